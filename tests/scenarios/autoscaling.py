@@ -16,7 +16,7 @@ import yaml
 from tests.controlplane.client import Client, Json, wait
 from tests.scenarios.contention import waiting_pods
 from tests.scenarios.making import loose, taint
-from tests.scenarios.scenario import PATIENCE, Room, Scenario, Stage, Step
+from tests.scenarios.scenario import Room, Scenario, Stage, Step, patiently
 
 MANIFEST = Path(__file__).with_suffix(".yaml")
 API = "karpenter.sh/v1"
@@ -58,11 +58,7 @@ def _nominate(stage: Stage) -> None:
 
 
 def _say(stage: Stage) -> None:
-    wait(
-        lambda: len(waiting_pods(stage)) == PODS,
-        timeout=PATIENCE,
-        what=f"{PODS} refused pods in {stage.namespace}",
-    )
+    patiently(lambda: len(waiting_pods(stage)) == PODS, f"{PODS} refused pods in {stage.namespace}")
     for pod in waiting_pods(stage):
         text = f"Pod should schedule on: nodeclaim/{stage.pool}"
         stage.tell(pod, "Nominated", text, "karpenter")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.controlplane.client import Json, wait
+from tests.controlplane.client import Json
 from tests.controlplane.objects import JobOptions, jobset, priority_class
 from tests.scenarios.making import Objects, all_of, gang, holders, loose, one_job, quorum
-from tests.scenarios.scenario import PATIENCE, POOL, Room, Scenario, Stage, Step
+from tests.scenarios.scenario import POOL, WHEN_TOLD, Room, Scenario, Stage, Step, patiently
 
 Where = Mapping[str, str]
 
@@ -149,14 +149,19 @@ PREEMPTED_136 = (
 
 
 def _crossed(ns: str, where: Where) -> list[Json]:
-    """Two JobSets of two Jobs, each begun on the node that the other's second Job needs."""
+    """Two JobSets of two Jobs, each to begin on the node that the other's second Job needs."""
     left: JobOptions = {"node_selector": {**where, "side": "left"}, "cpu": "6"}
     right: JobOptions = {"node_selector": {**where, "side": "right"}, "cpu": "6"}
     ready = {"a": "Ready"}
     return [
-        _jobset("one", ns, left, {**right, "depends_on": ready}),
-        _jobset("two", ns, right, {**left, "depends_on": ready}),
+        _jobset("one", ns, {**left, "start_after": WHEN_TOLD}, {**right, "depends_on": ready}),
+        _jobset("two", ns, {**right, "start_after": WHEN_TOLD}, {**left, "depends_on": ready}),
     ]
+
+
+def _start_both(stage: Stage) -> None:
+    """Let their first Jobs run when each has its node: whose second one came earlier had both."""
+    stage.start(2)
 
 
 def _jobset(name: str, ns: str, first: JobOptions, second: JobOptions) -> Json:
@@ -165,22 +170,25 @@ def _jobset(name: str, ns: str, first: JobOptions, second: JobOptions) -> Json:
 
 def _half_alone(ns: str, where: Where) -> list[Json]:
     """The first of them alone: what it needs is taken by a pod that needs nothing of it."""
-    return [*_crossed(ns, where)[:1], *holders([1], cpu="6")(ns, where)]
+    return [*holders([1], cpu="6")(ns, where), *_crossed(ns, where)[:1]]
 
 
 SIDES = (Room(labels={"side": "left"}), Room(labels={"side": "right"}))
 DEADLOCK = (
     Scenario(
         "crossed-one", "JobSet", "one", "mutual-deadlock", "blocked", _crossed,
-        says=("two",), members={"desired": 2, "scheduled": 1}, rooms=SIDES, twin="half-alone",
+        says=("two",), members={"desired": 2, "scheduled": 1}, rooms=SIDES, act=_start_both,
+        twin="half-alone",
     ),
     Scenario(
         "crossed-two", "JobSet", "two", "mutual-deadlock", "blocked", _crossed,
-        says=("one",), members={"desired": 2, "scheduled": 1}, rooms=SIDES, twin="half-alone",
+        says=("one",), members={"desired": 2, "scheduled": 1}, rooms=SIDES, act=_start_both,
+        twin="half-alone",
     ),
     Scenario(
         "half-alone", "JobSet", "one", "partly-placed", "degraded", _half_alone,
-        members={"desired": 2, "scheduled": 1}, rooms=SIDES, twin="crossed-one",
+        members={"desired": 2, "scheduled": 1}, rooms=SIDES,
+        act=lambda stage: stage.start(1), twin="crossed-one",
     ),
 )  # fmt: skip
 
@@ -197,7 +205,7 @@ def waiting_pods(stage: Stage) -> list[Json]:
         ]
         return found or None
 
-    return wait(look, timeout=PATIENCE, what=f"a refused pod in {stage.namespace}")
+    return patiently(look, f"a refused pod in {stage.namespace}")
 
 
 def scale_up(stage: Stage) -> None:

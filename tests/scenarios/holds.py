@@ -12,7 +12,7 @@ import yaml
 
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.objects import jobset
-from tests.scenarios.scenario import PATIENCE, Scenario, Stage
+from tests.scenarios.scenario import Scenario, Stage, patiently
 
 MANIFEST = Path(__file__).with_name("hold.yaml")
 
@@ -49,7 +49,7 @@ def hold_one(stage: Stage) -> None:
         answer = client.patch("batch/v1", "Job", "trio-w-1", resume, ns, dry_run=True)
         return bool(answer["spec"].get("suspend"))
 
-    wait(is_turned_back, timeout=PATIENCE, what="the policy to be in force")
+    patiently(is_turned_back, "the policy to be in force")
     client.patch("batch/v1", "Job", "trio-w-1", {"spec": {"suspend": True}}, ns)
 
 

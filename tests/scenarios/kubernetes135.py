@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.controlplane.client import Json, wait
+from tests.controlplane.client import Json
 from tests.controlplane.objects import job, pod, workload
 from tests.scenarios.making import Objects, all_of, apart, device, holders, loose, port, taint
 from tests.scenarios.plain import dropped
-from tests.scenarios.scenario import PATIENCE, POOL, Room, Scenario, Stage, Step
+from tests.scenarios.scenario import POOL, Room, Scenario, Stage, Step, patiently
 
 Where = Mapping[str, str]
 GPUS = "nvidia.com/gpu"
@@ -67,7 +67,7 @@ def _after_the_gang(stage: Stage) -> None:
     def nominated() -> bool:
         return sum(bool(one["status"].get("nominatedNodeName")) for one in stage.pods()) == 2
 
-    wait(nominated, timeout=PATIENCE, what=f"two nominated pods in {stage.namespace}")
+    patiently(nominated, f"two nominated pods in {stage.namespace}")
     late = pod("late", stage.namespace, cpu="6", node_selector={POOL: stage.pool})
     stage.client.create(late)
 

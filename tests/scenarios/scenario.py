@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.nodes import cordon, make_nodes, node
@@ -20,6 +20,9 @@ POOL = "test.gangboard.dev/pool"
 
 PATIENCE = 600.0
 """Seconds in which a cluster that plays a hundred scenarios at once has done what is waited for."""
+LOOK_EVERY = 0.5
+"""Seconds between two looks of one scenario: a hundred of them look at once."""
+T = TypeVar("T")
 
 
 WHEN_TOLD = "24h"
@@ -39,6 +42,11 @@ class Room(TypedDict, total=False):
     extra: Mapping[str, str]
 
 
+def patiently(look: Callable[[], T | None], what: str) -> T:
+    """Call `look` until it returns something true and return that; raise `WaitError` naming `what`."""
+    return wait(look, timeout=PATIENCE, every=LOOK_EVERY, what=what)
+
+
 @dataclass(frozen=True)
 class Stage:
     """Where a scenario plays."""
@@ -53,10 +61,9 @@ class Stage:
 
     def wait_seen(self, code: str = "running") -> None:
         """Return once gangboard has said that of the gang."""
-        wait(
+        patiently(
             lambda: (self.said() or {}).get("code") == code,
-            timeout=PATIENCE,
-            what=f"gangboard to say {code} in {self.namespace}",
+            f"gangboard to say {code} in {self.namespace}",
         )
 
     def pods(self, **labels: str) -> list[Json]:
@@ -67,14 +74,14 @@ class Stage:
             found, key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"])
         )
 
-    def wait_running(self, count: int, timeout: float = PATIENCE) -> list[Json]:
+    def wait_running(self, count: int) -> list[Json]:
         """Return its pods once that many are Ready."""
 
         def look() -> list[Json] | None:
             ready = [pod for pod in self.pods() if is_ready(pod)]
             return ready if len(ready) >= count else None
 
-        return wait(look, timeout=timeout, what=f"{count} ready pods in {self.namespace}")
+        return patiently(look, f"{count} ready pods in {self.namespace}")
 
     def make(self, objects: Sequence[Json]) -> None:
         """Create them in order. A priority class is known to the API server a moment later only."""
@@ -163,7 +170,7 @@ class Stage:
             found = [pod for pod in self.pods() if _is_starting(pod)]
             return found if len(found) >= count else None
 
-        for pod in wait(look, timeout=PATIENCE, what=f"{count} pods in {self.namespace} to start"):
+        for pod in patiently(look, f"{count} pods in {self.namespace} to start"):
             self.script(pod, start_after="0s")
 
     def delete_pod(self, pod: Json) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tests.controlplane.client import Json, wait
+from tests.controlplane.client import Json
 from tests.controlplane.objects import JobOptions, jobset, pod, podgroup, quota
 from tests.scenarios.holds import hold_one
 from tests.scenarios.making import Objects, all_of, gang, quorum
-from tests.scenarios.scenario import PATIENCE, POOL, WHEN_TOLD, Scenario, Stage, Step
+from tests.scenarios.scenario import POOL, WHEN_TOLD, Scenario, Stage, Step, patiently
 
 Where = Mapping[str, str]
 VERSION = {"1.37": "v1beta1", "1.36": "v1alpha2"}
@@ -56,7 +56,7 @@ def _sharing_of(version: str) -> tuple[Scenario, ...]:
             names = [one["metadata"]["name"] for one in groups if one["metadata"].get("finalizers")]
             return names[0] if names and len(stage.pods()) == 2 else ""
 
-        name = wait(guarded, timeout=PATIENCE, what=f"the PodGroup of {stage.namespace}")
+        name = patiently(guarded, f"the PodGroup of {stage.namespace}")
         stage.client.delete(api, "PodGroup", name, stage.namespace)
 
     return (

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.controlplane.client import Json, wait
+from tests.controlplane.client import Json
 from tests.controlplane.objects import jobset
 from tests.scenarios.making import Objects, one_job
-from tests.scenarios.scenario import PATIENCE, Scenario, Stage, Step
+from tests.scenarios.scenario import Scenario, Stage, Step, patiently
 
 MOUNT = 'MountVolume.SetUp failed for volume "config" : configmap "train-config" not found'
 SANDBOX = (
@@ -38,7 +38,7 @@ def _creating(stage: Stage) -> list[Json]:
         found = [pod for pod in stage.pods() if _waits(pod)]
         return found if len(found) == 2 else None
 
-    return wait(look, timeout=PATIENCE, what=f"two pods to be created in {stage.namespace}")
+    return patiently(look, f"two pods to be created in {stage.namespace}")
 
 
 def _waits(pod: Json) -> bool:

@@ -27,6 +27,9 @@ pytestmark = pytest.mark.controlplane
 
 FIT = "gpu-short"
 """The scenario whose table of nodes is looked at."""
+LOOKED_AT_LATER = (("k137", FIT), ("k136", FIT), ("k137", "room-comes"))
+ON_THE_BOARD = ("no-matching-node", "exceeds-capacity")
+"""The codes of 1.35 whose sentences are looked for on the Board."""
 NOT_SHOWN_HERE = {"deactivated"}
 """It needs Kueue and is tested elsewhere; docs/testing.md says where."""
 
@@ -77,7 +80,12 @@ def play(request: pytest.FixtureRequest) -> Iterator[Play]:
     for plane in planes.values():
         clear_nodes(plane.client)
     with Installation(kubeconfigs) as installation:
-        playing = Play(installation, planes, wanted, looked_at_later=(FIT,))
+        staying = [
+            ("k135", one.name) for one in CLUSTERS["k135"] if one.expected[-1].code in ON_THE_BOARD
+        ]
+        playing = Play(
+            installation, planes, wanted, looked_at_later=LOOKED_AT_LATER, staying=staying
+        )
         try:
             playing.begin()
             yield playing
@@ -146,11 +154,9 @@ def test_every_code_that_fake_nodes_can_show_is_shown() -> None:
 
 
 def _whole(play: Play, cluster: str, name: str) -> dict[str, Any]:
-    """Return all that the API says of the Job `run` of a scenario, once that is over."""
+    """Return all that the API said of the gang of a scenario at its end."""
     play.result((cluster, name))
-    found = play.installation.gangs(cluster=cluster, namespace=name, kind="Job")
-    (gang,) = [one for one in found if one["name"] == "run"]
-    return play.installation.get(f"gangs/{gang['id']}/")
+    return play.wholes[cluster, name]
 
 
 @pytest.mark.parametrize("cluster", ["k137", "k136"])
@@ -181,8 +187,9 @@ def test_history_has_what_was_said_one_after_the_other(play: Play) -> None:
 
 def test_the_board_shows_the_same_words(play: Play) -> None:
     """The page of a signed-in person has the sentence of the API, for every gang that the API names."""
-    found = play.installation.gangs(cluster="k135", code="no-matching-node")
-    found += play.installation.gangs(cluster="k135", code="exceeds-capacity")
+    found = [
+        one for code in ON_THE_BOARD for one in play.installation.gangs(cluster="k135", code=code)
+    ]
     page = play.installation.page("/?show_finished=1&cluster=k135&health=blocked")
     assert found
     assert not [one["message"] for one in found if html.escape(one["message"]) not in page]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.controlplane.client import Json, wait
+from tests.controlplane.client import Json
 from tests.controlplane.nodes import cordon, silence_node
 from tests.controlplane.objects import JobOptions, jobset, pod, podgroup, priority_class
 from tests.scenarios.making import Objects, gang, one_job, taint
-from tests.scenarios.scenario import PATIENCE, POOL, Stage, is_ready
+from tests.scenarios.scenario import PATIENCE, POOL, Stage, is_ready, patiently
 
 BURN_IN = taint("example.com/burn-in")
 TOLERATED: list[Json] = [{"key": "example.com/burn-in", "operator": "Exists"}]
@@ -77,10 +77,9 @@ def lower_quorum(name: str, least: int) -> Act:
 
 
 def _wait_placed(stage: Stage, count: int) -> None:
-    wait(
+    patiently(
         lambda: sum("nodeName" in found["spec"] for found in stage.pods()) >= count,
-        timeout=PATIENCE,
-        what=f"{count} placed pods in {stage.namespace}",
+        f"{count} placed pods in {stage.namespace}",
     )
 
 

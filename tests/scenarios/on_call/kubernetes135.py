@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.controlplane.client import Json, wait
+from tests.controlplane.client import Json
 from tests.controlplane.nodes import cordon
 from tests.controlplane.objects import job, workload
 from tests.scenarios.making import Objects, all_of, daemons, holders, port
-from tests.scenarios.scenario import PATIENCE, POOL, Room, Scenario, Stage, Step, is_ready
+from tests.scenarios.scenario import POOL, Room, Scenario, Stage, Step, is_ready, patiently
 
 _V1ALPHA1 = "scheduling.k8s.io/v1alpha1"
 _JOB_NAME = "batch.kubernetes.io/job-name"
@@ -41,7 +41,7 @@ def _then(make: Objects, ready: Callable[[Stage], object]) -> Callable[[Stage], 
     """Return an act that makes these objects once it is time for them."""
 
     def act(stage: Stage) -> None:
-        wait(lambda: ready(stage), timeout=PATIENCE, what=f"the others in {stage.namespace}")
+        patiently(lambda: ready(stage), f"the others in {stage.namespace}")
         stage.make(make(stage.namespace, {POOL: stage.pool}))
 
     return act
