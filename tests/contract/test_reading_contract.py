@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
+import time
 
 import pytest
 
 from tests.contract.site import Site
-from tests.controlplane.client import ApiError, Json
+from tests.controlplane.client import ApiError, Json, wait
 from tests.controlplane.objects import pod
 
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -149,9 +150,21 @@ def test_a_watch_can_send_the_list_first_and_mark_its_end(site: Site) -> None:
 def test_bookmarks_move_a_quiet_watch_on_and_its_end_is_no_error(site: Site) -> None:
     version = site.client.request("GET", site.pods)["metadata"]["resourceVersion"]
     query = {"resourceVersion": version, "allowWatchBookmarks": "true", "timeoutSeconds": 4}
-    with site.watch(site.pods, **query) as events:
-        found = list(events)
-    assert found
+
+    elsewhere = site.client.create(pod("elsewhere", "default", scheduler="nobody"))["metadata"]
+
+    def watch() -> list[Json]:
+        with site.watch(site.pods, **query) as events:
+            # A watch is moved on only where something has happened that it does not see.
+            stamp = {"metadata": {"labels": {"at": str(time.time())}}}
+            site.client.patch("v1", "Pod", elsewhere["name"], stamp, "default")
+            return list(events)
+
+    try:
+        # The bookmark is due two seconds before the end: a server that is held up then sends none.
+        found = wait(watch, what="a watch with a bookmark")
+    finally:
+        site.client.delete("v1", "Pod", elsewhere["name"], "default")
     assert {event["type"] for event in found} == {"BOOKMARK"}
     assert int(found[-1]["object"]["metadata"]["resourceVersion"]) >= int(version)
     assert found[-1]["object"]["kind"] == "Pod"
