@@ -221,6 +221,16 @@ class ControlPlane:
         self._processes = processes(self._layout)
         self.restart_process("kueue")
 
+    @property
+    def process_names(self) -> list[str]:
+        """All that it is made of, in the order of their start."""
+        return list(self._processes)
+
+    @property
+    def resting(self) -> bool:
+        """Whether nobody has used it since it was told to `rest`."""
+        return bool(self._resting)
+
     def pause_process(self, name: str) -> None:
         """Stop a process in its tracks (SIGSTOP): it holds its connections and says nothing."""
         self._supervisor.signal(name, signal.SIGSTOP)

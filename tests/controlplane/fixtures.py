@@ -10,6 +10,7 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +34,7 @@ _FIXTURES = {
 }
 
 
+_LOG_LINES = 12
 _RUNNING: list[ControlPlane] = []
 """Those of the session that are up."""
 
@@ -41,6 +43,20 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark every test that uses a control plane, so that `-m "not controlplane"` leaves them out."""
     if _FIXTURES & set(getattr(item, "fixturenames", ())):
         item.add_marker(pytest.mark.controlplane)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Tell with a test that failed what the processes of the planes said last that it had to do with."""
+    outcome: Any = yield
+    report = outcome.get_result()
+    if not report.failed or not _FIXTURES & set(getattr(item, "fixturenames", ())):
+        return
+    for plane in _RUNNING:
+        if not plane.resting:
+            for name in plane.process_names:
+                title = f"{name} of {plane.profile.name}"
+                report.sections.append((title, plane.log_of(name, _LOG_LINES)))
 
 
 _last_file: Path | None = None
