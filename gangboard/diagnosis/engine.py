@@ -22,7 +22,9 @@ from gangboard.diagnosis.unit_findings import (
     with_placing,
 )
 from gangboard.domain.facts import GangFacts
+from gangboard.domain.health import Stage
 from gangboard.domain.owner import Owner
+from gangboard.domain.queue import QueueCode
 from gangboard.domain.reading.job_holds import idle_holds
 from gangboard.domain.reading.retry import retry_due
 from gangboard.domain.verdict import Finding, Verdict
@@ -32,7 +34,7 @@ from gangboard.placement.unit_placement import placing_of
 _SYMPTOM = 4
 """A symptom waits for another unit, whose finding is nearer to the cause."""
 # Codes whose sentence counts all Jobs of the gang, although each unit finds it for itself.
-_OF_THE_GANG = frozenset({"job-suspended", "queue-evaluating"})
+_OF_THE_GANG = frozenset((Stage.ADMISSION, code) for code in ("job-suspended", *QueueCode))
 
 
 def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
@@ -113,7 +115,8 @@ def _without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the findings without those that say again what an earlier one said."""
     found: dict[tuple[str, str], Finding] = {}
     for finding in findings:
-        said = finding.code, "" if finding.code in _OF_THE_GANG else finding.message
+        is_of_all = (finding.stage, finding.code) in _OF_THE_GANG
+        said = finding.code, "" if is_of_all else finding.message
         first = found.get(said)
         if first is None:
             found[said] = finding

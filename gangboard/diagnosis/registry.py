@@ -121,8 +121,12 @@ def resources() -> tuple[Resource, ...]:
 
 @cache
 def rules() -> tuple[GangRule | UnitRule, ...]:
-    """Return all reasons, by code."""
-    return find_members(gangboard.rules, "RULE", (GangRule, UnitRule), lambda rule: rule.code)
+    """Return all reasons, by code. One can be judged at the gang and, in another stage, at a unit."""
+    return find_members(gangboard.rules, "RULE", (GangRule, UnitRule), _place)
+
+
+def _place(rule: GangRule | UnitRule) -> str:
+    return f"{rule.code} {rule.stage}"
 
 
 @cache

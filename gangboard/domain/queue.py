@@ -3,8 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 
 from gangboard.domain.objects import Condition, Meta, find_condition
+
+
+class QueueCode(StrEnum):
+    """Why a queue has not admitted an entry, as the reason codes say it; what can never be comes first."""
+
+    QUEUE_MISSING = "queue-missing"
+    QUEUE_STOPPED = "queue-stopped"
+    QUEUE_MISCONFIGURED = "queue-misconfigured"
+    NO_MATCHING_FLAVOR = "no-matching-flavor"
+    EXCEEDS_QUOTA = "exceeds-quota"
+    REQUEUED = "requeued"
+    PREEMPTED = "preempted"
+    WAITING_FOR_QUOTA = "waiting-for-quota"
+    ADMISSION_CHECK = "admission-check"
+    QUEUE_EVALUATING = "queue-evaluating"
+
+    def position(self) -> int:
+        """0 for what has to be told first."""
+        return list(QueueCode).index(self)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it stays so until somebody changes something."""
+        return self.position() < QueueCode.REQUEUED.position()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueMessage:
+    """What an admission system says of an entry that it has not admitted."""
+
+    code: QueueCode
+    cause: str = ""
+    """Half a sentence, which follows a colon; empty where there is nothing to add to the code."""
+    advice: str = ""
+    label: str = ""
+    """Where it stands: `QuotaReserved: Pending`."""
+    text: str = ""
+    """The system's own words."""
+    since: datetime | None = None
+    taker: str = ""
+    """uid of the owner for which it was preempted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +62,8 @@ class QueueEntry:
     conditions: tuple[Condition, ...] = ()
     owner_uid: str = ""
     """uid of the owner: by controller reference, else by the label `kueue.x-k8s.io/job-uid`."""
+    message: QueueMessage | None = None
+    """What its system says while it is active and not admitted; None where that is nothing."""
 
     @property
     def is_in_use(self) -> bool:

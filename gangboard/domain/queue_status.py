@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gangboard.domain.owner import Owner
-from gangboard.domain.queue import QueueEntry
+from gangboard.domain.queue import QueueEntry, QueueMessage
 
 
 class QueueVisibility(StrEnum):
@@ -57,6 +57,14 @@ class QueueStatus:
     def is_managed(self) -> bool:
         """Whether a queue decides when it runs, as far as is known: `spec.suspend` is not ours then."""
         return self.standing not in (QueueStanding.FREE, QueueStanding.NOBODY)
+
+    @property
+    def message(self) -> QueueMessage | None:
+        """What is told first of what its system says of entries that it has not admitted."""
+        if self.standing is not QueueStanding.WAITS:
+            return None
+        found = [entry.message for entry in self.entries if entry.message is not None]
+        return min(found, key=lambda one: one.code.position(), default=None)
 
     @property
     def may_run(self) -> bool:

@@ -19,6 +19,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Stage
 from gangboard.domain.pod import Pod
+from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import Verdict
 from gangboard.domain.watch_state import WatchState
 from gangboard.polling.assessment_index import is_whole, waiting_pod_sets
@@ -302,7 +303,12 @@ class Assessor:
                     if isinstance(pod := objects.get(uid), Pod)
                 ],
                 takers=cache.takers(
-                    event for uid in events[root] if isinstance(event := objects.get(uid), Event)
+                    (event for uid in events[root] if isinstance(event := objects.get(uid), Event)),
+                    (
+                        one
+                        for uid in members[root]
+                        if isinstance(one := objects.get(uid), QueueEntry)
+                    ),
                 ),
             )
 

@@ -359,9 +359,12 @@ class ClusterCache:
         refs = {root: self._ref_of(root) for root in roots}
         return {root for root, ref in refs.items() if ref and ref.namespace in namespaces}
 
-    def takers(self, events: Iterable[Event]) -> dict[str, ObjectRef]:
-        """Return the gangs of those who took the room of pods, as these events tell: uid → gang."""
+    def takers(
+        self, events: Iterable[Event], entries: Iterable[QueueEntry] = ()
+    ) -> dict[str, ObjectRef]:
+        """Return the gangs of those who took the room of pods, as these tell: uid → gang."""
         uids = {one.related.uid for one in events if one.reason == "Preempted" and one.related}
+        uids |= {one.message.taker for one in entries if one.message and one.message.taker}
         roots = {uid: self.preemptions.gang_of(uid) for uid in uids}
         refs = {uid: self._ref_of(root) for uid, root in roots.items() if root is not None}
         return {uid: ref for uid, ref in refs.items() if ref is not None}

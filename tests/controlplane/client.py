@@ -179,7 +179,11 @@ class Client:
         return self.request("POST", self._address(obj), obj, query=_dry(dry_run))
 
     def create_all(self, objects: Iterable[Json]) -> JsonList:
-        """Create each in order; one that exists already is merged with what is given."""
+        """Create each in order; one that exists already is merged with what is given.
+
+        Returns from a ResourceQuota (`objects.quota`) when it is in force, some 30 ms later or more on a
+        busy machine: until then the API server lets pods pass that it should refuse.
+        """
         made = []
         for obj in objects:
             try:
@@ -189,7 +193,22 @@ class Client:
                     raise
                 path = f"{self._address(obj)}/{obj['metadata']['name']}"
                 made.append(self.request("PATCH", path, obj, content_type=_CONTENT_TYPES["merge"]))
+            if obj["kind"] == "ResourceQuota":
+                wait(lambda quota=obj: self._is_in_force(quota), what="a quota to be in force")
         return made
+
+    def _is_in_force(self, quota: Json) -> bool:
+        """Whether it refuses a Secret, of which it allows none."""
+        metadata = {"name": "refused", "namespace": quota["metadata"]["namespace"]}
+        try:
+            self.create(
+                {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}, dry_run=True
+            )
+        except ApiError as error:
+            if error.status != 403:
+                raise
+            return "exceeded quota" in str(error)
+        return False
 
     def patch(
         self,

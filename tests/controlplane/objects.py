@@ -325,9 +325,13 @@ def _scheduling(kind: str, version: str, name: str, namespace: str, spec: Json) 
 
 
 def quota(name: str, namespace: str = "default", **hard: str) -> Json:
-    """Return a ResourceQuota: `quota("q", pods="2")`."""
+    """Return a ResourceQuota: `quota("q", pods="2")`.
+
+    It allows no Secrets either, which nothing here needs: by one that is refused `Client.create_all`
+    sees that it is in force.
+    """
     metadata = {"name": name, "namespace": namespace}
-    spec = {"hard": hard}
+    spec = {"hard": hard | {"count/secrets": "0"}}
     return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": spec}
 
 

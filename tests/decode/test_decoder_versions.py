@@ -33,7 +33,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "resourceclaims.resource.k8s.io": (1, "74a018cdb1bc"),
     "storageclasses.storage.k8s.io": (1, "94ea2bacd232"),
     "trainjobs.trainer.kubeflow.org": (1, "8f8f9750ff53"),
-    "workloads.kueue.x-k8s.io": (1, "3159eeede0d3"),
+    "workloads.kueue.x-k8s.io": (2, "ab08c46370f3"),
     "workloads.scheduling.k8s.io": (1, "bbad3400db0f"),
 }
 """Resource → version of its decoder, and the fingerprint of all fields that it reads and keeps."""

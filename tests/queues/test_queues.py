@@ -8,7 +8,8 @@ import gangboard.queues
 from gangboard.diagnosis.registry import queue_systems
 
 ROOM = Path(gangboard.queues.__path__[0])
-MEMBERS = sorted(file.stem for file in ROOM.glob("*.py") if file.stem != "__init__")
+MEMBERS = sorted(file.stem for file in ROOM.iterdir() if not file.stem.startswith("_"))
+"""Files, and folders of those that have several."""
 
 
 @pytest.mark.parametrize("member", MEMBERS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from gangboard.diagnosis.registry import gang_rules, rules, unit_rules
 from gangboard.domain.facts import GangFacts, Unit
@@ -11,21 +11,21 @@ from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Finding, UnitMemory
 from tests.domain_objects import Made, a_unit, ago, facts_of
 
+Rule = TypeVar("Rule", GangRule, UnitRule)
 
-def the_rule(code: str) -> GangRule | UnitRule:
-    """The rule with that code."""
-    return next(rule for rule in rules() if rule.code == code)
+
+def the_rule(code: str, judged_at: type[Rule]) -> Rule:
+    """The rule with that code about the whole gang, or about a unit."""
+    return next(rule for rule in rules() if rule.code == code and isinstance(rule, judged_at))
 
 
 def ask_gang(code: str, facts: GangFacts) -> Finding | None:
-    rule = the_rule(code)
-    assert isinstance(rule, GangRule)
+    rule = the_rule(code, GangRule)
     return rule.find(facts)
 
 
 def ask(code: str, unit: Unit) -> Finding | None:
-    rule = the_rule(code)
-    assert isinstance(rule, UnitRule)
+    rule = the_rule(code, UnitRule)
     finding = rule.find(unit)
     if finding is not None:
         assert finding.stage is rule.stage

@@ -9,6 +9,7 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
+from gangboard.domain.queue import QueueMessage
 from gangboard.domain.queue_status import QueueStanding, QueueStatus
 from gangboard.domain.reading.attempt_history import latest
 from gangboard.domain.reading.grace import CREATION_GRACE
@@ -120,11 +121,9 @@ def of_owner(facts: GangFacts) -> str:
             f"{unseen(facts)}."
         )
     if state.standing is QueueStanding.ADMITTED:
-        return (
-            f"{_queue(facts, state)} has admitted it, and {system(facts)} has not resumed it yet."
-        )
+        return f"{queue_text(facts, state)} has admitted it, and {system(facts)} has not resumed it yet."
     is_late = is_overdue(facts, facts.owner)
-    return f"{_queue(facts, state)} has not admitted it yet{_why(facts, state, 'it', is_late)}."
+    return f"{queue_text(facts, state)} has not admitted it yet{_why(facts, state, 'it', is_late)}."
 
 
 def of_jobs(facts: GangFacts, jobs: Iterable[Owner]) -> str:
@@ -151,19 +150,22 @@ def _of_some(facts: GangFacts, jobs: list[Owner]) -> str:
             f"{'it' if len(jobs) == 1 else 'they'} {is_or_are(len(jobs))} admitted is not known: "
             f"{unseen(facts)}."
         )
-    queue = _queue(facts, state)
+    queue = queue_text(facts, state)
     if state.standing is QueueStanding.ADMITTED:
         return f"{queue} has admitted {who}, and {system(facts)} has not resumed {it} yet."
     is_late = is_overdue(facts, jobs[0])
     return f"{queue} has not admitted {who} yet{_why(facts, state, it, is_late)}."
 
 
-def _queue(facts: GangFacts, state: QueueStatus) -> str:
+def queue_text(facts: GangFacts, state: QueueStatus) -> str:
+    """Return its queue at the beginning of a sentence: `Queue gpu-lq`."""
     return f"Queue {state.queue}" if state.queue else system(facts)
 
 
 def _why(facts: GangFacts, state: QueueStatus, it: str, is_late: bool) -> str:
     who = system(facts)
+    if state.message is not None and state.message.cause:
+        return f": {state.message.cause}"
     if not state.entries:
         late = " in over 2 min, and likely does not run or does not manage it" if is_late else ""
         return f": {who} has made no Workload for {it}{late}"
@@ -185,6 +187,26 @@ def system(facts: GangFacts) -> str:
 def unseen(facts: GangFacts) -> str:
     """Return why nobody can tell whether something is admitted: half a sentence."""
     return f"the Workloads of {system(facts)} cannot be read"
+
+
+def taker_text(facts: GangFacts, message: QueueMessage) -> str:
+    """Return for whom something was preempted, by name where it is known."""
+    taker = facts.takers.get(message.taker)
+    return f"{taker.namespace}/{taker.name}" if taker is not None else "another workload"
+
+
+def message_evidence(facts: GangFacts, state: QueueStatus) -> tuple[Evidence, ...]:
+    """Return what its admission system says of an object, and for whom that was preempted."""
+    found = []
+    for entry in state.entries:
+        message = entry.message
+        if message is None:
+            continue
+        found.append(Evidence(message.label, message.text, entry.meta.ref))
+        taker = facts.takers.get(message.taker)
+        if taker is not None:
+            found.append(Evidence(f"preempted by {taker.kind}", taker_text(facts, message), taker))
+    return tuple(found)
 
 
 def queue_evidence(state: QueueStatus, subject: Owner) -> tuple[Evidence, ...]:

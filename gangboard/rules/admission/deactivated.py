@@ -124,5 +124,5 @@ def _cause(evictions: list[Condition]) -> str:
     return ""
 
 
-_OF_UNIT = UnitRule(_CODE, Stage.ADMISSION, _TITLE, 6, find_in_unit, health=Health.SUSPENDED)
+_OF_UNIT = UnitRule(_CODE, Stage.ADMISSION, _TITLE, 26, find_in_unit, health=Health.SUSPENDED)
 RULE = GangRule(_CODE, Stage.ADMISSION, _TITLE, 35, find, _OF_UNIT)

@@ -79,5 +79,5 @@ def _since(suspended: list[Owner]) -> datetime | None:
 
 
 RULE = UnitRule(
-    "job-suspended", Stage.ADMISSION, "Job suspended", 10, find, health=Health.SUSPENDED
+    "job-suspended", Stage.ADMISSION, "Job suspended", 30, find, health=Health.SUSPENDED
 )

@@ -52,4 +52,4 @@ def _advice(unit: Unit, jobs: tuple[Owner, ...], subject: str) -> str:
     return f"Set spec.parallelism of {subject} {number} ({method})."
 
 
-RULE = UnitRule("paused", Stage.ADMISSION, "Paused", 20, find, health=Health.SUSPENDED)
+RULE = UnitRule("paused", Stage.ADMISSION, "Paused", 40, find, health=Health.SUSPENDED)

@@ -3,7 +3,7 @@
 An admission system creates and keeps its owners suspended until they are admitted (jobset-kueue.md
 §2.6, §5), so this is never called `suspended`. It is blocked where a queue is named and nothing is
 served that could admit it or nobody has made an entry for two minutes, and unknown where that cannot
-be seen. What the queue itself says is judged by rules that know queues.
+be seen. What the queue itself says has codes of its own (`queue_reasons`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
+from gangboard.domain.queue import QueueCode
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.reading.findings import gang_finding, unit_finding
 from gangboard.domain.reading.job_holds import resume_advice
 from gangboard.domain.reading.queue_sentences import (
     health_in_queue,
     kept_jobs,
+    message_evidence,
     of_jobs,
     of_owner,
     queue_evidence,
@@ -46,7 +48,7 @@ def find(facts: GangFacts) -> Finding | None:
         health_in_queue(facts, owner),
         " ".join(filter(None, (of_owner(facts), left))),
         advice=_advice(facts),
-        evidence=queue_evidence(state, owner),
+        evidence=(*message_evidence(facts, state), *queue_evidence(state, owner)),
         recheck_at=_recheck_at(facts, (owner,)),
         since=suspended.since if suspended is not None and suspended.is_true else None,
     )
@@ -80,9 +82,7 @@ def _recheck_at(facts: GangFacts, subjects: Iterable[Owner]) -> datetime | None:
 def find_in_unit(unit: Unit) -> Finding | None:
     """Return a finding when Jobs of the unit wait in queues of their own; it is about all such Jobs."""
     facts = unit.facts
-    waiting = [
-        job for job in kept_jobs(facts) if _standing(facts, job) is not QueueStanding.DEACTIVATED
-    ]
+    waiting = [job for job in kept_jobs(facts) if _is_told_here(facts, job)]
     here = {job.meta.ref.uid for job in unit.jobs}
     own = [job for job in waiting if job.meta.ref.uid in here]
     if not own:
@@ -90,7 +90,8 @@ def find_in_unit(unit: Unit) -> Finding | None:
     late = any(health_in_queue(facts, job) is Health.BLOCKED for job in waiting)
     evidence: tuple[Evidence, ...] = ()
     for job in own:
-        evidence += queue_evidence(facts.queue_statuses[job.meta.ref.uid], job)
+        status = facts.queue_statuses[job.meta.ref.uid]
+        evidence += (*message_evidence(facts, status), *queue_evidence(status, job))
     return unit_finding(
         _OF_UNIT,
         unit,
@@ -102,9 +103,13 @@ def find_in_unit(unit: Unit) -> Finding | None:
     )
 
 
-def _standing(facts: GangFacts, job: Owner) -> QueueStanding:
-    return facts.queue_statuses[job.meta.ref.uid].standing
+def _is_told_here(facts: GangFacts, job: Owner) -> bool:
+    """Whether no other rule has a word about the queue of a Job."""
+    status = facts.queue_statuses[job.meta.ref.uid]
+    if status.standing is QueueStanding.DEACTIVATED:
+        return False
+    return status.message is None or status.message.code is QueueCode.QUEUE_EVALUATING
 
 
-_OF_UNIT = UnitRule(_CODE, Stage.ADMISSION, _TITLE, 5, find_in_unit, health=Health.WAITING)
-RULE = GangRule(_CODE, Stage.ADMISSION, _TITLE, 40, find, _OF_UNIT)
+_OF_UNIT = UnitRule(_CODE, Stage.ADMISSION, _TITLE, 25, find_in_unit, health=Health.WAITING)
+RULE = GangRule(_CODE, Stage.ADMISSION, _TITLE, 46, find, _OF_UNIT)

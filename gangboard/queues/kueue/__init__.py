@@ -16,10 +16,12 @@ from gangboard.decode.wire import (
     read_conditions,
     read_meta,
     read_text,
+    read_time,
 )
 from gangboard.domain.objects import find_condition
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.registry import QueueSystem, Resource
+from gangboard.queues.kueue.messages import AdmissionCheck, Requeueing, message_of
 
 _GROUP = "kueue.x-k8s.io"
 
@@ -37,8 +39,31 @@ class _WireWorkloadSpec(Wire):
     active: bool | None = None
 
 
+class _WireAdmissionCheck(Wire):
+    name: str | None = None
+    state: str | None = None
+    message: str | None = None
+
+
+class _WireRequeueState(Wire):
+    count: int | None = None
+    requeue_at: str | None = None
+
+
+class _WireEviction(Wire):
+    reason: str | None = None
+    count: int | None = None
+
+
+class _WireSchedulingStats(Wire):
+    evictions: list[_WireEviction] | None = None
+
+
 class _WireWorkloadStatus(Wire):
     conditions: list[WireCondition] | None = None
+    admission_checks: list[_WireAdmissionCheck] | None = None
+    requeue_state: _WireRequeueState | None = None
+    scheduling_stats: _WireSchedulingStats | None = None
 
 
 class WireWorkload(Wire):
@@ -55,14 +80,30 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
     conditions = read_conditions(status.conditions)
     admitted = find_condition(conditions, "Admitted")
     labelled = read_text((wire.metadata.labels or _WireLabels()).job_uid)
+    active = spec.active is not False  # defaulted to true by the CRD
     return QueueEntry(
         meta=meta,
         queue=spec.queue_name or "",
-        active=spec.active is not False,  # defaulted to true by the CRD
+        active=active,
         admitted=admitted is not None and admitted.is_true,
         conditions=conditions,
         owner_uid=meta.controller.uid if meta.controller is not None else labelled,
+        message=message_of(conditions, _checks(status), _requeueing(status)) if active else None,
     )
+
+
+def _checks(status: _WireWorkloadStatus) -> tuple[AdmissionCheck, ...]:
+    return tuple(
+        AdmissionCheck(read_text(one.name), read_text(one.state), read_text(one.message))
+        for one in status.admission_checks or ()
+    )
+
+
+def _requeueing(status: _WireWorkloadStatus) -> Requeueing:
+    state = status.requeue_state or _WireRequeueState()
+    stats = status.scheduling_stats or _WireSchedulingStats()
+    preemptions = sum(one.count or 0 for one in stats.evictions or () if one.reason == "Preempted")
+    return Requeueing(read_time(state.requeue_at), state.count or 0, preemptions)
 
 
 def _takes_over(owner: str, queue: str, suspended: bool) -> str:
@@ -91,6 +132,7 @@ QUEUE = QueueSystem(
             wire=WireWorkload,
             model=QueueEntry,
             build=_build,
+            decoder_version=2,
         ),
     ),
 )

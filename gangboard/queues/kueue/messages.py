@@ -1,0 +1,323 @@
+"""What Kueue says of a Workload that it has not admitted, as a reason code and half a sentence.
+
+Kueue tells it in conditions. With default settings v0.19.2 writes one reason, `Pending`, for nearly
+everything (observed, real-control-plane.md §5), so the text decides; where the gate
+`UnadmittedWorkloadsObservability` writes a reason of its own, that does (jobset-kueue.md §3.3). Texts
+are those of v0.19.2, all brought about on the real one but for what is marked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gangboard.domain.objects import Condition, find_condition
+from gangboard.domain.queue import QueueCode, QueueMessage
+from gangboard.domain.reading.wording import count, is_or_are, listed, names, shorten
+
+_PATIENCE = "its pods were not ready in time"
+_EVICTIONS = {
+    "PodsReadyTimeout": _PATIENCE,
+    "AdmissionCheck": "an admission check wants it to be tried again",
+    "NodeFailures": "a node of it failed",  # not brought about
+}
+"""Reason of `Evicted` → why Kueue took the quota back, where it tries again by itself."""
+_STOPPED = {"ClusterQueueStopped": "ClusterQueue", "LocalQueueStopped": "LocalQueue"}
+
+# Of one flavor, or of a resource that no flavor of the queue has.
+_SHORT = re.compile(
+    r"insufficient unused quota for ([^\s,]+) in flavor ([^\s,]+), ([^\s,]+) more needed"
+)
+_TOO_LARGE = re.compile(
+    r"insufficient quota for ([^\s,]+) in flavor ([^\s,]+), previously considered podsets requests "
+    r"\(([^)\s]*)\) \+ current podset request \(([^)\s]*)\) > maximum capacity \(([^)\s]*)\)"
+)
+_NOT_COVERED = re.compile(r"resource ([^\s,]+) unavailable in ClusterQueue")
+_OTHER_NODES = re.compile(r"flavor ([^\s,]+) doesn't match node affinity")
+_TAINTED = re.compile(r"untolerated taint \{([^{}]*)\} in flavor ([^\s,;]+)")
+_NO_FLAVOR = re.compile(r"flavor ([^\s,]+) not found")  # not brought about
+_POD_SET = "couldn't assign flavors to pod set "
+# Of the queue.
+_MISSING = re.compile(r"^(LocalQueue|ClusterQueue) (\S+) (?:doesn't exist|not found)")
+_INACTIVE = re.compile(r"^(LocalQueue|ClusterQueue) (\S+) is inactive")
+_OTHER_NAMESPACE = "workload namespace doesn't match ClusterQueue selector"
+# Of those before it.
+_PREEMPTING = re.compile(r"Pending the preemption of (\d+) workload")
+_OVERTAKEN = "Workload no longer fits after processing another workload"
+_FOR_JOB = re.compile(r"JobUID: ([^\s,)]+)")
+_GATED = re.compile(r"Admission is gated by: (.+)", re.DOTALL)
+
+_REASONS = {
+    "WaitingForQuota": QueueCode.WAITING_FOR_QUOTA,
+    "WaitingForPreemptedWorkloads": QueueCode.WAITING_FOR_QUOTA,
+    "ExceedsMaxQuota": QueueCode.EXCEEDS_QUOTA,
+    "NoMatchingFlavor": QueueCode.NO_MATCHING_FLAVOR,
+    "Suspended": QueueCode.QUEUE_STOPPED,
+}
+"""Reason of `QuotaReserved=False` that says as much as a text (not brought about)."""
+_PODS_FIRST = ("Waiting", "WaitingForPodsReady")
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionCheck:
+    """One of `status.admissionChecks` of a Workload."""
+
+    name: str
+    state: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Requeueing:
+    """When Kueue tries again, how often it has tried, and how often it preempted the Workload."""
+
+    at: datetime | None = None
+    tries: int = 0
+    preemptions: int = 0
+
+
+def message_of(
+    conditions: tuple[Condition, ...], checks: Sequence[AdmissionCheck], requeueing: Requeueing
+) -> QueueMessage | None:
+    """Return what Kueue says of a Workload that is active; None when it is admitted, or nothing is said.
+
+    Taken back and not tried again yet goes before what it waits for, and what can never be before all.
+    """
+    reserved = find_condition(conditions, "QuotaReserved")
+    if reserved is None or _is_true(conditions, "Admitted"):
+        return None
+    if reserved.is_true:
+        return _of_checks(checks, reserved)
+    evicted = find_condition(conditions, "Evicted")
+    if evicted is not None and not evicted.is_true:
+        evicted = None
+    waits = _of_text(reserved, evicted)
+    if waits is not None and waits.code.is_final:
+        return waits
+    if evicted is not None and evicted.reason in _EVICTIONS:
+        requeued = find_condition(conditions, "Requeued")
+        if requeued is None or not requeued.is_true:
+            return _of_requeueing(evicted, requeueing)
+    if evicted is not None and evicted.reason == "Preempted":
+        return _of_preemption(evicted, waits, requeueing)
+    return waits
+
+
+def _is_true(conditions: tuple[Condition, ...], kind: str) -> bool:
+    found = find_condition(conditions, kind)
+    return found is not None and found.is_true
+
+
+def _of_checks(checks: Sequence[AdmissionCheck], reserved: Condition) -> QueueMessage | None:
+    """Return what keeps a Workload that has its quota: checks that are not ready, by name."""
+    left = [check for check in checks if check.state != "Ready"]
+    if not left:
+        return None
+    said = next((check.message for check in left if check.message), "")
+    noun, have = ("check", "has") if len(left) == 1 else ("checks", "have")
+    rejected = any(check.state == "Rejected" for check in left)
+    told = f": “{shorten(said)}”" if said else ""
+    verb = f"{have} refused it" if rejected else f"{have} not passed yet"
+    return QueueMessage(
+        QueueCode.ADMISSION_CHECK,
+        f"admission {noun} {names(check.name for check in left)} {verb}{told}",
+        label="admission checks",
+        text=", ".join(f"{check.name}: {check.state}" for check in left),
+        since=reserved.since,
+    )
+
+
+def _of_requeueing(evicted: Condition, requeueing: Requeueing) -> QueueMessage:
+    again = "it is tried again after a pause"
+    if requeueing.at is not None:
+        again = f"it is tried again at {requeueing.at:%Y-%m-%d %H:%M:%S} UTC"
+    times = f" (try {requeueing.tries + 1})" if requeueing.tries else ""
+    return QueueMessage(
+        QueueCode.REQUEUED,
+        f"{_EVICTIONS[evicted.reason]}; {again}{times}",
+        label=f"Evicted: {evicted.reason}",
+        text=evicted.message,
+        since=evicted.since,
+    )
+
+
+def _of_preemption(
+    evicted: Condition, waits: QueueMessage | None, requeueing: Requeueing
+) -> QueueMessage:
+    found = _FOR_JOB.search(evicted.message)
+    often = requeueing.preemptions
+    return QueueMessage(
+        QueueCode.PREEMPTED,
+        "; ".join(
+            filter(
+                None,
+                (
+                    f"it was preempted {often} times" if often > 1 else "",
+                    waits.cause if waits is not None else "",
+                ),
+            )
+        ),
+        label=f"Evicted: {evicted.reason}",
+        text=evicted.message,
+        since=evicted.since,
+        taker=found[1] if found is not None else "",
+    )
+
+
+def _of_text(reserved: Condition, evicted: Condition | None) -> QueueMessage | None:
+    """Return what `QuotaReserved=False` says; None for text that is only about an eviction."""
+    found = _of_queue(reserved, evicted) or _of_flavors(reserved) or _of_others(reserved)
+    if found is None:
+        return None
+    return replace(
+        found,
+        label=f"QuotaReserved: {reserved.reason}",
+        text=reserved.message,
+        since=reserved.since,
+    )
+
+
+def _of_queue(reserved: Condition, evicted: Condition | None) -> QueueMessage | None:
+    """Return what is wrong with the queue itself."""
+    text = reserved.message
+    if (missing := _MISSING.match(text)) is not None:
+        kind, name = missing.groups()
+        where = " in its namespace" if kind == "LocalQueue" else ""
+        return QueueMessage(
+            QueueCode.QUEUE_MISSING,
+            f"{kind} {name} does not exist{where}",
+            f"Create {kind} {name}{where}, or let it use another queue.",
+        )
+    inactive = _INACTIVE.match(text)
+    if inactive is not None or reserved.reason == "Suspended":
+        what = " ".join(inactive.groups()) if inactive is not None else "its queue"
+        stopped = evicted is not None and _STOPPED.get(evicted.reason) == what.partition(" ")[0]
+        is_stopped = stopped or reserved.reason == "Suspended"
+        return QueueMessage(
+            QueueCode.QUEUE_STOPPED,
+            f"{what} is {'stopped' if is_stopped else 'inactive'}",
+            f"Set spec.stopPolicy of {what} to None."
+            if is_stopped
+            else f"Look at condition Active of {what}: it is stopped, or something that it names is missing.",
+        )
+    if text.startswith(_OTHER_NAMESPACE):
+        return QueueMessage(
+            QueueCode.QUEUE_MISCONFIGURED,
+            "the ClusterQueue takes nothing from its namespace",
+            "Use a queue for its namespace, or let namespaceSelector of the ClusterQueue match it.",
+        )
+    return None
+
+
+def _of_others(reserved: Condition) -> QueueMessage | None:
+    """Return what is about neither queue nor flavors."""
+    text = reserved.message
+    if text.startswith(_OVERTAKEN):
+        return QueueMessage(QueueCode.WAITING_FOR_QUOTA, "another one was given the quota first")
+    if reserved.reason in _PODS_FIRST and "PodsReady" in text:
+        return QueueMessage(
+            QueueCode.QUEUE_EVALUATING, "the pods of those it admitted have to be ready first"
+        )
+    if (gated := _GATED.search(text)) is not None:
+        return QueueMessage(
+            QueueCode.QUEUE_EVALUATING, f"its admission is gated by {shorten(gated[1])}"
+        )
+    code = _REASONS.get(reserved.reason)
+    return QueueMessage(code, f"Kueue says “{shorten(text)}”") if code is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Obstacle:
+    """What one flavor lacks, or the queue has in none."""
+
+    code: QueueCode
+    resource: str
+    """Empty where the flavor as a whole does not suit."""
+    cause: str
+    advice: str = ""
+
+
+def _of_flavors(reserved: Condition) -> QueueMessage | None:
+    """Return why no flavors can be assigned: the worst of its pod sets, told by what comes nearest.
+
+    Flavors are alternatives, resources are not: of a resource the flavor counts that lacks least. A
+    flavor that does not suit at all says nothing of a resource, so it decides where none other is.
+    """
+    found = [_of_pod_set(part) for part in reserved.message.split(_POD_SET)[1:]]
+    obstacles = [obstacle for part in found for obstacle in part]
+    if not obstacles:
+        return None
+    code = min((one.code for one in obstacles), key=QueueCode.position)
+    named = _REASONS.get(reserved.reason)
+    if named is not None and any(one.code is named for one in obstacles):
+        code = named
+    told = {one.cause: one for one in obstacles if one.code is code}
+    causes = list(told)
+    cause = listed(causes) if len(causes) < 3 else f"{causes[0]}, and {len(causes) - 1} more lack"
+    pending = _PREEMPTING.search(reserved.message)
+    if code is QueueCode.WAITING_FOR_QUOTA and pending is not None:
+        number = int(pending[1])
+        cause = f"{cause}; {count(number, 'gang')} {is_or_are(number)} being preempted for it"
+    return QueueMessage(code, cause, next(iter(told.values())).advice)
+
+
+def _of_pod_set(text: str) -> list[_Obstacle]:
+    """Return what decides about one pod set: of each resource the flavor that lacks least."""
+    by_resource: dict[str, list[_Obstacle]] = {}
+    whole: list[_Obstacle] = []
+    for one in _obstacles(text):
+        (by_resource.setdefault(one.resource, []) if one.resource else whole).append(one)
+    nearest = [
+        max(several, key=lambda one: one.code.position()) for several in by_resource.values()
+    ]
+    return nearest or whole
+
+
+def _obstacles(text: str) -> Iterator[_Obstacle]:
+    for resource, flavor, lacks in _SHORT.findall(text):
+        cause = f"{lacks} more {resource} of flavor {flavor} must become free"
+        yield _Obstacle(QueueCode.WAITING_FOR_QUOTA, resource, cause)
+    for resource, flavor, before, own, limit in _TOO_LARGE.findall(text):
+        asked = own if before in ("", "0") else f"{before} + {own}"
+        yield _Obstacle(
+            QueueCode.EXCEEDS_QUOTA,
+            resource,
+            f"it asks for {asked} {resource} of flavor {flavor}, and at most {limit} can be had",
+            f"Let it ask for less, or raise the quota for {resource} of flavor {flavor}.",
+        )
+    for resource in _NOT_COVERED.findall(text):
+        yield _Obstacle(
+            QueueCode.NO_MATCHING_FLAVOR,
+            resource,
+            f"no flavor of it has {resource}",
+            f"Use a queue that has {resource}, or add {resource} to the ClusterQueue.",
+        )
+    for flavor in _OTHER_NODES.findall(text):
+        yield _Obstacle(
+            QueueCode.NO_MATCHING_FLAVOR,
+            "",
+            f"flavor {flavor} is for other nodes than its node selector and affinity ask for",
+            "Change its node selector or affinity, or use a queue with a flavor for such nodes.",
+        )
+    for taint, flavor in _TAINTED.findall(text):
+        yield _Obstacle(
+            QueueCode.NO_MATCHING_FLAVOR,
+            "",
+            f"it does not tolerate taint {_taint(taint)} of flavor {flavor}",
+            f"Let its pods tolerate {_taint(taint)}, or use a queue with another flavor.",
+        )
+    for flavor in _NO_FLAVOR.findall(text):
+        yield _Obstacle(
+            QueueCode.NO_MATCHING_FLAVOR,
+            "",
+            f"flavor {flavor} does not exist",
+            f"Create ResourceFlavor {flavor}.",
+        )
+
+
+def _taint(printed: str) -> str:
+    """Return `team=x:NoSchedule` for what Go prints: `team x NoSchedule <nil>`."""
+    key, value, effect, *_ = [*printed.split(" "), "", "", ""]
+    return f"{key}={value}:{effect}" if value else f"{key}:{effect}"

@@ -1,0 +1,153 @@
+"""Why a queue has not admitted the owner or a child Job, where its admission system says it.
+
+All are asked in the same way: what the system wrote is read in its own file in `queues/`, a row here
+has the code, its health and how the sentence begins. Where it says nothing, it is `queue-evaluating`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.owner import Owner
+from gangboard.domain.queue import QueueCode, QueueMessage
+from gangboard.domain.reading.findings import gang_finding, unit_finding
+from gangboard.domain.reading.queue_sentences import (
+    kept_jobs,
+    message_evidence,
+    queue_evidence,
+    queue_text,
+    taker_text,
+)
+from gangboard.domain.reading.wording import names, pods_left, sentence
+from gangboard.domain.registry import GangRule, UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """An owner or Job that its queue has not admitted, and what its system says of it."""
+
+    subject: Owner
+    message: QueueMessage
+    queue: str
+    """Its queue in a sentence."""
+    taker: str
+    """For whom it was preempted, in a sentence."""
+
+
+def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRule:
+    """Return the rule that finds something when this is what is to be told of its queue.
+
+    `beginning` is the sentence before its cause, of {queue}, {who} it keeps, and the {taker} of its place.
+    """
+
+    def find(facts: GangFacts) -> Finding | None:
+        owner = facts.owner
+        if not owner.suspended or owner.finish is not None:
+            return None
+        found = _kept(facts, [owner], code)
+        if not found:
+            return None
+        left = sentence(pods_left(facts.pods))
+        return gang_finding(
+            rule,
+            health,
+            " ".join(filter(None, (_sentence(beginning, found, "it"), left))),
+            advice=_advice(found),
+            evidence=_evidence(facts, found),
+            since=_since(found),
+        )
+
+    def find_in_unit(unit: Unit) -> Finding | None:
+        found, here = _kept(unit.facts, kept_jobs(unit.facts), code), unit.jobs
+        own = [one for one in found if one.subject in here]
+        if not own:
+            return None
+        alike: dict[tuple[str, str, str], list[_Kept]] = {}
+        for one in found:
+            alike.setdefault((one.queue, one.taker, one.message.cause), []).append(one)
+        return unit_finding(
+            of_unit,
+            unit,
+            " ".join(_sentence(beginning, several, _jobs(several)) for several in alike.values()),
+            advice=_advice(found),
+            evidence=_evidence(unit.facts, own),
+            since=_since(own),
+        )
+
+    # Before `queue-evaluating`, which is told where nothing else is.
+    place = code.position()
+    of_unit = UnitRule(code, Stage.ADMISSION, title, 10 + place, find_in_unit, health=health)
+    rule = GangRule(code, Stage.ADMISSION, title, 36 + place, find, of_unit)
+    return rule
+
+
+def _kept(facts: GangFacts, subjects: Sequence[Owner], code: QueueCode) -> list[_Kept]:
+    """Return those of them of which this is to be told first."""
+    found = []
+    for subject in subjects:
+        status = facts.queue_statuses[subject.meta.ref.uid]
+        message = status.message
+        if message is not None and message.code is code:
+            taker = taker_text(facts, message)
+            found.append(_Kept(subject, message, queue_text(facts, status), taker))
+    return found
+
+
+def _sentence(beginning: str, found: Sequence[_Kept], who: str) -> str:
+    first = found[0]
+    begun = beginning.format(queue=first.queue, who=who, taker=first.taker)
+    return sentence(f"{begun}: {first.message.cause}" if first.message.cause else begun)
+
+
+def _jobs(found: Sequence[_Kept]) -> str:
+    noun = "Job" if len(found) == 1 else "Jobs"
+    return f"{noun} {names(one.subject.meta.ref.name for one in found)}"
+
+
+def _advice(found: Sequence[_Kept]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.message.advice for one in found if one.message.advice))
+
+
+def _evidence(facts: GangFacts, found: Sequence[_Kept]) -> tuple[Evidence, ...]:
+    statuses = [(facts.queue_statuses[one.subject.meta.ref.uid], one.subject) for one in found]
+    return tuple(
+        dict.fromkeys(
+            evidence
+            for status, subject in statuses
+            for evidence in (*message_evidence(facts, status), *queue_evidence(status, subject))
+        )
+    )
+
+
+def _since(found: Sequence[_Kept]) -> datetime | None:
+    return min((one.message.since for one in found if one.message.since is not None), default=None)
+
+
+_WAITS = "{queue} has not admitted {who} yet"
+_NEVER = "{queue} cannot admit {who} as things are"
+
+RULES = (
+    # The queue that it names does not exist, or the one that this leads to.
+    _rule(QueueCode.QUEUE_MISSING, "Queue missing", Health.BLOCKED, _NEVER),
+    # Somebody stopped the queue, or what it needs is not there: it admits nobody.
+    _rule(QueueCode.QUEUE_STOPPED, "Queue stopped", Health.BLOCKED, _NEVER),
+    # The queue works, and is set up so that it never takes this one.
+    _rule(QueueCode.QUEUE_MISCONFIGURED, "Not taken by its queue", Health.BLOCKED, _NEVER),
+    # None of the nodes that the queue gives out suit it, or it wants what the queue does not have.
+    _rule(QueueCode.NO_MATCHING_FLAVOR, "No matching flavor", Health.BLOCKED, _NEVER),
+    # It asks for more than the queue could ever give, with all that it may borrow.
+    _rule(QueueCode.EXCEEDS_QUOTA, "Exceeds the quota", Health.BLOCKED, _NEVER),
+    # It was admitted and did not come up, and is tried again after a pause.
+    _rule(QueueCode.REQUEUED, "Queued again", Health.WAITING, "{queue} took {who} back"),
+    # It ran and had to make room. That the scheduler did it is a code of stage placement.
+    _rule(QueueCode.PREEMPTED, "Preempted", Health.WAITING, "{queue} took {who} back for {taker}"),
+    # The quota is taken by others, and can become free.
+    _rule(QueueCode.WAITING_FOR_QUOTA, "Waits for quota", Health.WAITING, _WAITS),
+    # The quota is its own, and somebody else has to agree before it starts.
+    _rule(QueueCode.ADMISSION_CHECK, "Admission check", Health.WAITING, _WAITS),
+)

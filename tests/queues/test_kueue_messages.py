@@ -1,0 +1,271 @@
+"""What Kueue says of a Workload it has not admitted. All texts are those of the real v0.19.2 unless marked."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from gangboard.domain.queue import QueueMessage
+from tests.decode.reading import Json
+from tests.queues.test_kueue import entry
+
+AT = "2026-11-24T02:20:00Z"
+FLAVORS = "couldn't assign flavors to pod set w: "
+TOO_LARGE = (
+    "insufficient quota for {} in flavor {}, previously considered podsets requests ({}) + current "
+    "podset request ({}) > maximum capacity ({})"
+)
+FOR_WHOM = (
+    "Preempted to accommodate a workload (UID: 46d3cda8-8218-4843-a232-63f1134bce99, JobUID: "
+    "f591e91d-e6c5-4452-9f4e-f0d998435156) due to prioritization in the ClusterQueue; preemptor path: "
+    "/k15-q; preemptee path: /k15-q"
+)
+
+
+def condition(kind: str, status: str, reason: str, message: str) -> Json:
+    return {"type": kind, "status": status, "reason": reason, "message": message,
+            "lastTransitionTime": AT}  # fmt: skip
+
+
+def waiting(message: str, reason: str = "Pending") -> Json:
+    return condition("QuotaReserved", "False", reason, message)
+
+
+def said(*conditions: Json, active: bool = True, **status: object) -> QueueMessage | None:
+    obj = {"spec": {"queueName": "q", "active": active},
+           "status": {"conditions": list(conditions), **status}}  # fmt: skip
+    return entry(obj).message
+
+
+def told(*conditions: Json, **status: object) -> QueueMessage:
+    message = said(*conditions, **status)
+    assert message is not None
+    return message
+
+
+QUEUES: dict[str, tuple[str, str, str, str]] = {
+    "quota": (
+        f"{FLAVORS}insufficient unused quota for cpu in flavor default, 1 more needed",
+        "Pending", "waiting-for-quota", "1 more cpu of flavor default must become free",
+    ),
+    "quota-soon": (
+        f"{FLAVORS}insufficient unused quota for cpu in flavor default, 1 more needed. Pending the "
+        "preemption of 1 workload(s)",
+        "Pending", "waiting-for-quota",
+        "1 more cpu of flavor default must become free; 1 gang is being preempted for it",
+    ),
+    "another-first": (
+        "Workload no longer fits after processing another workload",
+        "Pending", "waiting-for-quota", "another one was given the quota first",
+    ),
+    "too-large": (
+        FLAVORS + TOO_LARGE.format("cpu", "default", 0, 20, 3),
+        "Pending", "exceeds-quota",
+        "it asks for 20 cpu of flavor default, and at most 3 can be had",
+    ),
+    # Both pod sets together (real-control-plane.md §5).
+    "too-large-together": (
+        FLAVORS + TOO_LARGE.format("cpu", "default", 2, 16, 8),
+        "Pending", "exceeds-quota",
+        "it asks for 2 + 16 cpu of flavor default, and at most 8 can be had",
+    ),
+    "not-covered": (
+        f"{FLAVORS}resource nvidia.com/gpu unavailable in ClusterQueue",
+        "Pending", "no-matching-flavor", "no flavor of it has nvidia.com/gpu",
+    ),
+    "other-nodes": (
+        f"{FLAVORS}flavor h100 doesn't match node affinity",
+        "Pending", "no-matching-flavor",
+        "flavor h100 is for other nodes than its node selector and affinity ask for",
+    ),
+    "tainted": (
+        FLAVORS + "untolerated taint {team x NoSchedule <nil>} in flavor tainted",
+        "Pending", "no-matching-flavor",
+        "it does not tolerate taint team=x:NoSchedule of flavor tainted",
+    ),
+    "no-local-queue": (
+        "LocalQueue nowhere doesn't exist",
+        "Inadmissible", "queue-missing", "LocalQueue nowhere does not exist in its namespace",
+    ),
+    "no-cluster-queue": (
+        "ClusterQueue nope doesn't exist",
+        "Inadmissible", "queue-missing", "ClusterQueue nope does not exist",
+    ),
+    "inactive": (
+        "ClusterQueue k13-q is inactive",
+        "Inadmissible", "queue-stopped", "ClusterQueue k13-q is inactive",
+    ),
+    "other-namespace": (
+        "workload namespace doesn't match ClusterQueue selector",
+        "Pending", "queue-misconfigured", "the ClusterQueue takes nothing from its namespace",
+    ),
+    "pods-first": (
+        "waiting for all admitted workloads to be in PodsReady condition",
+        "Waiting", "queue-evaluating", "the pods of those it admitted have to be ready first",
+    ),
+    "gated": (
+        "Admission is gated by: example.com/approval",
+        "AdmissionGated", "queue-evaluating", "its admission is gated by example.com/approval",
+    ),
+    # Not brought about: reasons of their own, behind a gate (jobset-kueue.md §3.3).
+    "reason-alone": (
+        "some other words", "ExceedsMaxQuota", "exceeds-quota", "Kueue says “some other words”",
+    ),
+    "stopped-by-reason": (
+        "LocalQueue q is inactive", "Suspended", "queue-stopped", "LocalQueue q is stopped",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", QUEUES)
+def test_what_is_said_of_one_that_waits(case: str) -> None:
+    text, reason, code, cause = QUEUES[case]
+    message = told(waiting(text, reason))
+    assert (message.code, message.cause) == (code, cause)
+    assert (message.label, message.text) == (f"QuotaReserved: {reason}", text)
+    assert message.since == datetime(2026, 11, 24, 2, 20, tzinfo=UTC)
+    assert bool(message.advice) is (message.code.is_final and case != "reason-alone")
+    # About 90 characters, so that a sentence is read at a glance.
+    assert len(cause) <= 90
+
+
+def test_flavors_are_alternatives_and_resources_are_not() -> None:
+    short = "insufficient unused quota for {} in flavor {}, {} more needed"
+    large = TOO_LARGE.format("cpu", "small", 0, 20, 3)
+    # cpu would fit into flavor big when some of it becomes free.
+    either = told(waiting(f"{FLAVORS}{short.format('cpu', 'big', 2)}, {large}"))
+    assert (either.code, either.cause) == (
+        "waiting-for-quota",
+        "2 more cpu of flavor big must become free",
+    )
+    # GPUs can never be had, whatever becomes free of cpu.
+    gpus = TOO_LARGE.format("nvidia.com/gpu", "h100", 0, 9, 8)
+    both = told(waiting(f"{FLAVORS}{short.format('cpu', 'big', 2)}, {gpus}"))
+    assert both.code == "exceeds-quota"
+    # Another flavor is for other nodes, this one only has to become free.
+    other = f"{FLAVORS}flavor a100 doesn't match node affinity, {short.format('cpu', 'h100', 2)}"
+    assert told(waiting(other)).code == "waiting-for-quota"
+
+
+def test_of_several_pod_sets_the_worst_is_told() -> None:
+    short = f"{FLAVORS}insufficient unused quota for cpu in flavor default, 1 more needed"
+    message = told(waiting(f"{short}; couldn't assign flavors to pod set ps2: flavor a not found"))
+    assert (message.code, message.cause) == ("no-matching-flavor", "flavor a does not exist")
+
+
+def test_a_flavor_is_named_whose_name_ends_a_pod_set() -> None:
+    """Not brought about: what follows another pod set, and a taint without a value."""
+    text = f"{FLAVORS}untolerated taint {{dedicated  NoExecute <nil>}} in flavor own; {FLAVORS}x"
+    assert told(waiting(text)).cause == (
+        "it does not tolerate taint dedicated:NoExecute of flavor own"
+    )
+
+
+def test_a_stopped_queue_says_so_where_it_took_something_back() -> None:
+    evicted = condition("Evicted", "True", "ClusterQueueStopped", "The ClusterQueue is stopped")
+    requeued = condition("Requeued", "False", "ClusterQueueStopped", "The ClusterQueue is stopped")
+    inactive = waiting("ClusterQueue k9-queue is inactive", "Inadmissible")
+    message = told(inactive, evicted, requeued)
+    assert (message.code, message.cause) == ("queue-stopped", "ClusterQueue k9-queue is stopped")
+    assert message.advice == "Set spec.stopPolicy of ClusterQueue k9-queue to None."
+
+
+RESERVED = condition("QuotaReserved", "True", "QuotaReserved", "Quota reserved in ClusterQueue q")
+
+
+@pytest.mark.parametrize(
+    ("checks", "cause"),
+    [
+        ([("prov", "Pending", "")], "admission check prov has not passed yet"),
+        (
+            [("prov", "Pending", "Waiting for 3 nodes"), ("budget", "Ready", "fine")],
+            "admission check prov has not passed yet: “Waiting for 3 nodes”",
+        ),
+        (
+            [("prov", "Pending", ""), ("budget", "Retry", "none left")],
+            "admission checks prov and budget have not passed yet: “none left”",
+        ),
+        (
+            [("prov", "Rejected", "Zone a will never have it")],
+            "admission check prov has refused it: “Zone a will never have it”",
+        ),
+    ],
+)
+def test_checks_keep_what_has_its_quota(checks: list[tuple[str, str, str]], cause: str) -> None:
+    given = [{"name": name, "state": state, "message": text} for name, state, text in checks]
+    message = told(RESERVED, admissionChecks=given)
+    assert (message.code, message.cause) == ("admission-check", cause)
+
+
+def test_with_its_quota_and_every_check_there_is_nothing_to_say() -> None:
+    assert said(RESERVED) is None
+    assert said(RESERVED, admissionChecks=[{"name": "prov", "state": "Ready"}]) is None
+
+
+def test_an_admitted_or_inactive_or_new_one_says_nothing() -> None:
+    quota = waiting(QUEUES["quota"][0])
+    assert said(RESERVED, condition("Admitted", "True", "Admitted", "")) is None
+    assert said(quota, active=False) is None
+    assert said(condition("PodsReady", "False", "WaitForStart", "")) is None
+    assert said() is None
+
+
+def test_words_that_nobody_knows_are_no_reason() -> None:
+    """After `spec.active` is true again Kueue says for a moment that it is deactivated."""
+    assert said(waiting("The workload is deactivated")) is None
+    assert said(waiting("")) is None
+
+
+LATE = "Exceeded the PodsReady timeout k17/jobset-late-f212a"
+
+
+def test_pods_that_were_late() -> None:
+    message = told(
+        waiting(LATE),
+        condition("Evicted", "True", "PodsReadyTimeout", LATE),
+        condition("Requeued", "False", "PodsReadyTimeout", LATE),
+        requeueState={"count": 1, "requeueAt": "2026-11-24T02:20:42Z"},
+    )
+    assert message.code == "requeued"
+    assert message.cause == (
+        "its pods were not ready in time; it is tried again at 2026-11-24 02:20:42 UTC (try 2)"
+    )
+
+
+def test_after_the_pause_it_waits_like_any_other() -> None:
+    message = told(
+        waiting(QUEUES["quota"][0]),
+        condition("Evicted", "True", "PodsReadyTimeout", LATE),
+        condition("Requeued", "True", "BackoffFinished", ""),
+    )
+    assert message.code == "waiting-for-quota"
+
+
+def preempted(text: str, times: int = 1) -> QueueMessage:
+    evictions = [{"reason": "Preempted", "count": times, "underlyingCause": ""}]
+    return told(
+        waiting(text),
+        condition("Evicted", "True", "Preempted", FOR_WHOM),
+        condition("Preempted", "True", "InClusterQueue", FOR_WHOM),
+        condition("Requeued", "True", "Preempted", FOR_WHOM),
+        schedulingStats={"evictions": evictions},
+    )
+
+
+def test_preempted_for_another() -> None:
+    message = preempted(QUEUES["quota"][0])
+    assert (message.code, message.taker) == ("preempted", "f591e91d-e6c5-4452-9f4e-f0d998435156")
+    assert message.cause == "1 more cpu of flavor default must become free"
+    assert (message.label, message.text) == ("Evicted: Preempted", FOR_WHOM)
+    often = preempted(QUEUES["quota"][0], times=3)
+    assert often.cause == (
+        "it was preempted 3 times; 1 more cpu of flavor default must become free"
+    )
+
+
+def test_what_can_never_be_goes_before_a_preemption() -> None:
+    assert preempted(QUEUES["no-local-queue"][0]).code == "queue-missing"
+
+
+def test_preempted_before_and_admitted_again() -> None:
+    gone = condition("Evicted", "False", "QuotaReserved", "Previously: " + FOR_WHOM)
+    assert said(RESERVED, gone, condition("Admitted", "True", "Admitted", "")) is None

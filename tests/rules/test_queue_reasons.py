@@ -1,0 +1,178 @@
+"""What a queue says of the owner or of Jobs that it has not admitted: one table of reasons."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.registry import rules
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
+from gangboard.domain.queue import QueueCode, QueueEntry, QueueMessage
+from gangboard.domain.queue_status import queue_statuses_of
+from gangboard.domain.verdict import Evidence
+from tests.domain_objects import (
+    a_hold,
+    a_job,
+    a_jobset,
+    a_pod,
+    a_role,
+    ago,
+    an_entry,
+    child_jobs,
+    facts_of,
+    pods_of,
+)
+from tests.rules.asking import ask_gang, first_gang, found_gang
+
+RUN = a_jobset("run", a_role("workers", jobs=2))
+QUEUED = a_jobset("run", suspended=True, queue="gpu-lq")
+CAUSE = "3 more nvidia.com/gpu of flavor h100 must become free"
+SENTENCES = {
+    "queue-missing": (Health.BLOCKED, "Queue gpu-lq cannot admit {} as things are: it is so."),
+    "queue-stopped": (Health.BLOCKED, "Queue gpu-lq cannot admit {} as things are: it is so."),
+    "queue-misconfigured": (
+        Health.BLOCKED,
+        "Queue gpu-lq cannot admit {} as things are: it is so.",
+    ),
+    "no-matching-flavor": (Health.BLOCKED, "Queue gpu-lq cannot admit {} as things are: it is so."),
+    "exceeds-quota": (Health.BLOCKED, "Queue gpu-lq cannot admit {} as things are: it is so."),
+    "requeued": (Health.WAITING, "Queue gpu-lq took {} back: it is so."),
+    "preempted": (Health.WAITING, "Queue gpu-lq took {} back for another workload: it is so."),
+    "waiting-for-quota": (Health.WAITING, "Queue gpu-lq has not admitted {} yet: it is so."),
+    "admission-check": (Health.WAITING, "Queue gpu-lq has not admitted {} yet: it is so."),
+    "queue-evaluating": (Health.WAITING, "Queue gpu-lq has not admitted {} yet: it is so."),
+}
+"""Code → its health, and the sentence."""
+
+
+def a_message(code: str, cause: str = "it is so", **fields: Any) -> QueueMessage:
+    given = {"label": "QuotaReserved: Pending", "text": "as Kueue says", "since": ago(60), **fields}
+    return QueueMessage(QueueCode(code), cause, **given)
+
+
+def queued(
+    job: Owner, code: str, cause: str = "it is so", **entry: Any
+) -> tuple[Owner, QueueEntry]:
+    message = a_message(code, cause)
+    return replace(job, suspended=True), an_entry(job, message=message, **entry)
+
+
+def test_every_code_of_a_queue_has_its_sentence() -> None:
+    assert list(SENTENCES) == list(QueueCode)
+    assert {rule.code for rule in rules() if rule.stage is Stage.ADMISSION} >= set(SENTENCES)
+
+
+@pytest.mark.parametrize("code", SENTENCES)
+def test_of_an_owner(code: str) -> None:
+    health, sentence = SENTENCES[code]
+    entry = an_entry(QUEUED, message=a_message(code, advice="Do this."))
+    facts = facts_of(QUEUED, entry)
+    finding = found_gang(code, facts)
+    assert (finding.code, finding.health, finding.stage) == (code, health, Stage.ADMISSION)
+    assert finding.message == sentence.format("it")
+    assert Evidence("QuotaReserved: Pending", "as Kueue says", entry.meta.ref) in finding.evidence
+    assert first_gang(facts) == code
+    if code != "queue-evaluating":
+        assert (finding.advice, finding.since) == (("Do this.",), ago(60))
+
+
+@pytest.mark.parametrize("code", SENTENCES)
+def test_of_one_job_of_two_that_has_an_entry_of_its_own(code: str) -> None:
+    health, sentence = SENTENCES[code]
+    one, two = child_jobs(RUN)
+    verdict = assess(facts_of(RUN, one, *queued(two, code), *pods_of(one, 2, on="n0")))
+    assert (verdict.finding.code, verdict.finding.health) == (code, health)
+    assert verdict.finding.message == sentence.format("Job run-workers-1")
+
+
+def test_the_cause_is_told_of_the_whole_gang() -> None:
+    verdict = assess(
+        facts_of(QUEUED, an_entry(QUEUED, message=a_message("waiting-for-quota", CAUSE)))
+    )
+    assert verdict.finding.message == (
+        "Queue gpu-lq has not admitted it yet: 3 more nvidia.com/gpu of flavor h100 must become free."
+    )
+    assert verdict.finding.title == "Waits for quota"
+
+
+def test_pods_of_one_that_was_preempted_still_leave() -> None:
+    leaving = a_pod("run-workers-0-0", on="n0", deleting_since=ago(3))
+    taker = ObjectRef("jobset.x-k8s.io", "JobSet", "team-b", "big", "uid-of-big")
+    message = a_message("preempted", taker=taker.uid)
+    facts = facts_of(QUEUED, leaving, an_entry(QUEUED, message=message), takers={taker.uid: taker})
+    finding = found_gang("preempted", facts)
+    assert finding.message == (
+        "Queue gpu-lq took it back for team-b/big: it is so. 1 pod still terminates."
+    )
+    # By the reference a viewer who may not see it is not told the name.
+    assert Evidence("preempted by JobSet", "team-b/big", taker) in finding.evidence
+
+
+def test_many_jobs_that_wait_for_the_same_are_one_finding() -> None:
+    jobset = a_jobset("run", a_role("workers", jobs=6))
+    things = [
+        thing for job in child_jobs(jobset) for thing in queued(job, "waiting-for-quota", CAUSE)
+    ]
+    assert [one.message for one in assess(facts_of(jobset, *things)).findings] == [
+        "Queue gpu-lq has not admitted Jobs run-workers-0, run-workers-1 and 4 more yet: 3 more "
+        "nvidia.com/gpu of flavor h100 must become free."
+    ]
+
+
+def test_jobs_that_wait_for_different_things() -> None:
+    one, two = child_jobs(RUN)
+    blocked, waits = queued(one, "exceeds-quota"), queued(two, "waiting-for-quota", queue="b")
+    verdict = assess(facts_of(RUN, *blocked, *waits))
+    assert [finding.message for finding in verdict.findings] == [
+        "Queue gpu-lq cannot admit Job run-workers-0 as things are: it is so.",
+        "Queue b has not admitted Job run-workers-1 yet: it is so.",
+    ]
+
+
+def test_one_that_says_why_and_one_that_says_nothing() -> None:
+    one, two = child_jobs(RUN)
+    silent = replace(two, suspended=True), an_entry(two, queue="b")
+    verdict = assess(facts_of(RUN, *queued(one, "waiting-for-quota"), *silent))
+    assert [finding.code for finding in verdict.findings] == [
+        "waiting-for-quota",
+        "queue-evaluating",
+    ]
+    assert verdict.findings[1].message == "Queue b has not admitted Job run-workers-1 yet."
+
+
+def test_a_hold_goes_before_what_the_queue_says() -> None:
+    one, two = child_jobs(RUN)
+    held, entry = queued(two, "waiting-for-quota")
+    verdict = assess(facts_of(RUN, one, held, entry, a_hold(held), *pods_of(one, 2, on="n0")))
+    assert verdict.finding.code == "job-suspended"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{"admitted": True}, {"active": False}],
+    ids=["admitted", "deactivated"],
+)
+def test_what_is_not_waiting_has_no_word(entry: dict[str, Any]) -> None:
+    """A message that is left over from another state is never told."""
+    facts = facts_of(QUEUED, an_entry(QUEUED, message=a_message("waiting-for-quota"), **entry))
+    assert ask_gang("waiting-for-quota", facts) is None
+
+
+def test_what_runs_has_no_word() -> None:
+    job = a_job("train", queue="gpu-lq")
+    facts = facts_of(job, an_entry(job, message=a_message("waiting-for-quota")))
+    assert ask_gang("waiting-for-quota", facts) is None
+
+
+def test_of_several_entries_what_can_never_be_is_told() -> None:
+    job = a_job("train", suspended=True)
+    entries = [
+        an_entry(job, "a", message=a_message("waiting-for-quota")),
+        an_entry(job, "b", message=a_message("exceeds-quota")),
+        an_entry(job, "c"),
+    ]
+    status = queue_statuses_of(job, (), entries, "served")[job.meta.ref.uid]
+    assert status.message is entries[1].message
