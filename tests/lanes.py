@@ -31,6 +31,7 @@ WAITING: tuple[Sequence[str], ...] = (
         "contract/",
         "decode/test_what_a_scheduler_counts.py",
         "placement/test_change_methods.py",
+        "queues/test_real_kueue.py",
         "rules/test_steps_taken.py",
     ),
     ("scenarios/",),

@@ -32,6 +32,8 @@ SLOWEST = 30
 """Tests whose seconds are told at the end of a run; those of setting up and clearing away are theirs."""
 WORTH_TELLING = 1.0
 """Seconds; a test that took less is not among the slow ones, however few there are."""
+_TOLD_AT_ONCE = 400
+"""Characters."""
 
 LONG_FILE = 10.0
 """Seconds; files that took less are not told of, lane by lane."""
@@ -76,8 +78,14 @@ class Tiers:
         """Why a run in CI is a failure although no test failed."""
         self.seconds: dict[str, float] = {}
         """By node id, with setting up and clearing away."""
+        self.terminal: Any = None
         self.spans: dict[tuple[str, str], tuple[float, float]] = {}
         """(lane, file) → when its first test began and its last one ended, by the clock."""
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Take what prints. A lane has none."""
+        if not _is_lane(session.config):
+            self.terminal = session.config.pluginmanager.get_plugin("terminalreporter")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
@@ -108,10 +116,20 @@ class Tiers:
             self.spans[of] = began, report.stop
         if report.outcome == "rerun":  # type: ignore[comparison-overlap]  # the plugin's own word
             self.second_tries[report.nodeid] = report.longreprtext
+            self._tell_at_once(report)
         elif report.when == "call" or report.outcome != "passed":
             self.counts[tier][report.outcome] += 1
+            if report.failed:
+                self._tell_at_once(report)
             if report.outcome == "skipped":
                 self.skipped.append(report.nodeid)
+
+    def _tell_at_once(self, report: pytest.TestReport) -> None:
+        """Print what a try ended with while the run goes on: who looks at a long run need not wait for its end."""
+        crash = getattr(report.longrepr, "reprcrash", None)
+        said = " ".join(str(getattr(crash, "message", "")).split())[:_TOLD_AT_ONCE]
+        if self.terminal is not None:
+            self.terminal.write_line(f"\n{report.nodeid} ({report.when}): {said}")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

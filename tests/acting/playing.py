@@ -55,7 +55,7 @@ ACTS: dict[str, tuple[Act, ...]] = {
             (
                 queued.owner_deactivated,
                 queued.child_held,
-                queued.waits_for_quota,
+                queued.exceeds_quota,
                 queued.jobs_of_their_own,
             ),
             holds=True,

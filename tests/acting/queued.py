@@ -124,16 +124,17 @@ def nobody_admits(scene: Scene) -> None:
     assert scene.code("run", "queue-evaluating")["health"] == "blocked"
 
 
-def waits_for_quota(scene: Scene) -> None:
-    """A queue that has no room keeps it suspended: it waits, and nothing resumes it behind its back."""
+def exceeds_quota(scene: Scene) -> None:
+    """A queue that can never have room keeps it suspended, and nothing resumes it behind its back."""
     scene.set_up()
     queue = make_queue(scene.client, scene.namespace, {"cpu": "1"})
     labels = {"kueue.x-k8s.io/queue-name": queue}
     workers: JobOptions = {"pods": 2, "node_selector": scene.where}
     scene.client.create(jobset("run", scene.namespace, jobs={"w": workers}, labels=labels))
     wait(lambda: scene.client.list(KUEUE, "Workload", scene.namespace), what="its Workload")
-    gang = scene.code("run", "queue-evaluating")
-    assert (gang["health"], gang["queue"]) == ("waiting", queue)
+    gang = scene.code("run", "exceeds-quota")
+    assert (gang["health"], gang["queue"]) == ("blocked", queue)
+    assert "2 cpu of flavor default are asked for, and at most 1 can be had" in gang["message"]
     scene.seen("run")
     refused = scene.act("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
     assert refused["state"] == "refused", refused
@@ -181,8 +182,12 @@ def jobs_of_their_own(scene: Scene) -> None:
         what="a Workload of each Job",
     )
     assert all(scene.job(f"run-w-{index}")["spec"]["suspend"] for index in range(2))
-    gang = scene.says("run", f"Queue {queue} has not admitted Jobs run-w-0 and run-w-1 yet.")
-    assert (gang["code"], gang["health"]) == ("queue-evaluating", "waiting")
+    gang = scene.says(
+        "run",
+        f"Queue {queue} cannot admit Jobs run-w-0 and run-w-1 as things are: 2 cpu of flavor default "
+        "are asked for, and at most 1 can be had.",
+    )
+    assert (gang["code"], gang["health"]) == ("exceeds-quota", "blocked")
     codes = {finding["code"] for finding in gang["findings"]}
     assert not codes & {"suspended", "job-suspended"}, codes
 

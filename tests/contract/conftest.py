@@ -11,6 +11,7 @@ import pytest
 from gangboard.simulator import Fleet, NodePool, Simulator
 from gangboard.simulator.hold import INSTALLATION
 from tests.contract.site import Site
+from tests.controlplane.clearing import clear_nodes
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import delete_nodes, make_nodes, node
@@ -89,6 +90,7 @@ def _simulated_site(simulator: Simulator, client: Client, name: str) -> Site:
 
 
 def _real_site(plane: ControlPlane, name: str) -> Site:
+    clear_nodes(plane.client)  # of a test whose end failed
     make_nodes(plane.client, [node(f"n{i}", cpu="32", gpus=4) for i in range(4)])
 
     def fail(pod: Json) -> None:

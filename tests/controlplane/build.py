@@ -3,8 +3,8 @@
 `python -m tests.controlplane.build [NAME ...]` builds what is missing and says how long it took;
 with everything in the cache it returns at once. Running what was built needs no Go.
 
-Every folder `modules/NAME` holds a `go.mod` and a `go.sum` and nothing else; `MODULES` says what
-else there is to know about it. A new version is one folder and one line.
+Every folder `modules/NAME` holds a `go.mod` and a `go.sum`, and where `MODULES` says so files that stand
+in for some of a module's own; `MODULES` says what else there is to know about it. A new version is one folder and one line.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MODULES_FOLDER = Path(__file__).parent / "modules"
+_REPLACED = "replaced"
 
 
 class BuildError(Exception):
@@ -35,7 +36,9 @@ class Module:
     """One folder of `modules/`: the binaries it makes and the manifests that come with them.
 
     `binaries` maps the name that Go gives a binary to the name we keep it under, `manifests_from`
-    is the Go module whose source holds the files (or folders) listed in `manifests`.
+    is the Go module whose source holds the files (or folders) listed in `manifests`. `replaced` is a Go
+    module of which the files below `modules/NAME/replaced` are built instead of its own: for a bug that
+    no release has mended.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Module:
     ldflags: str = "-s -w"
     manifests_from: str = ""
     manifests: tuple[str, ...] = ()
+    replaced: str = ""
     takes: str = "about a minute"
 
 
@@ -66,7 +70,7 @@ MODULES: dict[str, Module] = {
     module.name: module
     for module in (
         Module("etcd", {"server": "etcd"}),
-        Module("kwok", {"kwok": "kwok"}),
+        Module("kwok", {"kwok": "kwok"}, replaced="sigs.k8s.io/kwok"),
         Module(
             "jobset",
             {"jobset": "jobset"},
@@ -101,6 +105,8 @@ def built_folder(module: Module) -> Path:
     digest = hashlib.sha256()
     for name in ("go.mod", "go.sum"):
         digest.update((MODULES_FOLDER / module.name / name).read_bytes())
+    for file in _replacements(module):
+        digest.update(str(file.relative_to(MODULES_FOLDER)).encode() + file.read_bytes())
     digest.update(repr((module.binaries, module.ldflags, module.manifests)).encode())
     return cache_folder() / f"{module.name}-{digest.hexdigest()[:16]}"
 
@@ -143,6 +149,8 @@ def _build(module: Module, folder: Path) -> None:
     try:
         (workspace / "bin").mkdir()
         flags = ["-trimpath", f"-ldflags={module.ldflags}"]
+        if module.replaced:
+            flags.append(f"-modfile={_with_replacements(module, workspace / _REPLACED)}")
         _go(module, ["install", *flags, "tool"], GOBIN=str(workspace / "bin"))
         for made, kept in module.binaries.items():
             (workspace / "bin" / made).rename(workspace / "bin" / kept)
@@ -150,11 +158,40 @@ def _build(module: Module, folder: Path) -> None:
             answer = _go(module, ["list", "-m", "-f", "{{.Dir}}", module.manifests_from])
             _copy_manifests(Path(answer.strip()), module.manifests, workspace / "manifests")
         workspace.chmod(0o755)
+        shutil.rmtree(workspace / _REPLACED, ignore_errors=True)
         # The rename is the moment it exists: a killed build leaves nothing that looks finished.
         workspace.rename(built_folder(module))
     finally:
         shutil.rmtree(workspace, ignore_errors=True)
     print(f"{module.name}: built in {time.monotonic() - began:.0f} s", flush=True)
+
+
+def _replacements(module: Module) -> list[Path]:
+    """Return the files that stand in for those of another module."""
+    folder = MODULES_FOLDER / module.name / "replaced"
+    return sorted(folder.rglob("*.go")) if module.replaced else []
+
+
+def _with_replacements(module: Module, folder: Path) -> Path:
+    """Return a go.mod by which Go builds a copy of the other module, with our files in it.
+
+    Raises `BuildError` where it has no such file any more: a new version needs a look at it.
+    """
+    source = Path(_go(module, ["list", "-m", "-f", "{{.Dir}}", module.replaced]).strip())
+    copy, ours = folder / "source", MODULES_FOLDER / module.name / "replaced"
+    for file in _replacements(module):
+        if not (source / file.relative_to(ours)).is_file():
+            raise BuildError(f"{module.replaced} has no {file.relative_to(ours)} to replace")
+    # The module cache is read-only; copy the bytes, not the mode.
+    shutil.copytree(source, copy, copy_function=shutil.copyfile)
+    for made in (copy, *copy.rglob("*/")):
+        made.chmod(0o755)
+    for file in _replacements(module):
+        shutil.copyfile(file, copy / file.relative_to(ours))
+    for name in ("go.mod", "go.sum"):
+        shutil.copyfile(MODULES_FOLDER / module.name / name, folder / name)
+    _go(module, ["mod", "edit", f"-replace={module.replaced}={copy}", str(folder / "go.mod")])
+    return folder / "go.mod"
 
 
 def _go(module: Module, arguments: Sequence[str], **environment: str) -> str:

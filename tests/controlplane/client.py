@@ -11,6 +11,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlencode
@@ -194,16 +195,14 @@ class Client:
                 path = f"{self._address(obj)}/{obj['metadata']['name']}"
                 made.append(self.request("PATCH", path, obj, content_type=_CONTENT_TYPES["merge"]))
             if obj["kind"] == "ResourceQuota":
-                wait(lambda quota=obj: self._is_in_force(quota), what="a quota to be in force")
+                wait(partial(self._is_in_force, obj), what="a quota to be in force")
         return made
 
     def _is_in_force(self, quota: Json) -> bool:
         """Whether it refuses a Secret, of which it allows none."""
         metadata = {"name": "refused", "namespace": quota["metadata"]["namespace"]}
         try:
-            self.create(
-                {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}, dry_run=True
-            )
+            self.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata}, dry_run=True)
         except ApiError as error:
             if error.status != 403:
                 raise

@@ -34,7 +34,7 @@ _FIXTURES = {
 }
 
 
-_LOG_LINES = 12
+_LOG_LINES, _LOG_COLUMNS = 8, 300
 _RUNNING: list[ControlPlane] = []
 """Those of the session that are up."""
 
@@ -56,7 +56,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
         if not plane.resting:
             for name in plane.process_names:
                 title = f"{name} of {plane.profile.name}"
-                report.sections.append((title, plane.log_of(name, _LOG_LINES)))
+                lines = plane.log_of(name, _LOG_LINES).splitlines()
+                report.sections.append((title, "\n".join(line[:_LOG_COLUMNS] for line in lines)))
 
 
 _last_file: Path | None = None

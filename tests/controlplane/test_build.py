@@ -52,12 +52,24 @@ def test_failed_build_leaves_nothing(fake_go: Path, monkeypatch: pytest.MonkeyPa
     assert [path.name for path in build.cache_folder().iterdir()] == [".lock"]
 
 
+def test_what_stands_in_for_a_file_needs_that_file(
+    fake_go: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A release that has the file no longer is looked at by somebody, not built without the mend."""
+    fake_go.touch()
+    monkeypatch.setattr(build, "_go", lambda *_arguments, **_environment: f"{tmp_path}\n")
+    with pytest.raises(build.BuildError, match=r"sigs.k8s.io/kwok has no .*heap\.go to replace"):
+        build.build(["kwok"])
+    assert build.missing(["kwok"]) == ["kwok"]
+
+
 def test_every_module_has_its_two_files_and_no_registry() -> None:
     folders = {path.name for path in build.MODULES_FOLDER.iterdir()}
     assert folders == set(build.MODULES)
     for name in folders:
-        files = sorted((build.MODULES_FOLDER / name).iterdir())
-        assert [file.name for file in files] == ["go.mod", "go.sum"]
+        files = {file.name for file in (build.MODULES_FOLDER / name).iterdir()}
+        stand_in = {"replaced"} if build.MODULES[name].replaced else set()
+        assert files == {"go.mod", "go.sum"} | stand_in
 
 
 @pytest.mark.usefixtures("fake_go")

@@ -1,6 +1,7 @@
 """What Kueue says of a Workload it has not admitted. All texts are those of the real v0.19.2 unless marked."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -30,13 +31,13 @@ def waiting(message: str, reason: str = "Pending") -> Json:
     return condition("QuotaReserved", "False", reason, message)
 
 
-def said(*conditions: Json, active: bool = True, **status: object) -> QueueMessage | None:
+def said(*conditions: Json, active: bool = True, **status: Any) -> QueueMessage | None:
     obj = {"spec": {"queueName": "q", "active": active},
            "status": {"conditions": list(conditions), **status}}  # fmt: skip
     return entry(obj).message
 
 
-def told(*conditions: Json, **status: object) -> QueueMessage:
+def told(*conditions: Json, **status: Any) -> QueueMessage:
     message = said(*conditions, **status)
     assert message is not None
     return message
@@ -51,7 +52,7 @@ QUEUES: dict[str, tuple[str, str, str, str]] = {
         f"{FLAVORS}insufficient unused quota for cpu in flavor default, 1 more needed. Pending the "
         "preemption of 1 workload(s)",
         "Pending", "waiting-for-quota",
-        "1 more cpu of flavor default must become free; 1 gang is being preempted for it",
+        "1 more cpu of flavor default must become free; 1 gang is being preempted",
     ),
     "another-first": (
         "Workload no longer fits after processing another workload",
@@ -60,31 +61,31 @@ QUEUES: dict[str, tuple[str, str, str, str]] = {
     "too-large": (
         FLAVORS + TOO_LARGE.format("cpu", "default", 0, 20, 3),
         "Pending", "exceeds-quota",
-        "it asks for 20 cpu of flavor default, and at most 3 can be had",
+        "20 cpu of flavor default are asked for, and at most 3 can be had",
     ),
     # Both pod sets together (real-control-plane.md §5).
     "too-large-together": (
         FLAVORS + TOO_LARGE.format("cpu", "default", 2, 16, 8),
         "Pending", "exceeds-quota",
-        "it asks for 2 + 16 cpu of flavor default, and at most 8 can be had",
+        "2 + 16 cpu of flavor default are asked for, and at most 8 can be had",
     ),
     "not-covered": (
         f"{FLAVORS}resource nvidia.com/gpu unavailable in ClusterQueue",
-        "Pending", "no-matching-flavor", "no flavor of it has nvidia.com/gpu",
+        "Pending", "no-matching-flavor", "no flavor of the queue has nvidia.com/gpu",
     ),
     "other-nodes": (
         f"{FLAVORS}flavor h100 doesn't match node affinity",
         "Pending", "no-matching-flavor",
-        "flavor h100 is for other nodes than its node selector and affinity ask for",
+        "flavor h100 is for other nodes than node selector and affinity ask for",
     ),
     "tainted": (
         FLAVORS + "untolerated taint {team x NoSchedule <nil>} in flavor tainted",
         "Pending", "no-matching-flavor",
-        "it does not tolerate taint team=x:NoSchedule of flavor tainted",
+        "taint team=x:NoSchedule of flavor tainted is not tolerated",
     ),
     "no-local-queue": (
         "LocalQueue nowhere doesn't exist",
-        "Inadmissible", "queue-missing", "LocalQueue nowhere does not exist in its namespace",
+        "Inadmissible", "queue-missing", "LocalQueue nowhere does not exist in this namespace",
     ),
     "no-cluster-queue": (
         "ClusterQueue nope doesn't exist",
@@ -96,7 +97,7 @@ QUEUES: dict[str, tuple[str, str, str, str]] = {
     ),
     "other-namespace": (
         "workload namespace doesn't match ClusterQueue selector",
-        "Pending", "queue-misconfigured", "the ClusterQueue takes nothing from its namespace",
+        "Pending", "queue-misconfigured", "the ClusterQueue takes nothing from this namespace",
     ),
     "pods-first": (
         "waiting for all admitted workloads to be in PodsReady condition",
@@ -104,7 +105,7 @@ QUEUES: dict[str, tuple[str, str, str, str]] = {
     ),
     "gated": (
         "Admission is gated by: example.com/approval",
-        "AdmissionGated", "queue-evaluating", "its admission is gated by example.com/approval",
+        "AdmissionGated", "queue-evaluating", "admission is gated by example.com/approval",
     ),
     # Not brought about: reasons of their own, behind a gate (jobset-kueue.md §3.3).
     "reason-alone": (
@@ -155,9 +156,7 @@ def test_of_several_pod_sets_the_worst_is_told() -> None:
 def test_a_flavor_is_named_whose_name_ends_a_pod_set() -> None:
     """Not brought about: what follows another pod set, and a taint without a value."""
     text = f"{FLAVORS}untolerated taint {{dedicated  NoExecute <nil>}} in flavor own; {FLAVORS}x"
-    assert told(waiting(text)).cause == (
-        "it does not tolerate taint dedicated:NoExecute of flavor own"
-    )
+    assert told(waiting(text)).cause == ("taint dedicated:NoExecute of flavor own is not tolerated")
 
 
 def test_a_stopped_queue_says_so_where_it_took_something_back() -> None:
@@ -186,7 +185,7 @@ RESERVED = condition("QuotaReserved", "True", "QuotaReserved", "Quota reserved i
         ),
         (
             [("prov", "Rejected", "Zone a will never have it")],
-            "admission check prov has refused it: “Zone a will never have it”",
+            "admission check prov has refused: “Zone a will never have it”",
         ),
     ],
 )
@@ -227,7 +226,7 @@ def test_pods_that_were_late() -> None:
     )
     assert message.code == "requeued"
     assert message.cause == (
-        "its pods were not ready in time; it is tried again at 2026-11-24 02:20:42 UTC (try 2)"
+        "the pods were not ready in time; the next try is at 2026-11-24 02:20:42 UTC (the 2nd)"
     )
 
 
@@ -258,7 +257,7 @@ def test_preempted_for_another() -> None:
     assert (message.label, message.text) == ("Evicted: Preempted", FOR_WHOM)
     often = preempted(QUEUES["quota"][0], times=3)
     assert often.cause == (
-        "it was preempted 3 times; 1 more cpu of flavor default must become free"
+        "preempted 3 times so far; 1 more cpu of flavor default must become free"
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gangboard.diagnosis.registry import rules
+from gangboard.domain.queue import QueueCode
 from tests.controlplane.clearing import clear_nodes
 from tests.controlplane.cluster import ControlPlane
 from tests.installation import Installation
@@ -30,8 +31,8 @@ FIT = "gpu-short"
 LOOKED_AT_LATER = (("k137", FIT), ("k136", FIT), ("k137", "room-comes"))
 ON_THE_BOARD = ("no-matching-node", "exceeds-capacity")
 """The codes of 1.35 whose sentences are looked for on the Board."""
-NOT_SHOWN_HERE = {"deactivated"}
-"""It needs Kueue and is tested elsewhere; docs/testing.md says where."""
+NOT_SHOWN_HERE = {"deactivated", *QueueCode} - {"preempted", "queue-evaluating"}
+"""They need Kueue and are tested elsewhere; docs/testing.md says where."""
 
 
 PLANES = {

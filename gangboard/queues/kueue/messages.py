@@ -17,11 +17,11 @@ from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.reading.wording import count, is_or_are, listed, names, shorten
 
-_PATIENCE = "its pods were not ready in time"
+_PATIENCE = "the pods were not ready in time"
 _EVICTIONS = {
     "PodsReadyTimeout": _PATIENCE,
-    "AdmissionCheck": "an admission check wants it to be tried again",
-    "NodeFailures": "a node of it failed",  # not brought about
+    "AdmissionCheck": "an admission check asks for another try",
+    "NodeFailures": "a node failed",  # not brought about
 }
 """Reason of `Evicted` → why Kueue took the quota back, where it tries again by itself."""
 _STOPPED = {"ClusterQueueStopped": "ClusterQueue", "LocalQueueStopped": "LocalQueue"}
@@ -119,7 +119,7 @@ def _of_checks(checks: Sequence[AdmissionCheck], reserved: Condition) -> QueueMe
     noun, have = ("check", "has") if len(left) == 1 else ("checks", "have")
     rejected = any(check.state == "Rejected" for check in left)
     told = f": “{shorten(said)}”" if said else ""
-    verb = f"{have} refused it" if rejected else f"{have} not passed yet"
+    verb = f"{have} refused" if rejected else f"{have} not passed yet"
     return QueueMessage(
         QueueCode.ADMISSION_CHECK,
         f"admission {noun} {names(check.name for check in left)} {verb}{told}",
@@ -130,10 +130,10 @@ def _of_checks(checks: Sequence[AdmissionCheck], reserved: Condition) -> QueueMe
 
 
 def _of_requeueing(evicted: Condition, requeueing: Requeueing) -> QueueMessage:
-    again = "it is tried again after a pause"
+    again = "the next try comes after a pause"
     if requeueing.at is not None:
-        again = f"it is tried again at {requeueing.at:%Y-%m-%d %H:%M:%S} UTC"
-    times = f" (try {requeueing.tries + 1})" if requeueing.tries else ""
+        again = f"the next try is at {requeueing.at:%Y-%m-%d %H:%M:%S} UTC"
+    times = f" (the {_ordinal(requeueing.tries + 1)})" if requeueing.tries else ""
     return QueueMessage(
         QueueCode.REQUEUED,
         f"{_EVICTIONS[evicted.reason]}; {again}{times}",
@@ -141,6 +141,13 @@ def _of_requeueing(evicted: Condition, requeueing: Requeueing) -> QueueMessage:
         text=evicted.message,
         since=evicted.since,
     )
+
+
+def _ordinal(number: int) -> str:
+    """Return `2nd`, `3rd`, `11th`."""
+    if number % 100 in (11, 12, 13):
+        return f"{number}th"
+    return f"{number}{({1: 'st', 2: 'nd', 3: 'rd'}).get(number % 10, 'th')}"
 
 
 def _of_preemption(
@@ -154,7 +161,7 @@ def _of_preemption(
             filter(
                 None,
                 (
-                    f"it was preempted {often} times" if often > 1 else "",
+                    f"preempted {often} times so far" if often > 1 else "",
                     waits.cause if waits is not None else "",
                 ),
             )
@@ -184,7 +191,7 @@ def _of_queue(reserved: Condition, evicted: Condition | None) -> QueueMessage | 
     text = reserved.message
     if (missing := _MISSING.match(text)) is not None:
         kind, name = missing.groups()
-        where = " in its namespace" if kind == "LocalQueue" else ""
+        where = " in this namespace" if kind == "LocalQueue" else ""
         return QueueMessage(
             QueueCode.QUEUE_MISSING,
             f"{kind} {name} does not exist{where}",
@@ -192,7 +199,7 @@ def _of_queue(reserved: Condition, evicted: Condition | None) -> QueueMessage | 
         )
     inactive = _INACTIVE.match(text)
     if inactive is not None or reserved.reason == "Suspended":
-        what = " ".join(inactive.groups()) if inactive is not None else "its queue"
+        what = " ".join(inactive.groups()) if inactive is not None else "the queue"
         stopped = evicted is not None and _STOPPED.get(evicted.reason) == what.partition(" ")[0]
         is_stopped = stopped or reserved.reason == "Suspended"
         return QueueMessage(
@@ -205,8 +212,8 @@ def _of_queue(reserved: Condition, evicted: Condition | None) -> QueueMessage | 
     if text.startswith(_OTHER_NAMESPACE):
         return QueueMessage(
             QueueCode.QUEUE_MISCONFIGURED,
-            "the ClusterQueue takes nothing from its namespace",
-            "Use a queue for its namespace, or let namespaceSelector of the ClusterQueue match it.",
+            "the ClusterQueue takes nothing from this namespace",
+            "Use a queue for this namespace, or let namespaceSelector of the ClusterQueue match it.",
         )
     return None
 
@@ -222,7 +229,7 @@ def _of_others(reserved: Condition) -> QueueMessage | None:
         )
     if (gated := _GATED.search(text)) is not None:
         return QueueMessage(
-            QueueCode.QUEUE_EVALUATING, f"its admission is gated by {shorten(gated[1])}"
+            QueueCode.QUEUE_EVALUATING, f"admission is gated by {shorten(gated[1])}"
         )
     code = _REASONS.get(reserved.reason)
     return QueueMessage(code, f"Kueue says “{shorten(text)}”") if code is not None else None
@@ -259,7 +266,7 @@ def _of_flavors(reserved: Condition) -> QueueMessage | None:
     pending = _PREEMPTING.search(reserved.message)
     if code is QueueCode.WAITING_FOR_QUOTA and pending is not None:
         number = int(pending[1])
-        cause = f"{cause}; {count(number, 'gang')} {is_or_are(number)} being preempted for it"
+        cause = f"{cause}; {count(number, 'gang')} {is_or_are(number)} being preempted"
     return QueueMessage(code, cause, next(iter(told.values())).advice)
 
 
@@ -284,29 +291,29 @@ def _obstacles(text: str) -> Iterator[_Obstacle]:
         yield _Obstacle(
             QueueCode.EXCEEDS_QUOTA,
             resource,
-            f"it asks for {asked} {resource} of flavor {flavor}, and at most {limit} can be had",
-            f"Let it ask for less, or raise the quota for {resource} of flavor {flavor}.",
+            f"{asked} {resource} of flavor {flavor} are asked for, and at most {limit} can be had",
+            f"Ask for less, or raise the quota for {resource} of flavor {flavor}.",
         )
     for resource in _NOT_COVERED.findall(text):
         yield _Obstacle(
             QueueCode.NO_MATCHING_FLAVOR,
             resource,
-            f"no flavor of it has {resource}",
+            f"no flavor of the queue has {resource}",
             f"Use a queue that has {resource}, or add {resource} to the ClusterQueue.",
         )
     for flavor in _OTHER_NODES.findall(text):
         yield _Obstacle(
             QueueCode.NO_MATCHING_FLAVOR,
             "",
-            f"flavor {flavor} is for other nodes than its node selector and affinity ask for",
-            "Change its node selector or affinity, or use a queue with a flavor for such nodes.",
+            f"flavor {flavor} is for other nodes than node selector and affinity ask for",
+            "Change node selector or affinity, or use a queue with a flavor for such nodes.",
         )
     for taint, flavor in _TAINTED.findall(text):
         yield _Obstacle(
             QueueCode.NO_MATCHING_FLAVOR,
             "",
-            f"it does not tolerate taint {_taint(taint)} of flavor {flavor}",
-            f"Let its pods tolerate {_taint(taint)}, or use a queue with another flavor.",
+            f"taint {_taint(taint)} of flavor {flavor} is not tolerated",
+            f"Let the pods tolerate {_taint(taint)}, or use a queue with another flavor.",
         )
     for flavor in _NO_FLAVOR.findall(text):
         yield _Obstacle(
