@@ -182,14 +182,13 @@ def jobs_of_their_own(scene: Scene) -> None:
         what="a Workload of each Job",
     )
     assert all(scene.job(f"run-w-{index}")["spec"]["suspend"] for index in range(2))
-    gang = scene.says(
-        "run",
-        f"Queue {queue} cannot admit Jobs run-w-0 and run-w-1 as things are: 2 cpu of flavor default "
-        "are asked for, and at most 1 can be had.",
-    )
-    assert (gang["code"], gang["health"]) == ("exceeds-quota", "blocked")
+    gang = scene.code("run", "exceeds-quota")
+    assert gang["health"] == "blocked"
+    assert "2 cpu of flavor default are asked for, and at most 1 can be had" in gang["message"]
+    # Of the second, which is just like the first, Kueue says nothing where both wait when it looks at one
+    # (observed with v0.19.2).
     codes = {finding["code"] for finding in gang["findings"]}
-    assert not codes & {"suspended", "job-suspended"}, codes
+    assert codes <= {"exceeds-quota", "queue-evaluating"}, codes
 
 
 def _create_below(scene: Scene, job: Json) -> None:
