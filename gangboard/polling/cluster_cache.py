@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import EVENT
@@ -60,7 +60,16 @@ PORTION = 2000
 RENEW_EVERY = 3.0
 """Seconds between two renewals of the lease while the caches are filled."""
 EVENTS_PER_OBJECT = 20
-"""The newest events kept of one object; a crash loop makes thousands."""
+"""The events kept of one object; a crash loop makes thousands."""
+
+
+class KeptEvent(NamedTuple):
+    """What decides which events of an object are kept."""
+
+    seen: float
+    """Unix time of its last sight."""
+    kind: tuple[str, str]
+    """Reason and reporter."""
 
 
 def resources() -> tuple[Resource, ...]:
@@ -91,8 +100,8 @@ class ClusterCache:
     names: dict[str, dict[str, tuple[str, str]]] = field(default_factory=lambda: defaultdict(dict))
     """Resource key → uid → (namespace, name)."""
     nodes: dict[str, Node] = field(default_factory=dict)
-    events: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
-    """uid of the object that events are about → uid of the event → unix time of its last sight."""
+    events: dict[str, dict[str, KeptEvent]] = field(default_factory=lambda: defaultdict(dict))
+    """uid of the object that events are about → uid of the event → what decides whether it is kept."""
     stale_events: set[str] = field(default_factory=set)
     """uids of events that nobody will ask for any more: their rows can go."""
     rechecks: Rechecks = field(default_factory=Rechecks)
@@ -261,7 +270,8 @@ class ClusterCache:
         about = self._keeper_of(event)
         touched = self.ownership_graph.touch_event(event) | self.ownership_graph.gangs_of(about)
         touched |= self.preemptions.put(event, about) | self.autoscaling.note(event)
-        self._keep_events(about, {event.meta.ref.uid: seen})
+        kept = KeptEvent(seen, (event.reason, event.reporter))
+        self._keep_events(about, {event.meta.ref.uid: kept})
         return touched
 
     def _keeper_of(self, event: Event) -> str:
@@ -274,12 +284,17 @@ class ClusterCache:
             return about
         return self.preemptions.gang_of(about) or about
 
-    def _keep_events(self, about: str, events: dict[str, float]) -> None:
-        """Keep events with the object that they are about; beyond the cap the oldest go."""
+    def _keep_events(self, about: str, events: dict[str, KeptEvent]) -> None:
+        """Keep events with the object that they are about.
+
+        Beyond the cap the oldest of those go of which there are most: where nodes come and go a scheduler
+        refuses the same pod a hundred times, and what an autoscaler said once still counts.
+        """
         kept = self.events[about]
         kept.update(events)
         while len(kept) > EVENTS_PER_OBJECT:
-            oldest = min(kept, key=lambda uid: kept[uid])
+            often = Counter(one.kind for one in kept.values())
+            oldest = min(kept, key=lambda uid: (-often[kept[uid].kind], kept[uid].seen))
             del kept[oldest]
             self._drop_events((oldest,))
 

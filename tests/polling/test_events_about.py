@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gangboard.polling import poll
+from gangboard.polling.cluster_cache import EVENTS_PER_OBJECT
 from gangboard.store.models import WatchedObject
 from tests.polling.conftest import Watching
 
@@ -44,3 +46,28 @@ def test_other_objects_are_about_nothing(watch: Watch) -> None:
     others = WatchedObject.objects.exclude(resource="events.events.k8s.io")
     assert others.exists()
     assert not others.filter(about__isnull=False).exists()
+
+
+def test_many_events_of_one_reason_push_out_none_of_another(watch: Watch) -> None:
+    """What an autoscaler said once is worth as much after a hundred refusals by the scheduler."""
+    watching = watch(fleet="empty")
+    watching.simulator.objects.put(
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": "train", "namespace": "default", "uid": "0aa1-job"},
+            "spec": {"parallelism": 1, "template": {"spec": {"containers": []}}},
+        }
+    )
+    nominated = {**_event("nominated.1", "0aa1-job"), "reason": "Nominated", "type": "Normal"}
+    nominated["eventTime"] = "2099-01-01T08:00:00.000000Z"
+    watching.simulator.objects.put(nominated)
+    for second in range(2 * EVENTS_PER_OBJECT):
+        refused = {**_event(f"refused.{second}", "0aa1-job"), "reason": "FailedScheduling"}
+        refused["eventTime"] = f"2099-01-01T09:00:{second:02}.000000Z"
+        watching.simulator.objects.put(refused)
+    watching.window()
+    cache = poll._caches[watching.cluster.pk]
+    names = {cache.names["events.events.k8s.io"][uid][1] for uid in cache.event_uids(["0aa1-job"])}
+    newest = {f"refused.{second}" for second in range(EVENTS_PER_OBJECT + 1, 2 * EVENTS_PER_OBJECT)}
+    assert names == {"nominated.1", *newest}
