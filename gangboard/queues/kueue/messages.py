@@ -44,7 +44,7 @@ _MISSING = re.compile(r"^(LocalQueue|ClusterQueue) (\S+) (?:doesn't exist|not fo
 _INACTIVE = re.compile(r"^(LocalQueue|ClusterQueue) (\S+) is inactive")
 _OTHER_NAMESPACE = "workload namespace doesn't match ClusterQueue selector"
 # Of those before it.
-_PREEMPTING = re.compile(r"Pending the preemption of (\d+) workload")
+_PREEMPTING = re.compile(r"Pending the preemption of (\d{1,6}) workload")
 _OVERTAKEN = "Workload no longer fits after processing another workload"
 _FOR_JOB = re.compile(r"JobUID: ([^\s,)]+)")
 _GATED = re.compile(r"Admission is gated by: (.+)", re.DOTALL)
@@ -262,7 +262,7 @@ def _of_flavors(reserved: Condition) -> QueueMessage | None:
         code = named
     told = {one.cause: one for one in obstacles if one.code is code}
     causes = list(told)
-    cause = listed(causes) if len(causes) < 3 else f"{causes[0]}, and {len(causes) - 1} more lack"
+    cause = listed(causes) if len(causes) < 3 else f"{causes[0]}, and {len(causes) - 1} more reasons"
     pending = _PREEMPTING.search(reserved.message)
     if code is QueueCode.WAITING_FOR_QUOTA and pending is not None:
         number = int(pending[1])
