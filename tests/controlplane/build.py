@@ -177,6 +177,7 @@ def _with_replacements(module: Module, folder: Path) -> Path:
 
     Raises `BuildError` where it has no such file any more: a new version needs a look at it.
     """
+    _go(module, ["mod", "download", module.replaced])
     source = Path(_go(module, ["list", "-m", "-f", "{{.Dir}}", module.replaced]).strip())
     copy, ours = folder / "source", MODULES_FOLDER / module.name / "replaced"
     for file in _replacements(module):
