@@ -208,10 +208,39 @@ def test_an_admitted_or_inactive_or_new_one_says_nothing() -> None:
     assert said() is None
 
 
-def test_words_that_nobody_knows_are_no_reason() -> None:
+def test_words_about_what_is_over_are_no_reason() -> None:
     """After `spec.active` is true again Kueue says for a moment that it is deactivated."""
-    assert said(waiting("The workload is deactivated")) is None
+    over = "The workload is deactivated"
+    assert said(waiting(over), condition("Evicted", "True", "Deactivated", over)) is None
     assert said(waiting("")) is None
+
+
+def test_a_queue_that_nobody_named_is_not_missing() -> None:
+    """`manageJobsWithoutQueueName`: that no queue is named is said where that is known."""
+    assert said(waiting("LocalQueue  doesn't exist", "Inadmissible")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            'topology "racks" allows to fit only 3 out of 8 pod(s). Total nodes: 4',
+            "topology racks has room for only 3 of 8 pods now",
+        ),
+        (
+            'topology "racks" doesn\'t allow to fit any of 8 pod(s)',
+            "topology racks has room for none of 8 pods now",
+        ),
+        (
+            "Workload requires preemption, but it's gated",
+            "Kueue says “Workload requires preemption, but it's gated”",
+        ),
+    ],
+)
+def test_other_words_are_told_too(text: str, cause: str) -> None:
+    """Not brought about: the texts of v0.19.2's source (jobset-kueue.md §3.3)."""
+    message = told(waiting(text))
+    assert (message.code, message.cause, message.text) == ("queue-evaluating", cause, text)
 
 
 LATE = "Exceeded the PodsReady timeout k17/jobset-late-f212a"

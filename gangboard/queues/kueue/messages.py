@@ -42,11 +42,18 @@ _POD_SET = "couldn't assign flavors to pod set "
 # Of the queue.
 _MISSING = re.compile(r"^(LocalQueue|ClusterQueue) (\S+) (?:doesn't exist|not found)")
 _INACTIVE = re.compile(r"^(LocalQueue|ClusterQueue) (\S+) is inactive")
+_NO_QUEUE = "LocalQueue  "
+"""It names no queue, and neither does Kueue."""
 _OTHER_NAMESPACE = "workload namespace doesn't match ClusterQueue selector"
 # Of those before it.
 _PREEMPTING = re.compile(r"Pending the preemption of (\d{1,6}) workload")
 _OVERTAKEN = "Workload no longer fits after processing another workload"
 _FOR_JOB = re.compile(r"JobUID: ([^\s,)]+)")
+# Not brought about (tas_flavor_snapshot.go).
+_TOPOLOGY = re.compile(
+    r'topology "([^"]{1,253})" (?:allows to fit only (\d{1,6}) out of (\d{1,6})|'
+    r"doesn't allow to fit any of (\d{1,6})) (?:pod|slice)"
+)
 _GATED = re.compile(r"Admission is gated by: (.+)", re.DOTALL)
 
 _REASONS = {
@@ -175,9 +182,15 @@ def _of_preemption(
 
 def _of_text(reserved: Condition, evicted: Condition | None) -> QueueMessage | None:
     """Return what `QuotaReserved=False` says; None for text that is only about an eviction."""
+    if not reserved.message or reserved.message.startswith(_NO_QUEUE):
+        return None
     found = _of_queue(reserved, evicted) or _of_flavors(reserved) or _of_others(reserved)
     if found is None:
-        return None
+        # It is also said of an eviction that it was, and stays until the queue looks again.
+        if evicted is not None and evicted.message == reserved.message:
+            return None
+        code = _REASONS.get(reserved.reason, QueueCode.QUEUE_EVALUATING)
+        found = QueueMessage(code, f"Kueue says “{shorten(reserved.message)}”")
     return replace(
         found,
         label=f"QuotaReserved: {reserved.reason}",
@@ -231,8 +244,13 @@ def _of_others(reserved: Condition) -> QueueMessage | None:
         return QueueMessage(
             QueueCode.QUEUE_EVALUATING, f"admission is gated by {shorten(gated[1])}"
         )
-    code = _REASONS.get(reserved.reason)
-    return QueueMessage(code, f"Kueue says “{shorten(text)}”") if code is not None else None
+    if (topology := _TOPOLOGY.search(text)) is not None:
+        name, some, wanted, none = topology.groups()
+        room = f"only {some} of {wanted}" if some else f"none of {none}"
+        return QueueMessage(
+            QueueCode.QUEUE_EVALUATING, f"topology {name} has room for {room} pods now"
+        )
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +280,9 @@ def _of_flavors(reserved: Condition) -> QueueMessage | None:
         code = named
     told = {one.cause: one for one in obstacles if one.code is code}
     causes = list(told)
-    cause = listed(causes) if len(causes) < 3 else f"{causes[0]}, and {len(causes) - 1} more reasons"
+    cause = (
+        listed(causes) if len(causes) < 3 else f"{causes[0]}, and {len(causes) - 1} more reasons"
+    )
     pending = _PREEMPTING.search(reserved.message)
     if code is QueueCode.WAITING_FOR_QUOTA and pending is not None:
         number = int(pending[1])
