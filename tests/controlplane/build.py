@@ -4,7 +4,8 @@
 with everything in the cache it returns at once. Running what was built needs no Go.
 
 Every folder `modules/NAME` holds a `go.mod` and a `go.sum`, and where `MODULES` says so files that stand
-in for some of a module's own; `MODULES` says what else there is to know about it. A new version is one folder and one line.
+in for some of a module's own; `MODULES` says what else there is to know about it. A new version is
+one folder and one line.
 """
 
 from __future__ import annotations

@@ -344,4 +344,5 @@ def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
 
     wait(lambda: told() == expected(), what=str(expected()), seen=told, timeout=60)
     if situation.twin:
+        place.wait_entry(situation.twin, "Admitted")
         assert place.verdict(situation.twin).finding.code != situation.code

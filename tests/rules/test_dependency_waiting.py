@@ -92,7 +92,10 @@ def test_pods_that_are_there_do_not_wait() -> None:
     """A driver that is unready again does not take its workers away."""
     unit = waiting(Dependency("driver", "Ready"), ready=0)
     job = child_jobs(unit.owner)[1]
-    running = replace(unit, missing_jobs=(), jobs=(job,), pods=pods_of(job, 4, on="n1"))
+    facts = replace(unit.facts, jobs=(job,))
+    running = replace(
+        unit, facts=facts, missing_jobs=(), jobs=(job,), pods=pods_of(job, 4, on="n1")
+    )
     assert first(running) == "running"
 
 

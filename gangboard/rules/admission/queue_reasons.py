@@ -63,8 +63,12 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
         )
 
     def find_in_unit(unit: Unit) -> Finding | None:
-        found, here = _kept(unit.facts, kept_jobs(unit.facts), code), unit.jobs
-        own = [one for one in found if one.subject in here]
+        # Of its own Jobs first: all Jobs of a large gang are not looked at for each of them.
+        if not _kept(unit.facts, unit.jobs, code):
+            return None
+        found = _kept(unit.facts, kept_jobs(unit.facts), code)
+        here = {job.meta.ref.uid for job in unit.jobs}
+        own = [one for one in found if one.subject.meta.ref.uid in here]
         if not own:
             return None
         alike: dict[tuple[str, str, str], list[_Kept]] = {}
