@@ -34,7 +34,7 @@ class GangResolver:
         """
         links = self._links
         if uid in links.owners:
-            return self.top(uid)
+            return None if links.owners[uid].makes_gangs else self.top(uid)
         if uid in links.pods:
             return self._pod_root(uid, links.pods[uid])
         if uid in links.attachments:
@@ -44,6 +44,8 @@ class GangResolver:
 
     def gangs_of(self, uid: str) -> set[str]:
         """Return the roots of all gangs that show an object."""
+        if uid in self._links.owners and self._links.owners[uid].makes_gangs:
+            return {self.top(made) for made in self._links.owners_under[uid]}
         if uid not in self._links.groups:
             root = self.root_of(uid)
             return {root} if root else set()
@@ -57,7 +59,7 @@ class GangResolver:
     def roots(self) -> set[str]:
         """Return the roots of all gangs."""
         links = self._links
-        found = {self.top(uid) for uid in links.owners}
+        found = {self.top(uid) for uid, owner in links.owners.items() if not owner.makes_gangs}
         found.update(home for uid in links.groups for home in self._homes(uid))
         for uid, pod in links.pods.items():
             if pod.controller not in links.owners:
@@ -80,7 +82,15 @@ class GangResolver:
         groups = self._groups_shown(root, owners, pods)
         for group in groups:
             pods |= self._bare_pods(group, root)
+        above = self._maker_of(root)
+        owners = [*owners, above] if above is not None else owners
         return tuple(sorted({*owners, *pods, *groups, *self._attached(owners, pods)}))
+
+    def _maker_of(self, root: str) -> str | None:
+        """Return the owner that makes gangs such as this one, if it is known."""
+        link = self._links.owners.get(root)
+        above = self._links.owners.get(link.controller) if link is not None else None
+        return link.controller if link is not None and above is not None else None
 
     def foreign_pods(self, root: str) -> tuple[str, ...]:
         """Return the uids of pods outside a gang that name one of its groups, in order."""
@@ -122,18 +132,19 @@ class GangResolver:
     # Owners and their pods
 
     def top(self, uid: str) -> str:
-        """Return the topmost known owner above an owner."""
+        """Return the topmost known owner above an owner, below what makes gangs of their own."""
         owners = self._links.owners
-        for _ in range(_USUAL_DEPTH):
-            controller = owners[uid].controller
-            if controller not in owners:
-                return uid
-            uid = controller
 
         def above(one: str) -> str | None:
             controller = owners[one].controller
-            return controller if controller in owners else None
+            found = owners.get(controller)
+            return None if found is None or found.makes_gangs else controller
 
+        for _ in range(_USUAL_DEPTH):
+            controller = above(uid)
+            if controller is None:
+                return uid
+            uid = controller
         return _climb(uid, above)[-1]
 
     def family(self, uid: str) -> list[str]:
@@ -147,13 +158,14 @@ class GangResolver:
 
     def _pods_under(self, owner: str) -> Iterator[str]:
         pods = self._links.pods
-        return (pod for pod in self._links.pods_under[owner] if not pods[pod].infrastructure)
+        return (pod for pod in self._links.pods_of(owner) if not pods[pod].infrastructure)
 
     def _pod_root(self, uid: str, pod: PodLink) -> str | None:
         if pod.infrastructure:
             return None
-        if pod.controller in self._links.owners:
-            return self.top(pod.controller)
+        owner = self._links.owner_by(pod.maker)
+        if owner is not None:
+            return self.top(owner)
         group = self._links.object_at(pod.place) if pod.group else None
         return self._homes(group)[0] if group is not None else uid
 
@@ -192,7 +204,7 @@ class GangResolver:
         """Return the root above a group or Workload by references, the Workload's included."""
         links = self._links
         for uid in link.owners:
-            if uid in links.owners:
+            if uid in links.owners and not links.owners[uid].makes_gangs:
                 return self.top(uid)
         named = links.named(link.controller_ref) if link.controller_ref else None
         if named in links.owners:
@@ -238,9 +250,9 @@ class GangResolver:
 
     def _owned_by(self, place: Place) -> tuple[set[str], bool]:
         """Return the gangs of the owned pods that name a group, and whether bare ones do too."""
-        controllers = tuple(self._links.controllers_naming(place))
-        known = [uid for uid in controllers if uid in self._links.owners]
-        return {self.top(uid) for uid in known}, len(known) < len(controllers)
+        owners = [self._links.owner_by(maker) for maker in self._links.makers_naming(place)]
+        known = [uid for uid in owners if uid is not None]
+        return {self.top(uid) for uid in known}, len(known) < len(owners)
 
     def _templated_by(self, place: Place) -> set[str]:
         return {self.top(owner) for owner in self._links.templates_naming[place]}

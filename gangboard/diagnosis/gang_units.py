@@ -2,7 +2,8 @@
 
 Each PodGroup (1.35: entry of a Workload) with pods, Jobs or roles of the gang is one, named after
 its Job when it is for that Job alone. So is each child Job in no group, and so are together the
-missing Jobs of each role in no group, and the pods that the owner makes itself.
+missing Jobs of each role in no group, and the pods that the owner makes itself: those of each role
+where its kind tells their roles apart, else all of them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.bare_objects import group_size
 from gangboard.diagnosis.current_attempt import natural, pods_by_job
 from gangboard.diagnosis.object_links import COMPOSITE, POD_GROUP, WORKLOAD
@@ -33,6 +35,8 @@ class _Share:
     roles: dict[str, Role] = field(default_factory=dict)
     missing: list[tuple[str, Role]] = field(default_factory=list)
     """Child Jobs that do not exist, each with its role."""
+    own: int = 0
+    """Pods that the owner makes itself for these roles."""
 
 
 def units(facts: GangFacts) -> tuple[Unit, ...]:
@@ -58,6 +62,10 @@ class _Division:
         self._in_job: dict[str, _Share] = {}
         self._in_role: dict[str, _Share] = {}
         self._rest: list[Pod] = []
+        ref = facts.owner.meta.ref
+        kind = registry.owner_kind(ref.group, ref.kind)
+        self._role_of = kind.role_of if kind is not None else None
+        self._group_by_pods = self._groups_of_roles()
 
     def units(self) -> Iterator[Unit]:
         """Yield groups, then Jobs, missing Jobs of roles, and the owner's own pods."""
@@ -123,12 +131,24 @@ class _Division:
         """
         if role.group_name:
             return role.group_name
+        if self._role_of is not None:
+            return self._group_by_pods.get(role.name, "")
         names = {self._group_of[job.meta.ref.uid] for job in jobs} or {self._only_group}
         name = names.pop() if len(names) == 1 else ""
         group = self._groups.get(name)
         maker = _maker(group) if group is not None else None
         own = maker is not None and maker.kind == "Job"
         return "" if own else name
+
+    def _groups_of_roles(self) -> dict[str, str]:
+        """Return role → the group that most of its pods name, of roles without Jobs whose pods name any."""
+        found: dict[str, Counter[str]] = defaultdict(Counter)
+        for pod in self._facts.pods if self._role_of is not None else ():
+            if self._role_of is not None and pod.group_name:
+                found[self._role_of(pod)][pod.group_name] += 1
+        return {
+            role: max(names, key=lambda name: (names[name], name)) for role, names in found.items()
+        }
 
     # Dealing out
 
@@ -145,14 +165,16 @@ class _Division:
         made = {job.meta.ref.name for job in self._facts.jobs}
         missing = [(name, role) for name in role.child_names if name not in made]
         name = self._group_of_role(role, jobs)
-        if name and (missing or name in self._in_group):
+        if name and (missing or self._role_of is not None or name in self._in_group):
             share = self._in_group[name]
-        elif missing:
+        elif missing or self._role_of is not None:
             share = self._in_role.setdefault(role.name, _Share())
         else:
             return
         share.roles[role.name] = role
         share.missing += missing
+        if self._role_of is not None:
+            share.own += role.replicas * role.pods
 
     def _deal_pod(self, pod: Pod) -> None:
         controller = pod.meta.controller
@@ -164,7 +186,9 @@ class _Division:
         elif job is not None and controller is not None:
             self._in_job[controller.uid].pods.append(pod)
         else:
-            self._rest.append(pod)
+            role = self._role_of(pod) if self._role_of is not None else ""
+            share = self._in_role.get(role)
+            (self._rest if share is None else share.pods).append(pod)
 
     # Units
 
@@ -186,7 +210,9 @@ class _Division:
         )
 
     def _size_of_bare(self, share: _Share, group: Group | None, bare: list[Pod]) -> int:
-        """Return how many pods a group should have beside those of its Jobs."""
+        """Return how many pods a group should have beside those of its Jobs and roles."""
+        if share.own:
+            return max(0, len(bare) - share.own)
         if share.jobs or share.missing:
             return len(bare)
         owner = self._facts.owner
@@ -209,7 +235,8 @@ class _Division:
 
     def _role_unit(self, name: str, share: _Share) -> Unit:
         missing = [job for job, _ in share.missing]
-        return self._unit(missing[0] if len(missing) == 1 else name, "Job", share)
+        noun = share.roles[name].noun
+        return self._unit(missing[0] if len(missing) == 1 else name, noun, share)
 
     def _owner_unit(self, others: list[Unit]) -> Unit:
         """Return the unit of what the owner makes without a Job or group in between."""
@@ -226,7 +253,8 @@ class _Division:
             name=name,
             noun=noun,
             desired=sum(job.desired for job in share.jobs)
-            + sum(role.pods for _, role in share.missing),
+            + sum(role.pods for _, role in share.missing)
+            + share.own,
             quorum=None,
             jobs=tuple(share.jobs),
             roles=tuple(share.roles.values()),

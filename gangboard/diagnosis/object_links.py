@@ -7,10 +7,11 @@ small tuple per object, because a cluster has 150,000 pods.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Set
+from collections.abc import Hashable, Iterable, Iterator, Set
 from sys import intern
 from typing import Generic, NamedTuple, TypeVar
 
+from gangboard.diagnosis import registry
 from gangboard.domain.group import Group, read_entry
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
@@ -34,6 +35,8 @@ name of its `WorkloadEntry` and the kind PodGroup, and in second place the Workl
 """
 Name = tuple[str, str, str, str]
 """(API group, kind, namespace, name)."""
+Maker = tuple[str, Name | None]
+"""What leads from a pod to its owner: uid of its controller, or empty, and the owner that its label names."""
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -56,6 +59,8 @@ class OwnerLink(NamedTuple):
     """uid, or empty."""
     templates: tuple[Place, ...]
     created: float
+    makes_gangs: bool = False
+    """What it makes are gangs of their own (`OwnerKind.makes_gangs`)."""
 
 
 class PodLink(NamedTuple):
@@ -69,11 +74,18 @@ class PodLink(NamedTuple):
     node: str
     infrastructure: bool
     """Made by a DaemonSet or by the node itself."""
+    adopter: Name | None = None
+    """The owner that its label names (`OwnerKind.pod_label`), there or not."""
 
     @property
     def place(self) -> Place:
         """The group that it names."""
         return group_place(self.namespace, self.group)
+
+    @property
+    def maker(self) -> Maker:
+        """What leads to its owner."""
+        return self.controller, self.adopter
 
 
 class GroupLink(NamedTuple):
@@ -144,16 +156,27 @@ def _pod_link(pod: Pod) -> PodLink:
         node=intern(pod.node),
         infrastructure=controller is not None
         and (controller.group, controller.kind) in _INFRASTRUCTURE,
+        adopter=_adopter(pod),
     )
+
+
+def _adopter(pod: Pod) -> Name | None:
+    for key, group, kind in registry.pod_labels():
+        name = pod.labels.get(key)
+        if name:
+            return group, kind, intern(pod.meta.ref.namespace), intern(name)
+    return None
 
 
 def _owner_link(owner: Owner) -> OwnerLink:
     names = {owner.group_name, *(role.group_name for role in owner.roles)} - {""}
+    kind = registry.owner_kind(owner.meta.ref.group, owner.meta.ref.kind)
     return OwnerLink(
         name=_name(owner.meta.ref),
         controller=owner.meta.controller.uid if owner.meta.controller else "",
         templates=tuple(group_place(owner.meta.ref.namespace, name) for name in sorted(names)),
         created=_created(owner),
+        makes_gangs=kind is not None and kind.makes_gangs,
     )
 
 
@@ -209,6 +232,8 @@ class ObjectLinks:
         self.attachments: dict[str, AttachmentLink] = {}
         self.owners_under: _Index[str] = _Index()
         self.pods_under: _Index[str] = _Index()
+        self.pods_adopted: _Index[Name] = _Index()
+        """Owner, there or not → pods whose label names it, whatever else leads from them to an owner."""
         self.groups_under: _Index[str] = _Index()
         """Controller or owner uid → uids, whether that owner is known or not."""
         self.attached_to: _Index[str] = _Index()
@@ -225,7 +250,7 @@ class ObjectLinks:
         self.pods_on: _Index[str] = _Index()
         self.namesakes: _Index[Name] = _Index()
         """Several uids while the deletion of one has not been seen yet."""
-        self._controllers_naming: dict[Place, dict[str, int]] = defaultdict(dict)
+        self._makers_naming: dict[Place, dict[Maker, int]] = defaultdict(dict)
 
     def get(self, uid: str) -> Link | None:
         """Return the link of an object, None when it is not known."""
@@ -258,12 +283,28 @@ class ObjectLinks:
         uid = self.named((CORE, *object_place(place)))
         return uid if uid is not None and self.groups[uid].is_named else None
 
-    def controllers_naming(self, place: Place) -> Iterable[str]:
-        """Return the controllers' uids (empty for none) of the pods that name a group.
+    def makers_naming(self, place: Place) -> Iterable[Maker]:
+        """Return what leads to the owners of the pods that name a group.
 
         DaemonSet and static pods are left out: they belong to no gang.
         """
-        return self._controllers_naming.get(place, ())
+        return self._makers_naming.get(place, ())
+
+    def owner_by(self, maker: Maker) -> str | None:
+        """Return the known owner that a pod leads to, by its controller, else by its label; None for none."""
+        controller, adopter = maker
+        if controller in self.owners:
+            return controller
+        return self.named(adopter) if adopter is not None else None
+
+    def pods_of(self, owner: str) -> Iterator[str]:
+        """Yield the pods that lead to an owner."""
+        yield from self.pods_under[owner]
+        name = self.owners[owner].name
+        for pod in self.pods_adopted[name]:
+            link = self.pods[pod]
+            if link.controller != owner and self.owner_by(link.maker) == owner:
+                yield pod
 
     def _created(self, uid: str) -> float:
         link = self.groups.get(uid) or self.owners[uid]
@@ -290,15 +331,17 @@ class ObjectLinks:
             for place in _both(link.place):
                 self.pods_naming.set(place, uid, there=there)
                 if not link.infrastructure:
-                    self._count(place, link.controller, 1 if there else -1)
+                    self._count(place, link.maker, 1 if there else -1)
+        if link.adopter is not None:
+            self.pods_adopted.set(link.adopter, uid, there=there)
 
-    def _count(self, place: Place, controller: str, change: int) -> None:
-        counts = self._controllers_naming[place]
-        counts[controller] = counts.get(controller, 0) + change
-        if not counts[controller]:
-            del counts[controller]
+    def _count(self, place: Place, maker: Maker, change: int) -> None:
+        counts = self._makers_naming[place]
+        counts[maker] = counts.get(maker, 0) + change
+        if not counts[maker]:
+            del counts[maker]
         if not counts:
-            del self._controllers_naming[place]
+            del self._makers_naming[place]
 
     def _set_owner(self, uid: str, link: OwnerLink, *, there: bool) -> None:
         _set_item(self.owners, uid, link, there=there)

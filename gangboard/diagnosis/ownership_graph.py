@@ -4,8 +4,9 @@ The order in which objects come does not matter: everything is answered from the
 objects that are known now, and nothing is remembered about how it came to be.
 
 - An owner, and a pod of an owner: the topmost owner reached by controller references.
-- A pod without a known owner: the gang of the core PodGroup that it names, on 1.35 of the Workload;
-  else it is a gang.
+  It ends below an owner that makes gangs (a CronJob), which is shown in all of these.
+- A pod that no reference leads to a known owner: the one that its label names, where its kind has
+  such a label; else the gang of the core PodGroup that it names, on 1.35 of the Workload; else it is a gang.
 - A PodGroup or CompositePodGroup: its owner's gang (its own owner, else that of its Workload, else
   the same of its parent); else the gangs of the owners whose templates name it; else, when every
   pod that names it has a known owner, the gangs of those; else its topmost parent is a gang.
@@ -115,17 +116,22 @@ class OwnershipGraph:
         """Return the roots of all gangs that events about an object tell of.
 
         A controller of an unknown kind (a StatefulSet) belongs to no gang: what is said of it tells
-        of the gangs whose groups its pods name. Pods without a group are whole by themselves.
+        of the gangs whose groups, or whose owners, its pods name. Others are whole by themselves.
         """
         pods = self._links.pods
-        made = {pods[pod].place: pod for pod in self._links.pods_under[uid] if pods[pod].group}
+        under = self._links.pods_under[uid]
+        made = {
+            (pods[pod].place, pods[pod].adopter): pod
+            for pod in under
+            if pods[pod].group or pods[pod].adopter
+        }
         return self.gangs_of(uid) or self.gangs_of_any(made.values())
 
     def makers(self, uids: Iterable[str]) -> tuple[str, ...]:
-        """Return the controllers of unknown kinds of those of these objects that name a group."""
+        """Return the controllers of unknown kinds of those of these objects that name a group or an owner."""
         links = self._links
         pods = (links.pods[uid] for uid in uids if uid in links.pods)
-        made_by = {pod.controller for pod in pods if pod.group and pod.controller}
+        made_by = {pod.controller for pod in pods if (pod.group or pod.adopter) and pod.controller}
         return tuple(sorted(made_by - links.owners.keys()))
 
     # What one change touches
@@ -165,15 +171,18 @@ class OwnershipGraph:
         found: set[str] = set()
         places: set[Place] = set(link.templates)
         groups: set[str] = set(links.workloads_for[link.name])
+        pods: set[str] = set(links.pods_adopted[link.name])
         for owner in resolver.family(uid):
             found |= resolver.gangs_of(owner)
             groups |= links.groups_under[owner]
+            pods |= links.pods_under[owner]
             if owner in links.owners:
                 places.update(links.owners[owner].templates)
                 groups |= links.workloads_for[links.owners[owner].name]
-            for pod in links.pods_under[owner]:
-                found |= resolver.gangs_of(pod)
-                places.add(links.pods[pod].place)
+                pods |= links.pods_adopted[links.owners[owner].name]
+        for pod in pods:
+            found |= resolver.gangs_of(pod)
+            places.add(links.pods[pod].place)
         for place in places:
             found |= self._gangs_at(place)
         return found.union(*(resolver.gangs_of(group) for group in groups))

@@ -88,6 +88,16 @@ def owner_kind(group: str, kind: str) -> OwnerKind | None:
 
 
 @cache
+def pod_labels() -> tuple[tuple[str, str, str], ...]:
+    """Return (label, API group, kind) of the owners that their pods name by a label."""
+    return tuple(
+        (kind.pod_label, kind.resource.group, kind.resource.kind)
+        for kind in owner_kinds()
+        if kind.pod_label
+    )
+
+
+@cache
 def grouping_apis() -> tuple[GroupingAPI, ...]:
     """Return all grouping APIs, by API group."""
     return find_members(gangboard.groups, "GROUPING", (GroupingAPI,), lambda api: api.group)

@@ -47,7 +47,10 @@ class PodRequests:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A kind of child Job that the owner makes: a ReplicatedJob of a JobSet."""
+    """A kind of child Job that the owner makes: a ReplicatedJob of a JobSet.
+
+    Of a kind that makes pods without Jobs (`OwnerKind.role_of`): a set of pods that are one unit.
+    """
 
     name: str
     replicas: int
@@ -63,6 +66,8 @@ class Role:
     ready: int | None = None
     """Child Jobs that the controller counts as ready; None when it does not say."""
     succeeded: int | None = None
+    noun: str = "Job"
+    """What stands before its name in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)

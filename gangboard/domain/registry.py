@@ -11,6 +11,7 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Finding
 
 
@@ -72,6 +73,14 @@ class OwnerKind:
     makers: Callable[[ObjectRef], Iterable[tuple[str, str, str]]] | None = None
     """Owner → (API group, kind, name) of the owners that it makes and that make its Jobs for it, in its
     namespace. None where it makes Jobs itself, or none."""
+    makes_gangs: bool = False
+    """What it makes are gangs of their own, one after the other: a CronJob. It is none itself."""
+    pod_label: str = ""
+    """Label of its pods whose value is its name: they are adopted by it, in its namespace, where no
+    reference leads from them to a known owner. Empty for none."""
+    role_of: Callable[[Pod], str] | None = None
+    """Pod → the role of the owner that it belongs to, by its labels, or empty: of a kind that makes pods
+    without Jobs. Each of its roles is a unit of its own then. None where the pods are one unit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,151 @@
+"""A kind that makes pods without Jobs: they are adopted by its label, and told apart by their role."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.counting import count_members
+from gangboard.diagnosis.gang_units import units
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.domain.facts import Unit
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner, Role
+from gangboard.domain.pod import Pod
+from gangboard.domain.registry import OwnerKind
+from gangboard.owners.job import OWNER as JOB
+from tests.domain_objects import NOW, Made, a_group, a_job, a_meta, a_pod, an_event
+
+LABEL, RING = "toys.example.com/name", "toys.example.com/ring"
+TOY = OwnerKind(
+    resource=replace(JOB.resource, group="example.com", plural="rings", kind="Ring"),
+    label="Ring",
+    pod_label=LABEL,
+    role_of=lambda pod: pod.labels.get(RING, ""),
+)
+CONTROLLER = Controller("apps", "StatefulSet", "run-0", "uid-of-set")
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = (*registry.owner_kinds(), TOY)
+    monkeypatch.setattr(registry, "owner_kinds", lambda: kinds)
+    monkeypatch.setattr(registry, "pod_labels", lambda: ((LABEL, "example.com", "Ring"),))
+
+
+def a_ring(name: str = "run", *, rings: int = 2, **fields: Any) -> Owner:
+    roles = tuple(
+        Role(f"{name}-{number}", replicas=1, pods=3, noun="ring") for number in range(rings)
+    )
+    meta = a_meta("example.com", "Ring", name, **fields)
+    return Owner(meta=meta, desired=3 * rings, roles=roles)
+
+
+def a_member(name: str, ring: str = "run-0", of: str = "run", **fields: Any) -> Pod:
+    return a_pod(name, of=CONTROLLER, labels={LABEL: of, RING: ring}, **fields)
+
+
+def uid(thing: Made) -> str:
+    return thing.meta.ref.uid
+
+
+def the_units(*objects: Any) -> dict[str, Unit]:
+    root, *others = objects
+    facts = assemble(root, others, now=NOW, gang_api_version="v1beta1")
+    return {unit.name: unit for unit in units(facts)}
+
+
+def test_a_pod_is_adopted_by_its_label_in_whatever_order_they_come() -> None:
+    owner, pods = a_ring(), (a_member("run-0"), a_member("run-0-1"))
+    for order in permutations((owner, *pods)):
+        graph = OwnershipGraph()
+        for thing in order:
+            graph.put(thing)
+        assert graph.roots() == {uid(owner)}
+        assert graph.members(uid(owner)) == tuple(sorted(map(uid, (owner, *pods))))
+
+
+def test_without_its_owner_each_pod_is_a_gang_and_its_coming_and_going_touches_them() -> None:
+    owner, pods = a_ring(), (a_member("run-0"), a_member("run-0-1"))
+    graph = OwnershipGraph()
+    for pod in pods:
+        graph.put(pod)
+    assert graph.roots() == set(map(uid, pods))
+    assert graph.put(owner) == {uid(owner), *map(uid, pods)}
+    assert graph.remove(uid(owner)) == {uid(owner), *map(uid, pods)}
+    assert graph.roots() == set(map(uid, pods))
+
+
+def test_a_label_counts_in_its_namespace_only_and_after_a_known_controller() -> None:
+    owner, job = a_ring(), a_job("train")
+    elsewhere = a_pod("far", of=CONTROLLER, labels={LABEL: "run"}, namespace="team-b")
+    of_job = a_pod("train-0", of=job, labels={LABEL: "run"})
+    graph = OwnershipGraph()
+    for thing in (owner, job, elsewhere, of_job):
+        graph.put(thing)
+    assert graph.root_of(uid(elsewhere)) == uid(elsewhere)
+    assert graph.root_of(uid(of_job)) == uid(job)
+    assert graph.members(uid(owner)) == (uid(owner),)
+
+
+def test_pods_of_a_daemonset_belong_to_no_gang_whatever_they_say() -> None:
+    owner = a_ring()
+    agent = a_pod("agent", of=Controller("apps", "DaemonSet", "agent", "ds"), labels={LABEL: "run"})
+    graph = OwnershipGraph()
+    for thing in (owner, agent):
+        graph.put(thing)
+    assert graph.members(uid(owner)) == (uid(owner),)
+
+
+def test_a_group_that_adopted_pods_name_belongs_to_their_owner() -> None:
+    owner, group, pod = a_ring(), a_group("g", quorum=2), a_member("run-0", group="g")
+    graph = OwnershipGraph()
+    for thing in (group, pod, owner):
+        graph.put(thing)
+    assert graph.roots() == {uid(owner)}
+    assert graph.members(uid(owner)) == tuple(sorted(map(uid, (owner, group, pod))))
+
+
+def test_what_is_said_of_the_controller_between_is_told_of_the_owner() -> None:
+    owner, pod = a_ring(), a_member("run-0")
+    between = replace(
+        a_ring("run-0"), meta=a_meta("apps", "StatefulSet", "run-0", uid="uid-of-set")
+    )
+    graph = OwnershipGraph()
+    for thing in (owner, pod):
+        graph.put(thing)
+    assert graph.touch_event(an_event(between, "FailedCreate")) == {uid(owner)}
+    assert graph.makers([uid(pod)]) == ("uid-of-set",)
+
+
+def test_each_role_is_a_unit_also_without_pods() -> None:
+    found = the_units(a_ring(), a_member("run-0"), a_member("run-0-1"))
+    assert {name: (one.noun, one.desired, len(one.pods)) for name, one in found.items()} == {
+        "run-0": ("ring", 3, 2),
+        "run-1": ("ring", 3, 0),
+    }
+    facts = found["run-0"].facts
+    assert count_members(facts, found.values()).desired == 6
+
+
+def test_a_pod_of_no_role_is_beside_them() -> None:
+    found = the_units(a_ring(rings=1), a_member("run-0"), a_member("odd", ring="run-7"))
+    assert {name: (one.desired, len(one.pods)) for name, one in found.items()} == {
+        "run-0": (3, 1),
+        "run": (1, 1),
+    }
+
+
+def test_a_role_whose_pods_name_a_group_is_in_it() -> None:
+    group = a_group("g", quorum=3)
+    pods = (a_member("run-0", group="g"), a_member("run-0-1", group="g"))
+    found = the_units(a_ring(), group, *pods)
+    assert {name: (one.desired, one.quorum, len(one.pods)) for name, one in found.items()} == {
+        "g": (3, 3, 2),
+        "run-1": (3, None, 0),
+    }
