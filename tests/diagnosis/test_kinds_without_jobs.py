@@ -54,6 +54,10 @@ def uid(thing: Made) -> str:
     return thing.meta.ref.uid
 
 
+def uids(*things: Made) -> tuple[str, ...]:
+    return tuple(sorted(uid(thing) for thing in things))
+
+
 def the_units(*objects: Any) -> dict[str, Unit]:
     root, *others = objects
     facts = assemble(root, others, now=NOW, gang_api_version="v1beta1")
@@ -62,12 +66,13 @@ def the_units(*objects: Any) -> dict[str, Unit]:
 
 def test_a_pod_is_adopted_by_its_label_in_whatever_order_they_come() -> None:
     owner, pods = a_ring(), (a_member("run-0"), a_member("run-0-1"))
-    for order in permutations((owner, *pods)):
+    made: list[Made] = [owner, *pods]
+    for order in permutations(made):
         graph = OwnershipGraph()
         for thing in order:
             graph.put(thing)
         assert graph.roots() == {uid(owner)}
-        assert graph.members(uid(owner)) == tuple(sorted(map(uid, (owner, *pods))))
+        assert graph.members(uid(owner)) == uids(owner, *pods)
 
 
 def test_without_its_owner_each_pod_is_a_gang_and_its_coming_and_going_touches_them() -> None:
@@ -75,10 +80,10 @@ def test_without_its_owner_each_pod_is_a_gang_and_its_coming_and_going_touches_t
     graph = OwnershipGraph()
     for pod in pods:
         graph.put(pod)
-    assert graph.roots() == set(map(uid, pods))
-    assert graph.put(owner) == {uid(owner), *map(uid, pods)}
-    assert graph.remove(uid(owner)) == {uid(owner), *map(uid, pods)}
-    assert graph.roots() == set(map(uid, pods))
+    assert graph.roots() == set(uids(*pods))
+    assert graph.put(owner) == {*uids(owner, *pods)}
+    assert graph.remove(uid(owner)) == {*uids(owner, *pods)}
+    assert graph.roots() == set(uids(*pods))
 
 
 def test_a_label_counts_in_its_namespace_only_and_after_a_known_controller() -> None:
@@ -108,7 +113,7 @@ def test_a_group_that_adopted_pods_name_belongs_to_their_owner() -> None:
     for thing in (group, pod, owner):
         graph.put(thing)
     assert graph.roots() == {uid(owner)}
-    assert graph.members(uid(owner)) == tuple(sorted(map(uid, (owner, group, pod))))
+    assert graph.members(uid(owner)) == uids(owner, group, pod)
 
 
 def test_what_is_said_of_the_controller_between_is_told_of_the_owner() -> None:
