@@ -70,6 +70,8 @@ class Live:
         """Return the gang of an owner or child Job from live objects; its groups as stored."""
         chain = self._chain(target.owner)
         top = chain[-1]
+        if registry.makes_gangs(top.meta.ref.group, top.meta.ref.kind):
+            return ActionContext(owner=top, api_versions=self.versions)
         namespace = top.meta.ref.namespace
         if chain[0] is top:
             chain = [*self._makers_below(top), top]
@@ -95,14 +97,15 @@ class Live:
                 if entry.owner_uid in uids
             ),
             api_versions=self.versions,
+            maker=stored.maker if stored is not None else None,
         )
 
     def _chain(self, owner: Owner) -> list[Owner]:
-        """Return the owner and the known owners above it, the topmost last."""
+        """Return the owner and the known owners above it in its gang, the topmost last."""
         chain = [owner]
         while len(chain) < _DEEPEST and (above := chain[-1].meta.controller) is not None:
             kind = registry.owner_kind(above.group, above.kind)
-            if kind is None:
+            if kind is None or kind.makes_gangs:
                 break
             seen = self.seen(kind, owner.meta.ref.namespace, above.name)
             if seen is None or seen.owner.meta.ref.uid != above.uid:

@@ -94,6 +94,8 @@ class Subject:
     cluster: Cluster
     gang: Gang | None
     """The one that the object belongs to."""
+    owner: Owner
+    """The object."""
 
 
 def check(
@@ -155,7 +157,7 @@ def find_subject(viewer: Viewer, action_request: ActionRequest) -> Subject:
         raise not_found(target)
     check_rights(viewer, action_request, cluster)
     _check_same(action_request, found)
-    return Subject(cluster, action_context.find_gang(cluster.pk, target.uid, found))
+    return Subject(cluster, action_context.find_gang(cluster.pk, target.uid, found), found)
 
 
 def check_rights(viewer: Viewer, action_request: ActionRequest, cluster: Cluster) -> None:

@@ -53,7 +53,7 @@ def preview(
     action_request = requests.check(action_request, now=now, reason_needed=False)
     subject = requests.find_subject(viewer, action_request)
     cluster = subject.cluster
-    context = action_context.read_action_context(cluster.pk, subject.gang) if subject.gang else None
+    context = action_context.read_target_context(cluster.pk, subject.owner, subject.gang)
     if context is None:
         raise requests.not_found(action_request.target)
     levers = read_levers(cluster, forced=action_request.forced)

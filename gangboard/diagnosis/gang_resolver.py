@@ -44,8 +44,6 @@ class GangResolver:
 
     def gangs_of(self, uid: str) -> set[str]:
         """Return the roots of all gangs that show an object."""
-        if uid in self._links.owners and self._links.owners[uid].makes_gangs:
-            return {self.top(made) for made in self._links.owners_under[uid]}
         if uid not in self._links.groups:
             root = self.root_of(uid)
             return {root} if root else set()
@@ -82,15 +80,7 @@ class GangResolver:
         groups = self._groups_shown(root, owners, pods)
         for group in groups:
             pods |= self._bare_pods(group, root)
-        above = self._maker_of(root)
-        owners = [*owners, above] if above is not None else owners
         return tuple(sorted({*owners, *pods, *groups, *self._attached(owners, pods)}))
-
-    def _maker_of(self, root: str) -> str | None:
-        """Return the owner that makes gangs such as this one, if it is known."""
-        link = self._links.owners.get(root)
-        above = self._links.owners.get(link.controller) if link is not None else None
-        return link.controller if link is not None and above is not None else None
 
     def foreign_pods(self, root: str) -> tuple[str, ...]:
         """Return the uids of pods outside a gang that name one of its groups, in order."""

@@ -170,13 +170,12 @@ def _adopter(pod: Pod) -> Name | None:
 
 def _owner_link(owner: Owner) -> OwnerLink:
     names = {owner.group_name, *(role.group_name for role in owner.roles)} - {""}
-    kind = registry.owner_kind(owner.meta.ref.group, owner.meta.ref.kind)
     return OwnerLink(
         name=_name(owner.meta.ref),
         controller=owner.meta.controller.uid if owner.meta.controller else "",
         templates=tuple(group_place(owner.meta.ref.namespace, name) for name in sorted(names)),
         created=_created(owner),
-        makes_gangs=kind is not None and kind.makes_gangs,
+        makes_gangs=registry.makes_gangs(owner.meta.ref.group, owner.meta.ref.kind),
     )
 
 

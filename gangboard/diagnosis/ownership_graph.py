@@ -4,7 +4,7 @@ The order in which objects come does not matter: everything is answered from the
 objects that are known now, and nothing is remembered about how it came to be.
 
 - An owner, and a pod of an owner: the topmost owner reached by controller references.
-  It ends below an owner that makes gangs (a CronJob), which is shown in all of these.
+  That ends below an owner that makes gangs (a CronJob), which belongs to none.
 - A pod that no reference leads to a known owner: the one that its label names, where its kind has
   such a label; else the gang of the core PodGroup that it names, on 1.35 of the Workload; else it is a gang.
 - A PodGroup or CompositePodGroup: its owner's gang (its own owner, else that of its Workload, else

@@ -87,6 +87,12 @@ def owner_kind(group: str, kind: str) -> OwnerKind | None:
     )
 
 
+def makes_gangs(group: str, kind: str) -> bool:
+    """Whether what objects of this kind make are gangs of their own, which they do not change afterwards."""
+    found = owner_kind(group, kind)
+    return found is not None and found.makes_gangs
+
+
 @cache
 def pod_labels() -> tuple[tuple[str, str, str], ...]:
     """Return (label, API group, kind) of the owners that their pods name by a label."""

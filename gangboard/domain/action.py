@@ -226,3 +226,5 @@ class ActionContext:
     entries: tuple[QueueEntry, ...] = ()
     api_versions: dict[str, str] = field(default_factory=dict)
     """Resource key → served version, for the paths of requests."""
+    maker: Owner | None = None
+    """What makes gangs such as this one (`OwnerKind.makes_gangs`), as it was stored; it can be acted on, too."""

@@ -195,3 +195,5 @@ class Owner:
     """Longest `terminationGracePeriodSeconds` of its pod templates."""
     deadline_seconds: int | None = None
     """For a Job: `spec.activeDeadlineSeconds`: its pods are deleted that long after `started_at`."""
+    detail: dict[str, str] = field(default_factory=dict)
+    """What only its kind has and reads, by names of that kind."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gangboard.domain.action import Lever
+from gangboard.domain.action import Lever, Verb
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
@@ -75,6 +75,11 @@ class OwnerKind:
     namespace. None where it makes Jobs itself, or none."""
     makes_gangs: bool = False
     """What it makes are gangs of their own, one after the other: a CronJob. It is none itself."""
+    reactions: Callable[[Owner, Owner, Verb], tuple[str, ...]] | None = None
+    """(owner, what is suspended or resumed: itself or what it made, the verb) → what its controller does then:
+    sentences that are said before the click. Where there is none, what holds for every kind is said."""
+    sentence: Callable[[Owner], str] | None = None
+    """Owner → what its gangs' pages say of it, where it `makes_gangs`."""
     pod_label: str = ""
     """Label of its pods whose value is its name: they are adopted by it, in its namespace, where no
     reference leads from them to a known owner. Empty for none."""

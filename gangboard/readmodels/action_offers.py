@@ -14,6 +14,7 @@ from gangboard.diagnosis.policy.refusals import cluster_closed
 from gangboard.domain.action import ActionContext, ClusterLevers, Plan, Verb
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
 from gangboard.domain.verdict import JobState
 from gangboard.readmodels.action_labels import button_label
 from gangboard.readmodels.action_rows import OfferRow
@@ -33,7 +34,7 @@ _NOT_THE_OWNER = frozenset({"being-deleted", "job-suspended"})
 
 @dataclass(frozen=True, slots=True)
 class ActionSubject:
-    """One object with buttons: an owner or one of its Jobs."""
+    """One object with buttons: an owner, one of its Jobs, or what makes such owners."""
 
     ref: ObjectRef
     generation: int
@@ -44,6 +45,11 @@ class ActionSubject:
 def job_subject(job: JobState) -> ActionSubject:
     """Return a child Job as the subject of its buttons."""
     return ActionSubject(job.ref, job.generation, job.suspended or job.held)
+
+
+def maker_subject(maker: Owner) -> ActionSubject:
+    """Return what makes gangs as the subject of its buttons."""
+    return ActionSubject(maker.meta.ref, maker.meta.generation, maker.suspended)
 
 
 def owner_subject(gang: Gang) -> ActionSubject:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from gangboard.diagnosis import registry
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
 from gangboard.domain.verdict import JobState
-from gangboard.readmodels.action_offers import gang_offers, job_subject, owner_subject
+from gangboard.readmodels.action_offers import (
+    gang_offers,
+    job_subject,
+    maker_subject,
+    owner_subject,
+)
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.actions import actions_of_gang
 from gangboard.readmodels.events import EventRow, recent_events
@@ -28,6 +36,7 @@ from gangboard.readmodels.stage_steps import StageStep, make_steps
 from gangboard.readmodels.state_labels import Face, face_of, past_sentence
 from gangboard.readmodels.timeline import TimelineRow, make_timeline
 from gangboard.store.access import Viewer
+from gangboard.store.action_context import read_maker
 from gangboard.store.gangs import Detail, unpack_detail
 from gangboard.store.models import Gang
 
@@ -92,6 +101,24 @@ class JobRow:
 
 
 @dataclass(frozen=True, slots=True)
+class MakerRow:
+    """What makes gangs such as this one: the CronJob that started a run."""
+
+    api_group: str
+    kind: str
+    name: str
+    uid: str
+    generation: int
+    suspended: bool
+    sentence: str
+    """When it makes the next one, or that it makes none."""
+    actions: tuple[OfferRow, ...] = ()
+    """Suspend and resume, on or off."""
+    open_action: ActionRow | None = None
+    """The action on it that is not over."""
+
+
+@dataclass(frozen=True, slots=True)
 class GangDetail:
     """One gang as a viewer is shown it."""
 
@@ -113,6 +140,8 @@ class GangDetail:
     """Where its waiting pods could go; none when none waits for a node."""
     gang_history: GangHistory = field(default_factory=GangHistory)
     """What was said of it before, and how long it waited."""
+    maker: MakerRow | None = None
+    """What makes gangs such as this one; None where nothing is known that does."""
     groups_unseen: tuple[UnseenGroups, ...] = ()
     """Kinds of groups that cannot be looked at in its cluster: it may have more than `groups`."""
 
@@ -190,7 +219,10 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
     hidden = redactor.hidden_refs(detail.findings)
     row = build_row(gang, viewer=viewer, clusters=clusters, now=now)
     history = actions_of_gang(viewer=viewer, gang_id=gang.pk)
-    subjects = (owner_subject(gang), *(job_subject(job) for job in detail.jobs))
+    maker = read_maker(gang) if gang.gone_at is None else None
+    subjects = [owner_subject(gang), *(job_subject(job) for job in detail.jobs)]
+    if maker is not None:
+        subjects.append(maker_subject(maker))
     offers = gang_offers(viewer=viewer, gang=gang, cluster=cluster, subjects=subjects, now=now)
     uids = [ref.uid for ref in detail.groups]
     groups = groups_by_uid(uids, viewer=viewer, cluster=cluster)
@@ -216,6 +248,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         cluster_sentence=cluster.sentence,
         actions=offers.get(gang.uid, ()),
         history=history,
+        maker=_maker(maker, offers, history) if maker is not None else None,
         fit=_fit(detail, gang, viewer, cluster),
         gang_history=read_gang_history(viewer=viewer, gang=gang, cluster=cluster, now=now),
     )
@@ -242,6 +275,25 @@ def _fit(detail: Detail, gang: Gang, viewer: Viewer, cluster: Freshness) -> tupl
 
 def _open_action(history: tuple[ActionRow, ...], uid: str) -> ActionRow | None:
     return next((row for row in history if row.uid == uid and not row.is_final), None)
+
+
+def _maker(
+    maker: Owner, offers: Mapping[str, tuple[OfferRow, ...]], history: tuple[ActionRow, ...]
+) -> MakerRow:
+    ref = maker.meta.ref
+    kind = registry.owner_kind(ref.group, ref.kind)
+    say = kind.sentence if kind is not None else None
+    return MakerRow(
+        api_group=printable(ref.group),
+        kind=printable(ref.kind),
+        name=printable(ref.name),
+        uid=ref.uid,
+        generation=maker.meta.generation,
+        suspended=maker.suspended,
+        sentence=printable(say(maker)) if say is not None else "",
+        actions=offers.get(ref.uid, ()),
+        open_action=_open_action(history, ref.uid),
+    )
 
 
 def _job(job: JobState, hidden: tuple[ObjectRef, ...], *, own: str) -> JobRow:

@@ -63,7 +63,30 @@ def read_action_context(cluster_id: int, gang: Gang) -> ActionContext | None:
         holds=tuple(one for one in kept if isinstance(one, Hold)),
         entries=tuple(one for one in kept if isinstance(one, QueueEntry)),
         api_versions=served_versions(cluster_id),
+        maker=_maker(cluster_id, owner),
     )
+
+
+def read_target_context(cluster_id: int, target: Owner, gang: Gang | None) -> ActionContext | None:
+    """Return what is known of the gang that an owner belongs to, or of the owner that makes gangs alone."""
+    if registry.makes_gangs(target.meta.ref.group, target.meta.ref.kind):
+        return ActionContext(owner=target, api_versions=served_versions(cluster_id))
+    return read_action_context(cluster_id, gang) if gang is not None else None
+
+
+def read_maker(gang: Gang) -> Owner | None:
+    """Return what makes gangs such as this one: the CronJob of a run. One query where there is nothing of the sort."""
+    found = read_objects(gang.cluster_id, [gang.uid], action_models()).get(gang.uid)
+    return _maker(gang.cluster_id, found) if isinstance(found, Owner) else None
+
+
+def _maker(cluster_id: int, owner: Owner) -> Owner | None:
+    """Return what makes gangs such as this one. No query for a gang that nothing of the sort has made."""
+    above = owner.meta.controller
+    if above is None or not registry.makes_gangs(above.group, above.kind):
+        return None
+    found = read_objects(cluster_id, [above.uid], action_models()).get(above.uid)
+    return found if isinstance(found, Owner) else None
 
 
 def find_gang(cluster_id: int, uid: str, known: Owner | None = None) -> Gang | None:

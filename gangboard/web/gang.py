@@ -12,6 +12,7 @@ from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
 from gangboard.web.deleted_gang import DELETED, DeletedGangPage, past_fragment
 from gangboard.web.gang_actions import (
+    facts_fragment,
     history_fragment,
     jobs_fragment,
     owner_fragment,
@@ -90,7 +91,7 @@ def _fragments(detail: GangDetail, now: datetime) -> Fragments:
         _fragment("fit", detail.fit),
         _groups(detail),
         _fragment("events", detail.events),
-        Fragment("facts", "gang/facts.html", {"row": row}, row.shown),
+        facts_fragment(detail),
         _fragment("commands", detail.commands),
     )
 

@@ -71,6 +71,14 @@ def owner_fragment(detail: GangDetail) -> Fragment:
     return Fragment("owner", "gang/owner.html", context, tuple(context.values()))
 
 
+def facts_fragment(detail: GangDetail) -> Fragment:
+    """Return what is plain about a gang, and what makes such gangs with its button."""
+    maker = detail.maker
+    offer = _button(maker.actions, maker.open_action) if maker is not None else None
+    context = {"row": detail.row, "maker": maker, "offer": offer, "why_id": "why-maker"}
+    return Fragment("facts", "gang/facts.html", context, (detail.row.shown, maker, offer))
+
+
 def reactions_fragment(detail: GangDetail) -> Fragment:
     """Return what the owner will do with a suspended Job, as its own policies say."""
     found = notes(

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
-from tests.acting import consequences, lasting, levers, queued
+from tests.acting import consequences, lasting, levers, queued, scheduled
 from tests.acting.identities import install, remove
 from tests.acting.scene import Scene
 from tests.controlplane.cluster import ControlPlane
@@ -66,7 +66,7 @@ ACTS: dict[str, tuple[Act, ...]] = {
             kueue={"manageJobsWithoutQueueName": True},
         ),
     ),
-    "plain": (Act((levers.paused_by_parallelism, queued.nobody_admits)),),
+    "plain": (Act((levers.paused_by_parallelism, queued.nobody_admits, scheduled.runs)),),
     "k135served": (Act((levers.refused_without_effect,), holds=True),),
     "k135map": (Act((levers.held_on_135,), holds=True),),
     "k135": (Act((levers.refused_on_135,)),),

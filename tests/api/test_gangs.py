@@ -110,6 +110,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
         "timeline",
         "waits",
         "groups_unseen",
+        "maker",
         "gone_at",
     ]
     pods = gang["members"].pop("pods")
@@ -118,6 +119,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
         for key in (
             *("findings", "groups", "jobs", "actions", "fit", "timeline", "waits"),
             "groups_unseen",
+            "maker",
             "gone_at",
         )
     }

@@ -18,10 +18,11 @@ from gangboard.polling.cluster_cache import resources
 
 KNOWN: dict[str, tuple[int, str]] = {
     "compositepodgroups.scheduling.k8s.io": (1, "c24e300232ca"),
+    "cronjobs.batch": (1, "ad6777f9a0f7"),
     "events.events.k8s.io": (1, "367a4ab35c89"),
     "holds.gangboard.dev": (1, "f46bb6c85482"),
-    "jobs.batch": (3, "4d95d307a113"),
-    "jobsets.jobset.x-k8s.io": (3, "3b838d048cdb"),
+    "jobs.batch": (3, "9d16b6d52456"),
+    "jobsets.jobset.x-k8s.io": (3, "2fa02e5f99ef"),
     "mutatingadmissionpolicies.admissionregistration.k8s.io": (1, "0f6d8cbf6a68"),
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": (1, "0f6d8cbf6a68"),
     "nodeclaims.karpenter.sh": (1, "8ddb5fb36775"),
@@ -32,7 +33,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "provisioningrequests.autoscaling.x-k8s.io": (1, "514febf08b75"),
     "resourceclaims.resource.k8s.io": (1, "74a018cdb1bc"),
     "storageclasses.storage.k8s.io": (1, "94ea2bacd232"),
-    "trainjobs.trainer.kubeflow.org": (1, "8f8f9750ff53"),
+    "trainjobs.trainer.kubeflow.org": (1, "3d80ae04e531"),
     "workloads.kueue.x-k8s.io": (2, "ab08c46370f3"),
     "workloads.scheduling.k8s.io": (1, "bbad3400db0f"),
 }

@@ -123,6 +123,7 @@ def test_print_rbac_of_a_cluster_is_made_for_it(east: Cluster) -> None:
     assert policy["apiVersion"] == "admissionregistration.k8s.io/v1beta1"
     limits = {name for kind, name in found if kind == "ValidatingAdmissionPolicy"}
     assert limits == {
+        "gangboard-actor-cronjobs.batch",
         "gangboard-actor-jobs.batch",
         "gangboard-actor-jobsets.jobset.x-k8s.io",
         "gangboard-actor-holds.gangboard.dev",

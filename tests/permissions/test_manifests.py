@@ -49,6 +49,7 @@ def test_the_reader_may_read_exactly_what_a_poll_asks_for() -> None:
 def test_the_actor_may_do_what_its_levers_need_and_no_more() -> None:
     (role,) = find(Wanted(), "ClusterRole", ACTOR)
     assert rights(role) == {
+        "cronjobs.batch": {"get", "patch"},
         "jobs.batch": {"get", "list", "patch"},
         "jobsets.jobset.x-k8s.io": {"get", "patch"},
         "trainjobs.trainer.kubeflow.org": {"get", "patch"},

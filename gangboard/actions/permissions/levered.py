@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gangboard.actions.permissions.names import Wanted
@@ -16,7 +16,7 @@ _KUEUE = "workloads.kueue.x-k8s.io"
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """A kind whose objects control Jobs that may be suspended one by one."""
+    """A kind whose objects control Jobs that may be suspended."""
 
     group: str
     kind: str
@@ -46,10 +46,14 @@ def levered(wanted: Wanted) -> tuple[Levered, ...]:
 
 def parents(wanted: Wanted) -> tuple[Parent, ...]:
     """Return the kinds of which gangboard may suspend single Jobs there."""
+    return _served(wanted, lambda kind: bool(kind.child_levers))
+
+
+def _served(wanted: Wanted, is_meant: Callable[[OwnerKind], bool]) -> tuple[Parent, ...]:
     return tuple(
         Parent(kind.resource.group, kind.resource.kind)
         for kind in registry.owner_kinds()
-        if kind.child_levers and kind.resource.key not in wanted.not_served
+        if is_meant(kind) and kind.resource.key not in wanted.not_served
     )
 
 
@@ -68,12 +72,13 @@ def _all(wanted: Wanted) -> Iterator[Levered]:
 
 
 def _job(kind: OwnerKind, wanted: Wanted) -> Levered:
-    """Return what may be done to Jobs: as owners, and as children of a kind with levers on them."""
+    """Return what may be done to Jobs: as owners, also of a kind that makes them to be gangs of their own,
+    and as children of a kind with levers on them."""
     return Levered(
         kind.resource,
         kind.suspend_field,
         kind.own_managers or None,
-        parents(wanted),
+        (*parents(wanted), *_served(wanted, lambda kind: kind.makes_gangs)),
         wanted.parallelism
         and any(Lever.PARALLELISM in other.child_levers for other in registry.owner_kinds()),
         listed=True,

@@ -117,6 +117,8 @@ def _standing(execution: ActionExecution, left: tuple[Pod, ...], acted: bool) ->
         return f"Suspended, watching: {leaving_pods.in_words(left, execution.now)}."
     if not acted:
         return "Suspended, watching: its controller has not said yet that it has acted."
+    if not execution.context["jobs"]:
+        return "Suspended, watching that it stays so."
     return "Suspended, watching: its pods are gone."
 
 
@@ -142,7 +144,8 @@ def _verified(execution: ActionExecution) -> float:
             f"{execution.object_name} is held: suspended, its pods are gone, siblings untouched."
         )
     else:
-        sentence = f"{execution.object_name} is suspended and stays so; its pods are gone."
+        gone = "; its pods are gone" if execution.context["jobs"] else ""
+        sentence = f"{execution.object_name} is suspended and stays so{gone}."
     if notes:
         sentence = sentence.replace(", siblings untouched", "")
 

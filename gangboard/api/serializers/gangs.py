@@ -152,6 +152,19 @@ class JobSerializer(serializers.Serializer[Any]):
     actions = OfferSerializer(many=True, help_text="What the caller may do to it now.")
 
 
+class MakerSerializer(serializers.Serializer[Any]):
+    """What makes gangs such as this one: the CronJob that started a run."""
+
+    api_group = WordField()
+    kind = WordField()
+    name = WordField()
+    uid = serializers.CharField()
+    generation = serializers.IntegerField()
+    suspended = serializers.BooleanField(help_text="It makes no further one.")
+    sentence = WordField()
+    actions = OfferSerializer(many=True, help_text="What the caller may do to it now.")
+
+
 class MemberSerializer(serializers.Serializer[Any]):
     """A pod."""
 
@@ -228,7 +241,7 @@ class WaitsSerializer(serializers.Serializer[Any]):
 
 MORE = (
     *("members", "findings", "groups", "jobs", "actions", "fit", "timeline", "waits"),
-    *("groups_unseen", "gone_at"),
+    *("groups_unseen", "maker", "gone_at"),
 )
 """What a single gang has beside, or instead of, what it has in lists."""
 _LEFT = "null when only the history of a gang that is gone is left"
@@ -259,6 +272,9 @@ class GangDetailSerializer(GangSerializer):
         many=True,
         help_text="Kinds of groups that cannot be looked at in its cluster: there may be more than "
         "in `groups`.",
+    )
+    maker = MakerSerializer(
+        allow_null=True, help_text="What makes gangs such as this one; null: nothing known does."
     )
     jobs = JobSerializer(many=True, allow_null=True, help_text=f"They are {_LEFT}.")
     actions = OfferSerializer(many=True, help_text="What the caller may do to the owner now.")

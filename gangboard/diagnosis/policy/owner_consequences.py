@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy.gang_index import GangIndex, asks_for_pods, is_paused, seats_of
 from gangboard.diagnosis.policy.phrases import pods_deleted, pods_made
+from gangboard.domain.action import Verb
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.reading.wording import is_or_are, label, names, sentence
+from gangboard.domain.registry import OwnerKind
 
 
 def of_suspend(gang: GangIndex, *, one_by_one: bool) -> tuple[str, ...]:
@@ -32,6 +34,24 @@ def of_resume(gang: GangIndex, *, one_by_one: bool) -> tuple[str, ...]:
     if one_by_one:
         found.append("Its Jobs are resumed one by one.")
     return tuple(found)
+
+
+def of_field(gang: GangIndex, kind: OwnerKind, verb: Verb) -> tuple[str, ...]:
+    """Say what the suspend field of an owner does: what its kind says, else what it is for every kind."""
+    if kind.reactions is not None:
+        return kind.reactions(gang.owner, gang.owner, verb)
+    tell = of_suspend if verb is Verb.SUSPEND else of_resume
+    return tell(gang, one_by_one=False)
+
+
+def of_maker(gang: GangIndex, verb: Verb) -> tuple[str, ...]:
+    """Say what the maker of such gangs does when this one is suspended or resumed."""
+    maker = gang.context.maker
+    if maker is None:
+        return ()
+    kind = registry.owner_kind(maker.meta.ref.group, maker.meta.ref.kind)
+    found = kind.reactions if kind is not None else None
+    return found(maker, gang.owner, verb) if found is not None else ()
 
 
 def of_deactivation(gang: GangIndex) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ def _by_queue(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefusal
         before=_fields(changed, active=not active),
         after=_fields(changed, active=active),
         watch_seconds=watch(gang.owner.grace_seconds),
-        reactions=tell(gang),
+        reactions=(*tell(gang), *consequences.of_maker(gang, desired.verb)),
         warnings=consequences.warnings_of_queue(gang, changed, active=active),
     )
 
@@ -132,7 +132,6 @@ def _by_field(gang: GangIndex, kind: OwnerKind, desired: DesiredAction) -> Decis
     # What is not suspended may lack the field; then only the generation tells.
     change = FieldChange(kind.suspend_field, suspend, True if owner.suspended else None)
     field = ".".join(kind.suspend_field)
-    tell = consequences.of_suspend if suspend else consequences.of_resume
     return Decision(
         Lever.SUSPEND,
         lambda: (
@@ -147,6 +146,9 @@ def _by_field(gang: GangIndex, kind: OwnerKind, desired: DesiredAction) -> Decis
         before={field: shown(not suspend)},
         after={field: shown(suspend)},
         watch_seconds=watch(owner.grace_seconds),
-        reactions=tell(gang, one_by_one=False),
+        reactions=(
+            *consequences.of_field(gang, kind, desired.verb),
+            *consequences.of_maker(gang, desired.verb),
+        ),
         warnings=consequences.warnings(gang),
     )

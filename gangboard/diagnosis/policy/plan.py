@@ -39,24 +39,38 @@ def plan(
         action=action,
         chosen=chosen,
     )
-    gang = index_gang(context, levers.queue_visibility)
-    return _plan(gang, desired, action_request.target.uid, with_steps=True)
+    uid = action_request.target.uid
+    gang = index_gang(_context_of(context, uid), levers.queue_visibility)
+    return _plan(gang, desired, uid, with_steps=True)
 
 
 def offers(
     context: ActionContext, levers: ClusterLevers, uid: str, now: datetime
 ) -> tuple[Plan, Plan]:
     """Return the plans to suspend and to resume one object, without steps: for its buttons."""
-    return _offers(index_gang(context, levers.queue_visibility), levers, uid, now)
+    gang = index_gang(_context_of(context, uid), levers.queue_visibility)
+    return _offers(gang, levers, uid, now)
 
 
 def all_offers(
     context: ActionContext, levers: ClusterLevers, now: datetime
 ) -> Mapping[str, tuple[Plan, Plan]]:
-    """Return the `offers` of the owner and of each of its current Jobs, by uid, in one pass."""
+    """Return the `offers` of the owner, of each of its current Jobs and of what makes such gangs, by uid."""
     gang = index_gang(context, levers.queue_visibility)
     uids = (context.owner.meta.ref.uid, *gang.jobs)
-    return {uid: _offers(gang, levers, uid, now) for uid in uids}
+    found = {uid: _offers(gang, levers, uid, now) for uid in uids}
+    if context.maker is not None:
+        uid = context.maker.meta.ref.uid
+        found[uid] = offers(context, levers, uid, now)
+    return found
+
+
+def _context_of(context: ActionContext, uid: str) -> ActionContext:
+    """Return the objects that matter for one: what makes gangs stands alone, none of them is touched by it."""
+    maker = context.maker
+    if maker is None or maker.meta.ref.uid != uid:
+        return context
+    return ActionContext(owner=maker, api_versions=context.api_versions)
 
 
 def _offers(gang: GangIndex, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from shlex import quote
 
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy.gang_index import GangIndex
 from gangboard.domain.action import ClusterLevers, PolicyState, Verb
 from gangboard.domain.group import Policy
@@ -86,7 +87,7 @@ def _ended(owner: Owner, name: str) -> PlanRefusal | None:
 
 def _foreign(gang: GangIndex) -> PlanRefusal | None:
     above = gang.owner.meta.controller
-    if above is not None:
+    if above is not None and not registry.makes_gangs(above.group, above.kind):
         return PlanRefusal(
             f"{gang.name} is owned by {above.kind}/{above.name}; it would undo this."
         )

@@ -62,7 +62,7 @@ CASES = [
      "JobSet trio is owned by Workflow/nightly; it would undo this."),
     ("unknown owner above, a child", a_context(a_trio(of=ABOVE)), "trio-w-0", "suspend",
      "JobSet trio is owned by Workflow/nightly; it would undo this."),
-    ("Job of a CronJob", a_standalone(of=Controller("batch", "CronJob", "daily", "u")), "train",
+    ("Job of another CronJob", a_standalone(of=Controller("acme.io", "CronJob", "daily", "u")), "train",
      "suspend", "Job train is owned by CronJob/daily; it would undo this."),
     ("mirror", a_context(a_trio(managed_by=MULTIKUEUE)), "trio", "suspend",
      "JobSet trio mirrors a run in another cluster (MultiKueue): act in the cluster that runs it."),

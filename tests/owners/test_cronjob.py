@@ -1,0 +1,210 @@
+"""CronJobs as a real controller manager (1.37.0) left them, the gangs that they make, and what suspending does.
+
+What its controller does with a suspended run, and with its own suspension, was seen there: with
+`Forbid` it wrote `JobAlreadyActive` and made none, with `Replace` it deleted the suspended run and made
+another, with `Allow` it made another beside it; its own `suspend` left the run alone; resumed, it made
+the last of the runs that it had missed at once, unless a `startingDeadlineSeconds` of 10 had gone by.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.diagnosis.policy.plan import all_offers
+from gangboard.domain.action import ActionContext, Lever, Verb
+from gangboard.domain.health import Health
+from gangboard.domain.owner import Owner
+from gangboard.owners.cronjob import OWNER
+from tests.decode.reading import Json, model
+from tests.diagnosis.policy.making import READY, ask, bodies
+from tests.domain_objects import NOW, Made, a_job, ago, pods_of
+
+CRONJOB: Json = {
+    "apiVersion": "batch/v1",
+    "kind": "CronJob",
+    "metadata": {
+        "name": "nightly",
+        "namespace": "team-a",
+        "uid": "uid-nightly",
+        "generation": 3,
+        "resourceVersion": "9",
+        "creationTimestamp": "2026-11-20T09:00:00Z",
+        "managedFields": [
+            {
+                "manager": "kubectl-patch",
+                "operation": "Update",
+                "apiVersion": "batch/v1",
+                "time": "2026-11-20T10:00:00Z",
+                "fieldsV1": {"f:spec": {"f:suspend": {}}},
+            }
+        ],
+    },
+    "spec": {
+        "schedule": "0 2 * * *",
+        "concurrencyPolicy": "Allow",
+        "suspend": False,
+        "successfulJobsHistoryLimit": 3,
+        "failedJobsHistoryLimit": 1,
+        "jobTemplate": {"spec": {"parallelism": 2}},
+    },
+    "status": {"lastScheduleTime": "2026-11-20T02:00:00Z"},
+}
+
+
+def cronjob(**spec: Any) -> Owner:
+    owner: Owner = model(OWNER.resource, {**CRONJOB, "spec": {**CRONJOB["spec"], **spec}})
+    return owner
+
+
+def a_run(of: Owner, name: str = "nightly-29925097", **fields: Any) -> Owner:
+    run = a_job(name, of=of, **fields)
+    return replace(run, meta=replace(run.meta, annotated=True))
+
+
+def offered(maker: Owner, run: Owner) -> ActionContext:
+    return ActionContext(owner=run, jobs=(run,), maker=maker)
+
+
+def test_what_is_kept_of_one() -> None:
+    found = cronjob(timeZone="Europe/Berlin", startingDeadlineSeconds=60, suspend=True)
+    assert (found.suspended, found.suspend_set_by) == (True, "kubectl-patch")
+    assert found.detail == {
+        "schedule": "0 2 * * *",
+        "timeZone": "Europe/Berlin",
+        "concurrencyPolicy": "Allow",
+        "deadline": "60",
+    }
+    bare: Owner = model(OWNER.resource, {**CRONJOB, "spec": {}})
+    assert (bare.suspended, bare.detail) == (False, {})
+
+
+def test_each_run_is_a_gang_and_the_cronjob_is_none() -> None:
+    maker = cronjob()
+    runs = (a_run(maker), a_run(maker, "nightly-29925098"))
+    pods = [pod for run in runs for pod in pods_of(run, 2)]
+    made: list[Made] = [maker, *runs, *pods]
+    for order in (made, made[::-1]):
+        graph = OwnershipGraph()
+        touched = [graph.put(thing) for thing in order]
+        assert graph.roots() == {run.meta.ref.uid for run in runs}
+        assert graph.root_of(maker.meta.ref.uid) is None
+        assert "uid-nightly" not in set().union(*touched)
+        for run in runs:
+            members = graph.members(run.meta.ref.uid)
+            assert len(members) == 3
+            assert "uid-nightly" not in members
+
+
+def test_a_run_is_judged_as_the_job_that_it_is() -> None:
+    run = a_run(cronjob(suspend=True), started_at=ago(300))
+    running = assess(assemble(run, pods_of(run, 2, on="n0"), now=NOW))
+    assert (running.finding.code, running.finding.health) == ("running", Health.RUNNING)
+    stopped = replace(run, suspended=True, active_pods=0)
+    verdict = assess(assemble(stopped, (), now=NOW))
+    assert (verdict.finding.code, verdict.finding.health) == ("suspended", Health.SUSPENDED)
+
+
+REACTIONS = [
+    ({"concurrencyPolicy": "Allow"},
+     "CronJob nightly starts its next run all the same; suspend that as well to stop it."),
+    ({}, "CronJob nightly starts its next run all the same; suspend that as well to stop it."),
+    ({"concurrencyPolicy": "Forbid"},
+     "CronJob nightly starts no other run while this one is there (concurrencyPolicy Forbid)."),
+    ({"concurrencyPolicy": "Replace"},
+     "At its next time CronJob nightly deletes this run and starts another (concurrencyPolicy "
+     "Replace); suspend that as well to keep this one."),
+    ({"concurrencyPolicy": "Replace", "suspend": True},
+     "CronJob nightly is suspended, too: it starts no further run."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "sentence"), REACTIONS)
+def test_before_a_run_is_suspended_it_is_said_what_becomes_of_the_next(
+    spec: dict[str, Any], sentence: str
+) -> None:
+    maker = cronjob(**spec)
+    run = a_run(maker)
+    found = ask(offered(maker, run), run.meta.ref.name, "suspend")
+    assert found.lever is Lever.SUSPEND
+    assert found.reactions[-1] == sentence
+    # The one that is suspended stays active for the controller: nothing is due by a resume.
+    stopped = replace(run, suspended=True)
+    assert sentence not in ask(offered(maker, stopped), run.meta.ref.name, "resume").reactions
+
+
+def test_a_run_can_be_suspended_where_cronjobs_are_not_read() -> None:
+    run = a_run(cronjob())
+    found = ask(ActionContext(owner=run, jobs=(run,)), run.meta.ref.name, "suspend")
+    assert (found.allowed, found.lever) == (True, Lever.SUSPEND)
+
+
+def test_the_cronjob_itself_is_suspended_by_its_field_and_its_runs_go_on() -> None:
+    maker = cronjob()
+    found = ask(offered(maker, a_run(maker)), "nightly", "suspend")
+    assert (found.subject.kind, found.generation, found.lever) == ("CronJob", 3, Lever.SUSPEND)
+    assert found.reactions == ("It starts no further run; runs that are there go on.",)
+    assert found.watch_seconds == 15
+    (step,) = found.steps
+    assert step.path == "/apis/batch/v1/namespaces/team-a/cronjobs/nightly"
+    (patch,) = bodies(found)
+    tests = {one["path"]: one["value"] for one in patch if one["op"] == "test"}
+    assert (tests["/metadata/uid"], tests["/metadata/generation"]) == ("uid-nightly", 3)
+    assert {"op": "add", "path": "/spec/suspend", "value": True} in patch
+
+
+MISSED = "It starts runs by its schedule again; "
+
+
+@pytest.mark.parametrize(
+    ("spec", "rest"),
+    [
+        ({}, "if it has missed any, the last of them at once."),
+        ({"startingDeadlineSeconds": 10},
+         "of those that it missed, the last one at once where that is less than 10 s ago."),
+    ],
+)  # fmt: skip
+def test_a_resume_says_that_a_run_that_was_missed_starts_at_once(
+    spec: dict[str, Any], rest: str
+) -> None:
+    maker = cronjob(suspend=True, **spec)
+    found = ask(offered(maker, a_run(maker)), "nightly", "resume")
+    assert found.reactions == (MISSED + rest,)
+
+
+def test_it_has_buttons_beside_those_of_the_run() -> None:
+    maker = cronjob()
+    run = a_run(maker)
+    found = all_offers(offered(maker, run), READY, NOW)
+    assert set(found) == {run.meta.ref.uid, "uid-nightly"}
+    suspend, resume = found["uid-nightly"]
+    assert (suspend.verb, suspend.allowed) == (Verb.SUSPEND, True)
+    assert resume.why_not == "CronJob nightly is not suspended: nothing to do."
+
+
+def test_one_that_something_else_made_is_left_to_that() -> None:
+    maker = cronjob()
+    above = replace(maker.meta, controller=a_run(maker).meta.controller)
+    foreign = replace(above.controller, group="acme.io", kind="Plan", name="week")  # type: ignore[type-var]
+    maker = replace(maker, meta=replace(above, controller=foreign))
+    found = ask(offered(maker, a_run(maker)), "nightly", "suspend")
+    assert found.why_not == "CronJob nightly is owned by Plan/week; it would undo this."
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ({}, "CronJob nightly starts a run by its schedule, 0 2 * * *."),
+        ({"timeZone": "Europe/Berlin"},
+         "CronJob nightly starts a run by its schedule, 0 2 * * *, Europe/Berlin."),
+        ({"suspend": True}, "CronJob nightly (0 2 * * *) is suspended: it starts no further run."),
+    ],
+)  # fmt: skip
+def test_what_the_page_of_a_run_says_of_it(spec: dict[str, Any], sentence: str) -> None:
+    assert OWNER.sentence is not None
+    assert OWNER.sentence(cronjob(**spec)) == sentence
