@@ -195,11 +195,14 @@ def _gated(place: Place) -> None:
 
 
 def _first_in_line(place: Place) -> None:
-    """`StrictFIFO`: who is behind another that waits is not even looked at."""
+    """`StrictFIFO`: who is behind another that waits is not even looked at.
+
+    By its priority: Kueue tells the age of Workloads by whole seconds, and both may be made in one.
+    """
     place.queue(queueingStrategy="StrictFIFO")
     place.run("running")
     place.wait_entry("running", "Admitted")
-    place.run("before")
+    place.run("before", "kueue-test-high")
     place.wait_entry("before", "QuotaReserved", "False")
     place.run(pods=1)
 
