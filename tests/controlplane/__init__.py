@@ -9,7 +9,7 @@ the product must not be its own witness.
 | `profiles` | which binaries, gates and served versions make up "1.37", "1.36", "1.35", "plain", ... |
 | `cluster` | `ControlPlane`: start, restart, pause, stop; leaves nothing behind |
 | `certificates`, `processes` | the keys and the command lines of it |
-| `controllers` | what JobSet and Kueue need in the API: CRDs, webhook configurations, a Secret |
+| `controllers` | what JobSet, Kueue and LeaderWorkerSet need in the API: CRDs, webhook configurations, a Secret |
 | `supervisor`, `guard` | the small process that owns the others and outlives a killed test, and our end of it |
 | `client` | a plain JSON client for any API server |
 | `nodes`, `objects` | fake nodes; Jobs, JobSets, PodGroups, ... as dicts |

@@ -85,6 +85,13 @@ MODULES: dict[str, Module] = {
             manifests=("config/components/crd/bases", "config/components/webhook/manifests.yaml"),
             takes="about three minutes",
         ),
+        Module(
+            "lws",
+            {"cmd": "lws"},
+            manifests_from="sigs.k8s.io/lws",
+            manifests=("config/crd/bases", "config/webhook/manifests.yaml"),
+            takes="about two minutes",
+        ),
         kubernetes("1.37.0"),
         kubernetes("1.36.3"),
         kubernetes("1.35.4"),

@@ -36,17 +36,15 @@ def controllers(layout: Layout) -> list[Controller]:
     made = [_jobset(layout)]
     if layout.kueue_certificates:
         made.append(_kueue(layout, layout.kueue_certificates))
+    if layout.profile.lws:
+        made.append(_lws(layout))
     return made
 
 
 def _jobset(layout: Layout) -> Controller:
     url = f"https://{HOST}:{layout.ports.jobset_webhook}"
     crds, webhooks = _from_manifests("jobset", url, layout.certificates.ca)
-    # As in JobSet's own installation: other pods must not wait for it.
-    key = "jobset.sigs.k8s.io/jobset-name"
-    for hook in _hooks(webhooks):
-        if "pods" in _resources(hook):
-            hook["objectSelector"] = {"matchExpressions": [{"key": key, "operator": "Exists"}]}
+    _only_pods_with("jobset.sigs.k8s.io/jobset-name", webhooks)
     template = {"spec": {"containers": [{"name": "c", "image": "x"}]}}
     probe: Json = {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
@@ -56,6 +54,22 @@ def _jobset(layout: Layout) -> Controller:
     }
     return Controller(
         "jobset", crds, [], webhooks, probe, lambda answer: "network" in answer["spec"]
+    )
+
+
+def _lws(layout: Layout) -> Controller:
+    url = f"https://{HOST}:{layout.ports.lws_webhook}"
+    crds, webhooks = _from_manifests("lws", url, layout.certificates.ca)
+    _only_pods_with("leaderworkerset.sigs.k8s.io/name", webhooks)
+    template = {"spec": {"containers": [{"name": "c", "image": "x"}]}}
+    probe: Json = {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "webhook-probe", "namespace": "default"},
+        "spec": {"leaderWorkerTemplate": {"size": 2, "workerTemplate": template}},
+    }
+    return Controller(
+        "lws", crds, [], webhooks, probe, lambda answer: "networkConfig" in answer["spec"]
     )
 
 
@@ -131,6 +145,13 @@ def _from_manifests(module: str, url: str, authority: Path) -> tuple[list[Json],
         path = hook["clientConfig"]["service"]["path"]
         hook["clientConfig"] = _client_config(f"{url}{path}", authority)
     return crds, webhooks
+
+
+def _only_pods_with(label: str, webhooks: list[Json]) -> None:
+    """Limit webhooks about pods as the controller's own installation does: others must not wait for it."""
+    for hook in _hooks(webhooks):
+        if "pods" in _resources(hook):
+            hook["objectSelector"] = {"matchExpressions": [{"key": label, "operator": "Exists"}]}
 
 
 def _client_config(url: str, authority: Path) -> Json:

@@ -38,6 +38,8 @@ class Ports:
     jobset_webhook: int
     kueue_health: int
     kueue_webhook: int
+    lws_health: int
+    lws_webhook: int
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ def processes(layout: Layout) -> dict[str, Process]:
         _kwok(layout),
         _jobset(layout),
         *([_kueue(layout, layout.kueue_certificates)] if layout.kueue_certificates else []),
+        *([_lws(layout)] if layout.profile.lws else []),
     )
     return {process.name: process for process in made}
 
@@ -233,6 +236,27 @@ def _kueue(layout: Layout, certificates: KueueCertificates) -> Process:
     file.write_text(json.dumps(config))
     argv = [str(binary("kueue", "kueue")), f"--kubeconfig={layout.kubeconfig}", f"--config={file}"]
     return Process("kueue", argv, f"http://{health}/readyz")
+
+
+def _lws(layout: Layout) -> Process:
+    health = f"{HOST}:{layout.ports.lws_health}"
+    config = {
+        "apiVersion": "config.lws.x-k8s.io/v1alpha1",
+        "kind": "Configuration",
+        "leaderElection": {"leaderElect": False},
+        "internalCertManagement": {"enable": False},
+        "webhook": {
+            "host": HOST,
+            "port": layout.ports.lws_webhook,
+            "certDir": str(layout.certificates.webhook.certificate.parent),
+        },
+        "metrics": {"bindAddress": "0"},
+        "health": {"healthProbeBindAddress": health},
+    }
+    file = layout.folder / "lws.json"
+    file.write_text(json.dumps(config))
+    argv = [str(binary("lws", "lws")), f"--kubeconfig={layout.kubeconfig}", f"--config={file}"]
+    return Process("lws", argv, f"http://{health}/readyz")
 
 
 def free_ports() -> Ports:

@@ -44,6 +44,8 @@ class Profile:
     gang_version: str | None = None
     controllers: tuple[str, ...] = (*_CONTROLLERS, _PODGROUP_PROTECTION)
     kueue: bool = False
+    lws: bool = False
+    """With LeaderWorkerSet."""
 
     @property
     def minor(self) -> int:
@@ -53,7 +55,8 @@ class Profile:
     @property
     def modules(self) -> tuple[str, ...]:
         """The modules that must be built for it."""
-        return ("etcd", "kwok", "jobset", *(["kueue"] if self.kueue else []), self.kubernetes)
+        added = [name for name, is_there in (("kueue", self.kueue), ("lws", self.lws)) if is_there]
+        return ("etcd", "kwok", "jobset", *added, self.kubernetes)
 
 
 _137 = Profile(
@@ -120,6 +123,7 @@ PROFILES: dict[str, Profile] = {
             runtime_config=(*_135.runtime_config, "admissionregistration.k8s.io/v1beta1=true"),
         ),
         replace(_137, name="1.37-kueue", kueue=True),
+        replace(_137, name="1.37-lws", lws=True),
     )
 }
 
