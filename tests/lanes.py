@@ -30,6 +30,7 @@ WAITING: tuple[Sequence[str], ...] = (
         "agreement/",
         "contract/",
         "decode/test_what_a_scheduler_counts.py",
+        "owners/test_real_leaderworkerset.py",
         "placement/test_change_methods.py",
         "queues/test_real_kueue.py",
         "rules/test_steps_taken.py",

@@ -45,6 +45,13 @@ class PodRequests:
     requests: dict[str, Decimal] = field(default_factory=dict)
 
 
+class LeaderState(StrEnum):
+    """What the first pod of a role must be before the others are made."""
+
+    PLACED = "placed"
+    READY = "ready"
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     """A kind of child Job that the owner makes: a ReplicatedJob of a JobSet.
@@ -68,6 +75,8 @@ class Role:
     succeeded: int | None = None
     noun: str = "Job"
     """What stands before its name in a sentence."""
+    followers_wait: LeaderState | None = None
+    """What its first pod must be before the others are made; None where all are made at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,8 @@ class OwnerKind:
     """Values of `spec.managedBy` that mean its own controller."""
     levers: tuple[Lever, ...] = ()
     """How the owner as a whole is suspended where no queue manages it, the best first; none: not."""
+    no_lever: str = ""
+    """Why nothing suspends it, where its controller leaves no way: a sentence; empty where it has levers."""
     child_levers: tuple[Lever, ...] = ()
     """How one of its child Jobs is suspended, the best first."""
     suspend_field: tuple[str, ...] = ("spec", "suspend")

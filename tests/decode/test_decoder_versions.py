@@ -18,11 +18,12 @@ from gangboard.polling.cluster_cache import resources
 
 KNOWN: dict[str, tuple[int, str]] = {
     "compositepodgroups.scheduling.k8s.io": (1, "c24e300232ca"),
-    "cronjobs.batch": (1, "ad6777f9a0f7"),
+    "cronjobs.batch": (1, "52ee2f62d793"),
     "events.events.k8s.io": (1, "367a4ab35c89"),
     "holds.gangboard.dev": (1, "f46bb6c85482"),
-    "jobs.batch": (3, "9d16b6d52456"),
-    "jobsets.jobset.x-k8s.io": (3, "2fa02e5f99ef"),
+    "jobs.batch": (3, "dc8292ba5bde"),
+    "jobsets.jobset.x-k8s.io": (3, "afa27be92939"),
+    "leaderworkersets.leaderworkerset.x-k8s.io": (1, "2d6f03cc6288"),
     "mutatingadmissionpolicies.admissionregistration.k8s.io": (1, "0f6d8cbf6a68"),
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": (1, "0f6d8cbf6a68"),
     "nodeclaims.karpenter.sh": (1, "8ddb5fb36775"),
@@ -33,7 +34,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "provisioningrequests.autoscaling.x-k8s.io": (1, "514febf08b75"),
     "resourceclaims.resource.k8s.io": (1, "74a018cdb1bc"),
     "storageclasses.storage.k8s.io": (1, "94ea2bacd232"),
-    "trainjobs.trainer.kubeflow.org": (1, "3d80ae04e531"),
+    "trainjobs.trainer.kubeflow.org": (1, "8f9e526aa921"),
     "workloads.kueue.x-k8s.io": (2, "ab08c46370f3"),
     "workloads.scheduling.k8s.io": (1, "bbad3400db0f"),
 }

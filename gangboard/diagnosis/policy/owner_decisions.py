@@ -30,7 +30,7 @@ def decide(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefusal:
     if gang.is_native(desired.levers) and gang.jobs and not gang.owner.suspended:
         return _one_by_one(gang, desired)
     if gang.kind is None or Lever.SUSPEND not in gang.kind.levers:
-        return PlanRefusal(f"gangboard knows no way to suspend {gang.name}.")
+        return refusals.no_lever(gang)
     return _by_field(gang, gang.kind, desired)
 
 

@@ -85,15 +85,21 @@ def _ended(owner: Owner, name: str) -> PlanRefusal | None:
     )
 
 
+def no_lever(gang: GangIndex) -> PlanRefusal:
+    """Refuse what nothing suspends, with the reason where its kind tells one."""
+    why = gang.kind.no_lever if gang.kind is not None else ""
+    if why:
+        return PlanRefusal(f"{gang.name} cannot be suspended: {why}")
+    return PlanRefusal(f"gangboard knows no way to suspend {gang.name}.")
+
+
 def _foreign(gang: GangIndex) -> PlanRefusal | None:
     above = gang.owner.meta.controller
     if above is not None and not registry.makes_gangs(above.group, above.kind):
         return PlanRefusal(
             f"{gang.name} is owned by {above.kind}/{above.name}; it would undo this."
         )
-    if gang.kind is None:
-        return PlanRefusal(f"gangboard knows no way to suspend {gang.name}.")
-    return _managed(gang.owner, gang.name)
+    return no_lever(gang) if gang.kind is None else _managed(gang.owner, gang.name)
 
 
 def _managed(owner: Owner, name: str) -> PlanRefusal | None:

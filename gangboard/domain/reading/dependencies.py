@@ -1,12 +1,13 @@
-"""Roles of an owner that wait for another role: JobSet's dependsOn and startup order."""
+"""What is not made yet on purpose: roles that wait for another role, and pods that wait for their leader."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.owner import Dependency, Owner, Role
+from gangboard.domain.owner import Dependency, LeaderState, Owner, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,27 @@ def unexplained_jobs(unit: Unit) -> tuple[str, ...]:
 def held_back_pods(unit: Unit) -> int:
     """Return how many of the wanted pods are not made because their role waits for another."""
     roles = {wait.role.name: wait.role for wait in waiting_roles(unit)}
-    return sum(
+    of_jobs = sum(
         role.pods * sum(name in unit.missing_jobs for name in role.child_names)
         for role in roles.values()
     )
+    return of_jobs + _followers(unit)
+
+
+def _followers(unit: Unit) -> int:
+    """Return the pods of a role that are not made until its first pod, which is there, is placed or ready."""
+    if len(unit.roles) != 1 or len(unit.current) != 1:
+        return 0
+    (role,), (leader,) = unit.roles, unit.current
+    met = {LeaderState.PLACED: leader.is_placed, LeaderState.READY: leader.is_ready}
+    return 0 if role.followers_wait is None or met[role.followers_wait] else role.pods - 1
+
+
+def followers_due(unit: Unit) -> datetime | None:
+    """Return when the only pod of a role came to be what its other pods waited for; None for none."""
+    if len(unit.roles) != 1 or len(unit.current) != 1:
+        return None
+    (role,), (leader,) = unit.roles, unit.current
+    reached = {LeaderState.PLACED: leader.scheduled, LeaderState.READY: leader.ready}
+    condition = reached[role.followers_wait] if role.followers_wait is not None else None
+    return condition.since if condition is not None and condition.is_true else None

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.attempt_history import attempt_start, latest
+from gangboard.domain.reading.dependencies import followers_due
 from gangboard.domain.reading.progress import missing, on_sick_nodes
 
 COUNT_GRACE = timedelta(seconds=30)
@@ -46,7 +47,7 @@ def creation_due(unit: Unit) -> datetime | None:
     times: list[datetime | None] = [attempt_start(unit), owner.meta.created_at, owner.resumed_at]
     times += [one.since for one in owner.conditions]
     times += [pod.meta.deleting_since for pod in unit.pods]
-    times += list(_dependencies_met(unit))
+    times += [*_dependencies_met(unit), followers_due(unit)]
     start = latest((*times, _seen_to_change(unit)))
     return start + CREATION_GRACE if start is not None else None
 

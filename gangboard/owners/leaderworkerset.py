@@ -1,0 +1,171 @@
+"""LeaderWorkerSets (leaderworkerset.x-k8s.io/v1): replicas of a leader and its workers, for ever.
+
+Each replica is a group of `size` pods that is of use only as a whole. No Job makes them: the leaders
+are pods of a StatefulSet of its name, the workers of a replica those of another one, which its leader
+pod owns. So its pods are known by their labels, name and group index (seen on 0.8.0 and 0.9.0). A plain
+StatefulSet has no such labels and is no gang.
+
+What its status says is not believed: 0.8.0 is `Available` while all workers are unschedulable, and
+0.8.0 and 0.9.0 are, scaled to zero, "All replicas are ready" (all seen). Pods are counted.
+
+Workers wait for their leader where `startupPolicy` is LeaderReady, and with exclusive placement until it
+has a node: their StatefulSet is not made before (seen on 0.9.0; pod_controller.go of it).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from gangboard.decode.jobs import DEFAULT_GRACE, WirePodTemplate, WireTemplateSpec
+from gangboard.decode.podspec import pod_requests
+from gangboard.decode.problems import deliver
+from gangboard.decode.wire import (
+    Int32,
+    Wire,
+    WireCondition,
+    WireMeta,
+    read_conditions,
+    read_meta,
+)
+from gangboard.domain.owner import LeaderState, Owner, PodRequests, Role
+from gangboard.domain.pod import Pod
+from gangboard.domain.registry import OwnerKind, Resource
+
+_GROUP = "leaderworkerset.x-k8s.io"
+_PREFIX = "leaderworkerset.sigs.k8s.io"
+_NAME, _INDEX = f"{_PREFIX}/name", f"{_PREFIX}/group-index"
+_FOLLOWED = 10_000
+"""Replicas that are units of their own; what more there are is counted as one."""
+
+
+class _WireLabels(Wire):
+    queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
+
+
+class _WireAnnotations(Wire):
+    exclusive: str | None = msgspec.field(default=None, name=f"{_PREFIX}/exclusive-topology")
+
+
+class _WireLeaderWorkerSetMeta(WireMeta):
+    labels: _WireLabels | None = None
+    annotations: _WireAnnotations | None = None
+
+
+class _WireLeaderWorkerTemplate(Wire):
+    size: Int32 | None = None
+    leader_template: WirePodTemplate | None = None
+    worker_template: WirePodTemplate | None = None
+
+    @property
+    def worker(self) -> WireTemplateSpec:
+        """The spec of its workers."""
+        return (self.worker_template and self.worker_template.spec) or WireTemplateSpec()
+
+    @property
+    def leader(self) -> WireTemplateSpec:
+        """The spec of its leaders: that of the workers where it has none."""
+        return (self.leader_template and self.leader_template.spec) or self.worker
+
+
+class WireLeaderWorkerSetSpec(Wire):
+    """`spec` of a LeaderWorkerSet."""
+
+    replicas: Int32 | None = None
+    leader_worker_template: _WireLeaderWorkerTemplate | None = None
+    startup_policy: str | None = None
+
+
+class _WireLeaderWorkerSetStatus(Wire):
+    conditions: list[WireCondition] | None = None
+
+
+class WireLeaderWorkerSet(Wire):
+    """A LeaderWorkerSet as narrow as it is kept."""
+
+    metadata: _WireLeaderWorkerSetMeta
+    spec: WireLeaderWorkerSetSpec | None = None
+    status: _WireLeaderWorkerSetStatus | None = None
+
+
+def _build(wire: WireLeaderWorkerSet, version: str) -> Owner:
+    labels = wire.metadata.labels or _WireLabels()
+    spec = wire.spec or WireLeaderWorkerSetSpec()
+    template = spec.leader_worker_template or _WireLeaderWorkerTemplate()
+    replicas, size = _or_one(spec.replicas), max(1, _or_one(template.size))
+    leader, faults_of_leader = pod_requests(template.leader)
+    worker, faults_of_worker = pod_requests(template.worker)
+    specs = (template.leader, template.worker)
+    owner = Owner(
+        meta=read_meta(wire.metadata, _GROUP, "LeaderWorkerSet", version),
+        desired=replicas * size,
+        roles=_roles(wire, replicas, size),
+        pod_requests=(
+            PodRequests(replicas, leader),
+            *([PodRequests(replicas * (size - 1), worker)] if size > 1 else []),
+        ),
+        conditions=read_conditions((wire.status or _WireLeaderWorkerSetStatus()).conditions),
+        queue=labels.queue or "",
+        group_name=_same(*(one.group_name for one in specs)),
+        priority_class=_same(*(one.priority_class_name or "" for one in specs)),
+        grace_seconds=max(map(_grace, specs)),
+    )
+    return deliver(owner, tuple(dict.fromkeys((*faults_of_leader, *faults_of_worker))))
+
+
+def _or_one(number: int | None) -> int:
+    """Return a number of which the API server makes one where it is left out, and that is not negative."""
+    return 1 if number is None else max(0, number)
+
+
+def _roles(wire: WireLeaderWorkerSet, replicas: int, size: int) -> tuple[Role, ...]:
+    """Return a role for each replica, named as its leader pod."""
+    name, until = wire.metadata.name, _until(wire)
+    return tuple(
+        Role(f"{name}-{index}", replicas=1, pods=size, noun="replica", followers_wait=until)
+        for index in range(min(replicas, _FOLLOWED))
+    )
+
+
+def _until(wire: WireLeaderWorkerSet) -> LeaderState | None:
+    """Return what its leader must be before the workers of a replica are made."""
+    if wire.spec is not None and wire.spec.startup_policy == "LeaderReady":
+        return LeaderState.READY
+    annotations = wire.metadata.annotations
+    exclusive = annotations is not None and annotations.exclusive is not None
+    return LeaderState.PLACED if exclusive else None
+
+
+def _same(one: str, other: str) -> str:
+    return one if one == other else ""
+
+
+def _grace(spec: WireTemplateSpec) -> int:
+    grace = spec.termination_grace_period_seconds
+    return DEFAULT_GRACE if grace is None else grace
+
+
+def _role_of(pod: Pod) -> str:
+    """Return the replica that a pod belongs to: the name of its leader pod."""
+    name, index = pod.labels.get(_NAME), pod.labels.get(_INDEX)
+    return f"{name}-{index}" if name and index else ""
+
+
+OWNER = OwnerKind(
+    resource=Resource(
+        group=_GROUP,
+        plural="leaderworkersets",
+        kind="LeaderWorkerSet",
+        versions=("v1",),
+        wire=WireLeaderWorkerSet,
+        model=Owner,
+        build=_build,
+        needed=True,
+    ),
+    label="LeaderWorkerSet",
+    pod_label=_NAME,
+    role_of=_role_of,
+    no_lever=(
+        "LeaderWorkerSets have no suspend field, and scaling to 0 would end all pods without a "
+        "record of how many there were."
+    ),
+)

@@ -1,0 +1,218 @@
+"""LeaderWorkerSets as a real controller (0.9.0) left them: what is kept, and the gang that one is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.diagnosis.policy.plan import offers
+from gangboard.domain.action import ActionContext
+from gangboard.domain.objects import Condition, Controller
+from gangboard.domain.owner import LeaderState, Owner, PodRequests
+from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import Verdict
+from gangboard.owners.leaderworkerset import OWNER
+from tests.decode.reading import Json, model
+from tests.diagnosis.policy.making import READY
+from tests.domain_objects import NOW, Made, a_pod, ago
+
+PREFIX = "leaderworkerset.sigs.k8s.io"
+TEMPLATE = {
+    "metadata": {"annotations": {}},
+    "spec": {"containers": [{"image": "x", "name": "c", "resources": {"requests": {"cpu": "1"}}}]},
+}
+BIG = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "9"}}}]}}
+LWS: Json = {
+    "apiVersion": "leaderworkerset.x-k8s.io/v1",
+    "kind": "LeaderWorkerSet",
+    "metadata": {
+        "name": "run",
+        "namespace": "team-a",
+        "uid": "uid-run",
+        "generation": 1,
+        "resourceVersion": "430",
+        "creationTimestamp": "2026-11-20T09:00:00Z",
+    },
+    "spec": {
+        "leaderWorkerTemplate": {
+            "restartPolicy": "RecreateGroupOnPodRestart",
+            "size": 3,
+            "workerTemplate": TEMPLATE,
+        },
+        "networkConfig": {"subdomainPolicy": "Shared"},
+        "replicas": 2,
+        "rolloutStrategy": {
+            "rollingUpdateConfiguration": {"maxSurge": 0, "maxUnavailable": 1, "partition": 0},
+            "type": "RollingUpdate",
+        },
+        "startupPolicy": "LeaderCreated",
+    },
+    "status": {
+        "conditions": [
+            {
+                "lastTransitionTime": "2026-11-20T09:00:01Z",
+                "message": "All replicas are ready",
+                "observedGeneration": 1,
+                "reason": "AllGroupsReady",
+                "status": "True",
+                "type": "Available",
+            }
+        ],
+        "hpaPodSelector": f"{PREFIX}/name=run,{PREFIX}/worker-index=0",
+        "observedGeneration": 1,
+        "readyReplicas": 2,
+        "replicas": 2,
+        "updatedReplicas": 2,
+    },
+}
+
+
+def lws(template: Json | None = None, metadata: Json | None = None, **spec: Any) -> Owner:
+    made = {**LWS["spec"]["leaderWorkerTemplate"], **(template or {})}
+    whole = {**LWS["spec"], "leaderWorkerTemplate": made, **spec}
+    meta = {**LWS["metadata"], **(metadata or {})}
+    owner: Owner = model(OWNER.resource, {**LWS, "metadata": meta, "spec": whole})
+    return owner
+
+
+def member(replica: int, index: int, of: str = "run", **fields: Any) -> Pod:
+    """Return a pod as the controller names and labels it: index 0 is the leader."""
+    leader = f"{of}-{replica}"
+    labels = {
+        f"{PREFIX}/name": of,
+        f"{PREFIX}/group-index": str(replica),
+        f"{PREFIX}/worker-index": str(index),
+    }
+    maker = of if index == 0 else leader
+    controller = Controller("apps", "StatefulSet", maker, f"uid-set-{maker}")
+    name = leader if index == 0 else f"{leader}-{index}"
+    return a_pod(name, of=controller, labels=labels, **fields)
+
+
+def judged(owner: Owner, *pods: Pod) -> Verdict:
+    return assess(assemble(owner, pods, now=NOW))
+
+
+def told(verdict: Verdict) -> tuple[str, str, str]:
+    return verdict.finding.code, verdict.finding.health.value, verdict.finding.message
+
+
+def test_what_is_kept_of_one() -> None:
+    found = lws({"leaderTemplate": BIG}, {"labels": {"kueue.x-k8s.io/queue-name": "gpu"}})
+    assert (found.desired, found.queue, found.suspended, found.finish) == (6, "gpu", False, None)
+    assert [(role.name, role.pods, role.noun) for role in found.roles] == [
+        ("run-0", 3, "replica"),
+        ("run-1", 3, "replica"),
+    ]
+    assert found.pod_requests == (
+        PodRequests(2, {"cpu": Decimal(9)}),
+        PodRequests(4, {"cpu": Decimal(1)}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "desired", "replicas"),
+    [({"replicas": 0}, 0, 0), ({"replicas": None}, 3, 1), ({"replicas": 20_000}, 60_000, 10_000)],
+)
+def test_how_many_it_asks_for(spec: dict[str, Any], desired: int, replicas: int) -> None:
+    found = lws(**spec)
+    assert (found.desired, len(found.roles)) == (desired, replicas)
+
+
+@pytest.mark.parametrize(
+    ("spec", "annotations", "until"),
+    [
+        ("LeaderCreated", {}, None),
+        ("LeaderReady", {}, LeaderState.READY),
+        ("LeaderCreated", {f"{PREFIX}/exclusive-topology": "rack"}, LeaderState.PLACED),
+        ("LeaderReady", {f"{PREFIX}/exclusive-topology": "rack"}, LeaderState.READY),
+        ("LeaderCreated", {f"{PREFIX}/subgroup-exclusive-topology": "rack"}, None),
+    ],
+)
+def test_what_workers_wait_for(
+    spec: str, annotations: dict[str, str], until: LeaderState | None
+) -> None:
+    found = lws(metadata={"annotations": annotations}, startupPolicy=spec)
+    assert {role.followers_wait for role in found.roles} == {until}
+
+
+def test_its_pods_are_its_gang_by_their_labels_and_a_plain_statefulset_is_none() -> None:
+    owner = lws()
+    pods = [member(replica, index) for replica in (0, 1) for index in (0, 1, 2)]
+    plain = a_pod("db-0", of=Controller("apps", "StatefulSet", "db", "uid-db"))
+    graph = OwnershipGraph()
+    made: list[Made] = [*pods, plain, owner]
+    for thing in made:
+        graph.put(thing)
+    assert graph.roots() == {"uid-run", plain.meta.ref.uid}
+    assert len(graph.members("uid-run")) == 7
+
+
+def test_its_own_readiness_is_not_believed() -> None:
+    """Seen on 0.8.0: Available, all replicas ready, with workers that have no node."""
+    leaders = [member(replica, 0, on="n0") for replica in (0, 1)]
+    refused = {"text": "0/1 nodes are available: 1 Insufficient cpu."}
+    workers = [member(replica, index, **refused) for replica in (0, 1) for index in (1, 2)]
+    found = judged(lws(), *leaders, *workers)
+    assert told(found)[:2] == ("partly-placed", "degraded")
+    assert (found.members.desired, found.members.ready) == (6, 2)
+
+
+def test_each_replica_is_judged_for_itself() -> None:
+    whole = [member(0, index, on="n0") for index in (0, 1, 2)]
+    unready = [member(1, index, on="n0", ready=index < 2) for index in (0, 1, 2)]
+    found = judged(lws(), *whole, *unready)
+    assert found.finding.unit == "run-1"
+    assert told(found) == (
+        "starting",
+        "starting",
+        "Replica run-1: 3 of 3 placed, 1 is not ready yet.",
+    )
+    assert "1 of 2 replicas is whole." in [one.message for one in found.findings]
+
+
+def test_scaled_to_zero_it_asks_for_nothing() -> None:
+    assert told(judged(lws(replicas=0))) == (
+        "paused",
+        "suspended",
+        "LeaderWorkerSet run asks for no pods.",
+    )
+
+
+def waiting(seconds: int, *, ready: bool, policy: str = "LeaderReady") -> Verdict:
+    """Judge one replica of which there is only the leader, ready or not for so long."""
+    leader = member(0, 0, on="n0")
+    since = NOW - timedelta(seconds=seconds)
+    state = Condition("Ready", "True" if ready else "False", since=since)
+    leader = replace(leader, ready=state)
+    return judged(lws(replicas=1, startupPolicy=policy), leader)
+
+
+def test_workers_that_wait_for_their_leader_are_not_blamed_on_their_controller() -> None:
+    code, health, message = told(waiting(3600, ready=False))
+    assert (code, health) == ("starting", "starting")
+    assert message == "1 of 3 placed, 1 is not ready yet."
+
+
+def test_workers_that_are_not_made_although_their_leader_is_ready_are() -> None:
+    """Twin: as soon as the leader is ready its workers are due, after a grace from then."""
+    assert told(waiting(30, ready=True))[:2] == ("pods-not-created", "starting")
+    assert told(waiting(3600, ready=True))[:2] == ("pods-not-created", "blocked")
+    assert told(waiting(3600, ready=False, policy="LeaderCreated"))[0] == "pods-not-created"
+
+
+def test_nothing_suspends_it_and_the_reason_is_told() -> None:
+    owner = lws()
+    for plan in offers(ActionContext(owner=owner), READY, "uid-run", ago(0)):
+        assert not plan.allowed
+        assert plan.why_not == (
+            "LeaderWorkerSet run cannot be suspended: LeaderWorkerSets have no suspend field, and "
+            "scaling to 0 would end all pods without a record of how many there were."
+        )

@@ -1,0 +1,316 @@
+"""LeaderWorkerSets of a real controller (0.9.0) and scheduler, told by a whole gangboard. All at once.
+
+Each situation has nodes of its own and a near miss, which is told otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.controlplane.clearing import clear_nodes, delete_namespace
+from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.leaderworkersets import LWS, leaderworkerset, template
+from tests.controlplane.nodes import make_nodes, node
+from tests.controlplane.objects import namespace
+from tests.installation import Installation
+
+pytestmark = pytest.mark.controlplane
+
+POOL = "test.gangboard.dev/pool"
+RACK = "test.gangboard.dev/rack"
+NEVER_READY = "test.gangboard.dev/never-ready"
+
+
+@dataclass
+class Place:
+    """A namespace with nodes of its own, in which one thing happens."""
+
+    client: Client
+    name: str
+    installation: Installation
+
+    def run(self, name: str = "run", *, exclusive: bool = False, **options: Any) -> None:
+        """Make a LeaderWorkerSet on the nodes of this place."""
+        made = leaderworkerset(name, self.name, **options)
+        templates = made["spec"]["leaderWorkerTemplate"]
+        for key in templates.keys() & {"leaderTemplate", "workerTemplate"}:
+            templates[key]["spec"]["nodeSelector"] = {POOL: self.name}
+        if exclusive:
+            key = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+            made["metadata"]["annotations"] = {key: RACK}
+        self.client.create(made)
+
+    def pods(self, name: str = "run") -> dict[str, Json]:
+        """Return its pods by name."""
+        listed = self.client.list("v1", "Pod", self.name)
+        label = "leaderworkerset.sigs.k8s.io/name"
+        return {
+            pod["metadata"]["name"]: pod
+            for pod in listed
+            if pod["metadata"]["labels"][label] == name
+        }
+
+    def ready(self, name: str = "run") -> set[str]:
+        """Return the names of its pods that are ready."""
+        return {
+            pod
+            for pod, obj in self.pods(name).items()
+            if any(
+                (one["type"], one["status"]) == ("Ready", "True")
+                for one in obj["status"].get("conditions", ())
+            )
+        }
+
+    def wait_ready(self, number: int, name: str = "run") -> None:
+        """Wait until so many of its pods are ready."""
+        wait(
+            lambda: len(self.ready(name)) == number,
+            what=f"{number} pods of {name} in {self.name}",
+            seen=lambda: self.ready(name),
+            timeout=120,
+        )
+
+    def wait_told(self, code: str, name: str = "run") -> None:
+        """Wait until gangboard says this of it: what comes after is a change."""
+        wait(
+            lambda: self.told(name)["code"] == code,
+            what=f"{code} of {name} in {self.name}",
+            seen=lambda: self.told(name),
+            timeout=120,
+        )
+
+    def change(self, spec: Json, name: str = "run") -> None:
+        """Merge into its spec."""
+        self.client.patch(LWS, "LeaderWorkerSet", name, {"spec": spec}, self.name)
+
+    def told(self, name: str = "run") -> Json:
+        """Return what the API says of it; nothing but the code `""` before it is known."""
+        found = self.installation.gangs(kind="LeaderWorkerSet", namespace=self.name)
+        return next((gang for gang in found if gang["name"] == name), {"code": ""})
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is brought about, and what a person should then read of LeaderWorkerSet `run`."""
+
+    make: Callable[[Place], None]
+    code: str
+    health: str
+    message: str
+    members: Mapping[str, int | None]
+    twin: str
+    """The code of `twin`, a near miss in the same place."""
+    cpu: str = "64"
+
+
+def _whole(place: Place) -> None:
+    """Twin: the same without a node that would do."""
+    place.run()
+    place.run("twin", worker=template("65"), replicas=1, size=1)
+
+
+def _replica_waits(place: Place) -> None:
+    """A second replica finds room for its leader only. Twin: without the second."""
+    place.run("twin", replicas=1, size=2)
+    place.run(replicas=1, worker=template("2"))
+    place.wait_ready(3)
+    place.wait_ready(2, "twin")
+    place.change({"replicas": 2})
+
+
+def _leader_waits(place: Place) -> None:
+    """No node is large enough for its leader; its workers run. Twin: one is."""
+    place.run(replicas=1, leader=template("9"))
+    place.run("twin", replicas=1, leader=template("1"))
+
+
+def _workers_wait(place: Place) -> None:
+    """The leaders run, and no worker does. Twin: nor does a leader."""
+    place.run(size=2, leader=template("1"), worker=template("9"))
+    place.run("twin", size=2, leader=template("9"), worker=template("9"))
+
+
+def _leader_unready(place: Place) -> None:
+    """Its workers are not made before it is ready. Twin: they are made at once."""
+    unready = template(annotations={NEVER_READY: "unready"})
+    place.run(replicas=1, leader=unready, startupPolicy="LeaderReady")
+    place.run("twin", replicas=1, leader=unready)
+
+
+def _leader_first(place: Place) -> None:
+    """Its workers are not made before it is ready, and it has no node. Twin: it is ready."""
+    place.run(replicas=1, leader=template("9"), startupPolicy="LeaderReady")
+    place.run("twin", replicas=1, startupPolicy="LeaderReady")
+
+
+def _zero(place: Place) -> None:
+    """Twin: scaled to one."""
+    place.run()
+    place.run("twin")
+    place.wait_ready(6)
+    place.wait_ready(6, "twin")
+    place.wait_told("running")
+    place.change({"replicas": 0})
+    place.change({"replicas": 1}, "twin")
+
+
+def _update(place: Place) -> None:
+    """The new pods of the first replica that is updated never get ready. Twin: they do."""
+    for name in ("run", "twin"):
+        place.run(name)
+    for name in ("run", "twin"):
+        place.wait_ready(6, name)
+        place.wait_told("running", name)
+    for name, notes in (("run", {NEVER_READY: "unready"}), ("twin", {"new": "yes"})):
+        place.change(
+            {"leaderWorkerTemplate": {"workerTemplate": {"metadata": {"annotations": notes}}}},
+            name,
+        )
+
+
+def _exclusive(place: Place) -> None:
+    """Each replica has a rack for itself, and there is one. Twin: it has one replica."""
+    place.run(exclusive=True)
+    place.run("twin", replicas=1)
+
+
+SITUATIONS: dict[str, Situation] = {
+    "whole": Situation(
+        _whole, "running", "running", "All 6 pods are ready.",
+        {"desired": 6, "created": 6, "ready": 6, "quorum": None}, twin="no-matching-node",
+    ),
+    "replica-waits": Situation(
+        _replica_waits, "partly-placed", "degraded",
+        "Replica run-1: 1 of 3 pods holds a node, and the scheduler finds no room for 2: 2 pods need "
+        "4 CPUs, and none is free on the only node that could host them "
+        "(test.gangboard.dev/pool=lws-replica-waits).",
+        {"desired": 6, "created": 6, "scheduled": 4, "ready": 4}, twin="running", cpu="10",
+    ),
+    "leader-waits": Situation(
+        _leader_waits, "partly-placed", "degraded",
+        "2 of 3 pods hold a node, and the scheduler finds no room for 1: 1 pod asks for 9 CPUs, and "
+        "the only node that matches its node selector (test.gangboard.dev/pool=lws-leader-waits) "
+        "has 8.",
+        {"desired": 3, "created": 3, "scheduled": 2, "ready": 2}, twin="running", cpu="8",
+    ),
+    "workers-wait": Situation(
+        _workers_wait, "partly-placed", "degraded",
+        "2 of 4 pods hold a node, and the scheduler finds no room for 2: 2 pods ask for 9 CPUs each, "
+        "and the only node that matches their node selector "
+        "(test.gangboard.dev/pool=lws-workers-wait) has 8.",
+        {"desired": 4, "created": 4, "scheduled": 2, "ready": 2}, twin="no-matching-node", cpu="8",
+    ),
+    "leader-unready": Situation(
+        _leader_unready, "starting", "starting", "1 of 3 placed, 1 is not ready yet.",
+        {"desired": 3, "created": 1, "scheduled": 1, "ready": 0}, twin="starting",
+    ),
+    "leader-first": Situation(
+        _leader_first, "no-matching-node", "blocked",
+        "1 pod asks for 9 CPUs, and the only node that matches its node selector "
+        "(test.gangboard.dev/pool=lws-leader-first) has 8.",
+        {"desired": 3, "created": 1, "scheduled": 0, "ready": 0}, twin="running", cpu="8",
+    ),
+    "zero": Situation(
+        _zero, "paused", "suspended", "LeaderWorkerSet run asks for no pods.",
+        {"desired": 0, "created": 0, "ready": 0}, twin="running",
+    ),
+    "update": Situation(
+        _update, "lost-members", "degraded",
+        "Replica run-1: 0 of 3 members run, 3 of 6 of LeaderWorkerSet run. 3 pods are not ready.",
+        {"desired": 6, "created": 6, "ready": 3}, twin="running",
+    ),
+    "exclusive": Situation(
+        _exclusive, "partly-placed", "degraded",
+        "3 of 6 pods of LeaderWorkerSet run hold a node, and the scheduler finds no room for 1 pod of "
+        "run-1: 1 pod must not share a value of test.gangboard.dev/rack with certain other pods "
+        "(required anti-affinity), and the only value with nodes that could host it has such a pod; "
+        "without that it would fit now.",
+        {"desired": 6, "created": 4, "scheduled": 3, "ready": 3}, twin="running",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def places(controlplane_lws: ControlPlane) -> Iterator[dict[str, Place]]:
+    """Every situation brought about, each in a namespace of its own."""
+    client = controlplane_lws.client
+    clear_nodes(client)
+    with Installation({"lws": controlplane_lws.kubeconfig}) as installation:
+        found = {name: Place(client, f"lws-{name}", installation) for name in SITUATIONS}
+        try:
+            for name, place in found.items():
+                client.create(namespace(place.name))
+                labels = {POOL: place.name, RACK: f"{place.name}-r"}
+                make_nodes(client, [node(place.name, cpu=SITUATIONS[name].cpu, labels=labels)])
+                SITUATIONS[name].make(place)
+            yield found
+        finally:
+            for place in found.values():
+                delete_namespace(client, place.name)
+            clear_nodes(client)
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+    situation, place = SITUATIONS[name], places[name]
+
+    def told() -> tuple[Any, ...]:
+        gang = place.told()
+        members = gang.get("members", {})
+        return (
+            gang["code"],
+            gang.get("health"),
+            gang.get("message"),
+            {key: members.get(key) for key in situation.members},
+        )
+
+    expected = (situation.code, situation.health, situation.message, dict(situation.members))
+    wait(lambda: told() == expected, what=str(expected), seen=told, timeout=60)
+    place.wait_told(situation.twin, "twin")
+
+
+def test_a_deleted_worker_takes_its_replica_along_and_all_are_told_whole_again(
+    places: dict[str, Place],
+) -> None:
+    """`RecreateGroupOnPodRestart`; with `None` only that pod is made anew."""
+    place = places["whole"]
+    place.run("none", replicas=1, worker=template())
+    place.change({"leaderWorkerTemplate": {"restartPolicy": "None"}}, "none")
+    place.wait_ready(6)
+    place.wait_ready(3, "none")
+    before = _uids(place.pods()) | _uids(place.pods("none"))
+    for worker in ("run-0-1", "none-0-1"):
+        place.client.delete("v1", "Pod", worker, place.name)
+
+    def made_anew() -> set[str]:
+        now = _uids(place.pods()) | _uids(place.pods("none"))
+        is_whole = len(place.ready()) == 6 and len(place.ready("none")) == 3
+        return {name for name in now if now[name] != before[name]} if is_whole else set()
+
+    expected = {"run-0", "run-0-1", "run-0-2", "none-0-1"}
+    wait(lambda: made_anew() == expected, what=str(expected), seen=made_anew, timeout=60)
+    for name, message in (("run", "All 6 pods are ready."), ("none", "All 3 pods are ready.")):
+        wait(
+            lambda name=name, message=message: place.told(name).get("message") == message,  # type: ignore[misc]
+            what=f"{name}: {message}",
+            seen=place.told,
+            timeout=60,
+        )
+
+
+def test_its_own_word_is_not_believed(places: dict[str, Place]) -> None:
+    """0.9.0 says, scaled to zero, that all replicas are ready."""
+    place = places["zero"]
+    status = place.client.get(LWS, "LeaderWorkerSet", "run", place.name)["status"]
+    said = {one["type"]: (one["status"], one["message"]) for one in status["conditions"]}
+    assert said["Available"] == ("True", "All replicas are ready")
+    assert place.told()["code"] == "paused"
+
+
+def _uids(pods: Mapping[str, Json]) -> dict[str, str]:
+    return {name: pod["metadata"]["uid"] for name, pod in pods.items()}
