@@ -19,6 +19,7 @@ from gangboard.polling.cluster_cache import resources
 KNOWN: dict[str, tuple[int, str]] = {
     "compositepodgroups.scheduling.k8s.io": (1, "c24e300232ca"),
     "cronjobs.batch": (1, "52ee2f62d793"),
+    "disaggregatedsets.disaggregatedset.x-k8s.io": (1, "5360a3c371b7"),
     "events.events.k8s.io": (1, "367a4ab35c89"),
     "holds.gangboard.dev": (1, "f46bb6c85482"),
     "jobs.batch": (3, "dc8292ba5bde"),

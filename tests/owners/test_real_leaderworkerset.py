@@ -14,7 +14,11 @@ import pytest
 from tests.controlplane.clearing import clear_nodes, delete_namespace
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.leaderworkersets import LWS, leaderworkerset, template
+from tests.controlplane.leaderworkersets import (
+    LWS,
+    leaderworkerset,
+    template,
+)
 from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import namespace
 from tests.installation import Installation
@@ -34,12 +38,14 @@ class Place:
     name: str
     installation: Installation
 
-    def run(self, name: str = "run", *, exclusive: bool = False, **options: Any) -> None:
-        """Make a LeaderWorkerSet on the nodes of this place."""
+    def run(
+        self, name: str = "run", *, exclusive: bool = False, pool: str = "", **options: Any
+    ) -> None:
+        """Make a LeaderWorkerSet on the nodes of this place, or of a pool."""
         made = leaderworkerset(name, self.name, **options)
         templates = made["spec"]["leaderWorkerTemplate"]
         for key in templates.keys() & {"leaderTemplate", "workerTemplate"}:
-            templates[key]["spec"]["nodeSelector"] = {POOL: self.name}
+            templates[key]["spec"]["nodeSelector"] = {POOL: pool or self.name}
         if exclusive:
             key = "leaderworkerset.sigs.k8s.io/exclusive-topology"
             made["metadata"]["annotations"] = {key: RACK}
@@ -175,8 +181,10 @@ def _update(place: Place) -> None:
 
 def _exclusive(place: Place) -> None:
     """Each replica has a rack for itself, and there is one. Twin: it has one replica."""
+    rack = f"{place.name}-twin"
+    make_nodes(place.client, [node(rack, labels={POOL: rack, RACK: rack})])
     place.run(exclusive=True)
-    place.run("twin", replicas=1)
+    place.run("twin", exclusive=True, replicas=1, pool=rack)
 
 
 SITUATIONS: dict[str, Situation] = {

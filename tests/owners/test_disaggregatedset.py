@@ -1,0 +1,152 @@
+"""DisaggregatedSets as a real controller (0.9.0) left them, and the gang that one is with what it makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.diagnosis.policy.plan import offers
+from gangboard.domain.action import ActionContext
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import Verdict
+from gangboard.owners.disaggregatedset import OWNER
+from gangboard.owners.leaderworkerset import OWNER as LWS
+from tests.decode.reading import Json, model
+from tests.diagnosis.policy.making import READY
+from tests.domain_objects import NOW, Made, a_pod, ago
+
+PREFIX = "leaderworkerset.sigs.k8s.io"
+CONTROLLER = Controller("disaggregatedset.x-k8s.io", "DisaggregatedSet", "serve", "uid-serve")
+
+
+def spec(replicas: int = 1, size: int = 2) -> Json:
+    containers = [{"image": "x", "name": "c", "resources": {"requests": {"cpu": "1"}}}]
+    template = {
+        "restartPolicy": "RecreateGroupOnPodRestart",
+        "size": size,
+        "workerTemplate": {"spec": {"containers": containers}},
+    }
+    return {
+        "leaderWorkerTemplate": template,
+        "replicas": replicas,
+        "startupPolicy": "LeaderCreated",
+    }
+
+
+def serve(**roles: Json) -> Owner:
+    asked = roles or {"prefill": spec(), "decode": spec(2, 3)}
+    owner: Owner = model(
+        OWNER.resource,
+        {
+            "metadata": {
+                "name": "serve",
+                "namespace": "team-a",
+                "uid": "uid-serve",
+                "generation": 1,
+                "resourceVersion": "456",
+                "creationTimestamp": "2026-11-20T09:00:00Z",
+            },
+            "spec": {"roles": [{"name": name, "spec": one} for name, one in asked.items()]},
+        },
+    )
+    return owner
+
+
+def made(role: str, revision: str = "54eea62e", **of_spec: Any) -> Owner:
+    """Return the LeaderWorkerSet of a role, as it was made there."""
+    name = f"serve-{revision}-{role}"
+    owner: Owner = model(
+        LWS.resource,
+        {
+            "metadata": {
+                "name": name,
+                "namespace": "team-a",
+                "uid": f"uid-{name}",
+                "resourceVersion": "518",
+                "creationTimestamp": "2026-11-20T09:00:01Z",
+            },
+            "spec": spec(**of_spec),
+        },
+    )
+    return replace(owner, meta=replace(owner.meta, controller=CONTROLLER))
+
+
+def pods(of: Owner, replica: int = 0, size: int = 2, on: str = "n0") -> list[Pod]:
+    name = of.meta.ref.name
+    leader = f"{name}-{replica}"
+    labels = {f"{PREFIX}/name": name, f"{PREFIX}/group-index": str(replica)}
+    return [
+        a_pod(
+            f"{leader}-{index}" if index else leader,
+            of=Controller("apps", "StatefulSet", leader if index else name, f"uid-set-{leader}"),
+            labels=labels,
+            on=on,
+        )
+        for index in range(size)
+    ]
+
+
+def judged(*things: Owner | Pod) -> Verdict:
+    root, *others = things
+    return assess(assemble(root, others, now=NOW))
+
+
+def test_it_is_one_gang_with_what_it_makes_and_their_pods() -> None:
+    prefill, decode = made("prefill"), made("decode")
+    there: list[Made] = [*pods(prefill), decode, *pods(decode), serve(), prefill]
+    for order in (there, there[::-1]):
+        graph = OwnershipGraph()
+        for thing in order:
+            graph.put(thing)
+        assert graph.roots() == {"uid-serve"}
+        assert len(graph.members("uid-serve")) == 7
+
+
+def test_all_run() -> None:
+    prefill, decode = made("prefill"), made("decode")
+    found = judged(serve(), prefill, decode, *pods(prefill), *pods(decode))
+    assert (found.finding.code, found.finding.message) == ("running", "All 4 pods are ready.")
+    assert found.members.desired == 4
+
+
+def test_before_anything_is_made_its_own_spec_tells_its_size() -> None:
+    assert judged(serve()).members.desired == 2 + 2 * 3
+
+
+def test_a_role_that_is_not_made_is_missed() -> None:
+    """Near miss of all run: what is there is whole."""
+    prefill = made("prefill")
+    found = judged(serve(), prefill, *pods(prefill))
+    assert (found.members.desired, found.members.ready) == (8, 2)
+    assert (found.finding.code, found.finding.unit) == ("pods-not-created", "decode")
+    assert found.finding.message == (
+        "Role decode: DisaggregatedSet serve has made none of its 6 pods."
+    )
+
+
+def test_a_role_whose_name_ends_as_another_one_is_not_taken_for_it() -> None:
+    own = serve(decode=spec(), **{"pre-decode": spec()})
+    other = made("pre-decode")
+    found = judged(own, other, *pods(other))
+    assert (found.members.desired, found.finding.unit) == (4, "decode")
+
+
+def test_while_it_rolls_out_both_revisions_count_by_what_they_ask_for() -> None:
+    old, new = made("decode", replicas=1), made("decode", "aaaaaaaa", replicas=1)
+    prefill = made("prefill")
+    found = judged(serve(), old, new, prefill, *pods(old), *pods(new), *pods(prefill))
+    assert (found.finding.code, found.members.desired) == ("running", 6)
+
+
+def test_nothing_suspends_it_nor_what_it_makes() -> None:
+    owner, prefill = serve(), made("prefill")
+    context = ActionContext(owner=owner, middle=(prefill,))
+    for plan in offers(context, READY, "uid-serve", ago(0)):
+        assert plan.why_not.startswith("DisaggregatedSet serve cannot be suspended: ")
+    for plan in offers(context, READY, prefill.meta.ref.uid, ago(0)):
+        assert "is made by DisaggregatedSet serve" in plan.why_not
