@@ -26,10 +26,15 @@ def leaderworkerset(
     size: int = 3,
     worker: Json | None = None,
     leader: Json | None = None,
+    restart_policy: str = "RecreateGroupOnPodRestart",
     **spec: Any,
 ) -> Json:
     """Return a LeaderWorkerSet; without `leader` its leaders are as its workers."""
-    made: Json = {"size": size, "workerTemplate": worker or template()}
+    made: Json = {
+        "size": size,
+        "workerTemplate": worker or template(),
+        "restartPolicy": restart_policy,
+    }
     if leader is not None:
         made["leaderTemplate"] = leader
     return {

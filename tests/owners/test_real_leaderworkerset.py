@@ -16,6 +16,7 @@ from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.leaderworkersets import (
     LWS,
+    disaggregatedset,
     leaderworkerset,
     template,
 )
@@ -287,8 +288,8 @@ def test_a_deleted_worker_takes_its_replica_along_and_all_are_told_whole_again(
 ) -> None:
     """`RecreateGroupOnPodRestart`; with `None` only that pod is made anew."""
     place = places["whole"]
-    place.run("none", replicas=1, worker=template())
-    place.change({"leaderWorkerTemplate": {"restartPolicy": "None"}}, "none")
+    # From the start: a change of the policy is rolled out and makes all pods anew.
+    place.run("none", replicas=1, restart_policy="None")
     place.wait_ready(6)
     place.wait_ready(3, "none")
     before = _uids(place.pods()) | _uids(place.pods("none"))
@@ -322,3 +323,60 @@ def test_its_own_word_is_not_believed(places: dict[str, Place]) -> None:
 
 def _uids(pods: Mapping[str, Json]) -> dict[str, str]:
     return {name: pod["metadata"]["uid"] for name, pod in pods.items()}
+
+
+def test_a_disaggregated_set_is_one_gang_with_the_replicas_of_its_roles(
+    places: dict[str, Place],
+) -> None:
+    """No node is large enough for a role of `serve`. Twin: there is for each of `fits`."""
+    place = places["whole"]
+    on = {"nodeSelector": {POOL: place.name}}
+    for name, cpu in (("serve", "65"), ("fits", "1")):
+        roles = {}
+        for role, of_role in (("prefill", "1"), ("decode", cpu)):
+            worker = template(of_role)
+            worker["spec"] |= on
+            made = leaderworkerset("", "", replicas=1, size=2, worker=worker)
+            roles[role] = made["spec"]
+        place.client.create(disaggregatedset(name, place.name, roles))
+
+    def told(name: str) -> tuple[Any, ...]:
+        found = place.installation.gangs(kind="DisaggregatedSet", namespace=place.name)
+        return next(
+            (
+                (one["code"], one["health"], one["message"], one["members"]["ready"])
+                for one in found
+                if one["name"] == name
+            ),
+            (),
+        )
+
+    def decode() -> str:
+        """Return the name of the LeaderWorkerSet of the role: its revision is the controller's."""
+        listed = place.client.list(LWS, "LeaderWorkerSet", place.name)
+        labels = {one["metadata"]["name"]: one["metadata"].get("labels", {}) for one in listed}
+        key = "disaggregatedset.x-k8s.io"
+        wanted = ("serve", "decode")
+        return next(
+            (
+                n
+                for n, o in labels.items()
+                if (o.get(f"{key}/name"), o.get(f"{key}/role")) == wanted
+            ),
+            "",
+        )
+
+    wait(lambda: bool(decode()), what="a LeaderWorkerSet for decode")
+    expected = (
+        "partly-placed",
+        "degraded",
+        "2 of 4 pods of DisaggregatedSet serve hold a node, and the scheduler finds no room for 2 pods "
+        f"of {decode()}-0: 2 pods ask for 65 CPUs each, and the only node that matches their node "
+        f"selector ({POOL}={place.name}) has 64.",
+        2,
+    )
+    wait(lambda: told("serve") == expected, what=str(expected), seen=lambda: told("serve"))
+    whole = ("running", "running", "All 4 pods are ready.", 4)
+    wait(lambda: told("fits") == whole, what=str(whole), seen=lambda: told("fits"))
+    sets = place.installation.gangs(kind="LeaderWorkerSet", namespace=place.name)
+    assert not [one["name"] for one in sets if one["name"].startswith(("serve-", "fits-"))]
