@@ -167,38 +167,36 @@ def test_status_patched_by_hand_stays(
 
 
 @pytest.mark.slow
-def test_silent_node(
+def test_silent_nodes_and_late_kubelets(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
-    make_node(client, "n0", gpus=4)
-    client.create(pod("p", where))
-    client.wait_for("v1", "Pod", "p", where, until=_is_ready)
-    silence_node(client, "n0")
-    client.wait_for("v1", "Pod", "p", where, until=lambda o: not _is_ready(o), timeout=120)
-    silent = client.get("v1", "Node", "n0")
-    assert status_of(silent, "Ready") == "Unknown"
-    wake_node(client, "n0")
-    client.wait_for("v1", "Pod", "p", where, until=_is_ready)
-    assert client.get("v1", "Node", "n0")["status"]["allocatable"]["nvidia.com/gpu"] == "4"
+    """A node that nobody renews, and a machine that is too busy for any lease, side by side.
 
-
-@pytest.mark.slow
-def test_pods_of_kubelets_that_were_late_are_ready_again(
-    controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
-) -> None:
-    """A machine can be too busy for any lease: the controller manager takes Ready, for ever."""
+    The controller manager takes Ready of both after the same grace of 40 s, and for ever from a
+    pod whose kubelet does not report it again.
+    """
     client, where = no_nodes(controlplane_137), namespace(controlplane_137)
-    make_node(client, "n0")
-    client.create(pod("p", where))
-    client.wait_for("v1", "Pod", "p", where, until=_is_ready)
+    for name in ("silent", "late"):
+        make_node(client, name, gpus=4)
+        selector = {"kubernetes.io/hostname": name}
+        client.create(pod(f"on-{name}", where, node_selector=selector))
+    for name in ("silent", "late"):
+        client.wait_for("v1", "Pod", f"on-{name}", where, until=_is_ready)
+    silence_node(client, "silent")
     controlplane_137.pause_process("kwok")
     try:
-        client.wait_for("v1", "Pod", "p", where, until=lambda o: not _is_ready(o), timeout=120)
+        for name in ("silent", "late"):
+            client.wait_for(
+                "v1", "Pod", f"on-{name}", where, until=lambda o: not _is_ready(o), timeout=120
+            )
     finally:
         controlplane_137.continue_process("kwok")
-    client.wait_for("v1", "Pod", "p", where, until=_is_ready)
-    client.wait_for("v1", "Node", "n0", until=lambda o: status_of(o, "Ready") == "True")
+    client.wait_for("v1", "Pod", "on-late", where, until=_is_ready)
+    client.wait_for("v1", "Node", "late", until=lambda o: status_of(o, "Ready") == "True")
+    assert status_of(client.get("v1", "Node", "silent"), "Ready") == "Unknown"
+    wake_node(client, "silent")
+    client.wait_for("v1", "Pod", "on-silent", where, until=_is_ready)
+    assert client.get("v1", "Node", "silent")["status"]["allocatable"]["nvidia.com/gpu"] == "4"
 
 
 def test_a_new_node_of_an_old_name_has_a_lease_of_its_own(
