@@ -1,8 +1,8 @@
 """DisaggregatedSets (disaggregatedset.x-k8s.io/v1): one LeaderWorkerSet for each role, such as prefill and decode.
 
-Served by LeaderWorkerSet 0.9. It makes `<name>-<revision>-<role>` for each role, and while it rolls out
-a change those of the old revision beside them, which it scales down (seen on 0.9.0; lws_manager.go). How
-many pods there should be is what these ask for; of a role that has none, what its own spec says.
+Served by LeaderWorkerSet 0.9. It makes `<name>-<revision>-<role>` for each role (seen on 0.9.0), and while
+it rolls out a change those of the old revision beside them, which it scales down (lws_manager.go of 0.9.0).
+How many pods there should be is what these ask for; of a role that has none, what its own spec says.
 """
 
 from __future__ import annotations
