@@ -21,6 +21,7 @@ from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
 from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests, Role
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.queue import QueueEntry
+from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NAMESPACE = "team-a"
@@ -299,6 +300,39 @@ def an_entry(of: Made, name: str = "", **fields: Any) -> QueueEntry:
     tried = a_condition("QuotaReserved", "False", reason="Pending")
     given = {"queue": "gpu-lq", "owner_uid": of.meta.ref.uid, "conditions": (tried,), **fields}
     return QueueEntry(meta=meta, **given)
+
+
+def a_queue(name: str, *, cohort: str = "", **fields: Any) -> Queue:
+    """A ClusterQueue of Kueue that admits."""
+    return _queue("ClusterQueue", QueueLevel.QUEUE, name, "Cohort", cohort, fields)
+
+
+def an_alias(name: str, *, to: str, namespace: str = NAMESPACE, **fields: Any) -> Queue:
+    """A LocalQueue of Kueue that leads to the ClusterQueue `to`."""
+    given = {"namespace": namespace, **fields}
+    return _queue("LocalQueue", QueueLevel.ALIAS, name, "ClusterQueue", to, given)
+
+
+def shared_quota(name: str, *, cohort: str = "", **fields: Any) -> Queue:
+    """A Cohort of Kueue."""
+    return _queue("Cohort", QueueLevel.SHARED, name, "Cohort", cohort, fields)
+
+
+def _queue(
+    kind: str, level: QueueLevel, name: str, above: str, parent: str, fields: dict[str, Any]
+) -> Queue:
+    group = "kueue.x-k8s.io"
+    meta = a_meta(group, kind, name, **{"namespace": "", "version": "v1beta2", **_split(fields)})
+    given = {
+        "parent": QueueName(group, above, "", parent) if parent else None,
+        "state": QueueState.ACTIVE,
+        **fields,
+    }
+    return Queue(meta, level, **given)
+
+
+def queue_name(queue: Queue) -> QueueName:
+    return queue.name
 
 
 def succeeded(reason: str = "CompletionsReached", message: str = "") -> Finish:

@@ -23,6 +23,7 @@ from gangboard.domain.owner import Owner, SuspendChange
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import NO_UNUSABLE_CLAIMS, UnusableClaims
 from gangboard.domain.queue import QueueEntry
+from gangboard.domain.quota import QueueTree
 from gangboard.domain.verdict import UnitMemory
 
 Kept = TypeVar("Kept", Owner, Pod, Group, Hold, QueueEntry)
@@ -49,6 +50,7 @@ def assemble(
     holds_known: bool = True,
     queue_visibility: str = "",
     queue_systems: tuple[str, ...] = (),
+    queues: QueueTree | None = None,
     unobserved: tuple[Unobserved, ...] = (),
     memory: Mapping[str, UnitMemory] = _NO_MEMORY,
     memory_since: datetime | None = None,
@@ -63,7 +65,7 @@ def assemble(
     """Return the facts of the gang of `root`.
 
     `objects` are the other members by the ownership graph, `nodes` all nodes by name, `events` those about
-    any of the members, `room` what is free on all nodes, `kubernetes` the version of the server,
+    any of the members, `queues` those that its entries name, `room` what is free on all nodes, `kubernetes` the version of the server,
     `claims` what keeps its pods from using claims that they name, `suspensions` what was watched of
     `spec.suspend` by uid, `victims` pods that were preempted for a member, each with the uid of that
     member, `takers` the gangs of those that preempted, by uid.
@@ -103,6 +105,7 @@ def assemble(
         holds_known=holds_known,
         queue_visibility=queue_visibility,
         queue_systems=queue_systems,
+        queues=queues if queues is not None else QueueTree(),
         unobserved=unobserved,
         memory=memory,
         memory_since=memory_since,

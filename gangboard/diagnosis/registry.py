@@ -14,6 +14,7 @@ import gangboard.owners
 import gangboard.queues
 import gangboard.rules
 from gangboard.domain.queue import QueueEntry
+from gangboard.domain.quota import Queue
 from gangboard.domain.registry import (
     GangRule,
     GroupingAPI,
@@ -126,12 +127,30 @@ def queue_entry_resources() -> tuple[Resource, ...]:
     )
 
 
+@cache
+def queue_resources() -> tuple[Resource, ...]:
+    """Return the resources of queues, aliases and what shares quota out between them."""
+    return tuple(
+        resource
+        for system in queue_systems()
+        for resource in system.resources
+        if resource.model is Queue
+    )
+
+
+def resources_as_stored() -> tuple[Resource, ...]:
+    """Return the resources of which pages show objects as they are: groups, queues and their entries."""
+    return (
+        *(resource for api in grouping_apis() for resource in api.resources),
+        *(resource for queue in queue_systems() for resource in queue.resources),
+    )
+
+
 def resources() -> tuple[Resource, ...]:
     """Resources of all owner kinds, grouping APIs and admission systems, in this order."""
     return (
         *(kind.resource for kind in owner_kinds()),
-        *(resource for api in grouping_apis() for resource in api.resources),
-        *(resource for queue in queue_systems() for resource in queue.resources),
+        *resources_as_stored(),
     )
 
 

@@ -19,6 +19,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import UnusableClaims
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueStatus, queue_statuses_of
+from gangboard.domain.quota import QueueTree
 from gangboard.domain.verdict import UnitMemory
 
 NO_ROOM = ClusterRoom(why="nodes: not read yet")
@@ -91,6 +92,8 @@ class GangFacts:
     """A `QueueVisibility`: whether an entry that is not known does not exist."""
     queue_systems: tuple[str, ...] = ()
     """Names of the admission systems that are meant by that."""
+    queues: QueueTree = field(default_factory=QueueTree)
+    """The queues that its entries name, with all above them, as far as these can be read."""
     room: ClusterRoom = NO_ROOM
     """The nodes of the cluster with what is on them; `room.why` says when it tells nothing."""
     kubernetes: tuple[int, int] | None = None

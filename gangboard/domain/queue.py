@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gangboard.domain.objects import Condition, Meta, find_condition
+from gangboard.domain.quota import FlavorAmount, QueueName
 
 
 class QueueCode(StrEnum):
@@ -48,6 +49,10 @@ class QueueMessage:
     since: datetime | None = None
     taker: str = ""
     """uid of the owner for which it was preempted."""
+    about: QueueName | None = None
+    """The queue that is stopped, inactive or missing, where it is about one."""
+    lacks: tuple[FlavorAmount, ...] = ()
+    """What has to become free, as far as it is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,27 @@ class QueueEntry:
     """uid of the owner: by controller reference, else by the label `kueue.x-k8s.io/job-uid`."""
     message: QueueMessage | None = None
     """What its system says while it is active and not admitted; None where that is nothing."""
+    priority: int = 0
+    """By it those that wait stand in line, highest first."""
+    in_line_since: datetime | None = None
+    """By it those of one priority stand in line, oldest first."""
+    has_quota: bool = False
+    """Its quota is its own, whether it is admitted yet or not."""
+    admitted_by: str = ""
+    """Name of the queue whose quota it has; empty while it has none."""
+    holds: tuple[FlavorAmount, ...] = ()
+    """What it has of that quota."""
+    asks: tuple[FlavorAmount, ...] = ()
+    """What it asks for in any flavor, as far as it is told while it waits."""
+    replaces: str = ""
+    """Name of the entry of the same owner in whose place it comes once it is admitted."""
+    is_variant: bool = False
+    """One of several ways to admit another entry, which stands for all of them."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it stands in line: meant to be admitted, and without quota."""
+        return self.is_in_use and self.active and not self.has_quota and not self.is_variant
 
     @property
     def is_in_use(self) -> bool:

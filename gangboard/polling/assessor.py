@@ -269,6 +269,9 @@ class Assessor:
         for root in roots:
             if root not in objects:
                 continue
+            entries = [
+                one for uid in members[root] if isinstance(one := objects.get(uid), QueueEntry)
+            ]
             old = before.get(root)
             troubles, look_again_at = cache.pod_claims.troubles(members[root], moment.now)
             if look_again_at is not None:
@@ -304,12 +307,9 @@ class Assessor:
                 ],
                 takers=cache.takers(
                     (event for uid in events[root] if isinstance(event := objects.get(uid), Event)),
-                    (
-                        one
-                        for uid in members[root]
-                        if isinstance(one := objects.get(uid), QueueEntry)
-                    ),
+                    entries,
                 ),
+                queues=cache.queues.of_entries(entries),
             )
 
     def _is_known(self, key: str) -> bool:

@@ -28,6 +28,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import ResourceClaim, StorageClass, VolumeClaim
 from gangboard.domain.queue import QueueEntry
+from gangboard.domain.quota import Flavor, Queue, QueueCheck
 from gangboard.domain.registry import Resource
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.connection import Connection
@@ -42,6 +43,7 @@ from gangboard.polling.node_usage import NodeUsageTracker
 from gangboard.polling.pending import Pending
 from gangboard.polling.pod_claims import CLAIMS, PodClaimTracker
 from gangboard.polling.preemptions import Preemptions
+from gangboard.polling.queues import QueueTracker
 from gangboard.polling.rechecks import Rechecks
 from gangboard.polling.silence import Silence
 from gangboard.polling.suspend_history import SuspendHistory
@@ -132,6 +134,7 @@ class ClusterCache:
     capacity: CapacityWriter = field(init=False)
     autoscaling: AutoscalingTracker = field(init=False)
     pod_claims: PodClaimTracker = field(init=False)
+    queues: QueueTracker = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the parts that know others."""
@@ -142,6 +145,7 @@ class ClusterCache:
         self.pending = Pending(self.assessments)
         self.autoscaling = AutoscalingTracker(self.ownership_graph, self.watched)
         self.pod_claims = PodClaimTracker(self.ownership_graph, self.watched)
+        self.queues = QueueTracker(self.ownership_graph)
         self.preemptions = Preemptions(self.ownership_graph)
         self.capacity = CapacityWriter(self.claim, self.node_usage, self.assessments)
 
@@ -238,6 +242,8 @@ class ClusterCache:
         if isinstance(model, Pod):
             self.autoscaling.put_pod(model)
             self.pod_claims.put_pod(model)
+        if isinstance(model, QueueEntry):
+            self.queues.put_entry(model)
         touched = self._touch(model)
         self.node_usage.touch(touched)
         return touched
@@ -258,7 +264,9 @@ class ClusterCache:
             return self.autoscaling.put(model)
         if isinstance(model, VolumeClaim | ResourceClaim | StorageClass):
             return self.pod_claims.put(model)
-        if isinstance(model, AdmissionPolicy):
+        if isinstance(model, Queue):
+            return self.queues.put(model)
+        if isinstance(model, AdmissionPolicy | Flavor | QueueCheck):
             return set()  # it is about the cluster, not about a gang
         if isinstance(model, Owner):
             self.suspend_history.put(model, datetime.now(UTC))
@@ -323,7 +331,7 @@ class ClusterCache:
                     self._drop_events(self.events.pop(about, {}).keys())
             self.suspend_history.remove(uid)
             self.node_usage.remove_owner(uid)
-            touched = waiting | self.ownership_graph.remove(uid)
+            touched = waiting | self.ownership_graph.remove(uid) | self.queues.remove(uid)
         self.node_usage.touch(touched)
         return touched
 

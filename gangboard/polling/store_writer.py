@@ -46,9 +46,11 @@ class StoreWriter:
         self._deleted: set[str] = set()
         self._touched: set[str] = set()
         self._pages_differ = False
-        self._shown = {
-            resource.key for api in registry.grouping_apis() for resource in api.resources
-        } | {HOLD.key, POLICY.key, BINDING.key}
+        self._shown = {resource.key for resource in registry.resources_as_stored()} | {
+            HOLD.key,
+            POLICY.key,
+            BINDING.key,
+        }
         """Resources whose objects a page shows as stored, not only as verdicts."""
         self._contact_written = 0.0
         self.written = 0

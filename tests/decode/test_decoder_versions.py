@@ -17,6 +17,9 @@ from gangboard.domain.registry import Resource
 from gangboard.polling.cluster_cache import resources
 
 KNOWN: dict[str, tuple[int, str]] = {
+    "admissionchecks.kueue.x-k8s.io": (1, "27d95805e753"),
+    "clusterqueues.kueue.x-k8s.io": (1, "46489af0fe2e"),
+    "cohorts.kueue.x-k8s.io": (1, "46489af0fe2e"),
     "compositepodgroups.scheduling.k8s.io": (1, "c24e300232ca"),
     "cronjobs.batch": (1, "52ee2f62d793"),
     "disaggregatedsets.disaggregatedset.x-k8s.io": (1, "5360a3c371b7"),
@@ -25,6 +28,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "jobs.batch": (3, "dc8292ba5bde"),
     "jobsets.jobset.x-k8s.io": (3, "afa27be92939"),
     "leaderworkersets.leaderworkerset.x-k8s.io": (1, "2d6f03cc6288"),
+    "localqueues.kueue.x-k8s.io": (1, "46489af0fe2e"),
     "mutatingadmissionpolicies.admissionregistration.k8s.io": (1, "0f6d8cbf6a68"),
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": (1, "0f6d8cbf6a68"),
     "nodeclaims.karpenter.sh": (1, "8ddb5fb36775"),
@@ -34,9 +38,10 @@ KNOWN: dict[str, tuple[int, str]] = {
     "pods": (2, "2318a6deb1dd"),
     "provisioningrequests.autoscaling.x-k8s.io": (1, "514febf08b75"),
     "resourceclaims.resource.k8s.io": (1, "74a018cdb1bc"),
+    "resourceflavors.kueue.x-k8s.io": (1, "9030d019a784"),
     "storageclasses.storage.k8s.io": (1, "94ea2bacd232"),
     "trainjobs.trainer.kubeflow.org": (1, "8f9e526aa921"),
-    "workloads.kueue.x-k8s.io": (2, "ab08c46370f3"),
+    "workloads.kueue.x-k8s.io": (3, "8f265574a4ff"),
     "workloads.scheduling.k8s.io": (1, "bbad3400db0f"),
 }
 """Resource → version of its decoder, and the fingerprint of all fields that it reads and keeps."""

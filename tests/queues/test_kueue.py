@@ -1,13 +1,15 @@
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 
 from gangboard.domain.queue import QueueEntry
+from gangboard.domain.quota import FlavorAmount
 from gangboard.owners import job, jobset
 from gangboard.queues.kueue import QUEUE
 from tests.decode.reading import Json, model, with_identity
 
-(WORKLOADS,) = QUEUE.resources
+WORKLOADS, *_ = QUEUE.resources
 OWNER = {
     "apiVersion": "jobset.x-k8s.io/v1alpha2",
     "kind": "JobSet",
@@ -98,3 +100,83 @@ def test_no_gang_depends_on_being_able_to_read_it() -> None:
     assert not WORKLOADS.needed
     assert WORKLOADS.key == "workloads.kueue.x-k8s.io"
     assert WORKLOADS.versions == ("v1beta2", "v1beta1")
+
+
+QUOTA_RESERVED = {"type": "QuotaReserved", "status": "True", "reason": "QuotaReserved"}
+
+
+def test_what_it_holds_of_a_quota_and_what_it_asks_for() -> None:
+    part = {"name": "w", "flavors": {"cpu": "h100"}, "resourceUsage": {"cpu": "4"}, "count": 2}
+    admission = {"clusterQueue": "gpu", "podSetAssignments": [part, {**part, "name": "driver"}]}
+    held = entry({"status": {"admission": admission, "conditions": [QUOTA_RESERVED]}})
+    assert (held.has_quota, held.admitted_by) == (True, "gpu")
+    assert held.holds == (FlavorAmount("h100", "cpu", Decimal(8)),)
+    request = {"name": "w", "resources": {"cpu": "1500m", "memory": "1Gi"}}
+    asks = entry({"status": {"resourceRequests": [request, {**request, "name": "driver"}]}})
+    assert asks.asks == (
+        FlavorAmount("", "cpu", Decimal(3)), FlavorAmount("", "memory", Decimal(2**31)),
+    )  # fmt: skip
+    assert (asks.has_quota, asks.holds, asks.is_waiting) == (False, (), True)
+
+
+def test_what_has_to_become_free_is_kept_as_numbers() -> None:
+    waiting = entry({"status": {"conditions": [WAITING]}})
+    assert waiting.message is not None
+    assert waiting.message.lacks == (FlavorAmount("default", "cpu", Decimal(4)),)
+
+
+@pytest.mark.parametrize(
+    ("reason", "at_the_end"),
+    [
+        ("PodsReadyTimeout", True),
+        ("AdmissionCheck", True),
+        ("Preempted", False),
+        ("ClusterQueueStopped", False),
+    ],
+)
+def test_its_place_in_line_is_by_creation_unless_it_was_sent_to_the_end(
+    reason: str, at_the_end: bool
+) -> None:
+    """pkg/workload, Ordering.GetQueueOrderTimestamp, of v0.19.2 with its defaults."""
+    made, evicted = "2026-11-20T08:00:00Z", "2026-11-20T09:00:05Z"
+    condition = {
+        "type": "Evicted",
+        "status": "True",
+        "reason": reason,
+        "lastTransitionTime": evicted,
+    }
+    obj: Json = {"metadata": {"creationTimestamp": made}, "spec": {"priority": 7},
+                 "status": {"conditions": [condition]}}  # fmt: skip
+    found = entry(obj)
+    hour, second = (9, 5) if at_the_end else (8, 0)
+    assert found.in_line_since == datetime(2026, 11, 20, hour, 0, second, tzinfo=UTC)
+    assert found.priority == 7
+    obj["status"]["conditions"][0]["status"] = "False"
+    assert entry(obj).in_line_since == datetime(2026, 11, 20, 8, tzinfo=UTC)
+
+
+def test_a_variant_is_nobodys_entry_and_stands_in_no_line() -> None:
+    """Its parent has the label, and owns it (pkg/controller/concurrentadmission)."""
+    parent = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "name": "p",
+        "uid": "u",
+        "controller": True,
+    }
+    labels = {"kueue.x-k8s.io/job-uid": "5b0e4d5c"}
+    variant = entry(
+        {"metadata": {"ownerReferences": [parent], "labels": labels}, "spec": {"active": False}}
+    )
+    assert (variant.is_variant, variant.owner_uid, variant.is_waiting) == (True, "", False)
+    marked = {"kueue.x-k8s.io/concurrent-admission-parent": "true"}
+    whole = entry({"metadata": {"ownerReferences": [OWNER], "labels": marked}})
+    assert (whole.is_variant, whole.owner_uid, whole.is_waiting) == (False, "5b0e4d5c", True)
+    of_core = {**parent, "apiVersion": "scheduling.k8s.io/v1beta1"}
+    assert not entry({"metadata": {"ownerReferences": [of_core]}}).is_variant
+
+
+def test_a_slice_names_the_one_that_it_replaces() -> None:
+    annotations = {"kueue.x-k8s.io/workload-slice-replacement-for": "team-a/job-run-1"}
+    assert entry({"metadata": {"annotations": annotations}}).replaces == "job-run-1"
+    assert entry({}).replaces == ""

@@ -31,7 +31,7 @@ from tests.controlplane.queues import (
 )
 from tests.decode.reading import model
 
-(WORKLOADS,) = QUEUE.resources
+WORKLOADS, *_ = QUEUE.resources
 PRIORITY = "kueue.x-k8s.io/priority-class"
 CHECK = "kueue-test-provisioning"
 

@@ -12,18 +12,22 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueCode, QueueEntry, QueueMessage
 from gangboard.domain.queue_status import queue_statuses_of
+from gangboard.domain.quota import QueueName, QueueState, QueueTree
 from gangboard.domain.verdict import Evidence
 from tests.domain_objects import (
     a_hold,
     a_job,
     a_jobset,
     a_pod,
+    a_queue,
     a_role,
     ago,
+    an_alias,
     an_entry,
     child_jobs,
     facts_of,
     pods_of,
+    shared_quota,
 )
 from tests.rules.asking import ask_gang, first_gang, found_gang
 
@@ -176,3 +180,59 @@ def test_of_several_entries_what_can_never_be_is_told() -> None:
     ]
     status = queue_statuses_of(job, (), entries, "served")[job.meta.ref.uid]
     assert status.message is entries[1].message
+
+
+GPU = QueueName("kueue.x-k8s.io", "ClusterQueue", "", "gpu")
+LOCAL = QueueName("kueue.x-k8s.io", "LocalQueue", "team-a", "gpu-lq")
+INACTIVE = "ClusterQueue gpu is inactive"
+
+
+@pytest.mark.parametrize(
+    ("about", "queue", "alias", "cause", "advice"),
+    [
+        (GPU, {}, {}, INACTIVE, "Look."),
+        (GPU, {"state": QueueState.STOPPED, "cause": "Hold", "advice": "Start it."}, {},
+         "ClusterQueue gpu is stopped", "Start it."),
+        (GPU, {"state": QueueState.INACTIVE, "cause": "flavor x does not exist", "advice": "Make x."}, {},
+         f"{INACTIVE}: flavor x does not exist", "Make x."),
+        (GPU, {"state": QueueState.INACTIVE}, {}, INACTIVE, "Look."),
+        (LOCAL, {"state": QueueState.STOPPED, "advice": "Start it."}, {"state": QueueState.INACTIVE},
+         "ClusterQueue gpu is stopped", "Start it."),
+        (LOCAL, {}, {"state": QueueState.STOPPED, "advice": "Start it."}, "LocalQueue gpu-lq is stopped",
+         "Start it."),
+        (None, {"state": QueueState.STOPPED}, {}, INACTIVE, "Look."),
+    ],
+)  # fmt: skip
+def test_a_queue_that_is_read_tells_stopped_from_inactive(
+    about: QueueName | None, queue: dict[str, Any], alias: dict[str, Any], cause: str, advice: str
+) -> None:
+    message = a_message("queue-stopped", INACTIVE, advice="Look.", about=about)
+    tree = QueueTree([a_queue("gpu", **queue), an_alias("gpu-lq", to="gpu", **alias)])
+    finding = found_gang(
+        "queue-stopped", facts_of(QUEUED, an_entry(QUEUED, message=message), queues=tree)
+    )
+    assert finding.message == f"Queue gpu-lq cannot admit it as things are: {cause}."
+    assert finding.advice == (advice,)
+
+
+def test_queues_that_share_in_a_circle_are_told_as_that() -> None:
+    message = a_message("queue-stopped", INACTIVE, about=GPU)
+    tree = QueueTree(
+        [a_queue("gpu", cohort="a"), shared_quota("a", cohort="b"), shared_quota("b", cohort="a")]
+    )
+    finding = found_gang(
+        "queue-stopped", facts_of(QUEUED, an_entry(QUEUED, message=message), queues=tree)
+    )
+    assert finding.message == (
+        "Queue gpu-lq cannot admit it as things are: ClusterQueue gpu is inactive: Cohort a and Cohort b "
+        "are above each other."
+    )
+
+
+def test_only_a_queue_that_is_closed_is_looked_at() -> None:
+    message = a_message("waiting-for-quota", about=GPU)
+    tree = QueueTree([a_queue("gpu", state=QueueState.STOPPED)])
+    finding = found_gang(
+        "waiting-for-quota", facts_of(QUEUED, an_entry(QUEUED, message=message), queues=tree)
+    )
+    assert finding.message == "Queue gpu-lq has not admitted it yet: it is so."

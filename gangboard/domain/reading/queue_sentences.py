@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.queue import QueueMessage
+from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.queue_status import QueueStanding, QueueStatus
+from gangboard.domain.quota import Queue, QueueLevel, QueueState
 from gangboard.domain.reading.attempt_history import latest
 from gangboard.domain.reading.grace import CREATION_GRACE
 from gangboard.domain.reading.job_holds import hold_of, holds_by_job
@@ -195,6 +197,48 @@ def taker_text(facts: GangFacts, message: QueueMessage) -> str:
     return f"{taker.namespace}/{taker.name}" if taker is not None else "another workload"
 
 
+def with_its_queue(facts: GangFacts, message: QueueMessage) -> QueueMessage:
+    """Return the message with why the queue that it is about admits nobody, where that queue is known.
+
+    A system says of one that is stopped that it is inactive: only the queue itself tells the two apart.
+    """
+    queue = _closed_queue(facts, message)
+    if queue is None:
+        return message
+    if facts.queues.is_circular(queue):
+        several = names(str(one.name) for one in facts.queues.above(queue)[1:])
+        return replace(
+            message,
+            cause=f"{queue.name} is inactive: {several} are above each other",
+            advice="Take one of them out of the circle.",
+        )
+    if queue.state is QueueState.STOPPED:
+        return replace(message, cause=f"{queue.name} is stopped", advice=queue.advice)
+    if queue.state is QueueState.INACTIVE:
+        why = f": {queue.cause}" if queue.cause else ""
+        advice = queue.advice or message.advice
+        return replace(message, cause=f"{queue.name} is inactive{why}", advice=advice)
+    return message
+
+
+def _closed_queue(facts: GangFacts, message: QueueMessage) -> Queue | None:
+    """Return the queue that admits nobody: what a message is about, or the one that this leads to."""
+    if message.code is not QueueCode.QUEUE_STOPPED:
+        return None
+    queue = facts.queues.get(message.about)
+    above = facts.queues.get(queue.parent) if queue is not None else None
+    if queue is None or queue.state is QueueState.STOPPED or above is None:
+        return queue
+    is_alias = queue.level is QueueLevel.ALIAS
+    return above if is_alias and queue.state is QueueState.INACTIVE else queue
+
+
+def _closed_evidence(facts: GangFacts, message: QueueMessage) -> Iterator[Evidence]:
+    queue = _closed_queue(facts, message)
+    if queue is not None and queue.cause:
+        yield Evidence(f"{queue.name} {queue.state}", queue.cause, queue.meta.ref)
+
+
 def message_evidence(facts: GangFacts, state: QueueStatus) -> tuple[Evidence, ...]:
     """Return what its admission system says of an object, and for whom that was preempted."""
     found = []
@@ -203,6 +247,7 @@ def message_evidence(facts: GangFacts, state: QueueStatus) -> tuple[Evidence, ..
         if message is None:
             continue
         found.append(Evidence(message.label, message.text, entry.meta.ref))
+        found += _closed_evidence(facts, message)
         taker = facts.takers.get(message.taker)
         if taker is not None:
             found.append(Evidence(f"preempted by {taker.kind}", taker_text(facts, message), taker))

@@ -1,4 +1,4 @@
-"""Kueue (kueue.x-k8s.io, v0.14 to v0.19): the queue that an owner names, and its Workload there.
+"""Kueue (kueue.x-k8s.io, v0.14 to v0.19): the queue that an owner names, its Workload there, and queues.
 
 Kueue keeps a Workload of its own kind per owner, and suspends the owner until it is admitted. Its
 `spec.active` is how a person stops and resumes the owner (jobset-kueue.md §3.5). v1beta2 is served
@@ -7,36 +7,56 @@ since v0.15; what is read here is the same in both versions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
+
 import msgspec
 
+from gangboard.decode.podspec import Quantities
+from gangboard.decode.problems import deliver
 from gangboard.decode.wire import (
+    Int32,
     Wire,
     WireCondition,
     WireMeta,
+    api_group,
     read_conditions,
     read_meta,
     read_text,
     read_time,
 )
-from gangboard.domain.objects import find_condition
-from gangboard.domain.queue import QueueEntry
+from gangboard.domain.objects import Condition, Meta, find_condition
+from gangboard.domain.queue import QueueEntry, QueueMessage
+from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.registry import QueueSystem, Resource
-from gangboard.queues.kueue.messages import AdmissionCheck, Requeueing, message_of
+from gangboard.queues.kueue.flavors import CHECKS, FLAVORS
+from gangboard.queues.kueue.messages import AdmissionCheck, Requeueing, is_true, message_of
+from gangboard.queues.kueue.quantities import Amounts, added
+from gangboard.queues.kueue.queues import GROUP, QUEUE_RESOURCES, VERSIONS
 
-_GROUP = "kueue.x-k8s.io"
+_WORKLOAD = "Workload"
+_BACK_OF_THE_LINE = ("PodsReadyTimeout", "AdmissionCheck")
 
 
 class _WireLabels(Wire):
     job_uid: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/job-uid")
 
 
+class _WireAnnotations(Wire):
+    replaces: str | None = msgspec.field(
+        default=None, name="kueue.x-k8s.io/workload-slice-replacement-for"
+    )
+
+
 class _WireWorkloadMeta(WireMeta):
     labels: _WireLabels | None = None
+    annotations: _WireAnnotations | None = None
 
 
 class _WireWorkloadSpec(Wire):
     queue_name: str | None = None
     active: bool | None = None
+    priority: Int32 | None = None
 
 
 class _WireAdmissionCheck(Wire):
@@ -59,8 +79,24 @@ class _WireSchedulingStats(Wire):
     evictions: list[_WireEviction] | None = None
 
 
+class _WirePodSetAssignment(Wire):
+    flavors: dict[str, str] | None = None
+    resource_usage: Quantities | None = None
+
+
+class _WireAdmission(Wire):
+    cluster_queue: str | None = None
+    pod_set_assignments: list[_WirePodSetAssignment] | None = None
+
+
+class _WirePodSetRequest(Wire):
+    resources: Quantities | None = None
+
+
 class _WireWorkloadStatus(Wire):
     conditions: list[WireCondition] | None = None
+    admission: _WireAdmission | None = None
+    resource_requests: list[_WirePodSetRequest] | None = None
     admission_checks: list[_WireAdmissionCheck] | None = None
     requeue_state: _WireRequeueState | None = None
     scheduling_stats: _WireSchedulingStats | None = None
@@ -76,20 +112,76 @@ class WireWorkload(Wire):
 
 def _build(wire: WireWorkload, version: str) -> QueueEntry:
     spec, status = wire.spec or _WireWorkloadSpec(), wire.status or _WireWorkloadStatus()
-    meta = read_meta(wire.metadata, _GROUP, "Workload", version)
+    meta = read_meta(wire.metadata, GROUP, _WORKLOAD, version)
     conditions = read_conditions(status.conditions)
-    admitted = find_condition(conditions, "Admitted")
-    labelled = read_text((wire.metadata.labels or _WireLabels()).job_uid)
+    annotations = wire.metadata.annotations or _WireAnnotations()
     active = spec.active is not False  # defaulted to true by the CRD
-    return QueueEntry(
+    admission, amounts = status.admission or _WireAdmission(), Amounts()
+    is_variant = _is_variant(wire.metadata)
+    entry = QueueEntry(
         meta=meta,
         queue=spec.queue_name or "",
         active=active,
-        admitted=admitted is not None and admitted.is_true,
+        admitted=is_true(conditions, "Admitted"),
         conditions=conditions,
-        owner_uid=meta.controller.uid if meta.controller is not None else labelled,
-        message=message_of(conditions, _checks(status), _requeueing(status)) if active else None,
+        owner_uid="" if is_variant else _owner_uid(wire.metadata, meta),
+        message=_message(conditions, status, meta.ref.namespace) if active else None,
+        priority=spec.priority or 0,
+        in_line_since=_in_line_since(conditions, meta),
+        has_quota=is_true(conditions, "QuotaReserved"),
+        admitted_by=admission.cluster_queue or "",
+        holds=added(_holds(admission, amounts)),
+        asks=added(_asks(status, amounts)),
+        replaces=(annotations.replaces or "").rpartition("/")[2],
+        is_variant=is_variant,
     )
+    return deliver(entry, amounts.faults)
+
+
+def _owner_uid(metadata: _WireWorkloadMeta, meta: Meta) -> str:
+    if meta.controller is not None:
+        return meta.controller.uid
+    return read_text((metadata.labels or _WireLabels()).job_uid)
+
+
+def _is_variant(metadata: _WireWorkloadMeta) -> bool:
+    """Whether another Workload owns it: one flavor of several that Kueue tries for that one, switching
+    them on and off itself (pkg/workload/concurrentadmission; its gate is off in v0.19)."""
+    return any(
+        one.kind == _WORKLOAD and api_group(one.api_version) == GROUP
+        for one in metadata.owner_references or ()
+    )
+
+
+def _in_line_since(conditions: tuple[Condition, ...], meta: Meta) -> datetime | None:
+    """Return by which time Kueue puts those of one priority in line (pkg/workload, Ordering).
+
+    An entry that was taken back for a check, or since its pods were late, goes to the end. For late
+    pods that is Kueue's default; `requeuingStrategy.timestamp: Creation` is not told by any object.
+    """
+    evicted = find_condition(conditions, "Evicted")
+    if evicted is not None and evicted.is_true and evicted.reason in _BACK_OF_THE_LINE:
+        return evicted.since
+    return meta.created_at
+
+
+def _holds(admission: _WireAdmission, amounts: Amounts) -> Iterator[FlavorAmount]:
+    for part in admission.pod_set_assignments or ():
+        flavors = part.flavors or {}
+        for resource, amount in amounts.each("assigned usage", part.resource_usage):
+            yield FlavorAmount(flavors.get(resource, ""), resource, amount)
+
+
+def _asks(status: _WireWorkloadStatus, amounts: Amounts) -> Iterator[FlavorAmount]:
+    for part in status.resource_requests or ():
+        for resource, amount in amounts.each("request", part.resources):
+            yield FlavorAmount("", resource, amount)
+
+
+def _message(
+    conditions: tuple[Condition, ...], status: _WireWorkloadStatus, namespace: str
+) -> QueueMessage | None:
+    return message_of(conditions, _checks(status), _requeueing(status), namespace)
 
 
 def _checks(status: _WireWorkloadStatus) -> tuple[AdmissionCheck, ...]:
@@ -125,14 +217,17 @@ QUEUE = QueueSystem(
     owner_label="kueue.x-k8s.io/queue-name",
     resources=(
         Resource(
-            group=_GROUP,
+            group=GROUP,
             plural="workloads",
-            kind="Workload",
-            versions=("v1beta2", "v1beta1"),
+            kind=_WORKLOAD,
+            versions=VERSIONS,
             wire=WireWorkload,
             model=QueueEntry,
             build=_build,
-            decoder_version=2,
+            decoder_version=3,
         ),
+        *QUEUE_RESOURCES,
+        FLAVORS,
+        CHECKS,
     ),
 )

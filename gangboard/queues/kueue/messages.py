@@ -13,9 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from gangboard.decode.quantities import parse_amount
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.queue import QueueCode, QueueMessage
+from gangboard.domain.quota import FlavorAmount, QueueName
 from gangboard.domain.reading.wording import count, is_or_are, listed, names, shorten
+from gangboard.domain.registry import DecodeError
+from gangboard.queues.kueue.queues import GROUP
 
 _PATIENCE = "the pods were not ready in time"
 _EVICTIONS = {
@@ -86,21 +90,24 @@ class Requeueing:
 
 
 def message_of(
-    conditions: tuple[Condition, ...], checks: Sequence[AdmissionCheck], requeueing: Requeueing
+    conditions: tuple[Condition, ...],
+    checks: Sequence[AdmissionCheck],
+    requeueing: Requeueing,
+    namespace: str,
 ) -> QueueMessage | None:
     """Return what Kueue says of a Workload that is active; None when it is admitted, or nothing is said.
 
     Taken back and not tried again yet goes before what it waits for, and what can never be before all.
     """
     reserved = find_condition(conditions, "QuotaReserved")
-    if reserved is None or _is_true(conditions, "Admitted"):
+    if reserved is None or is_true(conditions, "Admitted"):
         return None
     if reserved.is_true:
         return _of_checks(checks, reserved)
     evicted = find_condition(conditions, "Evicted")
     if evicted is not None and not evicted.is_true:
         evicted = None
-    waits = _of_text(reserved, evicted)
+    waits = _of_text(reserved, evicted, namespace)
     if waits is not None and waits.code.is_final:
         return waits
     if evicted is not None and evicted.reason in _EVICTIONS:
@@ -112,7 +119,8 @@ def message_of(
     return waits
 
 
-def _is_true(conditions: tuple[Condition, ...], kind: str) -> bool:
+def is_true(conditions: tuple[Condition, ...], kind: str) -> bool:
+    """Whether that condition is there and true."""
     found = find_condition(conditions, kind)
     return found is not None and found.is_true
 
@@ -177,14 +185,15 @@ def _of_preemption(
         text=evicted.message,
         since=evicted.since,
         taker=found[1] if found is not None else "",
+        lacks=waits.lacks if waits is not None else (),
     )
 
 
-def _of_text(reserved: Condition, evicted: Condition | None) -> QueueMessage | None:
+def _of_text(reserved: Condition, evicted: Condition | None, namespace: str) -> QueueMessage | None:
     """Return what `QuotaReserved=False` says; None for text that is only about an eviction."""
     if not reserved.message or reserved.message.startswith(_NO_QUEUE):
         return None
-    found = _of_queue(reserved, evicted) or _of_flavors(reserved) or _of_others(reserved)
+    found = _of_queue(reserved, evicted, namespace) or _of_flavors(reserved) or _of_others(reserved)
     if found is None:
         # It is also said of an eviction that it was, and stays until the queue looks again.
         if evicted is not None and evicted.message == reserved.message:
@@ -199,7 +208,9 @@ def _of_text(reserved: Condition, evicted: Condition | None) -> QueueMessage | N
     )
 
 
-def _of_queue(reserved: Condition, evicted: Condition | None) -> QueueMessage | None:
+def _of_queue(
+    reserved: Condition, evicted: Condition | None, namespace: str
+) -> QueueMessage | None:
     """Return what is wrong with the queue itself."""
     text = reserved.message
     if (missing := _MISSING.match(text)) is not None:
@@ -209,6 +220,7 @@ def _of_queue(reserved: Condition, evicted: Condition | None) -> QueueMessage | 
             QueueCode.QUEUE_MISSING,
             f"{kind} {name} does not exist{where}",
             f"Create {kind} {name}{where}, or let it use another queue.",
+            about=_queue_name(kind, name, namespace),
         )
     inactive = _INACTIVE.match(text)
     if inactive is not None or reserved.reason == "Suspended":
@@ -221,6 +233,9 @@ def _of_queue(reserved: Condition, evicted: Condition | None) -> QueueMessage | 
             f"Set spec.stopPolicy of {what} to None."
             if is_stopped
             else f"Look at condition Active of {what}: it is stopped, or something that it names is missing.",
+            about=_queue_name(inactive[1], inactive[2], namespace)
+            if inactive is not None
+            else None,
         )
     if text.startswith(_OTHER_NAMESPACE):
         return QueueMessage(
@@ -229,6 +244,10 @@ def _of_queue(reserved: Condition, evicted: Condition | None) -> QueueMessage | 
             "Use a queue for this namespace, or let namespaceSelector of the ClusterQueue match it.",
         )
     return None
+
+
+def _queue_name(kind: str, name: str, namespace: str) -> QueueName:
+    return QueueName(GROUP, kind, namespace if kind == "LocalQueue" else "", name)
 
 
 def _of_others(reserved: Condition) -> QueueMessage | None:
@@ -262,6 +281,7 @@ class _Obstacle:
     """Empty where the flavor as a whole does not suit."""
     cause: str
     advice: str = ""
+    lacks: FlavorAmount | None = None
 
 
 def _of_flavors(reserved: Condition) -> QueueMessage | None:
@@ -287,7 +307,8 @@ def _of_flavors(reserved: Condition) -> QueueMessage | None:
     if code is QueueCode.WAITING_FOR_QUOTA and pending is not None:
         number = int(pending[1])
         cause = f"{cause}; {count(number, 'gang')} {is_or_are(number)} being preempted"
-    return QueueMessage(code, cause, next(iter(told.values())).advice)
+    lacks = tuple(one.lacks for one in told.values() if one.lacks is not None)
+    return QueueMessage(code, cause, next(iter(told.values())).advice, lacks=lacks)
 
 
 def _of_pod_set(text: str) -> list[_Obstacle]:
@@ -305,7 +326,9 @@ def _of_pod_set(text: str) -> list[_Obstacle]:
 def _obstacles(text: str) -> Iterator[_Obstacle]:
     for resource, flavor, lacks in _SHORT.findall(text):
         cause = f"{lacks} more {resource} of flavor {flavor} must become free"
-        yield _Obstacle(QueueCode.WAITING_FOR_QUOTA, resource, cause)
+        yield _Obstacle(
+            QueueCode.WAITING_FOR_QUOTA, resource, cause, lacks=_lacks(flavor, resource, lacks)
+        )
     for resource, flavor, before, own, limit in _TOO_LARGE.findall(text):
         asked = own if before in ("", "0") else f"{before} + {own}"
         yield _Obstacle(
@@ -342,6 +365,13 @@ def _obstacles(text: str) -> Iterator[_Obstacle]:
             f"flavor {flavor} does not exist",
             f"Create ResourceFlavor {flavor}.",
         )
+
+
+def _lacks(flavor: str, resource: str, text: str) -> FlavorAmount | None:
+    try:
+        return FlavorAmount(flavor, resource, parse_amount(resource, text))
+    except DecodeError:
+        return None
 
 
 def _taint(printed: str) -> str:

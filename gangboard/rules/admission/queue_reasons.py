@@ -21,6 +21,7 @@ from gangboard.domain.reading.queue_sentences import (
     queue_evidence,
     queue_text,
     taker_text,
+    with_its_queue,
 )
 from gangboard.domain.reading.wording import names, pods_left, sentence
 from gangboard.domain.registry import GangRule, UnitRule
@@ -98,7 +99,8 @@ def _kept(facts: GangFacts, subjects: Sequence[Owner], code: QueueCode) -> list[
         message = status.message
         if message is not None and message.code is code:
             taker = taker_text(facts, message)
-            found.append(_Kept(subject, message, queue_text(facts, status), taker))
+            told = with_its_queue(facts, message)
+            found.append(_Kept(subject, told, queue_text(facts, status), taker))
     return found
 
 

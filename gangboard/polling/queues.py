@@ -1,0 +1,92 @@
+"""The queues of a cluster, and which gangs stand in line in them: a queue that is stopped is news for these."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.quota import Queue, QueueName, QueueTree
+
+_Place = tuple[str, str, str]
+"""API group, namespace and name: what an entry calls its queue."""
+
+
+class QueueTracker:
+    """The queues of a cluster, and the entries that wait in them."""
+
+    def __init__(self, graph: OwnershipGraph) -> None:
+        self._graph = graph
+        self._tree = QueueTree()
+        self._names: dict[str, QueueName] = {}
+        """uid → name."""
+        self._entries: dict[str, _Place] = {}
+        """uid of an entry that stands in line → what it names."""
+        self._waiting: defaultdict[_Place, set[str]] = defaultdict(set)
+        """The same the other way round."""
+
+    def put(self, queue: Queue) -> set[str]:
+        """Take in the state of a queue; return the roots of gangs that are told something else by it."""
+        before = self._tree.get(queue.name)
+        self._tree.put(queue)
+        self._names[queue.meta.ref.uid] = queue.name
+        if before is not None and _is_same(before, queue):
+            return set()
+        return self._gangs_below(queue.name)
+
+    def put_entry(self, entry: QueueEntry) -> None:
+        """Take in what an entry names, while it stands in line."""
+        ref = entry.meta.ref
+        self._drop_entry(ref.uid)
+        if entry.is_waiting and entry.queue:
+            place = ref.group, ref.namespace, entry.queue
+            self._entries[ref.uid] = place
+            self._waiting[place].add(ref.uid)
+
+    def remove(self, uid: str) -> set[str]:
+        """Forget a queue or an entry that is gone, if it was one; return the roots that are told otherwise."""
+        self._drop_entry(uid)
+        name = self._names.pop(uid, None)
+        known = self._tree.get(name)
+        if name is None or known is None or known.meta.ref.uid != uid:
+            return set()  # one of the same name is there already
+        touched = self._gangs_below(name)
+        self._tree.drop(name)
+        return touched
+
+    def of_entries(self, entries: Iterable[QueueEntry]) -> QueueTree:
+        """Return the queues that these entries name, with all that is above them."""
+        found = QueueTree()
+        for entry in entries:
+            ref = entry.meta.ref
+            entrance = self._tree.entrance(ref.group, ref.namespace, entry.queue)
+            for queue in self._tree.above(entrance) if entrance is not None else ():
+                found.put(queue)
+        return found
+
+    def _drop_entry(self, uid: str) -> None:
+        place = self._entries.pop(uid, None)
+        if place is not None:
+            self._waiting[place].discard(uid)
+            if not self._waiting[place]:
+                del self._waiting[place]
+
+    def _gangs_below(self, name: QueueName) -> set[str]:
+        places = {one.place for one in self._tree.below(name)}
+        return self._graph.gangs_of_any(uid for place in places for uid in self._waiting_at(place))
+
+    def _waiting_at(self, place: _Place) -> Iterator[str]:
+        """Yield the entries that name a queue: a cluster-scoped one from any namespace."""
+        group, namespace, name = place
+        if namespace:
+            yield from self._waiting.get(place, ())
+            return
+        for other, uids in self._waiting.items():
+            if (other[0], other[2]) == (group, name):
+                yield from uids
+
+
+def _is_same(before: Queue, after: Queue) -> bool:
+    """Whether the two are the same to whoever waits: numbers of use are not told in verdicts."""
+    return (before.state, before.cause, before.parent) == (after.state, after.cause, after.parent)

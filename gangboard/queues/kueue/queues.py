@@ -1,0 +1,239 @@
+"""LocalQueue, ClusterQueue and Cohort of Kueue: quotas, what is used of them, and who is stopped.
+
+A LocalQueue is the name by which a namespace reaches a ClusterQueue, which has the quotas; a Cohort,
+which need not exist as an object, shares the quotas of its ClusterQueues out between them. Fields are
+those of v1beta2; v1beta1 calls three of them otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
+
+from gangboard.decode.problems import deliver
+from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, pick_condition, read_meta
+from gangboard.domain.objects import Condition
+from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota
+from gangboard.domain.reading.wording import names, shorten
+from gangboard.domain.registry import Resource
+from gangboard.queues.kueue.quantities import Amounts, Quantity
+
+GROUP = "kueue.x-k8s.io"
+VERSIONS = ("v1beta2", "v1beta1")
+_LOCAL, _CLUSTER, _COHORT = "LocalQueue", "ClusterQueue", "Cohort"
+_NOTHING = Decimal(0)
+
+# Conditions `Active` of v0.19.2 (pkg/cache/scheduler/clusterqueue.go).
+_MISSING = re.compile(
+    r"references (missing|inactive) (ResourceFlavor|AdmissionCheck)\(s\): ([^\s:]+)"
+)
+_CANNOT = re.compile(r"^Can't admit new workloads[:;]? *")
+_WORDS = {
+    "Terminating": "it is being deleted",
+    "ClusterQueueIsInactive": f"its {_CLUSTER} is inactive",
+    "ClusterQueueDoesNotExist": f"its {_CLUSTER} does not exist",
+}
+_DRAINS = "HoldAndDrain"
+
+
+class _WireQuota(Wire):
+    name: str = ""
+    nominal_quota: Quantity | None = None
+    borrowing_limit: Quantity | None = None
+    lending_limit: Quantity | None = None
+
+
+class _WireFlavor(Wire):
+    name: str = ""
+    resources: list[_WireQuota] | None = None
+
+
+class _WireResourceGroup(Wire):
+    flavors: list[_WireFlavor] | None = None
+
+
+class _WireAdmissionScope(Wire):
+    admission_mode: str | None = None
+
+
+class _WireSpec(Wire):
+    """`spec` of any of the three."""
+
+    resource_groups: list[_WireResourceGroup] | None = None
+    cluster_queue: str | None = None
+    cohort_name: str | None = None
+    cohort: str | None = None
+    """Of v1beta1."""
+    parent_name: str | None = None
+    stop_policy: str | None = None
+    queueing_strategy: str | None = None
+    admission_scope: _WireAdmissionScope | None = None
+
+
+class _WireUsage(Wire):
+    name: str = ""
+    total: Quantity | None = None
+    borrowed: Quantity | None = None
+
+
+class _WireFlavorUsage(Wire):
+    name: str = ""
+    resources: list[_WireUsage] | None = None
+
+
+class _WireEffectiveQuotas(Wire):
+    resource_groups: list[_WireResourceGroup] | None = None
+
+
+class _WireStatus(Wire):
+    conditions: list[WireCondition] | None = None
+    effective_quotas: _WireEffectiveQuotas | None = None
+    """What counts in place of `spec.resourceGroups` where it is there, also when it is empty
+    (from v0.20 on, gate DynamicQuotaOrchestration; read, not brought about)."""
+    flavors_usage: list[_WireFlavorUsage] | None = None
+    flavor_usage: list[_WireFlavorUsage] | None = None
+    """`flavorsUsage` of a LocalQueue in v1beta1."""
+    flavors_reservation: list[_WireFlavorUsage] | None = None
+    pending_workloads: Int32 | None = None
+    reserving_workloads: Int32 | None = None
+    admitted_workloads: Int32 | None = None
+
+
+class WireQueue(Wire):
+    """A LocalQueue, ClusterQueue or Cohort as narrow as it is kept."""
+
+    metadata: WireMeta
+    spec: _WireSpec | None = None
+    status: _WireStatus | None = None
+
+
+def _build_local(wire: WireQueue, version: str) -> Queue:
+    spec = wire.spec or _WireSpec()
+    return _build(wire, version, _LOCAL, QueueLevel.ALIAS, _CLUSTER, spec.cluster_queue)
+
+
+def _build_cluster(wire: WireQueue, version: str) -> Queue:
+    spec = wire.spec or _WireSpec()
+    cohort = spec.cohort_name or spec.cohort
+    return _build(wire, version, _CLUSTER, QueueLevel.QUEUE, _COHORT, cohort)
+
+
+def _build_cohort(wire: WireQueue, version: str) -> Queue:
+    spec = wire.spec or _WireSpec()
+    queue = _build(wire, version, _COHORT, QueueLevel.SHARED, _COHORT, spec.parent_name)
+    # Nobody can stop one, and its status has no conditions.
+    return replace(queue, state=QueueState.ACTIVE)
+
+
+def _build(
+    wire: WireQueue, version: str, kind: str, level: QueueLevel, above: str, parent: str | None
+) -> Queue:
+    spec, status = wire.spec or _WireSpec(), wire.status or _WireStatus()
+    amounts = Amounts()
+    overridden = status.effective_quotas
+    groups = spec.resource_groups if overridden is None else overridden.resource_groups
+    active = pick_condition(status.conditions, "Active")
+    state, cause, advice = _state(f"{kind} {wire.metadata.name}", spec.stop_policy, active)
+    scope = spec.admission_scope or _WireAdmissionScope()
+    queue = Queue(
+        meta=read_meta(wire.metadata, GROUP, kind, version),
+        level=level,
+        parent=QueueName(GROUP, above, "", parent) if parent else None,
+        quotas=_quotas(groups, status, amounts),
+        is_quota_overridden=overridden is not None,
+        pending=status.pending_workloads,
+        reserving=status.reserving_workloads,
+        admitted=status.admitted_workloads,
+        state=state,
+        cause=cause,
+        advice=advice,
+        is_strict=spec.queueing_strategy == "StrictFIFO",
+        is_by_usage=scope.admission_mode == "UsageBasedAdmissionFairSharing",
+    )
+    return deliver(queue, amounts.faults)
+
+
+def _state(
+    name: str, stop_policy: str | None, active: Condition | None
+) -> tuple[QueueState, str, str]:
+    """Return whether a queue admits anybody, why not, and what helps. What its spec says goes first:
+    Kueue's word of it follows."""
+    if stop_policy not in (None, "", "None"):
+        left = (
+            "those it has admitted are taken back"
+            if stop_policy == _DRAINS
+            else "what runs goes on"
+        )
+        advice = f"Set spec.stopPolicy of {name} to None."
+        return QueueState.STOPPED, f"spec.stopPolicy is {shorten(stop_policy)}: {left}", advice
+    if active is None:
+        return QueueState.UNKNOWN, "", ""
+    if not active.is_false:
+        return QueueState.ACTIVE, "", ""
+    return QueueState.INACTIVE, *_why_inactive(name, active)
+
+
+def _why_inactive(name: str, active: Condition) -> tuple[str, str]:
+    if active.reason in _WORDS:
+        return _WORDS[active.reason], ""
+    missing = _MISSING.search(active.message)
+    if missing is None:
+        return shorten(_CANNOT.sub("", active.message)).rstrip("."), ""
+    how, kind, several = missing.groups()
+    which = f"{kind} {names(several.rstrip('.,').split(','))}"
+    if how == "missing":
+        return f"{which} does not exist", f"Create {which}, or take it out of {name}."
+    return f"{which} is not active", f"Look at condition Active of {which}."
+
+
+def _quotas(
+    groups: Iterable[_WireResourceGroup] | None, status: _WireStatus, amounts: Amounts
+) -> tuple[Quota, ...]:
+    """Return the quotas in the order of the spec, then what is used without one."""
+    found = {(quota.flavor, quota.resource): quota for quota in _granted(groups, amounts)}
+    usage = status.flavors_usage if status.flavors_usage is not None else status.flavor_usage
+    for flavor, one in _used(usage):
+        used = amounts.read("usage", one.name, one.total) or _NOTHING
+        found[flavor, one.name] = replace(_quota_of(found, flavor, one.name), used=used)
+    for flavor, one in _used(status.flavors_reservation):
+        reserved = amounts.read("reservation", one.name, one.total) or _NOTHING
+        borrowed = amounts.read("borrowed quota", one.name, one.borrowed) or _NOTHING
+        quota = _quota_of(found, flavor, one.name)
+        found[flavor, one.name] = replace(quota, reserved=reserved, borrowed=borrowed)
+    return tuple(found.values())
+
+
+def _granted(groups: Iterable[_WireResourceGroup] | None, amounts: Amounts) -> Iterator[Quota]:
+    for group in groups or ():
+        for flavor in group.flavors or ():
+            for one in flavor.resources or ():
+                yield Quota(
+                    flavor.name,
+                    one.name,
+                    amounts.read("nominal quota", one.name, one.nominal_quota),
+                    amounts.read("borrowing limit", one.name, one.borrowing_limit),
+                    amounts.read("lending limit", one.name, one.lending_limit),
+                )
+
+
+def _used(flavors: Iterable[_WireFlavorUsage] | None) -> Iterator[tuple[str, _WireUsage]]:
+    for flavor in flavors or ():
+        for one in flavor.resources or ():
+            yield flavor.name, one
+
+
+def _quota_of(found: Mapping[tuple[str, str], Quota], flavor: str, resource: str) -> Quota:
+    return found.get((flavor, resource)) or Quota(flavor, resource)
+
+
+def _resource(plural: str, kind: str, build: object) -> Resource:
+    return Resource(GROUP, plural, kind, VERSIONS, WireQueue, Queue, build)  # type: ignore[arg-type]
+
+
+QUEUE_RESOURCES = (
+    _resource("localqueues", _LOCAL, _build_local),
+    _resource("clusterqueues", _CLUSTER, _build_cluster),
+    _resource("cohorts", _COHORT, _build_cohort),
+)

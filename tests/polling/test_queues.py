@@ -1,0 +1,88 @@
+"""Which gangs are judged again when a queue changes: those that stand in line in it."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.quota import QueueState, Quota
+from gangboard.polling.queues import QueueTracker
+from tests.domain_objects import a_jobset, a_queue, an_alias, an_entry, queue_name, shared_quota
+
+RUN = a_jobset("run", suspended=True, queue="gpu-lq")
+OTHER = a_jobset("other", suspended=True, queue="gpu-lq", namespace="team-b")
+ALIAS, QUEUE, COHORT = (
+    an_alias("gpu-lq", to="gpu"),
+    a_queue("gpu", cohort="all"),
+    shared_quota("all"),
+)
+
+
+def tracker(*entries: QueueEntry) -> QueueTracker:
+    graph = OwnershipGraph()
+    for owner in (RUN, OTHER):
+        graph.put(owner)
+    made = QueueTracker(graph)
+    for entry in entries:
+        graph.put(entry)
+        made.put_entry(entry)
+    return made
+
+
+def roots(found: Iterable[str]) -> set[str]:
+    return {one.removeprefix("uid-") for one in found}
+
+
+def test_a_queue_touches_those_who_wait_in_it_by_their_namespace() -> None:
+    made = tracker(an_entry(RUN), an_entry(OTHER, namespace="team-b"))
+    assert roots(made.put(ALIAS)) == {"run"}
+    assert roots(made.put(QUEUE)) == {"run"}
+    assert roots(made.put(an_alias("gpu-lq", to="gpu", namespace="team-b"))) == {"other"}
+    assert roots(made.put(COHORT)) == {"run", "other"}
+
+
+def test_numbers_of_use_touch_nobody_and_a_stop_does() -> None:
+    made = tracker(an_entry(RUN))
+    made.put(ALIAS)
+    made.put(QUEUE)
+    used = replace(QUEUE, quotas=(Quota("h100", "cpu", used=Decimal(3)),), pending=9)
+    assert made.put(used) == set()
+    assert roots(made.put(replace(used, state=QueueState.STOPPED))) == {"run"}
+    assert roots(made.remove(QUEUE.meta.ref.uid)) == {"run"}
+    assert made.remove(QUEUE.meta.ref.uid) == set()
+
+
+@pytest.mark.parametrize("fields", [{"has_quota": True}, {"active": False}, {"is_variant": True}])
+def test_who_does_not_stand_in_line_is_not_told(fields: dict[str, Any]) -> None:
+    made = tracker(an_entry(RUN))
+    made.put_entry(an_entry(RUN, **fields))
+    assert made.put(ALIAS) == set()
+
+
+def test_an_older_queue_of_the_same_name_goes_without_a_word() -> None:
+    made = tracker(an_entry(RUN))
+    made.put(ALIAS)
+    made.put(QUEUE)
+    anew = a_queue("gpu", uid="uid-anew")
+    made.put(anew)
+    assert made.remove(QUEUE.meta.ref.uid) == set()
+    assert made.of_entries([an_entry(RUN)]).get(queue_name(QUEUE)) is anew
+
+
+def test_the_queues_of_an_entry_with_what_is_above_also_in_a_circle() -> None:
+    made = tracker()
+    for queue in (
+        ALIAS,
+        QUEUE,
+        shared_quota("all", cohort="more"),
+        shared_quota("more", cohort="all"),
+    ):
+        made.put(queue)
+    made.put(a_queue("another"))
+    names = [queue.meta.ref.name for queue in made.of_entries([an_entry(RUN)])]
+    assert names == ["gpu-lq", "gpu", "all", "more"]
+    assert list(made.of_entries([an_entry(RUN, queue="nowhere")])) == []

@@ -1,0 +1,224 @@
+"""LocalQueue, ClusterQueue, Cohort, ResourceFlavor and AdmissionCheck as Kueue v0.19.2 writes them."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from gangboard.domain.capacity import Taint
+from gangboard.domain.quota import (
+    Flavor,
+    Queue,
+    QueueCheck,
+    QueueLevel,
+    QueueName,
+    QueueState,
+    Quota,
+)
+from gangboard.queues.kueue import QUEUE
+from tests.decode.reading import Json, model, read, with_identity
+
+RESOURCES = {one.kind: one for one in QUEUE.resources}
+GROUP = "kueue.x-k8s.io"
+
+
+def built(kind: str, obj: Json, version: str = "v1beta2") -> Any:
+    return model(RESOURCES[kind], with_identity(obj, "it"), version)
+
+
+def flavors(**amounts: str) -> list[Json]:
+    """One flavor with what is given of each resource, as `spec` has it."""
+    return [
+        {
+            "name": "h100",
+            "resources": [{"name": key, "nominalQuota": value} for key, value in amounts.items()],
+        }
+    ]
+
+
+def used(total: str, borrowed: str | None = None) -> list[Json]:
+    amounts = {"name": "cpu", "total": total} | ({"borrowed": borrowed} if borrowed else {})
+    return [{"name": "h100", "resources": [amounts]}]
+
+
+def test_a_cluster_queue_with_its_quota_and_what_is_used_of_it() -> None:
+    quota = {"name": "cpu", "nominalQuota": "4", "borrowingLimit": "2500m", "lendingLimit": 0}
+    queue: Queue = built("ClusterQueue", {
+        "spec": {
+            "cohortName": "research",
+            "queueingStrategy": "StrictFIFO",
+            "stopPolicy": "None",
+            "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [{"name": "h100", "resources": [quota]}]}],
+        },
+        "status": {
+            "conditions": [{"type": "Active", "status": "True", "reason": "Ready", "message": "Can admit new workloads"}],
+            "flavorsReservation": used("6", "2"),
+            "flavorsUsage": used("5", "1"),
+            "pendingWorkloads": 7, "reservingWorkloads": 3, "admittedWorkloads": 2,
+        },
+    })  # fmt: skip
+    assert (queue.level, queue.parent) == (
+        QueueLevel.QUEUE,
+        QueueName(GROUP, "Cohort", "", "research"),
+    )
+    assert queue.quotas == (
+        Quota("h100", "cpu", Decimal(4), Decimal("2.5"), Decimal(0), Decimal(5), Decimal(6), Decimal(2)),
+    )  # fmt: skip
+    assert (queue.pending, queue.reserving, queue.admitted) == (7, 3, 2)
+    assert (queue.state, queue.cause, queue.is_strict) == (QueueState.ACTIVE, "", True)
+
+
+def test_without_limits_there_are_none_and_nobody_has_counted_yet() -> None:
+    queue: Queue = built(
+        "ClusterQueue", {"spec": {"resourceGroups": [{"flavors": flavors(cpu="4")}]}}
+    )
+    assert queue.quotas == (Quota("h100", "cpu", Decimal(4)),)
+    assert (queue.parent, queue.pending, queue.state) == (None, None, QueueState.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("effective", "nominal"),
+    [
+        ({"resourceGroups": [{"flavors": flavors(cpu="3")}]}, [Decimal(3)]),
+        ({"resourceGroups": []}, []),
+    ],
+)
+def test_effective_quotas_go_before_the_spec_also_where_they_are_empty(
+    effective: Json, nominal: list[Decimal]
+) -> None:
+    for kind in ("ClusterQueue", "Cohort"):
+        spec = {"resourceGroups": [{"flavors": flavors(cpu="4")}]}
+        queue: Queue = built(kind, {"spec": spec, "status": {"effectiveQuotas": effective}})
+        assert [quota.nominal for quota in queue.quotas] == nominal
+        assert queue.is_quota_overridden
+
+
+def test_what_is_used_of_a_flavor_that_has_no_quota_is_not_lost() -> None:
+    spec = {"resourceGroups": [{"flavors": flavors(memory="1Gi")}]}
+    queue: Queue = built("ClusterQueue", {"spec": spec, "status": {"flavorsUsage": used("5")}})
+    memory, cpu = queue.quotas
+    assert (memory.resource, memory.nominal, memory.used) == ("memory", Decimal(2**30), Decimal(0))
+    assert (cpu.resource, cpu.nominal, cpu.used) == ("cpu", None, Decimal(5))
+
+
+def test_an_amount_that_cannot_be_read_is_left_out_and_said() -> None:
+    obj = {"spec": {"resourceGroups": [{"flavors": flavors(cpu="many", memory="1Gi")}]}}
+    queue, problem = read(RESOURCES["ClusterQueue"], with_identity(obj, "it"))
+    assert [(quota.resource, quota.nominal) for quota in queue.quotas] == [
+        ("cpu", None),
+        ("memory", Decimal(2**30)),
+    ]
+    assert problem is not None
+    assert not problem.lost
+    assert "nominal quota of cpu is left out" in problem.sentence
+
+
+@pytest.mark.parametrize(
+    ("stop", "cause"),
+    [
+        ("Hold", "spec.stopPolicy is Hold: what runs goes on"),
+        ("HoldAndDrain", "spec.stopPolicy is HoldAndDrain: those it has admitted are taken back"),
+    ],
+)
+def test_stopped_is_what_its_spec_says_before_kueue_does(stop: str, cause: str) -> None:
+    active = {"type": "Active", "status": "True", "reason": "Ready"}
+    for kind in ("ClusterQueue", "LocalQueue"):
+        queue: Queue = built(
+            kind, {"spec": {"stopPolicy": stop}, "status": {"conditions": [active]}}
+        )
+        assert (queue.state, queue.cause) == (QueueState.STOPPED, cause)
+        assert queue.advice == f"Set spec.stopPolicy of {kind} it to None."
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "cause", "advice"),
+    [
+        ("FlavorNotFound", "Can't admit new workloads: references missing ResourceFlavor(s): a100,h100.",
+         "ResourceFlavor a100 and h100 does not exist",
+         "Create ResourceFlavor a100 and h100, or take it out of ClusterQueue it."),
+        ("AdmissionCheckInactive", "Can't admit new workloads: references inactive AdmissionCheck(s): dws.",
+         "AdmissionCheck dws is not active", "Look at condition Active of AdmissionCheck dws."),
+        ("Terminating", "Can't admit new workloads; clusterQueue is terminating", "it is being deleted", ""),
+        ("TopologyNotFound", 'Can\'t admit new workloads: there is no Topology "t" for TAS flavor "f".',
+         'there is no Topology "t" for TAS flavor "f"', ""),
+        ("Unknown", "Can't admit new workloads.", "", ""),
+    ],
+)  # fmt: skip
+def test_why_a_cluster_queue_is_inactive(
+    reason: str, message: str, cause: str, advice: str
+) -> None:
+    active = {"type": "Active", "status": "False", "reason": reason, "message": message}
+    queue: Queue = built("ClusterQueue", {"status": {"conditions": [active]}})
+    assert (queue.state, queue.cause, queue.advice) == (QueueState.INACTIVE, cause, advice)
+
+
+@pytest.mark.parametrize(
+    ("version", "usage"), [("v1beta2", "flavorsUsage"), ("v1beta1", "flavorUsage")]
+)
+def test_a_local_queue_leads_to_its_cluster_queue(version: str, usage: str) -> None:
+    active = {
+        "type": "Active",
+        "status": "False",
+        "reason": "ClusterQueueDoesNotExist",
+        "message": "Can't submit",
+    }
+    status = {usage: used("2"), "pendingWorkloads": 1, "conditions": [active]}
+    queue: Queue = built("LocalQueue", {"spec": {"clusterQueue": "gpu"}, "status": status}, version)
+    assert queue.level is QueueLevel.ALIAS
+    assert queue.parent == QueueName(GROUP, "ClusterQueue", "", "gpu")
+    assert [(quota.nominal, quota.used) for quota in queue.quotas] == [(None, Decimal(2))]
+    assert (queue.state, queue.cause) == (QueueState.INACTIVE, "its ClusterQueue does not exist")
+
+
+@pytest.mark.parametrize(("version", "field"), [("v1beta2", "cohortName"), ("v1beta1", "cohort")])
+def test_the_cohort_has_another_name_in_v1beta1(version: str, field: str) -> None:
+    queue: Queue = built("ClusterQueue", {"spec": {field: "research"}}, version)
+    assert queue.parent == QueueName(GROUP, "Cohort", "", "research")
+
+
+def test_a_cohort_shares_and_is_never_stopped() -> None:
+    queue: Queue = built(
+        "Cohort", {"spec": {"parentName": "all", "resourceGroups": [{"flavors": flavors(cpu="2")}]}}
+    )
+    assert (queue.level, queue.state) == (QueueLevel.SHARED, QueueState.ACTIVE)
+    assert queue.parent == QueueName(GROUP, "Cohort", "", "all")
+
+
+def test_a_queue_in_which_those_go_first_who_used_least() -> None:
+    scope = {"admissionMode": "UsageBasedAdmissionFairSharing"}
+    assert built("ClusterQueue", {"spec": {"admissionScope": scope}}).is_by_usage
+    assert not built(
+        "ClusterQueue", {"spec": {"admissionScope": {"admissionMode": "NoAdmissionFairSharing"}}}
+    ).is_by_usage
+
+
+def test_a_flavor_and_a_check() -> None:
+    taint = {"key": "team", "value": "x", "effect": "NoSchedule"}
+    flavor: Flavor = built("ResourceFlavor", {
+        "spec": {"nodeLabels": {"gpu": "h100"}, "nodeTaints": [taint], "topologyName": "racks"}
+    })  # fmt: skip
+    assert (flavor.node_labels, flavor.node_taints, flavor.topology) == (
+        {"gpu": "h100"}, (Taint("team", "NoSchedule", "x"),), "racks",
+    )  # fmt: skip
+    active = {
+        "type": "Active",
+        "status": "False",
+        "reason": "BadConfig",
+        "message": "no such config",
+    }
+    spec = {"controllerName": "kueue.x-k8s.io/provisioning-request"}
+    check: QueueCheck = built("AdmissionCheck", {"spec": spec, "status": {"conditions": [active]}})
+    assert (check.controller, check.is_active, check.cause) == (
+        spec["controllerName"],
+        False,
+        "no such config",
+    )
+    assert built("AdmissionCheck", {"spec": spec}).is_active is None
+
+
+@pytest.mark.parametrize("kind", sorted(RESOURCES))
+def test_no_verdict_needs_any_of_them(kind: str) -> None:
+    assert not RESOURCES[kind].needed
+    assert RESOURCES[kind].versions == ("v1beta2", "v1beta1")
+    if kind != "Workload":
+        assert built(kind, {"spec": None, "status": None}).meta.ref.name == "it"
