@@ -34,7 +34,7 @@ class GangResolver:
         """
         links = self._links
         if uid in links.owners:
-            return None if links.owners[uid].makes_gangs else self.top(uid)
+            return None if links.owners[uid].makes_gangs else self._gang_above(uid)
         if uid in links.pods:
             return self._pod_root(uid, links.pods[uid])
         if uid in links.attachments:
@@ -57,10 +57,10 @@ class GangResolver:
     def roots(self) -> set[str]:
         """Return the roots of all gangs."""
         links = self._links
-        found = {self.top(uid) for uid, owner in links.owners.items() if not owner.makes_gangs}
+        found = {root for uid in links.owners if (root := self.root_of(uid)) is not None}
         found.update(home for uid in links.groups for home in self._homes(uid))
         for uid, pod in links.pods.items():
-            if pod.controller not in links.owners:
+            if pod.controller not in links.owners or self.root_of(pod.controller) is None:
                 root = self._pod_root(uid, pod)
                 if root is not None:
                     found.add(root)
@@ -137,6 +137,14 @@ class GangResolver:
             uid = controller
         return _climb(uid, above)[-1]
 
+    def _gang_above(self, uid: str) -> str | None:
+        """Return the gang that an owner belongs to; None where only middle objects are known of it."""
+        top = self.top(uid)
+        return top if self._links.owners[top].stands_alone else None
+
+    def _gangs_above(self, uids: Iterable[str]) -> set[str]:
+        return {gang for uid in uids if (gang := self._gang_above(uid)) is not None}
+
     def family(self, uid: str) -> list[str]:
         """Return an owner and every owner below it."""
         found = {uid: None}
@@ -154,8 +162,9 @@ class GangResolver:
         if pod.infrastructure:
             return None
         owner = self._links.owner_by(pod.maker)
-        if owner is not None:
-            return self.top(owner)
+        gang = self._gang_above(owner) if owner is not None else None
+        if gang is not None:
+            return gang
         group = self._links.object_at(pod.place) if pod.group else None
         return self._homes(group)[0] if group is not None else uid
 
@@ -170,7 +179,7 @@ class GangResolver:
                 return (owner,)
             found = {home for group in self._groups_naming(uid) for home in self._homes(group)}
             found |= self._homes_by_pods(uid)  # 1.35
-            return self._in_order(found) or (uid,)
+            return self._in_order(found) or (self.chain(uid)[-1],)
         chain = self.chain(uid)
         for one in chain:
             owner = self._owner_of(self._links.groups[one])
@@ -191,42 +200,62 @@ class GangResolver:
         return owned | templated if templated or not has_bare else set()
 
     def _owner_of(self, link: GroupLink) -> str | None:
-        """Return the root above a group or Workload by references, the Workload's included."""
+        """Return the root above a group or Workload by references.
+
+        Those of its Workload count, too, and those of a group that owns it.
+        """
         links = self._links
-        for uid in link.owners:
-            if uid in links.owners and not links.owners[uid].makes_gangs:
-                return self.top(uid)
-        named = links.named(link.controller_ref) if link.controller_ref else None
-        if named in links.owners:
-            return self.top(named)
-        workload = self.workload_of(link)
-        return self._owner_of(links.groups[workload]) if workload is not None else None
+        waiting, seen = [link], {link}
+        for one in waiting:
+            named = links.named(one.controller_ref) if one.controller_ref else None
+            for uid in (*one.owners, *((named,) if named is not None else ())):
+                if uid in links.owners and not links.owners[uid].makes_gangs:
+                    gang = self._gang_above(uid)
+                    if gang is not None:
+                        return gang
+            above = (*self.owning_groups(one), self.workload_of(one))
+            new = dict.fromkeys(links.groups[uid] for uid in above if uid is not None)
+            waiting += [group for group in new if group not in seen]
+            seen.update(new)
+        return None
+
+    def owning_groups(self, link: GroupLink) -> Iterator[str]:
+        """Yield the groups that its references name as its owners; a Workload is only its plan."""
+        groups = self._links.groups
+        return (uid for uid in link.owners if uid in groups and groups[uid].kind != WORKLOAD)
 
     def chain(self, uid: str) -> list[str]:
-        """Return a group and the CompositePodGroups above it, up to the topmost known."""
+        """Return a group and the groups above it, up to the topmost known.
+
+        Above it is the CompositePodGroup that it names as its parent, else a group that owns it.
+        """
         links = self._links
 
         def above(one: str) -> str | None:
-            return self.parent_of(links.groups[one])
+            link = links.groups[one]
+            parent = self.parent_of(link)
+            return parent if parent is not None else next(self.owning_groups(link), None)
 
         return _climb(uid, above)
 
-    def _below(self, uid: str) -> list[str]:
-        """Return a group and all groups below it."""
+    def below(self, uid: str) -> list[str]:
+        """Return a group and all groups below it, its Workloads included."""
         links = self._links
         found = {uid: None}
         for one in (waiting := [uid]):
             name = links.groups[one].name
-            if name[1] != COMPOSITE or links.named(name) != one:
+            if name[1] == WORKLOAD:
                 continue
-            new = [child for child in links.children_of[name] if child not in found]
+            is_parent = name[1] == COMPOSITE and links.named(name) == one
+            under = {*(links.children_of[name] if is_parent else ()), *links.groups_under[one]}
+            new = [child for child in under if child not in found]
             found.update(dict.fromkeys(new))
             waiting.extend(new)
         return list(found)
 
     def _places_below(self, uid: str) -> Iterator[Place]:
         """Yield what pods can name of a group and those below it."""
-        for one in self._below(uid):
+        for one in self.below(uid):
             place = self._place(one)
             if place is not None:
                 yield place
@@ -241,11 +270,11 @@ class GangResolver:
     def _owned_by(self, place: Place) -> tuple[set[str], bool]:
         """Return the gangs of the owned pods that name a group, and whether bare ones do too."""
         owners = [self._links.owner_by(maker) for maker in self._links.makers_naming(place)]
-        known = [uid for uid in owners if uid is not None]
-        return {self.top(uid) for uid in known}, len(known) < len(owners)
+        gangs = [self._gang_above(uid) if uid is not None else None for uid in owners]
+        return {gang for gang in gangs if gang is not None}, None in gangs
 
     def _templated_by(self, place: Place) -> set[str]:
-        return {self.top(owner) for owner in self._links.templates_naming[place]}
+        return self._gangs_above(self._links.templates_naming[place])
 
     def _groups_naming(self, uid: str) -> Iterable[str]:
         """Return the groups that name a Workload; none for other objects."""
@@ -292,7 +321,8 @@ class GangResolver:
     def _neighbours(self, uid: str) -> set[str]:
         links = self._links
         link = links.groups[uid]
-        found = {*links.children_of[link.name], *self._groups_naming(uid), *self.chain(uid)}
+        found = {*self.below(uid), *self._groups_naming(uid), *self.chain(uid)}
+        found |= links.children_of[link.name]
         workload = self.workload_of(link)
         return found | {workload} if workload is not None else found
 

@@ -235,8 +235,9 @@ class _Division:
 
     def _role_unit(self, name: str, share: _Share) -> Unit:
         missing = [job for job, _ in share.missing]
-        noun = share.roles[name].noun
-        return self._unit(missing[0] if len(missing) == 1 else name, noun, share)
+        role = share.roles[name]
+        unit = self._unit(missing[0] if len(missing) == 1 else name, role.noun, share)
+        return replace(unit, quorum=role.quorum)
 
     def _owner_unit(self, others: list[Unit]) -> Unit:
         """Return the unit of what the owner makes without a Job or group in between."""

@@ -61,6 +61,8 @@ class OwnerLink(NamedTuple):
     created: float
     makes_gangs: bool = False
     """What it makes are gangs of their own (`OwnerKind.makes_gangs`)."""
+    stands_alone: bool = True
+    """It can be a gang (`OwnerKind.stands_alone`)."""
 
 
 class PodLink(NamedTuple):
@@ -176,6 +178,7 @@ def _owner_link(owner: Owner) -> OwnerLink:
         templates=tuple(group_place(owner.meta.ref.namespace, name) for name in sorted(names)),
         created=_created(owner),
         makes_gangs=registry.makes_gangs(owner.meta.ref.group, owner.meta.ref.kind),
+        stands_alone=registry.stands_alone(owner.meta.ref.group, owner.meta.ref.kind),
     )
 
 

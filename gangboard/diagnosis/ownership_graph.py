@@ -7,9 +7,11 @@ objects that are known now, and nothing is remembered about how it came to be.
   That ends below an owner that makes gangs (a CronJob), which belongs to none.
 - A pod that no reference leads to a known owner: the one that its label names, where its kind has
   such a label; else the gang of the core PodGroup that it names, on 1.35 of the Workload; else it is a gang.
-- A PodGroup or CompositePodGroup: its owner's gang (its own owner, else that of its Workload, else
-  the same of its parent); else the gangs of the owners whose templates name it; else, when every
-  pod that names it has a known owner, the gangs of those; else its topmost parent is a gang.
+- What only stands between an owner and its pods is never a gang: alone it is as if it were unknown.
+- A PodGroup or CompositePodGroup: its owner's gang (its own owner, else that of a group that owns it
+  or of its Workload, else the same of its parent); else the gangs of the owners whose templates name
+  it; else, when every pod that names it has a known owner, the gangs of those; else its topmost
+  parent, or the group that owns it, is a gang.
 - A Workload: its owner's gang, by reference or `spec.controllerRef`; else the gangs of the groups
   that name it; else, where templates and pods name it (1.35), as for a PodGroup; else it is a gang.
 - A Hold, and an entry in a queue: the gang of the owner or pod whose uid it names; else none. It
@@ -193,11 +195,15 @@ class OwnershipGraph:
         near = {uid, *same, *links.children_of[link.name], *links.groups_of[link.name]}
         for one in (link, *(links.groups[other] for other in same)):
             parent = resolver.parent_of(one)
-            if parent is not None:
-                near.update(resolver.chain(parent))
+            for above in (parent, *resolver.owning_groups(one)):
+                if above is not None:
+                    near.update(resolver.chain(above))
             workload = resolver.workload_of(one)
             if workload is not None:
                 near.add(workload)
+        for one_below in links.groups_under[uid]:
+            for group in resolver.below(one_below):
+                near.update((group, *links.groups_of[links.groups[group].name]))
         found: set[str] = set()
         found = found.union(*(resolver.gangs_of(one) for one in near))
         if link.name[0] == CORE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from types import ModuleType
 from typing import TypeVar
@@ -94,6 +94,12 @@ def makes_gangs(group: str, kind: str) -> bool:
     return found is not None and found.makes_gangs
 
 
+def stands_alone(group: str, kind: str) -> bool:
+    """Whether objects of this kind can be gangs, which they do not change afterwards."""
+    found = owner_kind(group, kind)
+    return found is None or found.stands_alone
+
+
 @cache
 def pod_labels() -> tuple[tuple[str, str, str], ...]:
     """Return (label, API group, kind) of the owners that their pods name by a label."""
@@ -160,6 +166,19 @@ def rules() -> tuple[GangRule | UnitRule, ...]:
     return find_members(gangboard.rules, "RULE", (GangRule, UnitRule), _place)
 
 
+def unit_rules_for(group: str, kind: str) -> tuple[UnitRule, ...]:
+    """Return the rules about one unit of a gang whose owner is of this kind, in the same order."""
+    found = owner_kind(group, kind)
+    own = found.rules if found is not None else ()
+    return _in_order((*unit_rules(), *own)) if own else unit_rules()
+
+
+def titles() -> dict[str, str]:
+    """Return code → title of all reasons, those of single kinds included."""
+    own = (rule for kind in owner_kinds() for rule in kind.rules)
+    return {rule.code: rule.title for rule in (*own, *rules())}
+
+
 def _place(rule: GangRule | UnitRule) -> str:
     return f"{rule.code} {rule.stage}"
 
@@ -176,6 +195,10 @@ def unit_rules() -> tuple[UnitRule, ...]:
     """Rules about one unit: those that override the stages first, then by stage and order."""
     found = [rule for rule in rules() if isinstance(rule, UnitRule)]
     found += [rule.of_unit for rule in gang_rules() if rule.of_unit is not None]
+    return _in_order(found)
+
+
+def _in_order(found: Iterable[UnitRule]) -> tuple[UnitRule, ...]:
     return tuple(
         sorted(
             found,

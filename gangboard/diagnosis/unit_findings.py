@@ -54,8 +54,18 @@ def with_placing(unit: Unit, arithmetic: Arithmetic, crashes: list[Finding]) -> 
 
 
 def evaluate_unit(unit: Unit, crashes: list[Finding]) -> UnitFinding:
-    """Return the finding about one unit."""
-    rules = registry.unit_rules()
+    """Return the finding about one unit, with what the objects of its owner's kind say of it."""
+    found = _evaluate(unit, crashes)
+    ref = unit.owner.meta.ref
+    kind = registry.owner_kind(ref.group, ref.kind)
+    said = kind.evidence(unit) if kind is not None and kind.evidence is not None else ()
+    finding = replace(found.finding, evidence=(*found.finding.evidence, *said))
+    return replace(found, finding=finding) if said else found
+
+
+def _evaluate(unit: Unit, crashes: list[Finding]) -> UnitFinding:
+    ref = unit.owner.meta.ref
+    rules = registry.unit_rules_for(ref.group, ref.kind)
     reason = first([rule for rule in rules if not rule.overrides], unit, crashes)
     lost = first([rule for rule in rules if rule.overrides], unit, crashes)
     if lost is None:

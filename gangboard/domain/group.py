@@ -65,6 +65,8 @@ class GroupTemplate:
     quorum: int | None = None
     topology_keys: tuple[str, ...] = ()
     composite: bool = False
+    members: tuple[str, ...] = ()
+    """Names of the pods that it lists, where a group lists its pods."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,8 @@ class Role:
     """What stands before its name in a sentence."""
     followers_wait: LeaderState | None = None
     """What its first pod must be before the others are made; None where all are made at once."""
+    quorum: int | None = None
+    """Of a kind that makes pods without Jobs: the pods without which it is of no use. None for all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.verdict import Finding
+from gangboard.domain.verdict import Evidence, Finding
 
 
 class DecodeError(ValueError):
@@ -77,6 +77,9 @@ class OwnerKind:
     namespace. None where it makes Jobs itself, or none."""
     makes_gangs: bool = False
     """What it makes are gangs of their own, one after the other: a CronJob. It is none itself."""
+    stands_alone: bool = True
+    """False for what only stands between an owner and its pods: it is never a gang of its own. Where
+    nothing known is above it, its pods are as if it were unknown, too."""
     reactions: Callable[[Owner, Owner, Verb], tuple[str, ...]] | None = None
     """(owner, what is suspended or resumed: itself or what it made, the verb) → what its controller does then:
     sentences that are said before the click. Where there is none, what holds for every kind is said."""
@@ -85,6 +88,11 @@ class OwnerKind:
     pod_label: str = ""
     """Label of its pods whose value is its name: they are adopted by it, in its namespace, where no
     reference leads from them to a known owner. Empty for none."""
+    rules: tuple[UnitRule, ...] = ()
+    """Reasons that only this kind knows, told in codes that others share where there are such. They are asked
+    among those of `rules/`, by stage and order, of units of its gangs."""
+    evidence: Callable[[Unit], tuple[Evidence, ...]] | None = None
+    """Unit of a gang of it → what its own objects say of that: stands behind what is found of the unit."""
     role_of: Callable[[Pod], str] | None = None
     """Pod → the role of the owner that it belongs to, by its labels, or empty: of a kind that makes pods
     without Jobs. Each of its roles is a unit of its own then. None where the pods are one unit."""

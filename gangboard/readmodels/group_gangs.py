@@ -101,15 +101,16 @@ def _gangs_of(uids: set[Place], viewer: Viewer) -> dict[Place, GangName]:
 
 
 def _parents_of(uids: set[Place]) -> dict[Place, tuple[str, ...]]:
-    models = {kind.resource.key: kind.resource.model for kind in registry.owner_kinds()}
+    """Return what owns these, as far as they are owners, or groups that own groups."""
+    models = {one.key: one.model for one in registry.resources() if one.model in (Owner, Group)}
     rows = WatchedObject.objects.filter(
         cluster_id__in={cluster_id for cluster_id, _ in uids},
         uid__in={uid for _, uid in uids},
-        resource__in=[key for key, model in models.items() if model is Owner],
-    ).values_list("cluster_id", "uid", "data")
+        resource__in=list(models),
+    ).values_list("cluster_id", "uid", "resource", "data")
     return {
-        (cluster_id, uid): unpack(bytes(data), Owner).meta.owner_uids
-        for cluster_id, uid, data in rows
+        (cluster_id, uid): unpack(bytes(data), models[resource]).meta.owner_uids
+        for cluster_id, uid, resource, data in rows
     }
 
 

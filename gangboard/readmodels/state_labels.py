@@ -75,7 +75,7 @@ def past_sentence(health: str) -> str:
 
 @cache
 def _titles() -> dict[str, str]:
-    return {rule.code: rule.title for rule in registry.rules()}
+    return registry.titles()
 
 
 def reason_title(code: str) -> str:

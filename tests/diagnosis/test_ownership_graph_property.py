@@ -36,6 +36,8 @@ ATTACHED = ["h0", "h1", "q0", "q1"]
 ALL = [*OWNERS, *PODS, *GROUPS, *COMPOSITES, *WORKLOADS, *ATTACHED]
 
 owner_uid = st.none() | st.sampled_from([*OWNERS, "unknown"])
+# Groups can be owned by groups, also in a ring.
+group_owner = owner_uid | st.sampled_from([*GROUPS, *COMPOSITES, *WORKLOADS])
 
 
 def _controller(uid: str | None) -> Controller | None:
@@ -81,7 +83,7 @@ def groups(draw: Any) -> Model:
         draw(st.sampled_from([uid, uid, uid[0] + "0"])),
         uid=uid,
         created_at=ago(draw(st.integers(0, 2))),
-        of=_controller(draw(owner_uid)),
+        of=_controller(draw(group_owner)),
         parent_name=draw(st.sampled_from(["", *COMPOSITES])),
         workload_name=draw(st.sampled_from(["", *WORKLOADS])),
     )
@@ -97,7 +99,7 @@ def workloads(draw: Any) -> Model:
         # Of two objects of one name either can be the newer, before and after an upgrade.
         version=draw(st.sampled_from(["v1alpha1", "v1beta1"])),
         created_at=ago(draw(st.integers(0, 2))),
-        of=_controller(draw(owner_uid)),
+        of=_controller(draw(group_owner)),
         controller_ref=draw(st.none() | ref),
     )
 

@@ -68,7 +68,8 @@ def find(unit: Unit) -> Finding | None:
     due = since + COUNT_GRACE if since is not None else None
     name = unit.group_name or unit.name
     live = live_count(unit)
-    counts = f"{live} of {count(unit.quorum, 'pod')} that group {name} needs "
+    noun = "group" if unit.group_name else unit.noun
+    counts = f"{live} of {count(unit.quorum, 'pod')} that {noun} {name} needs "
     counts += "exists" if live == 1 else "exist"
     evidence = _evidence(unit)
     if due is not None and due > unit.now:

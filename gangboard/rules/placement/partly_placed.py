@@ -13,6 +13,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.losses import is_loss
+from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.scheduler_text import (
     best_scheduler_message,
     refused_pods,
@@ -29,7 +30,7 @@ from gangboard.placement.sentences.finding import advice_of, evidence_of, said_e
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a unit without a quorum that is split by the scheduler."""
     refused = refused_pods(unit)
-    if unit.quorum is not None or not refused or is_loss(unit):
+    if not _is_placed_one_by_one(unit) or not refused or is_loss(unit):
         return None
     # Only a unit without any place looks at the whole gang: large gangs have many units.
     elsewhere = 0 if unit.placed else _placed_elsewhere(unit)
@@ -53,6 +54,13 @@ def find(unit: Unit) -> Finding | None:
         recheck_at=until,
         since=waits_since(unit, said),
     )
+
+
+def _is_placed_one_by_one(unit: Unit) -> bool:
+    """Whether nothing keeps its members together. A quorum without a group is its owner's: once it has that
+    many it is below its size.
+    """
+    return unit.quorum is None or (not unit.group_name and lacks_room(unit))
 
 
 def _message(unit: Unit, refused: int, elsewhere: int) -> str:

@@ -1,0 +1,155 @@
+"""What only stands between an owner and its pods, and groups that are owned by groups."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
+from gangboard.domain.registry import OwnerKind
+from gangboard.owners.job import OWNER as JOB
+from tests.domain_objects import (
+    Made,
+    a_composite,
+    a_group,
+    a_job,
+    a_meta,
+    a_plan,
+    a_pod,
+    a_workload,
+    an_event,
+)
+
+RING = OwnerKind(
+    resource=replace(JOB.resource, group="example.com", plural="rings", kind="Ring"),
+    label="Ring",
+)
+PART = OwnerKind(
+    resource=replace(JOB.resource, group="example.com", plural="parts", kind="Part"),
+    label="Part",
+    stands_alone=False,
+    pod_label="example.com/part",
+)
+
+
+@pytest.fixture(autouse=True)
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = (*registry.owner_kinds(), RING, PART)
+    monkeypatch.setattr(registry, "owner_kinds", lambda: kinds)
+    label = ("example.com/part", "example.com", "Part")
+    monkeypatch.setattr(registry, "pod_labels", lambda: (label,))
+
+
+def a_ring(name: str = "ring") -> Owner:
+    return Owner(meta=a_meta("example.com", "Ring", name))
+
+
+def a_part(name: str = "part", of: Made | Controller | None = None) -> Owner:
+    return Owner(meta=a_meta("example.com", "Part", name, of=of))
+
+
+def uids(*things: Made) -> set[str]:
+    return {thing.meta.ref.uid for thing in things}
+
+
+def the_graph(*things: Made) -> OwnershipGraph:
+    graph = OwnershipGraph()
+    for thing in things:
+        graph.put(thing)
+    return graph
+
+
+def gangs(*things: Made) -> dict[str, set[str]]:
+    """Return root → members, after it was the same in every order (of six at most)."""
+    orders = permutations(things) if len(things) < 7 else (things, things[::-1])
+    pictures = []
+    for order in orders:
+        graph = the_graph(*order)
+        pictures.append({root: set(graph.members(root)) for root in graph.roots()})
+    assert all(picture == pictures[0] for picture in pictures)
+    return pictures[0]
+
+
+def test_what_stands_between_belongs_to_the_owner_above_and_its_pods_too() -> None:
+    ring = a_ring()
+    part = a_part(of=ring)
+    pods = (a_pod("by-reference", of=part), a_pod("by-label", labels={"example.com/part": "part"}))
+    assert gangs(ring, part, *pods) == {"uid-ring": uids(ring, part, *pods)}
+
+
+def test_alone_it_is_no_gang_and_its_pods_are_as_if_it_were_unknown() -> None:
+    part = a_part()
+    pod = a_pod("p", of=part)
+    assert gangs(part, pod) == {"uid-p": uids(pod)}
+    assert the_graph(part, pod).root_of("uid-part") is None
+
+
+def test_below_an_unknown_owner_it_is_no_gang_either() -> None:
+    part = a_part(of=Controller("x.io", "Whatever", "w", "uid-w"))
+    pod = a_pod("p", of=part)
+    assert gangs(part, pod) == {"uid-p": uids(pod)}
+
+
+def test_its_pods_that_name_a_group_are_the_gang_of_that_group() -> None:
+    part, group = a_part(), a_group("g", quorum=2)
+    pods = (a_pod("p0", of=part, group=group), a_pod("p1", of=part, group=group))
+    assert gangs(part, group, *pods) == {"uid-g": uids(group, *pods)}
+
+
+def test_the_owner_takes_all_of_it_when_it_comes_and_leaves_it_when_it_goes() -> None:
+    ring = a_ring()
+    part = a_part(of=ring)
+    pod = a_pod("p", of=part)
+    graph = the_graph(part, pod)
+    assert graph.put(ring) == {"uid-p", "uid-ring"}
+    assert graph.remove("uid-ring") >= {"uid-p", "uid-ring"}
+    assert graph.roots() == {"uid-p"}
+
+
+def test_a_ring_of_owners_loses_no_pod_and_counts_none_twice() -> None:
+    one = a_part("one", of=Controller("example.com", "Part", "two", "uid-two"))
+    two = a_part("two", of=one)
+    itself = a_part("self", of=Controller("example.com", "Part", "self", "uid-self"))
+    pods = (a_pod("p1", of=one), a_pod("p2", of=two), a_pod("p3", of=itself))
+    found = gangs(one, two, itself, *pods)
+    assert found == {f"uid-p{number}": {f"uid-p{number}"} for number in (1, 2, 3)}
+
+
+def test_a_group_that_a_group_owns_is_in_the_gang_of_that() -> None:
+    """As one PodGroup for each part; the groups stand before the pods that will name them."""
+    job = a_job()
+    above = a_composite("above", of=job)
+    below = a_group("below", quorum=2, of=above)
+    plan = a_workload("plan", of=above)
+    assert gangs(job, above, below, plan) == {"uid-train": uids(job, above, below, plan)}
+
+
+def test_a_workload_of_1_35_that_a_group_owns_is_in_its_gang() -> None:
+    job = a_job()
+    above = a_composite("above", of=job)
+    plan = a_plan("plan", of=above)
+    assert gangs(job, above, plan) == {"uid-train": uids(job, above, plan)}
+
+
+def test_without_an_owner_the_group_on_top_is_the_gang_of_all() -> None:
+    above = a_composite("above")
+    below = a_group("below", quorum=1, of=above)
+    pod = a_pod("p", group="below")
+    assert gangs(above, below, pod) == {"uid-above": uids(above, below, pod)}
+
+
+def test_groups_that_own_each_other_are_in_one_gang() -> None:
+    one = a_group("one", of=Controller("scheduling.k8s.io", "PodGroup", "two", "uid-two"))
+    two = a_group("two", of=one)
+    assert gangs(one, two) == {"uid-one": uids(one, two)}
+
+
+def test_what_is_said_of_a_middle_object_is_told_of_its_gang() -> None:
+    ring = a_ring()
+    part = a_part(of=ring)
+    assert the_graph(ring, part).touch_event(an_event(part, "FailedCreate")) == {"uid-ring"}

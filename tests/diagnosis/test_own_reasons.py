@@ -1,0 +1,109 @@
+"""Reasons and evidence that only one kind knows, and quorums that an owner sets without a group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner, Role
+from gangboard.domain.pod import Pod
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.registry import OwnerKind, UnitRule
+from gangboard.domain.verdict import Evidence, Finding, Verdict
+from gangboard.owners.job import OWNER as JOB
+from tests.domain_objects import NOW, Made, a_group, a_meta, a_pod, ago
+
+REFUSED = "0/1 nodes are available: 1 Insufficient cpu."
+
+
+def _tired(unit: Unit) -> Finding | None:
+    tired = [pod for pod in unit.pods if "tired" in pod.labels]
+    return unit_finding(TIRED, unit, f"{len(tired)} tired.") if tired else None
+
+
+TIRED = UnitRule("toy-tired", Stage.FORMATION, "Tired", 5, _tired, health=Health.DEGRADED)
+TOY = OwnerKind(
+    resource=replace(JOB.resource, group="example.com", plural="rings", kind="Ring"),
+    label="Ring",
+    pod_label="ring",
+    role_of=lambda pod: pod.labels.get("part", ""),
+    rules=(TIRED,),
+    evidence=lambda unit: (Evidence("toy", unit.name),),
+)
+SET = Controller("apps", "StatefulSet", "s", "uid-s")
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = (*registry.owner_kinds(), TOY)
+    monkeypatch.setattr(registry, "owner_kinds", lambda: kinds)
+
+
+def a_ring(*, quorum: int | None = 2, pods: int = 4) -> Owner:
+    role = Role("part", replicas=1, pods=pods, noun="part", quorum=quorum)
+    return Owner(meta=a_meta("example.com", "Ring", "ring"), desired=pods, roles=(role,))
+
+
+def members(placed: int, waiting: int = 0, **fields: Any) -> list[Pod]:
+    labels = {"ring": "ring", "part": "part"}
+    made = [a_pod(f"p{n}", of=SET, on="n0", labels=labels, **fields) for n in range(placed)]
+    return made + [
+        a_pod(f"w{n}", of=SET, text=REFUSED, labels=labels, **fields) for n in range(waiting)
+    ]
+
+
+def judged(*things: Made) -> Verdict:
+    root, *others = things
+    assert isinstance(root, Owner)
+    taken: list[Any] = others
+    return assess(assemble(root, taken, now=NOW, gang_api_version="v1beta1"))
+
+
+def test_an_own_reason_is_asked_in_its_place_among_the_others() -> None:
+    tired = a_pod("p9", of=SET, labels={"ring": "ring", "part": "part", "tired": "yes"})
+    found = judged(a_ring(), *members(3), tired).finding
+    assert (found.code, found.health, found.message) == ("toy-tired", Health.DEGRADED, "1 tired.")
+
+
+def test_it_is_not_asked_of_other_kinds_and_its_title_is_known() -> None:
+    assert TIRED not in registry.unit_rules()
+    assert TIRED not in registry.unit_rules_for("batch", "Job")
+    assert registry.titles()["toy-tired"] == "Tired"
+
+
+def test_what_its_objects_say_stands_behind_whatever_is_found() -> None:
+    for found in (judged(a_ring(), *members(4)), judged(a_ring(), *members(2, 2))):
+        assert found.finding.evidence[-1] == Evidence("toy", "part")
+
+
+def test_at_the_quorum_of_its_owner_a_unit_is_below_its_size() -> None:
+    found = judged(a_ring(), *members(2, 2, created_at=ago(600)))
+    assert found.members.quorum == 2
+    assert (found.finding.code, found.finding.health) == ("below-size", Health.DEGRADED)
+    assert found.finding.message.startswith("2 of 4 members run, the quorum is 2.")
+
+
+def test_below_it_members_that_hold_nodes_are_told_of_as_such() -> None:
+    """Near miss: nothing keeps them together, so one can hold a node in vain."""
+    found = judged(a_ring(quorum=3), *members(2, 2)).finding
+    assert (found.code, found.health) == ("partly-placed", Health.DEGRADED)
+
+
+def test_a_unit_that_has_fewer_pods_than_it_needs_is_named_as_its_owner_names_it() -> None:
+    found = judged(a_ring(quorum=3), *members(0, 2, created_at=ago(600))).finding
+    assert found.code == "below-quorum"
+    assert found.message == "2 of 3 pods that part part needs exist; nothing refuses the rest."
+
+
+def test_the_quorum_of_a_group_goes_before_that_of_the_owner() -> None:
+    group = a_group("g", quorum=4)
+    found = judged(a_ring(), group, *members(4, group=group))
+    assert found.members.quorum == 4
