@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from gangboard.decode.wire import Int32, Wire, WireMeta, api_group, read_meta, read_text, read_time
 from gangboard.domain.event import Event
@@ -87,9 +90,9 @@ class WireEvent(Wire):
     deprecated_source: _WireSource | None = None
 
 
-def _build(wire: WireEvent, version: str) -> Event | None:
+def _build(wire: WireEvent, version: str, *, reasons: Set[str] = EVENT_REASONS) -> Event | None:
     """Return the event, or None when no rule uses its reason."""
-    if wire.reason not in EVENT_REASONS:
+    if wire.reason is None or wire.reason not in reasons:
         return None
     series = wire.series or _WireSeries()
     first_seen, last_seen = _times(wire, series)
@@ -149,4 +152,10 @@ EVENT = Resource(
     wire=WireEvent,
     model=Event,
     build=_build,
+    decoder_version=2,
 )
+
+
+def events_of(reasons: Set[str]) -> Resource:
+    """Return the resource of which events of these reasons are kept, besides those that all rules read."""
+    return replace(EVENT, build=partial(_build, reasons=EVENT_REASONS | reasons))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.bare_objects import as_owner
 from gangboard.diagnosis.current_attempt import current_uids, natural
 from gangboard.diagnosis.object_links import WORKLOAD, Linked
 from gangboard.diagnosis.ownership_tree import tree_of
 from gangboard.diagnosis.workload_entries import entry_groups
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
+from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.capacity import ClusterRoom
-from gangboard.domain.event import Event
+from gangboard.domain.event import Event, NotMade
 from gangboard.domain.facts import NO_ROOM, GangFacts, Unobserved, Victim
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
@@ -61,6 +63,7 @@ def assemble(
     suspensions: Mapping[str, tuple[SuspendChange, ...]] = _NO_CHANGES,
     victims: Iterable[tuple[Pod, str]] = (),
     takers: Mapping[str, ObjectRef] = _NO_TAKERS,
+    blueprints: Sequence[Blueprint] = (),
 ) -> GangFacts:
     """Return the facts of the gang of `root`.
 
@@ -68,7 +71,8 @@ def assemble(
     any of the members, `queues` those that its entries name, `room` what is free on all nodes, `kubernetes` the version of the server,
     `claims` what keeps its pods from using claims that they name, `suspensions` what was watched of
     `spec.suspend` by uid, `victims` pods that were preempted for a member, each with the uid of that
-    member, `takers` the gangs of those that preempted, by uid.
+    member, `takers` the gangs of those that preempted, by uid, `blueprints` what its owners name and are
+    made by.
     What former attempts of the owner left behind is taken out, its events included. Jobs, groups
     and pods come in the order of their names, events newest first.
     """
@@ -76,7 +80,7 @@ def assemble(
     owners = [thing for thing in known.values() if isinstance(thing, Owner)]
     current = current_uids(root, owners) if isinstance(root, Owner) else frozenset()
     old = frozenset(owner.meta.ref.uid for owner in owners) - current
-    tree = tree_of(root, owners, current) if isinstance(root, Owner) else ()
+    tree = tree_of(root, owners, current, blueprints) if isinstance(root, Owner) else ()
     kept = [thing for thing in known.values() if not _is_left_behind(thing, old)]
     pods = _ordered(thing for thing in kept if isinstance(thing, Pod))
     all_groups = _ordered(thing for thing in kept if isinstance(thing, Group))
@@ -87,6 +91,7 @@ def assemble(
         *entry_groups(workloads, owners, pods, others, root.meta.ref.uid),
     )
     gone = known.keys() - {thing.meta.ref.uid for thing in kept}
+    told = _newest_first(event for event in events if event.regarding.uid not in gone)
     return GangFacts(
         owner=tree[0] if tree else as_owner(root, groups, pods, others),
         now=now,
@@ -96,7 +101,8 @@ def assemble(
         workloads=workloads,
         pods=pods,
         foreign_pods=others,
-        events=_newest_first(event for event in events if event.regarding.uid not in gone),
+        events=told,
+        not_made=tuple(_not_made(tree, told)),
         nodes={pod.node: nodes[pod.node] for pod in (*pods, *others) if pod.node in nodes},
         nodes_known=nodes_known,
         gang_api_version=gang_api_version,
@@ -119,6 +125,20 @@ def assemble(
         victims=_leaving(victims),
         takers=takers,
     )
+
+
+def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[NotMade]:
+    """Yield what the controllers of these owners could not make for them, newest first."""
+    reasons = {}
+    for owner in tree:
+        ref = owner.meta.ref
+        kind = registry.owner_kind(ref.group, ref.kind)
+        if kind is not None and kind.event_reasons:
+            reasons[ref.uid] = kind.event_reasons
+    for event in events:
+        words = reasons.get(event.regarding.uid, {}).get(event.reason)
+        if words is not None:
+            yield NotMade(event, event.note.removeprefix(words).strip())
 
 
 def _leaving(victims: Iterable[tuple[Pod, str]]) -> tuple[Victim, ...]:

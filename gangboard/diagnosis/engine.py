@@ -17,6 +17,7 @@ from gangboard.diagnosis.unit_findings import (
     HEALTH_RANKS,
     Arithmetic,
     UnitFinding,
+    asides,
     evaluate_unit,
     first,
     with_placing,
@@ -42,7 +43,7 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
 
     The first gang rule that finds something decides. Otherwise each unit gets the first override
     rule that finds something, else the first rule of the first stage, and the gang shows its worst
-    unit. Where the units decide, arithmetic comes first, for each of which a member waits for a
+    unit; what rules tell aside comes last. Where the units decide, arithmetic comes first, for each of which a member waits for a
     node: rules only read it. Of workers without a group that wait beside each other it is about all. A rule that crashes is a finding `not-observed`; the others are asked
     all the same. `arithmetic` can be another way to the same answers, to compare them.
     """
@@ -55,15 +56,19 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
         [UnitFinding(decided)] if decided else [evaluate_unit(unit, crashes) for unit in parts]
     )
     by_unit = {one.unit.name: one.finding for one in unit_findings if one.unit is not None}
+    beside = [] if decided else [found for unit in parts for found in asides(unit, crashes)]
     unit_findings, whole = merge_waiting_workers(facts, unit_findings, arithmetic, crashes)
     unit_findings += [UnitFinding(crash) for crash in crashes]
     ranked = sorted(_tell_running_together(facts, unit_findings, len(parts)), key=_rank)
     findings = _with_idle_holds(
         facts,
         _without_repeats(
-            finding
-            for unit_finding in ranked
-            for finding in (unit_finding.finding, *unit_finding.behind)
+            [
+                finding
+                for unit_finding in ranked
+                for finding in (unit_finding.finding, *unit_finding.behind)
+            ]
+            + beside
         ),
     )
     dues = (*(finding.recheck_at for finding in findings), *map(retry_due, parts))

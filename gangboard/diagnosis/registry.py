@@ -111,6 +111,18 @@ def pod_labels() -> tuple[tuple[str, str, str], ...]:
 
 
 @cache
+def blueprints() -> tuple[Resource, ...]:
+    """Return the resources of what owners name and are made by."""
+    return tuple(resource for kind in owner_kinds() for resource in kind.blueprints)
+
+
+@cache
+def event_reasons() -> frozenset[str]:
+    """Return the reasons of events that kinds of owners know besides those that all rules read."""
+    return frozenset(reason for kind in owner_kinds() for reason in kind.event_reasons)
+
+
+@cache
 def grouping_apis() -> tuple[GroupingAPI, ...]:
     """Return all grouping APIs, by API group."""
     return find_members(gangboard.groups, "GROUPING", (GroupingAPI,), lambda api: api.group)
@@ -153,9 +165,10 @@ def resources_as_stored() -> tuple[Resource, ...]:
 
 
 def resources() -> tuple[Resource, ...]:
-    """Resources of all owner kinds, grouping APIs and admission systems, in this order."""
+    """Resources of all owner kinds, what these name, grouping APIs and admission systems, in this order."""
     return (
         *(kind.resource for kind in owner_kinds()),
+        *blueprints(),
         *resources_as_stored(),
     )
 

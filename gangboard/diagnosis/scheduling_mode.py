@@ -18,7 +18,7 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group, Policy, label_of_group, read_entry
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.wording import count
+from gangboard.domain.reading.wording import count, label
 from gangboard.domain.verdict import Scheduling
 
 LABELS = {
@@ -54,6 +54,10 @@ def _mode(facts: GangFacts, job: Owner, pods: Sequence[Pod]) -> tuple[str, str]:
         return _grouped(job, group)
     if template:
         return _without_named_group(facts, pods, template)
+    if alone := next((role.alone for role in facts.owner.roles if role.name == job.role_name), ""):
+        return "not-eligible", alone
+    if other := _asks_other_api(facts):
+        return "unknown", other
     asked = _asks_for_gang(facts, job)
     if pods and asked and not facts.gang_api_version:
         return "fallen-back", (
@@ -177,9 +181,20 @@ def _without_named_group(facts: GangFacts, pods: Sequence[Pod], template: str) -
 def _asks_for_gang(facts: GangFacts, job: Owner) -> str:
     """Return which object asks for a gang in its own spec, empty for none."""
     for owner in (job, facts.owner):
-        if owner.gang_request is not None and owner.gang_request.policy == "gang":
-            return f"spec.scheduling of {owner.meta.ref.kind} {owner.meta.ref.name}"
+        request = owner.gang_request
+        if request is not None and request.policy == "gang" and not request.api:
+            where = "spec.scheduling of " if request.asker is None else ""
+            return f"{where}{label(request.asker or owner.meta.ref)}"
     return ""
+
+
+def _asks_other_api(facts: GangFacts) -> str:
+    """Return who asks for a gang by an API whose groups are not read here, as a sentence; empty for nobody."""
+    request = facts.owner.gang_request
+    if request is None or not request.api:
+        return ""
+    who = label(request.asker or facts.owner.meta.ref)
+    return f"{who} asks for a gang by {request.api}, whose groups are not read here."
 
 
 def _not_eligible(facts: GangFacts, job: Owner) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -65,7 +65,7 @@ def evaluate_unit(unit: Unit, crashes: list[Finding]) -> UnitFinding:
 
 def _evaluate(unit: Unit, crashes: list[Finding]) -> UnitFinding:
     ref = unit.owner.meta.ref
-    rules = registry.unit_rules_for(ref.group, ref.kind)
+    rules = [rule for rule in registry.unit_rules_for(ref.group, ref.kind) if not rule.aside]
     reason = first([rule for rule in rules if not rule.overrides], unit, crashes)
     lost = first([rule for rule in rules if rule.overrides], unit, crashes)
     if lost is None:
@@ -74,6 +74,15 @@ def _evaluate(unit: Unit, crashes: list[Finding]) -> UnitFinding:
         return UnitFinding(lost, unit)
     # What brings the member back is the next step, also where the loss itself suggests none.
     return UnitFinding(replace(lost, advice=lost.advice or reason.advice), unit, (reason,))
+
+
+def asides(unit: Unit, crashes: list[Finding]) -> Iterator[Finding]:
+    """Yield what is told of a unit beside the finding about it."""
+    ref = unit.owner.meta.ref
+    for rule in registry.unit_rules_for(ref.group, ref.kind):
+        finding = first([rule], unit, crashes) if rule.aside else None
+        if finding is not None:
+            yield finding
 
 
 def first(

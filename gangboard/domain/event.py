@@ -26,6 +26,15 @@ class Event:
     name and namespace where only the note tells its uid."""
 
 
+@dataclass(frozen=True, slots=True)
+class NotMade:
+    """An event by which a controller says that it could not make what it makes for an owner."""
+
+    event: Event
+    cause: str
+    """Its note without the words before the cause."""
+
+
 def last_seen_seconds(event: Event) -> float:
     """Return when it was seen last, in seconds since 1970 to sort by; 0 when it has no time."""
     return event.last_seen.timestamp() if event.last_seen is not None else 0.0

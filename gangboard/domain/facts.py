@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.capacity import ClusterRoom
-from gangboard.domain.event import Event
+from gangboard.domain.event import Event, NotMade
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
@@ -69,6 +69,8 @@ class GangFacts:
     foreign_pods: tuple[Pod, ...] = ()
     """Pods of other gangs that share one of its groups: the scheduler counts them too."""
     events: tuple[Event, ...] = ()
+    not_made: tuple[NotMade, ...] = ()
+    """Those of them that say so of the owner or of what makes its Jobs, by the reasons of their kinds."""
     nodes: Mapping[str, Node] = field(default_factory=dict)
     """By name; only nodes that its pods are or were on."""
     nodes_known: bool = True

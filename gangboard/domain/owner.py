@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from gangboard.domain.objects import Condition, Meta
+from gangboard.domain.objects import Condition, Meta, ObjectRef
 
 
 class Outcome(StrEnum):
@@ -53,6 +53,19 @@ class LeaderState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """How many pods of a role the owner's own spec asks for, where what it made for it can have others."""
+
+    pods: int
+    field: str
+    """Where it is said: `spec.trainer.numNodes`."""
+    why_not: str = ""
+    """Why what it made does not follow it, where that is known: a clause without a full stop."""
+    advice: tuple[str, ...] = ()
+    """What makes it follow, where that is known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Role:
     """A kind of child Job that the owner makes: a ReplicatedJob of a JobSet.
 
@@ -79,6 +92,10 @@ class Role:
     """What its first pod must be before the others are made; None where all are made at once."""
     quorum: int | None = None
     """Of a kind that makes pods without Jobs: the pods without which it is of no use. None for all."""
+    asked: Asked | None = None
+    """None where nothing but the role itself says how many pods it has."""
+    alone: str = ""
+    """Why its pods are in no gang by design: a sentence. Empty where they may be in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +107,12 @@ class GangRequest:
     quorum: int | None = None
     derived: bool = False
     """Its spec names no quorum: this is what follows from its size."""
+    api: str = ""
+    """The grouping API by which it asks, where that is not Kubernetes' own: `coscheduling`."""
+    asker: ObjectRef | None = None
+    """The object in whose spec that is said, where it is not the owner's own."""
+    mark: str = ""
+    """Label by which its pods are told to that API; empty where no label tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,5 +229,7 @@ class Owner:
     """Longest `terminationGracePeriodSeconds` of its pod templates."""
     deadline_seconds: int | None = None
     """For a Job: `spec.activeDeadlineSeconds`: its pods are deleted that long after `started_at`."""
+    blueprints: tuple[ObjectRef, ...] = ()
+    """Objects that it names and is made by (`OwnerKind.blueprints`), without their uids."""
     detail: dict[str, str] = field(default_factory=dict)
     """What only its kind has and reads, by names of that kind."""

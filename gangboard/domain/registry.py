@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from gangboard.domain.action import Lever, Verb
+from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
@@ -69,9 +70,17 @@ class OwnerKind:
     """Label of its child Jobs whose value is its name, so that few are listed; empty for none."""
     current: Callable[[Owner, Owner], bool] | None = None
     """(owner, child) → whether the child belongs to the owner's current attempt. None when it always does."""
-    complete: Callable[[Owner, Sequence[Owner]], Owner] | None = None
-    """(owner, what it made of known kinds for its current attempt) → the owner with the size, the roles and the
-    policies that it has by these. None where its own spec says all of it."""
+    complete: Callable[[Owner, Sequence[Owner], Sequence[Blueprint]], Owner] | None = None
+    """(owner, what it made of known kinds for its current attempt, those of `Owner.blueprints` that are known)
+    → the owner with the size, the roles and the policies that it has by these. None where its own spec says
+    all of it."""
+    blueprints: tuple[Resource, ...] = ()
+    """Resources of the objects that it names and is made by; their model is `Blueprint`."""
+    facts: Callable[[Owner], Mapping[str, str]] | None = None
+    """Owner → what its page says of it besides, such as the runtime it is made by: label → text."""
+    event_reasons: Mapping[str, str] = field(default_factory=dict)
+    """Reasons of the events by which its controller says that it could not make what it makes for it → the
+    words of the note before the cause."""
     makers: Callable[[ObjectRef], Iterable[tuple[str, str, str]]] | None = None
     """Owner → (API group, kind, name) of the owners that it makes and that make its Jobs for it, in its
     namespace. None where it makes Jobs itself, or none."""
@@ -149,6 +158,8 @@ class UnitRule:
     """It is judged before the stages: the unit ran and lost what it had (`quorum-lost`, `lost-members`)."""
     health: Health | None = None
     """The health that it normally has: for pages that list codes."""
+    aside: bool = False
+    """It is told beside what decides, and never decides itself."""
     of_room: bool = False
     """It tells what arithmetic finds of the members that wait. It is also asked of all workers without
     a group together, where several of them wait for nodes."""

@@ -118,6 +118,7 @@ OWNER = OwnerKind(
         wire=WireCronJob,
         model=Owner,
         build=_build,
+        decoder_version=2,
     ),
     label="CronJob",
     levers=(Lever.SUSPEND,),

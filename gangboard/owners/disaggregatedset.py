@@ -14,6 +14,7 @@ from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
+from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.registry import OwnerKind, Resource
@@ -93,7 +94,7 @@ def _size(roles: Sequence[Role]) -> int:
     return sum(role.replicas * role.pods for role in roles)
 
 
-def _complete(owner: Owner, made: Sequence[Owner]) -> Owner:
+def _complete(owner: Owner, made: Sequence[Owner], _blueprints: Sequence[Blueprint]) -> Owner:
     """Return it with the replicas of what it made; a role of which nothing is made stays as it is."""
     sets = [one for one in made if (one.meta.ref.group, one.meta.ref.kind) == _MADE]
     if not sets:
@@ -130,6 +131,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
+        decoder_version=2,
     ),
     label="DisaggregatedSet",
     complete=_complete,

@@ -165,7 +165,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=3,
+        decoder_version=4,
     ),
     label="Job",
     own_managers=_OWN_MANAGERS,

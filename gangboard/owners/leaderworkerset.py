@@ -160,6 +160,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
+        decoder_version=2,
     ),
     label="LeaderWorkerSet",
     pod_label=_NAME,

@@ -299,6 +299,7 @@ class Assessor:
                 kubernetes=kubernetes,
                 autoscaling=moment.autoscaling,
                 claims=troubles,
+                blueprints=cache.blueprints.of(members[root]),
                 suspensions=cache.suspend_history.of(members[root]),
                 victims=[
                     (pod, taker)

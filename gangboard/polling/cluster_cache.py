@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from gangboard.decode.admission_policies import BINDING, POLICY
-from gangboard.decode.events import EVENT
+from gangboard.decode.events import events_of
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
@@ -19,6 +19,7 @@ from gangboard.decode.problems import DecodeProblem
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
+from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unobserved
 from gangboard.domain.hold import AdmissionPolicy
@@ -36,6 +37,7 @@ from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError
 from gangboard.polling.assessment_index import AssessmentIndex, is_whole
 from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingTracker
+from gangboard.polling.blueprints import BlueprintTracker
 from gangboard.polling.capacity import CapacityWriter
 from gangboard.polling.discovery_schedule import DiscoverySchedule
 from gangboard.polling.kept_rows import KeptGangs, KeptObjects
@@ -76,7 +78,8 @@ class KeptEvent(NamedTuple):
 
 def resources() -> tuple[Resource, ...]:
     """Everything that is listed and watched: what is everywhere, and what the registries say."""
-    everywhere = (POD, NODE, EVENT, HOLD, POLICY, BINDING, *AUTOSCALING, *CLAIMS)
+    events = events_of(registry.event_reasons())
+    everywhere = (POD, NODE, events, HOLD, POLICY, BINDING, *AUTOSCALING, *CLAIMS)
     return (*everywhere, *registry.resources())
 
 
@@ -135,6 +138,7 @@ class ClusterCache:
     autoscaling: AutoscalingTracker = field(init=False)
     pod_claims: PodClaimTracker = field(init=False)
     queues: QueueTracker = field(init=False)
+    blueprints: BlueprintTracker = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the parts that know others."""
@@ -146,6 +150,7 @@ class ClusterCache:
         self.autoscaling = AutoscalingTracker(self.ownership_graph, self.watched)
         self.pod_claims = PodClaimTracker(self.ownership_graph, self.watched)
         self.queues = QueueTracker(self.ownership_graph)
+        self.blueprints = BlueprintTracker(self.ownership_graph)
         self.preemptions = Preemptions(self.ownership_graph)
         self.capacity = CapacityWriter(self.claim, self.node_usage, self.assessments)
 
@@ -268,7 +273,10 @@ class ClusterCache:
             return self.queues.put(model)
         if isinstance(model, AdmissionPolicy | Flavor | QueueCheck):
             return set()  # it is about the cluster, not about a gang
+        if isinstance(model, Blueprint):
+            return self.blueprints.put(model)
         if isinstance(model, Owner):
+            self.blueprints.put_owner(model)
             self.suspend_history.put(model, datetime.now(UTC))
         touched = self.ownership_graph.put(model)
         return touched | self.preemptions.follow(model.meta.ref.uid, touched)
@@ -323,6 +331,8 @@ class ClusterCache:
             touched = self.autoscaling.remove(uid, *namespace_name)
         elif resource in _OF_CLAIMS and namespace_name is not None:
             touched = self.pod_claims.remove(resource, uid, *namespace_name)
+        elif self.watched[resource].resource.model is Blueprint:
+            touched = self.blueprints.remove(uid)
         else:
             if resource == PODS_KEY:
                 self.node_usage.remove_pod(uid)
@@ -330,6 +340,7 @@ class ClusterCache:
                 for about in self.autoscaling.drop_pods((uid,)):
                     self._drop_events(self.events.pop(about, {}).keys())
             self.suspend_history.remove(uid)
+            self.blueprints.remove_owner(uid)
             self.node_usage.remove_owner(uid)
             touched = waiting | self.ownership_graph.remove(uid) | self.queues.remove(uid)
         self.node_usage.touch(touched)

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from gangboard.diagnosis import registry
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
+from gangboard.domain.owner import Owner
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import Verdict
 from gangboard.store.gangs import Detail, gang_id, pack_detail, pack_memory
@@ -78,11 +80,24 @@ def gang_row(
         "changed_version": before["changed_version"] if before else 0,
         "gone_at": None,
         "detail": pack_detail(
-            Detail(verdict.findings, verdict.jobs, verdict.pods, verdict.groups, verdict.fit)
+            Detail(
+                verdict.findings,
+                verdict.jobs,
+                verdict.pods,
+                verdict.groups,
+                verdict.fit,
+                _kind_facts(owner),
+            )
         ),
         "memory": pack_memory(verdict.memory),
         "first_seen_at": before["first_seen_at"] if before else now,
     }
+
+
+def _kind_facts(owner: Owner) -> dict[str, str]:
+    ref = owner.meta.ref
+    kind = registry.owner_kind(ref.group, ref.kind)
+    return dict(kind.facts(owner)) if kind is not None and kind.facts is not None else {}
 
 
 _LAST = ("last_health", "last_code", "last_since", "last_since_first_seen")

@@ -11,6 +11,7 @@ from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME
 from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
+from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.facts import Unobserved
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueVisibility
@@ -40,14 +41,15 @@ _WORDS = {
 def is_ready_to_judge(visibility: Visibility) -> bool:
     """Whether what must be known of every gang was listed once, or will not come.
 
-    Nodes, all pods, what autoscalers bring, claims and entries in queues are waited for besides what
-    is needed: a gang that waits would be told first that nothing is known of nodes, and a moment
+    Nodes, all pods, what autoscalers bring, claims, entries in queues and what owners are made by are
+    waited for besides what is needed: a gang that waits would be told first that nothing is known of nodes, and a moment
     later why it waits.
     """
     wished_for = (
         *_of_room(visibility),
         *(visibility[one.key] for one in _WISHED_FOR),
         *_of_queues(visibility),
+        *(one for one in visibility.values() if one.resource.model is Blueprint),
     )
     return all(
         _has_come(watched) for watched in visibility.values() if watched.resource.needed

@@ -101,6 +101,14 @@ class JobRow:
 
 
 @dataclass(frozen=True, slots=True)
+class KindFact:
+    """One thing that only the owner's kind knows of a gang."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class MakerRow:
     """What makes gangs such as this one: the CronJob that started a run."""
 
@@ -142,6 +150,8 @@ class GangDetail:
     """What was said of it before, and how long it waited."""
     maker: MakerRow | None = None
     """What makes gangs such as this one; None where nothing is known that does."""
+    facts: tuple[KindFact, ...] = ()
+    """What only its kind knows of it, such as the runtime of a TrainJob."""
     groups_unseen: tuple[UnseenGroups, ...] = ()
     """Kinds of groups that cannot be looked at in its cluster: it may have more than `groups`."""
 
@@ -241,6 +251,9 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         ),
         members=tuple(member_row(member) for member in detail.members),
         groups=groups.rows,
+        facts=tuple(
+            KindFact(printable(label), printable(text)) for label, text in detail.facts.items()
+        ),
         groups_unseen=groups.unseen,
         steps=make_steps(row),
         commands=commands_for(row),

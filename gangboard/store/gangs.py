@@ -20,7 +20,8 @@ class Detail:
     members: tuple[MemberState, ...] = ()
     groups: tuple[ObjectRef, ...] = ()
     fit: tuple[FitRow, ...] = ()
-    extra: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    """What only the owner's kind knows of it: label → text."""
 
 
 _encoder = msgspec.msgpack.Encoder()

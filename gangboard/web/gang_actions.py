@@ -75,8 +75,15 @@ def facts_fragment(detail: GangDetail) -> Fragment:
     """Return what is plain about a gang, and what makes such gangs with its button."""
     maker = detail.maker
     offer = _button(maker.actions, maker.open_action) if maker is not None else None
-    context = {"row": detail.row, "maker": maker, "offer": offer, "why_id": "why-maker"}
-    return Fragment("facts", "gang/facts.html", context, (detail.row.shown, maker, offer))
+    context = {
+        "row": detail.row,
+        "kind_facts": detail.facts,
+        "maker": maker,
+        "offer": offer,
+        "why_id": "why-maker",
+    }
+    shown = (detail.row.shown, detail.facts, maker, offer)
+    return Fragment("facts", "gang/facts.html", context, shown)
 
 
 def reactions_fragment(detail: GangDetail) -> Fragment:

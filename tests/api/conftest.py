@@ -107,7 +107,8 @@ def detail_of(namespace: str) -> Detail:
         scheduling=Scheduling("gang", "As a gang", "its PodGroup asks for 8"),
     )
     member = MemberState(pod, "train-workers", "", Health.WAITING, "waiting", "Unschedulable")
-    return Detail((finding,), (job,), (member,))
+    facts = {"Runtime": "ClusterTrainingRuntime plain"}
+    return Detail((finding,), (job,), (member,), facts=facts)
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,7 @@ def test_later_its_history_is_left_and_the_rest_is_null(ask: Ask, gone: Gang) ->
         "groups": None,
         "groups_unseen": [],
         "maker": None,
+        "facts": None,
         "jobs": None,
         "actions": [],
         "fit": [],

@@ -110,6 +110,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
         "timeline",
         "waits",
         "groups_unseen",
+        "facts",
         "maker",
         "gone_at",
     ]
@@ -119,6 +120,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
         for key in (
             *("findings", "groups", "jobs", "actions", "fit", "timeline", "waits"),
             "groups_unseen",
+            "facts",
             "maker",
             "gone_at",
         )
@@ -186,6 +188,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
     assert more["actions"] == LOOK_ONLY
     assert more["timeline"] == []
     assert more["waits"] is None
+    assert more["facts"] == [{"label": "Runtime", "text": "ClusterTrainingRuntime plain"}]
     assert more["groups"] == []
     assert [(one["cluster"], one["state"]) for one in more["groups_unseen"]] == [
         ("east", "not-looked")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,13 +14,14 @@ from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.policy.plan import offers
 from gangboard.domain.action import ActionContext, ClusterLevers, Lever, PolicyState
 from gangboard.domain.health import Health
+from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.verdict import Verdict
 from gangboard.owners.job import OWNER as JOB
 from gangboard.owners.jobset import OWNER as JOBSET
 from gangboard.owners.trainjob import OWNER
 from tests.decode.reading import Json, model, with_identity
-from tests.domain_objects import NOW
+from tests.domain_objects import NOW, a_group, a_workload
 
 NODES = 5
 TRAINJOB: Json = {
@@ -247,3 +249,44 @@ def test_its_jobset_is_not_suspended_for_the_trainer_undoes_that() -> None:
 def test_its_jobset_is_found_by_its_name() -> None:
     assert OWNER.makers is not None
     assert list(OWNER.makers(trainjob().meta.ref)) == [("jobset.x-k8s.io", "JobSet", "run")]
+
+
+def of_both(*, controller: str, **fields: Any) -> dict[str, Any]:
+    """Return the metadata of what Trainer and JobSet plan to make together (trainer#3015, jobset KEP-969).
+
+    It has two owners, of which one or none is its controller.
+    """
+    refs = {"TrainJob": trainjob().meta.ref, "JobSet": jobset().meta.ref}
+    one = refs.get(controller)
+    of = None if one is None else Controller(one.group, one.kind, one.name, one.uid)
+    return {"of": of, "owner_uids": ("t1", "js1"), "namespace": "team-a", **fields}
+
+
+@pytest.mark.parametrize("controller", ["TrainJob", "JobSet", ""])
+@pytest.mark.parametrize("first", [0, 1, 2, 3])
+def test_a_workload_and_a_podgroup_of_two_owners_are_in_one_gang(
+    controller: str, first: int
+) -> None:
+    workload = a_workload("run", quorum=NODES, **of_both(controller=controller))
+    words = of_both(controller=controller, workload_name="run", template_name="run-pgt-0")
+    group = a_group("run-trainer-x", quorum=NODES, **words)
+    objects = [workload, group, trainjob(), jobset(), job()]
+    graph = OwnershipGraph()
+    for one in (*objects[first:], *objects[:first]):
+        graph.put(one)
+    assert graph.roots() == {"t1"}
+    uids = {one.meta.ref.uid for one in objects}
+    assert set(graph.members("t1")) == uids
+    assert [graph.gangs_of(uid) for uid in sorted(uids)] == [{"t1"}] * len(uids)
+
+
+def test_a_podgroup_of_two_owners_is_counted_once() -> None:
+    group = a_group("ring", quorum=NODES, **of_both(controller="TrainJob"))
+    pods = [replace(pod(n, ready=True), group_name="ring") for n in range(NODES)]
+    said = verdict(jobset(), job(), group, *pods)
+    assert (said.finding.code, said.members.quorum, said.members.desired) == (
+        "running",
+        NODES,
+        NODES,
+    )
+    assert [ref.name for ref in said.groups] == ["ring"]

@@ -4,10 +4,13 @@ from typing import Any
 
 import pytest
 
+from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
+from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import GangRequest
+from gangboard.domain.verdict import UnitMemory
 from tests.domain_objects import a_group, a_job, a_jobset, a_role, child_jobs, pods_of
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.asking import ask, first, found, ran, unit_of
 
 GANG: dict[str, Any] = {"gang_request": GangRequest("gang", 4)}
 
@@ -107,3 +110,49 @@ def test_why_a_field_was_dropped_is_not_known() -> None:
     jobset = a_jobset("run", a_role("workers", group_name="ring"))
     (job,) = child_jobs(jobset, group_name="")
     assert found("not-ganged", unit_of(jobset, job, *pods_of(job, 2, on="n0"))).advice == ()
+
+
+MARK = "scheduling.x-k8s.io/pod-group"
+RUNTIME = ObjectRef("trainer.kubeflow.org", "ClusterTrainingRuntime", "", "gang", "uid-gang")
+OTHER = GangRequest("gang", api="coscheduling", asker=RUNTIME, mark=MARK)
+
+
+def half_placed(request: GangRequest = OTHER, **fields: Any) -> Unit:
+    """Two of three members hold a node, one is refused."""
+    memory = fields.pop("memory", UnitMemory())
+    job = a_job("train", pods=3, gang_request=request)
+    labelled = {"labels": {MARK: "run"}, **fields}
+    first, second, _ = pods_of(job, 3, on="n0", **labelled)
+    *_, third = pods_of(job, 3, text="0/2 nodes are available: 2 Insufficient cpu.", **labelled)
+    return unit_of(job, first, second, third, memory=memory)
+
+
+def test_another_api_was_asked_and_the_stock_scheduler_places_one_by_one() -> None:
+    finding = found("not-ganged", half_placed())
+    assert finding.health is Health.DEGRADED
+    assert finding.message == (
+        "ClusterTrainingRuntime gang asks for a gang (coscheduling), but default-scheduler places "
+        "its pods one by one: 2 of 3."
+    )
+    assert finding.evidence[0].source == RUNTIME
+
+
+def test_a_scheduler_of_its_own_may_well_read_the_groups_of_another_api() -> None:
+    assert ask("not-ganged", half_placed(scheduler_name="scheduler-plugins")) is None
+
+
+def test_of_pods_that_were_not_told_to_the_api_nothing_is_known() -> None:
+    """The runtime was changed after they were made."""
+    assert ask("not-ganged", half_placed(labels={})) is None
+
+
+def test_a_member_that_is_replaced_later_is_scheduled_alone_by_any_scheduler() -> None:
+    assert ask("not-ganged", half_placed(memory=ran())) is None
+
+
+def test_all_or_none_of_another_api_proves_nothing() -> None:
+    job = a_job("train", pods=2, gang_request=OTHER)
+    labels = {MARK: "run"}
+    assert ask("not-ganged", unit_of(job, *pods_of(job, 2, on="n0", labels=labels))) is None
+    waiting = pods_of(job, 2, text="0/2 nodes are available: 2 Insufficient cpu.", labels=labels)
+    assert ask("not-ganged", unit_of(job, *waiting)) is None

@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Heartbeat, ResourceState, WatchedObject
 from tests.factories import PODGROUPS, make_gang, make_gangs, make_resource
 from tests.personas import Person
@@ -69,6 +70,14 @@ class TestOwner:
             "kubectl get jobset.v1alpha2.jobset.x-k8s.io llama-sft -n research -o yaml",
         ):
             assert text in page
+
+    def test_reads_what_only_the_kind_of_a_gang_knows(self, owner: Person, world: World) -> None:
+        facts = {"Runtime": "ClusterTrainingRuntime plain", "<b>": "\u202eevil"}
+        gang = make_gang(world.cluster, "facts", now=timezone.now(), detail=Detail(facts=facts))
+        page = text_of(owner.client, f"/gangs/{gang.id}/")
+        assert "<dt>Runtime</dt><dd>ClusterTrainingRuntime plain</dd>" in page
+        assert "<dt>&lt;b&gt;</dt>" in page
+        assert "\u202e" not in page
 
     def test_sees_all_groups_and_clusters(self, owner: Person, world: World) -> None:
         groups = text_of(owner.client, "/groups/")

@@ -152,6 +152,13 @@ class JobSerializer(serializers.Serializer[Any]):
     actions = OfferSerializer(many=True, help_text="What the caller may do to it now.")
 
 
+class KindFactSerializer(serializers.Serializer[Any]):
+    """One thing that only the owner's kind knows of a gang."""
+
+    label = serializers.CharField()  # type: ignore[assignment]  # as DRF's own attribute
+    text = serializers.CharField()
+
+
 class MakerSerializer(serializers.Serializer[Any]):
     """What makes gangs such as this one: the CronJob that started a run."""
 
@@ -241,7 +248,7 @@ class WaitsSerializer(serializers.Serializer[Any]):
 
 MORE = (
     *("members", "findings", "groups", "jobs", "actions", "fit", "timeline", "waits"),
-    *("groups_unseen", "maker", "gone_at"),
+    *("groups_unseen", "facts", "maker", "gone_at"),
 )
 """What a single gang has beside, or instead of, what it has in lists."""
 _LEFT = "null when only the history of a gang that is gone is left"
@@ -275,6 +282,11 @@ class GangDetailSerializer(GangSerializer):
     )
     maker = MakerSerializer(
         allow_null=True, help_text="What makes gangs such as this one; null: nothing known does."
+    )
+    facts = KindFactSerializer(
+        many=True,
+        allow_null=True,
+        help_text=f"What only its kind knows of it, such as a runtime or progress; {_LEFT}.",
     )
     jobs = JobSerializer(many=True, allow_null=True, help_text=f"They are {_LEFT}.")
     actions = OfferSerializer(many=True, help_text="What the caller may do to the owner now.")

@@ -207,7 +207,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=3,
+        decoder_version=4,
     ),
     label="JobSet",
     own_managers=_OWN_MANAGERS,

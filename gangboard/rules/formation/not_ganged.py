@@ -4,6 +4,9 @@ Two ways lead here and neither leaves an event: the Job controller (1.37) falls 
 scheduling when it finds several Workloads or groups for a Job; and `schedulingGroup` of a template
 is dropped where the gate of the API server is off or a CRD does not know the field
 (k8s-gang-api.md §2.4, §5.1; real-owners.md §1.2).
+
+A gang can also be asked for by another API (`GangRequest.api`), whose groups mean something to a scheduler that
+reads them. Which one does is not to be seen; that it placed one by one is: some hold a node, and it refuses others.
 """
 
 from __future__ import annotations
@@ -11,9 +14,11 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import label_of_group, read_entry
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.owner import Owner
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.scheduler_text import refused_pods
 from gangboard.domain.reading.state_since import first_creation
 from gangboard.domain.reading.wording import count, is_or_are, label, names
 from gangboard.domain.registry import UnitRule
@@ -24,11 +29,15 @@ _GATES = {
     (1, 37): (("GenericWorkload",), "v1beta1"),
 }
 """What a cluster of that minor needs to schedule gangs: all off by default."""
+_STOCK = "default-scheduler"
 _WITH_GROUPS = ("v1alpha2", "v1alpha3", "v1beta1")
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding when pods of the unit are scheduled one by one against what was asked."""
+    request = unit.owner.gang_request
+    if request is not None and request.api:
+        return _by_another_api(unit, request)
     jobs = {job.meta.ref.uid: job for job in unit.jobs}
     loose = [pod for pod in unit.current if not pod.group_name]
     asked = [
@@ -42,7 +51,7 @@ def find(unit: Unit) -> Finding | None:
     _, job = asked[0]
     wish, source = _wish(unit, job)
     message = (
-        f"{label(source.meta.ref)} asks for {wish}, but {count(number, 'pod')} "
+        f"{label(source)} asks for {wish}, but {count(number, 'pod')} "
         f"{is_or_are(number)} scheduled one by one: {_why(unit, job)}."
     )
     return unit_finding(
@@ -51,10 +60,38 @@ def find(unit: Unit) -> Finding | None:
         message,
         advice=_advice(unit, job),
         evidence=(
-            Evidence("asked for", wish, source.meta.ref),
+            Evidence("asked for", wish, source),
             Evidence("pods without a group", str(number), asked[0][0].meta.ref),
         ),
         since=first_creation(pod for pod, _ in asked),
+    )
+
+
+def _by_another_api(unit: Unit, request: GangRequest) -> Finding | None:
+    """Return a finding where the stock scheduler places some of a gang that never was whole, and refuses others.
+
+    A scheduler that knows the API binds nobody before all can be bound; a member that is replaced later is
+    scheduled alone by any of them.
+    """
+    pods = [pod for pod in unit.current if not request.mark or request.mark in pod.labels]
+    if unit.memory.whole_at is not None or any(pod.scheduler_name != _STOCK for pod in pods):
+        return None
+    placed = [pod for pod in pods if pod.is_placed]
+    refused = [pod for pod in refused_pods(unit) if pod in pods]
+    if not placed or not refused:
+        return None
+    asker = request.asker or unit.owner.meta.ref
+    return unit_finding(
+        RULE,
+        unit,
+        f"{label(asker)} asks for a gang ({request.api}), but {_STOCK} places its pods one by one: "
+        f"{len(placed)} of {unit.wanted}.",
+        evidence=(
+            Evidence("asked for", f"a gang ({request.api})", asker),
+            Evidence("schedulerName", _STOCK, placed[0].meta.ref),
+            Evidence("pods refused alone", str(len(refused)), refused[0].meta.ref),
+        ),
+        since=first_creation(refused),
     )
 
 
@@ -78,15 +115,18 @@ def _template_group(unit: Unit, job: Owner) -> str:
     return job.group_name or next((name for name in roles if name), "")
 
 
-def _wish(unit: Unit, job: Owner) -> tuple[str, Owner]:
+def _wish(unit: Unit, job: Owner) -> tuple[str, ObjectRef]:
+    """Return what is asked for, and the object that asks for it."""
     name = _template_group(unit, job)
     if name:
-        return label_of_group(name), job if job.group_name else unit.owner
+        return label_of_group(name), (job if job.group_name else unit.owner).meta.ref
     asking = (
         job if job.gang_request is not None and job.gang_request.policy == "gang" else unit.owner
     )
-    quorum = asking.gang_request.quorum if asking.gang_request is not None else None
-    return (f"a gang of {quorum}" if quorum is not None else "a gang"), asking
+    request = asking.gang_request
+    source = asking.meta.ref if request is None else request.asker or asking.meta.ref
+    quorum = request.quorum if request is not None else None
+    return (f"a gang of {quorum}" if quorum is not None else "a gang"), source
 
 
 def _why(unit: Unit, job: Owner) -> str:

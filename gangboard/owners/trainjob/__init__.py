@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -25,14 +26,26 @@ from gangboard.decode.wire import (
     read_time,
 )
 from gangboard.domain.action import Lever
+from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import Condition, ObjectRef, find_condition, resumed_at
 from gangboard.domain.owner import Finish, Outcome, Owner
+from gangboard.domain.reading.wording import label
 from gangboard.domain.registry import OwnerKind, Resource
+from gangboard.owners.trainjob.runtime import (
+    GROUP,
+    NODES,
+    RUNTIMES,
+    WireRuntimeRef,
+    named_runtime,
+    with_runtime,
+)
 
-_GROUP = "trainer.kubeflow.org"
 _OWN_MANAGERS = ("trainer.kubeflow.org/trainjob-controller",)
 _JOBSETS = "jobset.x-k8s.io", "JobSet"
 _ENDS = (("Failed", Outcome.FAILED), ("Complete", Outcome.SUCCEEDED))
+_NOT_MADE = "TrainJob resources reconciliation failed: "
+
+_PROGRESS = "progress"  # in `detail`
 
 
 class _WireLabels(Wire):
@@ -50,13 +63,21 @@ class _WireTrainer(Wire):
 
 
 class _WireTrainJobSpec(Wire):
+    runtime_ref: WireRuntimeRef | None = None
     suspend: bool | None = None
     managed_by: str | None = None
     trainer: _WireTrainer | None = None
 
 
+class _WireTrainerStatus(Wire):
+    progress_percentage: Int32 | None = None
+    estimated_remaining_seconds: Int32 | None = None
+    last_updated_time: str | None = None
+
+
 class _WireTrainJobStatus(Wire):
     conditions: list[WireCondition] | None = None
+    trainer_status: _WireTrainerStatus | None = None
 
 
 class WireTrainJob(Wire):
@@ -73,28 +94,50 @@ def _build(wire: WireTrainJob, version: str) -> Owner:
     spec, status = wire.spec or _WireTrainJobSpec(), wire.status or _WireTrainJobStatus()
     conditions = read_conditions(status.conditions)
     suspend_set_by, set_at = last_writer(wire.metadata.managed_fields, "/spec/suspend")
+    asked = spec.trainer.num_nodes if spec.trainer is not None else None
+    given = {
+        NODES: "" if asked is None else str(asked),
+        _PROGRESS: _progress(status.trainer_status),
+    }
+    meta = read_meta(wire.metadata, GROUP, "TrainJob", version)
     return Owner(
-        meta=read_meta(wire.metadata, _GROUP, "TrainJob", version),
+        meta=meta,
         suspended=bool(spec.suspend),
         suspend_set_by=suspend_set_by,
         suspend_set_at=read_time(set_at),
-        desired=_nodes(spec),
+        desired=1 if asked is None else asked,
         finish=_finish(conditions),
         conditions=conditions,
         queue=labels.queue or "",
         managed_by="" if spec.managed_by in _OWN_MANAGERS else spec.managed_by or "",
         resumed_at=resumed_at(conditions),
         last_action=annotations.last_action,
+        blueprints=named_runtime(meta.ref.namespace, spec.runtime_ref),
+        detail={name: text for name, text in given.items() if text},
     )
 
 
-def _nodes(spec: _WireTrainJobSpec) -> int:
-    """Return the nodes, one pod each, that it asks for itself; one where it leaves that to its runtime.
+def _progress(status: _WireTrainerStatus | None) -> str:
+    """Return what the training says of itself (gate TrainJobStatus), and when it said so."""
+    if status is None or status.progress_percentage is None:
+        return ""
+    found = f"{status.progress_percentage} %"
+    if status.estimated_remaining_seconds is not None:
+        found += f", about {_duration(status.estimated_remaining_seconds)} left"
+    said_at = read_time(status.last_updated_time)
+    return found if said_at is None else f"{found}, as of {_moment(said_at)}"
 
-    It has at least one. How many pods there are in all is known when its JobSet is there.
-    """
-    asked = spec.trainer.num_nodes if spec.trainer is not None else None
-    return 1 if asked is None else asked
+
+def _duration(seconds: int) -> str:
+    """Return seconds in the largest unit of which there are at least two."""
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
+
+
+def _moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
@@ -105,14 +148,22 @@ def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
     return None
 
 
-def _complete(trainjob: Owner, made: Sequence[Owner]) -> Owner:
-    """Return the TrainJob with what its JobSet makes for it."""
+def _complete(trainjob: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]) -> Owner:
+    """Return the TrainJob with what its JobSet makes for it, and what its runtime says of that."""
     jobsets = [one for one in made if (one.meta.ref.group, one.meta.ref.kind) == _JOBSETS]
-    if not jobsets:
-        return trainjob
-    jobset = jobsets[0]
-    taken: dict[str, Any] = {name: getattr(jobset, name) for name in _FROM_JOBSET}
-    return replace(trainjob, **taken)
+    if jobsets:
+        taken: dict[str, Any] = {name: getattr(jobsets[0], name) for name in _FROM_JOBSET}
+        trainjob = replace(trainjob, **taken)
+    return with_runtime(trainjob, blueprints[0]) if blueprints else trainjob
+
+
+def _facts(trainjob: Owner) -> dict[str, str]:
+    found = {}
+    for runtime in trainjob.blueprints:
+        found["Runtime"] = label(runtime)
+    if _PROGRESS in trainjob.detail:
+        found["Progress"] = trainjob.detail[_PROGRESS]
+    return found
 
 
 _FROM_JOBSET = (
@@ -140,7 +191,7 @@ def _makers(trainjob: ObjectRef) -> Iterator[tuple[str, str, str]]:
 
 OWNER = OwnerKind(
     resource=Resource(
-        group=_GROUP,
+        group=GROUP,
         plural="trainjobs",
         kind="TrainJob",
         versions=("v1alpha1",),
@@ -148,10 +199,14 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
+        decoder_version=2,
     ),
     label="TrainJob",
     own_managers=_OWN_MANAGERS,
     levers=(Lever.SUSPEND,),
     complete=_complete,
     makers=_makers,
+    blueprints=RUNTIMES,
+    facts=_facts,
+    event_reasons={"TrainJobResourcesCreationFailed": _NOT_MADE},
 )

@@ -1,0 +1,195 @@
+"""The runtimes of TrainJobs, and what a TrainJob has by its own: which parts train, which prepare, what gang.
+
+A runtime is read as it is now; the Trainer keeps the one that a TrainJob began with (2.3.0,
+pkg/runtime/core/snapshot.go). So nothing is said that follows from it alone and that neither the JobSet nor
+the pods bear out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import msgspec
+
+from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
+from gangboard.domain.blueprint import Blueprint
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Asked, GangRequest, Owner, Role
+from gangboard.domain.reading.wording import label
+from gangboard.domain.registry import Resource
+
+GROUP = "trainer.kubeflow.org"
+NODES = "numNodes"
+"""Name in `detail` of a TrainJob, and of a runtime, of the nodes that it asks for itself."""
+
+_KINDS = "ClusterTrainingRuntime", "TrainingRuntime"
+"""The first is the default of `runtimeRef.kind` and belongs to no namespace."""
+_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
+_TRAINS, _PREPARES = "trainer", ("dataset-initializer", "model-initializer")
+"""Values of that label on the parts of a runtime."""
+_TRAINING_PART = "node"
+_APIS = {"coscheduling": "scheduling.x-k8s.io/pod-group", "Volcano": "", "": ""}
+"""API of a `podGroupPolicy`, as sentences call it → the label by which the Trainer hands it the pods. Volcano is
+told by an annotation; the empty one is Kubernetes' own (`workload`, planned: trainer#3015)."""
+_ASKED_IN = "spec.trainer.numNodes"
+_PREPARES_FIRST = "It prepares data or a model before the nodes start: by design it is in no gang."
+
+# Further names in `detail` of a runtime: API of the gang, whether nodes are dealt by rules of its own, and
+# the label of each part.
+_GANG, _DEALT, _STEP_OF = "gang", "dealt", "step/"
+
+
+class WireRuntimeRef(Wire):
+    """`spec.runtimeRef` of a TrainJob."""
+
+    name: str | None = None
+    api_group: str | None = None
+    kind: str | None = None
+
+
+class _WireNothing(Wire):
+    """What counts by being there."""
+
+
+class _WirePolicy(Wire):
+    num_nodes: Int32 | None = None
+    mpi: _WireNothing | None = None
+    flux: _WireNothing | None = None
+
+
+class _WireGangPolicy(Wire):
+    coscheduling: _WireNothing | None = None
+    volcano: _WireNothing | None = None
+    workload: _WireNothing | None = None
+
+
+class _WireStepLabels(Wire):
+    step: str | None = msgspec.field(default=None, name=_STEP)
+
+
+class _WireStepMeta(Wire):
+    labels: _WireStepLabels | None = None
+
+
+class _WireJobTemplate(Wire):
+    metadata: _WireStepMeta | None = None
+
+
+class _WirePart(Wire):
+    name: str = ""
+    template: _WireJobTemplate | None = None
+
+
+class _WireParts(Wire):
+    replicated_jobs: list[_WirePart] | None = None
+
+
+class _WireTemplate(Wire):
+    spec: _WireParts | None = None
+
+
+class _WireRuntimeSpec(Wire):
+    ml_policy: _WirePolicy | None = None
+    pod_group_policy: _WireGangPolicy | None = None
+    template: _WireTemplate | None = None
+
+
+class WireRuntime(Wire):
+    """A TrainingRuntime or ClusterTrainingRuntime as narrow as it is kept."""
+
+    metadata: WireMeta
+    spec: _WireRuntimeSpec | None = None
+
+
+def _build(wire: WireRuntime, version: str, *, kind: str) -> Blueprint:
+    spec = wire.spec or _WireRuntimeSpec()
+    policy, gang = spec.ml_policy or _WirePolicy(), spec.pod_group_policy or _WireGangPolicy()
+    template = spec.template or _WireTemplate()
+    found = {}
+    if policy.num_nodes is not None:
+        found[NODES] = str(policy.num_nodes)
+    if policy.mpi is not None or policy.flux is not None:
+        found[_DEALT] = "yes"
+    asked = {"coscheduling": gang.coscheduling, "Volcano": gang.volcano, "": gang.workload}
+    for api, source in asked.items():
+        if source is not None:
+            found[_GANG] = api
+    for part in (template.spec or _WireParts()).replicated_jobs or ():
+        meta = (part.template or _WireJobTemplate()).metadata or _WireStepMeta()
+        step = (meta.labels or _WireStepLabels()).step
+        if step:
+            found[_STEP_OF + part.name] = step
+    return Blueprint(read_meta(wire.metadata, GROUP, kind, version), found)
+
+
+def _resource(kind: str) -> Resource:
+    return Resource(
+        group=GROUP,
+        plural=f"{kind.lower()}s",
+        kind=kind,
+        versions=("v1alpha1",),
+        wire=WireRuntime,
+        model=Blueprint,
+        build=partial(_build, kind=kind),
+    )
+
+
+RUNTIMES = tuple(map(_resource, _KINDS))
+
+
+def named_runtime(namespace: str, ref: WireRuntimeRef | None) -> tuple[ObjectRef, ...]:
+    """Return the runtime that a TrainJob of a namespace names, without its uid."""
+    if ref is None or not ref.name:
+        return ()
+    kind = ref.kind or _KINDS[0]
+    where = "" if kind == _KINDS[0] else namespace
+    return (ObjectRef(ref.api_group or GROUP, kind, where, ref.name, ""),)
+
+
+def with_runtime(trainjob: Owner, runtime: Blueprint) -> Owner:
+    """Return the TrainJob with what its runtime says of it.
+
+    Its size only while nothing else tells: its JobSet has roles, and so has the TrainJob then.
+    """
+    desired = trainjob.desired
+    if not trainjob.roles and NODES not in trainjob.detail:
+        desired = int(runtime.detail.get(NODES, "1"))
+    return replace(
+        trainjob,
+        desired=desired,
+        gang_request=trainjob.gang_request or _gang_request(runtime),
+        roles=tuple(_role(trainjob, runtime, role) for role in trainjob.roles),
+    )
+
+
+def _gang_request(runtime: Blueprint) -> GangRequest | None:
+    """Return the gang that its `podGroupPolicy` asks for: of all pods (real-owners.md §1.2)."""
+    api = runtime.detail.get(_GANG)
+    if api is None:
+        return None
+    return GangRequest("gang", api=api, asker=runtime.meta.ref, mark=_APIS[api])
+
+
+def _role(trainjob: Owner, runtime: Blueprint, role: Role) -> Role:
+    """Return a part with what its runtime says of it."""
+    step = runtime.detail.get(_STEP_OF + role.name)
+    if step in _PREPARES:
+        # Both other APIs are told to take the initializers along.
+        return replace(role, alone="" if runtime.detail.get(_GANG) else _PREPARES_FIRST)
+    asked = trainjob.detail.get(NODES)
+    if asked is None or _DEALT in runtime.detail:
+        return role
+    if step == _TRAINS:
+        return replace(role, asked=Asked(int(asked), _ASKED_IN))
+    is_it = role.name == _TRAINING_PART or len(trainjob.roles) == 1
+    if not is_it or _TRAINS in runtime.detail.values():
+        return role
+    name = label(runtime.meta.ref)
+    unheard = Asked(
+        int(asked),
+        _ASKED_IN,
+        why_not=f"{name} labels no part as its trainer",
+        advice=(f"Label the part of {name} that trains {_STEP}: {_TRAINS} (recreate).",),
+    )
+    return replace(role, asked=unheard)

@@ -1,0 +1,43 @@
+"""`size-mismatch`: its owner's spec asks for another number of pods than what was made for it has.
+
+It runs, and is not what was asked for: a training that counts on all its nodes waits or computes with fewer.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.owner import Asked, Role
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.wording import count, label
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding about the first part of the unit that has another size than asked for."""
+    for role in unit.roles:
+        if role.asked is not None and role.asked.pods != role.replicas * role.pods:
+            return _finding(unit, role, role.asked)
+    return None
+
+
+def _finding(unit: Unit, role: Role, asked: Asked) -> Finding:
+    why = f": {asked.why_not}" if asked.why_not else ""
+    made = role.replicas * role.pods
+    return unit_finding(
+        RULE,
+        unit,
+        f"{label(unit.owner.meta.ref)} asks for {count(asked.pods, 'pod')} ({asked.field}), and "
+        f"part {role.name} has {made}{why}.",
+        advice=asked.advice,
+        evidence=(
+            Evidence(asked.field, str(asked.pods), unit.owner.meta.ref),
+            Evidence(f"pods of {role.name}", str(made), unit.owner.meta.ref),
+        ),
+    )
+
+
+RULE = UnitRule(
+    "size-mismatch", Stage.RUN, "Another size than asked for", 5, find, health=Health.DEGRADED
+)

@@ -1,0 +1,181 @@
+"""What a TrainJob has by its runtime: the gang that it asks for, parts that train and parts that prepare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.ownership_tree import tree_of
+from gangboard.domain.blueprint import Blueprint
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
+from gangboard.owners.jobset import OWNER as JOBSET
+from gangboard.owners.trainjob import OWNER
+from tests.decode.reading import Json, model
+from tests.owners.test_trainjob import NODES, TEMPLATE, below, trainjob
+
+STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
+CLUSTER, NAMESPACED = OWNER.blueprints
+TRAINS = {"node": "trainer"}
+PREPARES = {"dataset-initializer": "dataset-initializer", **TRAINS}
+
+
+def runtime(
+    steps: Mapping[str, str | None] = TRAINS, name: str = "plain", **spec: Any
+) -> Blueprint:
+    """Return a runtime with a part for each of `steps`, labelled with that step."""
+    parts = [
+        {"name": part, "template": {"metadata": {"labels": {STEP: step} if step else {}}}}
+        for part, step in steps.items()
+    ]
+    made: Blueprint = model(
+        CLUSTER,
+        {
+            "metadata": {"name": name, "namespace": "", "uid": f"uid-{name}"},
+            "spec": {"template": {"spec": {"replicatedJobs": parts}}, **spec},
+        },
+    )
+    return made
+
+
+def jobset(**pods: int) -> Owner:
+    """Return the JobSet of TrainJob `run`: part → how many pods its Job has."""
+    parts = [
+        {
+            "name": name.replace("_", "-"),
+            "replicas": 1,
+            "template": {
+                "spec": {"parallelism": number, "completions": number, "template": TEMPLATE}
+            },
+        }
+        for name, number in pods.items()
+    ]
+    of = ("trainer.kubeflow.org/v1alpha1", "run", "t1")
+    made: Owner = model(
+        JOBSET.resource,
+        below("TrainJob", "js1", of, metadata={"name": "run"}, spec={"replicatedJobs": parts}),
+    )
+    return made
+
+
+def completed(known: Blueprint | None, *made: Owner, root: Owner | None = None) -> Owner:
+    owner = root or trainjob()
+    uids = {one.meta.ref.uid for one in (owner, *made)}
+    return tree_of(owner, made, uids, () if known is None else (known,))[0]
+
+
+def test_it_names_its_runtime() -> None:
+    (named,) = trainjob().blueprints
+    assert named == ObjectRef("trainer.kubeflow.org", "ClusterTrainingRuntime", "", "plain", "")
+    (own,) = trainjob(spec={"runtimeRef": {"name": "own", "kind": "TrainingRuntime"}}).blueprints
+    assert (own.kind, own.namespace, own.name) == ("TrainingRuntime", "team-a", "own")
+    (default,) = trainjob(spec={"runtimeRef": {"name": "x"}}).blueprints
+    assert (default.kind, default.namespace) == ("ClusterTrainingRuntime", "")
+
+
+def test_its_runtime_and_its_progress_are_facts() -> None:
+    assert OWNER.facts is not None
+    assert OWNER.facts(trainjob()) == {"Runtime": "ClusterTrainingRuntime plain"}
+    status = {
+        "progressPercentage": 42,
+        "estimatedRemainingSeconds": 5400,
+        "lastUpdatedTime": "2026-11-20T09:31:07Z",
+    }
+    found = OWNER.facts(trainjob(status={"trainerStatus": status}))
+    assert found["Progress"] == "42 %, about 90 minutes left, as of 2026-11-20 09:31:07 UTC"
+    begun = OWNER.facts(trainjob(status={"trainerStatus": {"progressPercentage": 0}}))
+    assert begun["Progress"] == "0 %"
+    assert "Progress" not in OWNER.facts(trainjob(status={"trainerStatus": {}}))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(59, "59 s"), (120, "2 minutes"), (7200, "2 hours"), (200_000, "2 days")]
+)
+def test_how_long_it_takes_is_told_in_one_unit(seconds: int, text: str) -> None:
+    status = {"progressPercentage": 1, "estimatedRemainingSeconds": seconds}
+    assert OWNER.facts is not None
+    found = OWNER.facts(trainjob(status={"trainerStatus": status}))
+    assert found["Progress"] == f"1 %, about {text} left"
+
+
+@pytest.mark.parametrize(
+    ("policy", "api"),
+    [({"coscheduling": {}}, "coscheduling"), ({"volcano": {}}, "Volcano"), ({"workload": {}}, "")],
+)
+def test_a_pod_group_policy_asks_for_a_gang(policy: Json, api: str) -> None:
+    request = completed(runtime(podGroupPolicy=policy), jobset(node=NODES)).gang_request
+    assert request is not None
+    assert (request.policy, request.api) == ("gang", api)
+    assert request.asker is not None
+    assert (request.asker.kind, request.asker.name) == ("ClusterTrainingRuntime", "plain")
+
+
+@pytest.mark.parametrize("policy", [None, {}])
+def test_without_one_nobody_asks(policy: Json | None) -> None:
+    assert completed(runtime(podGroupPolicy=policy), jobset(node=NODES)).gang_request is None
+
+
+def test_a_runtime_of_another_name_says_nothing() -> None:
+    other = runtime(name="other", podGroupPolicy={"coscheduling": {}})
+    owner = completed(other, jobset(node=NODES))
+    assert owner.gang_request is None
+    assert owner.roles[0].asked is None
+
+
+def test_what_the_trainer_makes_nothing_of_is_known_and_why() -> None:
+    """It deals numNodes to the part with the label (2.3.0, runtime/core/trainingruntime.go)."""
+    (node,) = completed(runtime({"node": None}), jobset(node=1)).roles
+    assert node.asked is not None
+    assert (node.asked.pods, node.asked.field) == (NODES, "spec.trainer.numNodes")
+    assert node.asked.why_not == "ClusterTrainingRuntime plain labels no part as its trainer"
+    assert node.asked.advice == (
+        f"Label the part of ClusterTrainingRuntime plain that trains {STEP}: trainer (recreate).",
+    )
+
+
+def test_the_part_that_trains_is_to_have_the_nodes() -> None:
+    first, node = completed(runtime(PREPARES), jobset(dataset_initializer=1, node=NODES)).roles
+    assert first.asked is None
+    assert node.asked is not None
+    assert (node.asked.pods, node.asked.why_not) == (NODES, "")
+
+
+@pytest.mark.parametrize("policy", [{"mpi": {}}, {"flux": {}}])
+def test_where_nodes_are_dealt_by_other_rules_nothing_is_compared(policy: Json) -> None:
+    """Of MPI one node can be the launcher, a part of its own."""
+    (node,) = completed(runtime(mlPolicy=policy), jobset(node=NODES - 1)).roles
+    assert node.asked is None
+
+
+def test_a_number_that_only_the_runtime_says_may_have_been_another_when_it_began() -> None:
+    owner = trainjob(spec={"trainer": {}})
+    (node,) = completed(runtime(mlPolicy={"numNodes": 9}), jobset(node=4), root=owner).roles
+    assert node.asked is None
+
+
+def test_before_its_jobset_is_there_the_runtime_tells_its_size() -> None:
+    owner = trainjob(spec={"trainer": {}})
+    assert completed(runtime(mlPolicy={"numNodes": 9}), root=owner).desired == 9
+    assert completed(runtime(), root=owner).desired == 1
+    assert completed(runtime(mlPolicy={"numNodes": 9})).desired == NODES
+    assert completed(None, root=owner).desired == 1
+
+
+def test_what_prepares_is_in_no_gang_by_design() -> None:
+    made = jobset(dataset_initializer=1, node=NODES)
+    first, node = completed(runtime(PREPARES), made).roles
+    assert first.alone == (
+        "It prepares data or a model before the nodes start: by design it is in no gang."
+    )
+    assert node.alone == ""
+    gang = runtime(PREPARES, podGroupPolicy={"coscheduling": {}})
+    first, node = completed(gang, made).roles
+    assert first.alone == ""  # the Trainer counts it as a member
+
+
+def test_a_runtime_with_nothing_in_it_is_read() -> None:
+    bare: Blueprint = model(CLUSTER, {"metadata": {"name": "plain", "uid": "u", "namespace": ""}})
+    assert completed(bare, jobset(node=NODES)).desired == NODES
+    assert NAMESPACED.kind == "TrainingRuntime"
