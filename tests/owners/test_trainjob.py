@@ -13,6 +13,7 @@ from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.policy.plan import offers
 from gangboard.domain.action import ActionContext, ClusterLevers, Lever, PolicyState
+from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Outcome, Owner
@@ -270,7 +271,7 @@ def test_a_workload_and_a_podgroup_of_two_owners_are_in_one_gang(
     workload = a_workload("run", quorum=NODES, **of_both(controller=controller))
     words = of_both(controller=controller, workload_name="run", template_name="run-pgt-0")
     group = a_group("run-trainer-x", quorum=NODES, **words)
-    objects = [workload, group, trainjob(), jobset(), job()]
+    objects: list[Owner | Group] = [workload, group, trainjob(), jobset(), job()]
     graph = OwnershipGraph()
     for one in (*objects[first:], *objects[:first]):
         graph.put(one)

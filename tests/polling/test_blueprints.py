@@ -62,7 +62,7 @@ def put_trainjob(simulator: Simulator, *, made: bool = True) -> None:
         "spec": {"replicatedJobs": parts},
     }
     labels = {"jobset.sigs.k8s.io/replicatedjob-name": "node"}
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta("run-node-0", jobset)}
+    job: Json = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta("run-node-0", jobset)}
     job["metadata"]["labels"] = labels
     job["spec"] = job_spec
     simulator.objects.put(jobset)
