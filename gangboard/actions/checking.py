@@ -17,12 +17,12 @@ from gangboard.domain.action import (
     ActionContext,
     ActionState,
     ClusterLevers,
-    Lever,
     Plan,
     StepKind,
     StepState,
     Verb,
 )
+from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.job_holds import hold_on
@@ -132,7 +132,7 @@ def _write(execution: ActionExecution, planned: Plan) -> None:
         f"Checked: {label(planned.subject)} is as it was seen and may be changed.",
         context=True,
         also=add_steps,
-        lever=planned.lever.value,
+        lever=planned.lever,
         warnings=list(planned.warnings),
         reactions=list(planned.reactions),
         before=planned.before,
@@ -189,7 +189,7 @@ def _maker_of(ground: ActionContext, uid: str) -> Owner | None:
 def _found_hold(ground: ActionContext, planned: Plan, live: Live) -> dict[str, Any] | None:
     """Return the Hold that is there already and is relied on; it is not ours to remove."""
     kinds = {step.kind for step in planned.steps}
-    if planned.lever is not Lever.HOLD or planned.verb is not Verb.SUSPEND:
+    if planned.lever != HOLD_LEVER or planned.verb is not Verb.SUSPEND:
         return None
     if StepKind.CREATE_HOLD in kinds:
         return None

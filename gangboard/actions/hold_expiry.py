@@ -11,8 +11,8 @@ from django.db.models import Count, Max, Q
 
 from gangboard.actions.preconditions import VIA_GANGBOARD
 from gangboard.actions.seen_holds import Mark, read_holds
-from gangboard.domain.action import ActionContext, ActionRequest, ActionTarget, Lever, Verb
-from gangboard.domain.hold import Hold
+from gangboard.domain.action import ActionContext, ActionRequest, ActionTarget, Verb
+from gangboard.domain.hold import HOLD_LEVER, Hold
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.store import action_context, actions
@@ -58,7 +58,7 @@ def _expired(now: datetime, seen: Collection[Mark]) -> Iterator[ExpiredHold]:
     ours = [mark for mark in seen if mark.cluster_id in clusters]
     yield from _overdue(clusters, [mark for mark in ours if mark.until and mark.until <= now])
     uids = {mark.uid for mark in ours}
-    own = Action.objects.filter(guarded=True, until__lte=now, lever=Lever.HOLD.value)
+    own = Action.objects.filter(guarded=True, until__lte=now, lever=HOLD_LEVER)
     for action in own.select_related("cluster"):
         known_hold = action.context.get("hold", {}).get("uid") in uids
         if action.cluster is not None and action.until is not None and not known_hold:

@@ -13,8 +13,7 @@ from gangboard.actions import actor_client, patches
 from gangboard.actions.actor_client import ActorClient, object_path
 from gangboard.actions.clock import Clock
 from gangboard.actions.retries import TRANSIENT_CODES
-from gangboard.domain.action import Lever
-from gangboard.domain.hold import HOLDS, Hold
+from gangboard.domain.hold import HOLD_LEVER, HOLDS, Hold
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.store import actions, chore_locks
@@ -147,7 +146,7 @@ def _save(turn: _Turn, hold: Hold, in_force: bool | None, sentence: str) -> None
     with transaction.atomic():
         save_hold_check(cluster.pk, uid, in_force=in_force, at=now, sentence=sentence)
         if in_force is not None:
-            save_lever_proof(cluster.pk, Lever.HOLD.value, held=in_force, at=now, sentence=sentence)
+            save_lever_proof(cluster.pk, HOLD_LEVER, held=in_force, at=now, sentence=sentence)
         if before is None or (before.in_force, before.sentence) != (in_force, sentence):
             actions.tell(cluster.pk)
 

@@ -23,7 +23,8 @@ from gangboard.actions.actor_client import Json
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.actions.verify.guarding import unguard_others
-from gangboard.domain.action import ActionState, Lever, StepKind, StepState, Verb
+from gangboard.domain.action import ActionState, StepKind, StepState, Verb
+from gangboard.domain.hold import HOLD_LEVER
 from gangboard.kube.errors import KubeError, KubeErrorCode, Reach
 from gangboard.kube.write_client import Answer
 from gangboard.store.lever_proofs import save_lever_proof
@@ -145,7 +146,7 @@ def _refuted(execution: ActionExecution, step: ActionStep, raw: Json, sends: int
 
 def _note(execution: ActionExecution, *, held: bool) -> None:
     if execution.action.cluster_id is not None:
-        save_lever_proof(execution.action.cluster_id, Lever.HOLD.value, held=held, at=execution.now)
+        save_lever_proof(execution.action.cluster_id, HOLD_LEVER, held=held, at=execution.now)
 
 
 def _send(execution: ActionExecution, step: ActionStep) -> float:

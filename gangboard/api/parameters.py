@@ -8,8 +8,9 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from gangboard.domain.action import ActionState, Lever, Verb
+from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.health import Health, Stage
+from gangboard.readmodels.action_labels import lever_keys
 from gangboard.readmodels.cursors import LARGEST_PAGE
 from gangboard.readmodels.gangs import ORDERINGS
 
@@ -17,7 +18,7 @@ USUAL_PAGE = 100
 HEALTHS = [health.value for health in Health]
 STAGES = [stage.value for stage in Stage]
 VERBS = [verb.value for verb in Verb]
-LEVERS = [lever.value for lever in Lever]
+LEVERS = [*lever_keys()]
 ACTION_STATES = [state.value for state in ActionState]
 
 # Lengths are those of the columns; codes, kinds and queues are open lists: an unknown one is empty.

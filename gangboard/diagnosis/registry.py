@@ -1,4 +1,4 @@
-"""Finds the members of the four registries by their folder, once, and refuses half-made ones."""
+"""Finds the members of the five registries by their folder, once, and refuses half-made ones."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from types import ModuleType
 from typing import TypeVar
 
 import gangboard.groups
+import gangboard.levers
 import gangboard.owners
 import gangboard.queues
 import gangboard.rules
+from gangboard.domain.acting.lever import Lever
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Queue
 from gangboard.domain.registry import (
@@ -76,8 +78,14 @@ def find_members(
 
 @cache
 def owner_kinds() -> tuple[OwnerKind, ...]:
-    """Return all kinds of owners, by resource key."""
-    return find_members(gangboard.owners, "OWNER", (OwnerKind,), lambda kind: kind.resource.key)
+    """Return all kinds of owners, by resource key. Raises RegistryError for a lever that there is not."""
+    kinds = find_members(gangboard.owners, "OWNER", (OwnerKind,), lambda kind: kind.resource.key)
+    known = {lever.key for lever in levers()}
+    for kind in kinds:
+        for key in (*kind.levers, *kind.child_levers):
+            if key not in known:
+                raise RegistryError(f"{kind.label} names the lever {key!r}, which no file offers")
+    return kinds
 
 
 def owner_kind(group: str, kind: str) -> OwnerKind | None:
@@ -98,6 +106,28 @@ def stands_alone(group: str, kind: str) -> bool:
     """Whether objects of this kind can be gangs, which they do not change afterwards."""
     found = owner_kind(group, kind)
     return found is None or found.stands_alone
+
+
+@cache
+def levers() -> tuple[Lever, ...]:
+    """Return all levers, those of admission systems included, in the order of lists."""
+    found = find_members(gangboard.levers, "LEVER", (Lever,), lambda lever: lever.key)
+    found += tuple(queue.lever for queue in queue_systems() if queue.lever is not None)
+    if len({lever.key for lever in found}) < len(found):
+        raise RegistryError("two levers have the same key")
+    return tuple(sorted(found, key=lambda lever: (lever.position, lever.key)))
+
+
+def lever(key: str) -> Lever | None:
+    """Return a lever by its key; None for one that this release does not know."""
+    return next((one for one in levers() if one.key == key), None)
+
+
+@cache
+def kinds_told_by_build() -> tuple[OwnerKind, ...]:
+    """Return the kinds with a lever of which only a build of their controller tells whether it holds."""
+    told = {one.key for one in levers() if one.told_by_build}
+    return tuple(kind for kind in owner_kinds() if told & set(kind.child_levers))
 
 
 @cache

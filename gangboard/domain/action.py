@@ -71,19 +71,6 @@ class StepState(StrEnum):
     SKIPPED = "skipped"
 
 
-class Lever(StrEnum):
-    """The ways to stop something, each respected by the controllers above it."""
-
-    NATIVE = "native"
-    """`spec.suspend` of a child Job whose JobSet controller was seen to leave it alone."""
-    HOLD = "hold"
-    PARALLELISM = "parallelism"
-    SUSPEND = "suspend"
-    """`spec.suspend` of an owner that nobody else suspends."""
-    KUEUE = "kueue-active"
-    """`spec.active` of the owner's Workloads of Kueue."""
-
-
 class StepKind(StrEnum):
     """What a step is to the one that carries it out."""
 
@@ -152,7 +139,8 @@ class Plan:
     verb: Verb
     subject: ObjectRef
     generation: int
-    lever: Lever | None = None
+    lever: str | None = None
+    """Key of the lever; None when it is not allowed."""
     why_not: str = ""
     """One sentence when it is not allowed; empty when it is."""
     needs: str = ""

@@ -15,6 +15,8 @@ HELD_BY = "gangboard.dev/held-by"
 """Annotation that the policy puts on a Job whose resume it has turned back: the Hold's name."""
 PAUSED_PARALLELISM = "gangboard.dev/paused-parallelism"
 """Annotation that keeps the parallelism of a Job which was paused by setting it to 0."""
+HOLD_LEVER = "hold"
+"""Key of the lever that makes Holds."""
 ACTION_ANNOTATION = "gangboard.dev/action"
 """Annotation with the id of the action that changed the object last: how an unknown outcome is read."""
 SHORTEST_REASON, LONGEST_REASON = 3, 1024

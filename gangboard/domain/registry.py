@@ -1,12 +1,17 @@
-"""What a file in `owners/`, `groups/`, `queues/` or `rules/` must offer to be found."""
+"""What a file in `owners/`, `levers/`, `groups/`, `queues/` or `rules/` must offer to be found.
+
+A lever stands in `domain.acting.lever`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gangboard.domain.action import Lever, Verb
+from gangboard.domain.acting.gang_index import GangIndex
+from gangboard.domain.acting.lever import Lever
+from gangboard.domain.action import Verb
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
@@ -48,6 +53,31 @@ class Resource:
         """`pods`, `jobs.batch`: how kubectl and RBAC name it."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
+    @property
+    def is_job(self) -> bool:
+        """Whether its objects are Jobs of Kubernetes itself."""
+        return ObjectRef(self.group, self.kind, "", "", "").is_job
+
+
+Jobs = Collection[Owner]
+"""Unfinished child Jobs of one gang that are stopped together; at least one."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobConduct:
+    """What the controller of a kind does by itself when some of its Jobs are stopped alone."""
+
+    manager: str
+    """Its field manager, which undoes a bare suspend of a Job."""
+    undone_when: Callable[[GangIndex], str]
+    """When it undoes that: `within a second`."""
+    reactions: Callable[[GangIndex, Owner, Lever, frozenset[str]], tuple[str, ...]]
+    """(gang, a Job, its lever, uids of those stopped with it) → what it will do with that Job."""
+    outcome: Callable[[GangIndex, Jobs, Lever], tuple[str, ...]]
+    """What becomes of the owner while these Jobs are stopped, and of them when it ends."""
+    warnings: Callable[[GangIndex, Owner, Lever, frozenset[str]], tuple[str, ...]]
+    """What to think about before a Job is stopped; as for `reactions`."""
+
 
 @dataclass(frozen=True, slots=True)
 class OwnerKind:
@@ -58,14 +88,20 @@ class OwnerKind:
     """How pages call it."""
     own_managers: tuple[str, ...] = ()
     """Values of `spec.managedBy` that mean its own controller."""
-    levers: tuple[Lever, ...] = ()
-    """How the owner as a whole is suspended where no queue manages it, the best first; none: not."""
+    levers: tuple[str, ...] = ()
+    """Keys of the levers by which the owner as a whole is suspended where no queue manages it, the best
+    first; none: not."""
     no_lever: str = ""
     """Why nothing suspends it, where its controller leaves no way: a sentence; empty where it has levers."""
-    child_levers: tuple[Lever, ...] = ()
-    """How one of its child Jobs is suspended, the best first."""
+    child_levers: tuple[str, ...] = ()
+    """Keys of the levers by which one of its child Jobs is suspended, the best first."""
+    conduct: JobConduct | None = None
+    """What it does while one of its Jobs is stopped. None where nothing of the sort is known."""
     suspend_field: tuple[str, ...] = ("spec", "suspend")
     """Where lever `suspend` writes."""
+    suspended_condition: str = ""
+    """Type of the condition by which its controller says that it has acted on its suspension; empty where it
+    says no such thing."""
     child_label: str = ""
     """Label of its child Jobs whose value is its name, so that few are listed; empty for none."""
     current: Callable[[Owner, Owner], bool] | None = None
@@ -128,6 +164,13 @@ class QueueSystem:
     takes_over: Callable[[str, str, bool], str] | None = None
     """(owner in a sentence, its queue, suspended) → what it will do with an owner that names a queue
     of it, once it is installed where it is not."""
+    lever: Lever | None = None
+    """How an owner that it manages is stopped and started. None where it leaves no way."""
+    job_reactions: Callable[[GangIndex], tuple[str, ...]] | None = None
+    """What it does when one Job of an owner that it manages is stopped."""
+    job_warnings: Callable[[GangIndex, Owner, Lever], tuple[str, ...]] | None = None
+    """(gang, the Job, the lever) → what to think about before a Job is stopped whose owner it manages, or
+    which it manages by itself."""
 
 
 @dataclass(frozen=True, slots=True)

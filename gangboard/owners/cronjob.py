@@ -13,7 +13,7 @@ import msgspec
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.managers import NO_ENTRIES, last_writer
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta, read_text, read_time
-from gangboard.domain.action import Lever, Verb
+from gangboard.domain.action import Verb
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.wording import label
 from gangboard.domain.registry import OwnerKind, Resource
@@ -121,7 +121,7 @@ OWNER = OwnerKind(
         decoder_version=2,
     ),
     label="CronJob",
-    levers=(Lever.SUSPEND,),
+    levers=("suspend",),
     makes_gangs=True,
     reactions=_reactions,
     sentence=_sentence,

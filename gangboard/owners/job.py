@@ -18,7 +18,6 @@ from gangboard.decode.wire import (
     read_meta,
     read_time,
 )
-from gangboard.domain.action import Lever
 from gangboard.domain.objects import Condition, find_condition, resumed_at
 from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests
 from gangboard.domain.registry import OwnerKind, Resource
@@ -169,5 +168,6 @@ OWNER = OwnerKind(
     ),
     label="Job",
     own_managers=_OWN_MANAGERS,
-    levers=(Lever.SUSPEND,),
+    levers=("suspend",),
+    suspended_condition="Suspended",
 )

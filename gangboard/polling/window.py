@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 
 from gangboard.decode.admission_policies import POLICY
 from gangboard.decode.holds import HOLD
+from gangboard.diagnosis import registry
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError, KubeErrorCode
-from gangboard.kube.openapi import schema_hash
+from gangboard.kube.openapi import LONGEST_HASH, schema_hash
 from gangboard.logs import get_logger
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import News
@@ -25,7 +26,7 @@ from gangboard.polling.silence import heard_at
 from gangboard.polling.store_writer import CONTACT_EVERY, StoreWriter, is_overdue
 from gangboard.polling.watched import Watched
 from gangboard.store.cluster_leases import renew_lease
-from gangboard.store.observations import save_discovery, save_jobset_build
+from gangboard.store.observations import save_controller_build, save_discovery
 
 log = get_logger(__name__)
 
@@ -35,7 +36,6 @@ COMMIT_AT_LEAST_EVERY = 0.5
 """Seconds: under constant load what came is stored this often."""
 SILENCE = 0.02
 """Seconds without news after which what came is stored."""
-_JOBSETS = "jobsets.jobset.x-k8s.io"
 QUEUED = 64
 """Batches that may wait for the writer; readers pause beyond that."""
 ROWS_AT_ONCE = 2000
@@ -152,9 +152,9 @@ class Window:
                 renewed_at = time.monotonic()
 
     def _ask_for_build(self) -> None:
-        """After each discovery, ask for the build of JobSet too: no list waits for it."""
+        """After each discovery, ask for the builds of controllers, too: no list waits for them."""
         if self._is_discovered and self._cache.build is None:
-            self._cache.build = run_in_thread("schema", self._jobset_build)
+            self._cache.build = run_in_thread("schema", self._controller_build)
 
     def _store_build(self) -> None:
         build = self._cache.build
@@ -163,16 +163,23 @@ class Window:
         self._cache.build = None
         found = build.result()
         if found is not None:
-            save_jobset_build(self._cache.claim, found)
+            save_controller_build(self._cache.claim, found)
 
-    def _jobset_build(self) -> str | None:
-        """Return what tells this build of JobSet from others; None when that cannot be read now."""
-        watched = self._cache.watched[_JOBSETS]
+    def _controller_build(self) -> str | None:
+        """Return what tells this build of a controller from others; None when that cannot be read now.
+
+        Of several controllers it is a part of the hash of each.
+        """
+        kinds = registry.kinds_told_by_build()
+        found: list[str] = []
         try:
-            return schema_hash(self._cache.connection, watched.resource.group, watched.version)
+            for kind in kinds:
+                group, watched = kind.resource.group, self._cache.watched[kind.resource.key]
+                found.append(schema_hash(self._cache.connection, group, watched.version))
         except KubeError as error:
             log.warning("schema not read", cluster=self._cache.cluster_name, why=error.sentence)
             return None
+        return "".join(one[: LONGEST_HASH // len(kinds)] for one in found)
 
     def _apply_discovery(self, found: Discovery) -> None:
         """Set for each resource whether it is served, and in which version we read it."""

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from gangboard.domain.action import ActionState, Lever, Verb
+from gangboard.diagnosis import registry
+from gangboard.domain.action import ActionState, Verb
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
-
-# (word on the button, done and watched) by verb and lever; the empty lever is not chosen yet.
-_SUSPENDED: dict[str, tuple[str, str]] = {
-    Lever.HOLD: ("Hold", "Held"),
-    Lever.PARALLELISM: ("Pause", "Paused"),
-    Lever.KUEUE: ("Suspend", "Deactivated"),
-}
-
-LEVER_LABELS: dict[str, str] = {
-    Lever.NATIVE: "spec.suspend of the Job, left alone by its JobSet",
-    Lever.HOLD: "Hold",
-    Lever.PARALLELISM: "parallelism 0",
-    Lever.SUSPEND: "spec.suspend",
-    Lever.KUEUE: "Kueue's spec.active",
-}
 
 _PLAIN: dict[str, tuple[str, str, str]] = {
     ActionState.REQUESTED: ("Requested", "◌", "starting"),
@@ -37,18 +23,24 @@ _PLAIN: dict[str, tuple[str, str, str]] = {
 """(label, icon, tone) of the states that are called the same for every verb and lever."""
 
 
+def lever_keys() -> tuple[str, ...]:
+    """Return the keys of all levers, in the order of lists."""
+    return tuple(lever.key for lever in registry.levers())
+
+
 def lever_label(lever: str, *, forced: bool = False) -> str:
     """Return the name of a lever; a forced plain suspend is not called what nobody has seen."""
-    if forced and lever == Lever.NATIVE:
-        return "spec.suspend of the Job, not proved"
-    return LEVER_LABELS.get(lever, printable(lever))
+    found = registry.lever(lever)
+    if found is None:
+        return printable(lever)
+    return found.forced_label if forced and found.forced_label else found.label
 
 
 def button_label(verb: str, lever: str) -> str:
     """Return the word on a button: `Hold` and `Release` for the Hold, `Pause` for parallelism."""
-    if verb == Verb.SUSPEND:
-        return _SUSPENDED.get(lever, ("Suspend", ""))[0]
-    return "Release" if lever == Lever.HOLD else "Resume"
+    found = registry.lever(lever)
+    suspend, resume = found.button if found is not None else ("Suspend", "Resume")
+    return suspend if verb == Verb.SUSPEND else resume
 
 
 def action_face(
@@ -78,7 +70,8 @@ def action_face(
 def _done_label(suspends: bool, lever: str, state: str, only_released: bool) -> str:
     if not suspends:
         return "Released" if only_released else "Resumed"
-    if lever == Lever.HOLD and state == ActionState.APPLIED:
-        # `Held` is said only when it was watched and has held.
+    found = registry.lever(lever)
+    if found is None:
         return "Suspended"
-    return _SUSPENDED.get(lever, ("", "Suspended"))[1]
+    # `Held` is said only when it was watched and has held.
+    return found.applied if state == ActionState.APPLIED and found.applied else found.done

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from django.db.models import QuerySet
 
-from gangboard.domain.action import Lever, StepKind, Verb
+from gangboard.domain.action import StepKind, Verb
+from gangboard.domain.hold import HOLD_LEVER
 from gangboard.readmodels.action_labels import action_face, lever_label
 from gangboard.readmodels.action_query import (
     ACTION_KEYS,
@@ -171,7 +172,7 @@ def _row(action: Action) -> ActionRow:
 
 def _only_released(action: Action, steps: Iterable[ActionStep]) -> bool:
     """Whether a release takes the Hold away and resumes nothing: the JobSet itself is suspended."""
-    if action.verb != Verb.RESUME or action.lever != Lever.HOLD:
+    if action.verb != Verb.RESUME or action.lever != HOLD_LEVER:
         return False
     kinds = {step.kind for step in steps}
     return StepKind.DELETE_HOLD in kinds and StepKind.PATCH not in kinds

@@ -7,26 +7,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from shlex import quote
 
-from gangboard.domain.action import ClusterLevers, Lever, PolicyState
+from gangboard.diagnosis import registry
+from gangboard.domain.acting.lever import Lever, Readiness
+from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.reading.wording import sentence
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
 
-_KUEUE = "workloads.kueue.x-k8s.io"
-_JOBSETS = "jobsets.jobset.x-k8s.io"
 _POLICIES = "mutatingadmissionpolicies.admissionregistration.k8s.io"
-_LABELS = {
-    Lever.SUSPEND: "Suspend a whole owner",
-    Lever.KUEUE: "Deactivate in Kueue",
-    Lever.NATIVE: "Suspend one Job, natively",
-    Lever.HOLD: "Hold one Job",
-    Lever.PARALLELISM: "Pause one Job",
+_FACES = {
+    Readiness.READY: Face("ready", "Ready", "✓", "running"),
+    Readiness.UNPROVED: Face("unproved", "Unproved", "◌", "starting"),
+    Readiness.REFUTED: Face("refuted", "Not in force", "✕", "failed"),
+    Readiness.OFF: Face("off", "Off", "–", "unknown"),
+    Readiness.MISSING: Face("missing", "Missing", "■", "blocked"),
 }
-_READY = Face("ready", "Ready", "✓", "running")
-_UNPROVED = Face("unproved", "Unproved", "◌", "starting")
-_REFUTED = Face("refuted", "Not in force", "✕", "failed")
-_OFF = Face("off", "Off", "–", "unknown")
-_MISSING = Face("missing", "Missing", "■", "blocked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,75 +78,32 @@ def _command(levers: ClusterLevers, not_served: Collection[str]) -> str:
 
 
 def _rows(levers: ClusterLevers, not_served: Collection[str], shut: str) -> Iterator[LeverRow]:
-    """Yield the levers, those on one Job in the order in which they are tried."""
-    whole = "spec.suspend of an owner that no queue manages and nobody else suspends."
-    yield _plain(Lever.SUSPEND, whole, shut)
-    if _KUEUE not in not_served:
-        yield _plain(Lever.KUEUE, "spec.active of the Workloads of an owner in a queue.", shut)
-    if _JOBSETS in not_served:
-        return
-    yield _native(levers, shut)
-    yield _hold(levers, shut)
-    paused = "spec.parallelism 0, where there is no better way; the old value is kept."
-    if levers.parallelism:
-        yield _plain(Lever.PARALLELISM, paused, shut)
-    else:
-        off = f"Switched off (manage.py set_lever {quote(levers.cluster)} parallelism on)."
-        yield _row(Lever.PARALLELISM, _OFF, off)
+    """Yield the levers of what is served: of whole owners, then those on one Job as they are tried."""
+    kinds = [kind for kind in registry.owner_kinds() if kind.resource.key not in not_served]
+    of_whole = {key for kind in kinds for key in kind.levers}
+    entries = {one for one in registry.queue_entry_resources() if one.key not in not_served}
+    of_queues = {
+        system.lever.key
+        for system in registry.queue_systems()
+        if system.lever is not None and entries & set(system.resources)
+    }
+    for lever in registry.levers():
+        if lever.key in of_whole | of_queues:
+            yield _row(lever, levers, "", shut)
+    for lever in registry.levers():
+        labels = [kind.label for kind in kinds if lever.key in kind.child_levers]
+        if labels and lever.key not in of_whole:
+            yield _row(lever, levers, " and ".join(labels), shut)
 
 
-def _plain(lever: Lever, what: str, shut: str) -> LeverRow:
-    return _row(lever, _OFF if shut else _READY, what, ready=not shut)
-
-
-def _native(levers: ClusterLevers, shut: str) -> LeverRow:
-    """Return what is known of JobSets that ask for Independent: a claim until it was seen."""
-    build = f"this build of JobSet ({printable(levers.build[:12])})" if levers.build else "JobSet"
-    if not levers.native_honoured:
-        return _row(
-            Lever.NATIVE,
-            _UNPROVED,
-            f"For JobSets that ask for Independent: {build} was not seen to honour it.",
-        )
-    said = f"For JobSets that ask for Independent: {build} was seen to honour it."
-    return _row(Lever.NATIVE, _OFF if shut else _READY, said, ready=not shut)
-
-
-def _hold(levers: ClusterLevers, shut: str) -> LeverRow:
-    said = printable(levers.hold_sentence)
-    said = sentence(said[:1].upper() + said[1:])
-    if levers.hold in (PolicyState.MISSING, PolicyState.CHANGED):
-        return _row(Lever.HOLD, _MISSING, said, levers)
-    if levers.hold_refuted_at is not None:
-        return _row(Lever.HOLD, _REFUTED, "Installed; not in force at the last proof.", levers)
-    if levers.hold is PolicyState.NOT_SEEN:
-        proved = levers.hold_proved_at is not None
-        face = _READY if proved else _UNPROVED
-        return _row(Lever.HOLD, face, said, levers, ready=proved and not shut)
-    if levers.hold_proved_at is None:
-        unproved = "Installed, unproved: it is proved each time before a Job is suspended."
-        return _row(Lever.HOLD, _UNPROVED, _and(unproved, said), levers, ready=not shut)
-    return _row(Lever.HOLD, _READY, _and("Installed and proved.", said), levers, ready=not shut)
-
-
-def _and(first: str, second: str) -> str:
-    return f"{first} {second}" if second else first
-
-
-def _row(
-    lever: Lever,
-    face: Face,
-    said: str,
-    proofs: ClusterLevers | None = None,
-    *,
-    ready: bool = False,
-) -> LeverRow:
+def _row(lever: Lever, levers: ClusterLevers, kinds: str, shut: str) -> LeverRow:
+    found = lever.readiness(levers, kinds, shut)
     return LeverRow(
-        lever=lever.value,
-        label=_LABELS[lever],
-        ready=ready,
-        face=face,
-        sentence=said,
-        proved_at=proofs.hold_proved_at if proofs else None,
-        refuted_at=proofs.hold_refuted_at if proofs else None,
+        lever=lever.key,
+        label=lever.title,
+        ready=found.usable,
+        face=_FACES[found.readiness],
+        sentence=printable(found.sentence),
+        proved_at=found.proved_at,
+        refuted_at=found.refuted_at,
     )

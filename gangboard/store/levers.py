@@ -14,8 +14,8 @@ from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.holds import HOLD
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy.installation import installation
-from gangboard.domain.action import ClusterLevers, Lever
-from gangboard.domain.hold import AdmissionPolicy
+from gangboard.domain.action import ClusterLevers
+from gangboard.domain.hold import HOLD_LEVER, AdmissionPolicy
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.domain.queue_status import QueueVisibility
 from gangboard.domain.watch_state import WatchState
@@ -81,7 +81,7 @@ def _levers(cluster: Cluster, found: _Found, everywhere: bool, forced: bool) -> 
         found.states.get(HOLD.key, ""),
         _worse(found.states.get(POLICY.key, ""), found.states.get(BINDING.key, "")),
     )
-    proved, refuted = _times(found.records.get((Lever.HOLD.value, "")))
+    proved, refuted = _times(found.records.get((HOLD_LEVER, "")))
     return ClusterLevers(
         cluster=cluster.name,
         has_actor=cluster.actor_credentials is not None,
@@ -92,7 +92,7 @@ def _levers(cluster: Cluster, found: _Found, everywhere: bool, forced: bool) -> 
         hold_proved_at=proved,
         hold_refuted_at=refuted,
         native_honoured=_is_honoured(cluster, found),
-        build=cluster.jobset_build,
+        build=cluster.controller_build,
         queue_visibility=_queue_visibility([found.states.get(key, "") for key in _queue_keys()]),
         forced=forced,
     )
@@ -119,10 +119,11 @@ def _queue_visibility(states: Iterable[str]) -> QueueVisibility:
 
 def _is_honoured(cluster: Cluster, found: _Found) -> bool:
     """Whether this very build was seen to honour; a build that nobody can name never was."""
-    if not cluster.jobset_build:
+    if not cluster.controller_build:
         return False
-    proved, refuted = _times(found.records.get((Lever.NATIVE.value, cluster.jobset_build)))
-    return proved is not None and refuted is None
+    told = (lever.key for lever in registry.levers() if lever.told_by_build)
+    times = [_times(found.records.get((key, cluster.controller_build))) for key in told]
+    return any(proved is not None and refuted is None for proved, refuted in times)
 
 
 def _times(record: LeverRecord | None) -> tuple[datetime | None, datetime | None]:
@@ -194,7 +195,7 @@ def read_independent_owners(cluster_id: int, visible: Q) -> list[tuple[str, str]
     `visible` is a condition on rows with a namespace. Reads every stored object of such a kind (1
     query; 5 ms for 1,000 JobSets): for the page of one cluster, not for lists.
     """
-    kinds = [kind for kind in registry.owner_kinds() if Lever.NATIVE in kind.child_levers]
+    kinds = registry.kinds_told_by_build()
     rows = WatchedObject.objects.filter(
         visible, cluster_id=cluster_id, resource__in=[kind.resource.key for kind in kinds]
     ).order_by("namespace", "name")

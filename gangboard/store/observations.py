@@ -233,10 +233,10 @@ def save_discovery(lease: ClusterLease, *, server_version: str, at: datetime) ->
         )
 
 
-def save_jobset_build(lease: ClusterLease, build: str) -> None:
-    """Record what tells the cluster's build of JobSet from others. Raises LeaseLostError."""
+def save_controller_build(lease: ClusterLease, build: str) -> None:
+    """Record what tells the cluster's build of a controller from others. Raises LeaseLostError."""
     with writing(lease):
-        Cluster.objects.filter(pk=lease.cluster_id).update(jobset_build=build)
+        Cluster.objects.filter(pk=lease.cluster_id).update(controller_build=build)
 
 
 def save_first_listing(lease: ClusterLease, *, at: datetime) -> None:

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_POST
 
-from gangboard.domain.action import ActionState, Lever, Verb
+from gangboard.domain.action import ActionState, Verb
 from gangboard.readmodels.action_export import csv_lines, json_lines
-from gangboard.readmodels.action_labels import LEVER_LABELS
+from gangboard.readmodels.action_labels import lever_keys, lever_label
 from gangboard.readmodels.action_query import ActionFilters
 from gangboard.readmodels.action_rows import ActionPage, ActionRow
 from gangboard.readmodels.actions import action_row, actions_page, export_rows
@@ -111,9 +111,7 @@ def export(request: HttpRequest, ending: str) -> HttpResponseBase:
 
 
 def _selects(filters: ActionFilters, clusters: Mapping[int, Freshness]) -> tuple[Select, ...]:
-    levers = (
-        Option(lever.value, LEVER_LABELS[lever], lever.value == filters.lever) for lever in Lever
-    )
+    levers = (Option(key, lever_label(key), key == filters.lever) for key in lever_keys())
     return (
         select_cluster(clusters, filters.cluster),
         make_select("verb", "Verb", tuple(Verb), filters.verb),

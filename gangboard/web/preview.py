@@ -9,8 +9,9 @@ from types import MappingProxyType
 
 from gangboard.actions import service
 from gangboard.actions.requests import RequestError, RequestErrorCode
-from gangboard.domain.action import ActionRequest, ActionTarget, Lever, Plan, Step
-from gangboard.readmodels.action_labels import LEVER_LABELS
+from gangboard.domain.action import ActionRequest, ActionTarget, Plan, Step
+from gangboard.domain.hold import HOLD_LEVER
+from gangboard.readmodels.action_labels import lever_label
 from gangboard.readmodels.action_offers import printable_lines
 from gangboard.readmodels.actions import LONGEST_PATCH
 from gangboard.readmodels.printable import printable
@@ -108,7 +109,7 @@ def notes(texts: Iterable[tuple[str, Sequence[str]]]) -> tuple[Note, ...]:
 
 def would_hold(previews: Iterable[TargetPreview]) -> bool:
     """Whether some of them would be held, so that an end can be given."""
-    return any(one.allowed and one.lever == Lever.HOLD for one in previews)
+    return any(one.allowed and one.lever == HOLD_LEVER for one in previews)
 
 
 def _preview_target(
@@ -132,12 +133,12 @@ def _preview_target(
 
 
 def _from_plan(target: ActionTarget, plan: Plan) -> TargetPreview:
-    lever = plan.lever.value if plan.lever is not None and plan.allowed else ""
+    lever = plan.lever if plan.lever is not None and plan.allowed else ""
     return replace(
         _named(replace(target, generation=plan.generation)),
         allowed=plan.allowed,
         lever=lever,
-        lever_label=LEVER_LABELS.get(lever, lever),
+        lever_label=lever_label(lever),
         why_not=printable(plan.why_not),
         needs=printable_lines(plan.needs),
         changes=tuple(

@@ -47,10 +47,10 @@ def claiming(start: Callable[..., Site]) -> Site:
 
 def test_the_build_of_jobset_is_told_by_its_schema(site: Site) -> None:
     site.cluster.refresh_from_db()
-    first = site.cluster.jobset_build
+    first = site.cluster.controller_build
     assert len(first) == 64
     install_another_build(site)
-    assert site.cluster.jobset_build not in ("", first)
+    assert site.cluster.controller_build not in ("", first)
 
 
 def install_another_build(site: Site) -> None:
@@ -87,7 +87,7 @@ def test_once_seen_honoured_it_is_the_lever_of_this_build(claiming: Site) -> Non
     assert (site.suspended(), site.pods()) == (True, [])
     site.cluster.refresh_from_db()
     record = LeverRecord.objects.get(lever="native")
-    assert (record.build, record.refuted_at) == (site.cluster.jobset_build, None)
+    assert (record.build, record.refuted_at) == (site.cluster.controller_build, None)
     # The next one is not forced.
     Grant.objects.update(role="operator")
     site.poll()
@@ -132,7 +132,7 @@ def test_a_controller_that_ignores_the_claim_is_remembered(start: Callable[..., 
     assert (action.state, action.reverted_by) == ("reverted", "jobset"), action.message
     site.cluster.refresh_from_db()
     record = LeverRecord.objects.get(lever="native")
-    assert record.build == site.cluster.jobset_build
+    assert record.build == site.cluster.controller_build
     assert (record.proved_at, record.refuted_at is not None) == (None, True)
     site.poll()
     assert not preview(site).allowed

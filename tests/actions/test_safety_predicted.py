@@ -14,7 +14,6 @@ import pytest
 from django.utils import timezone
 
 from gangboard.actions import service
-from gangboard.domain.action import Lever
 from gangboard.store.lever_proofs import save_lever_proof
 from gangboard.store.models import Cluster, Grant
 from tests.actions.site import BATCH, JOBSET, JOBSETS, NAMESPACE, WORKER, Json, Site
@@ -38,8 +37,8 @@ def ask_for_independent(site: Site) -> None:
 def seen_honoured(site: Site) -> None:
     ask_for_independent(site)
     site.cluster.refresh_from_db()
-    build = site.cluster.jobset_build
-    save_lever_proof(site.cluster.pk, Lever.NATIVE.value, held=True, at=timezone.now(), build=build)
+    build = site.cluster.controller_build
+    save_lever_proof(site.cluster.pk, "native", held=True, at=timezone.now(), build=build)
 
 
 def remove_policy(site: Site) -> None:

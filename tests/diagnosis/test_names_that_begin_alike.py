@@ -15,7 +15,7 @@ from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.policy.gang_index import index_gang
+from gangboard.diagnosis.policy.indexing import gang_of
 from gangboard.domain.action import ActionContext
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
@@ -195,8 +195,8 @@ def test_what_belongs_to_one_owner_never_moves_to_the_other(
         ]
         found = hold_on(job, holds)
         assert (found.meta.ref.uid if found else "") == (f"hold-{name}" if as_jobsets else "")
-        looked = index_gang(
-            ActionContext(things[name][0], (job,), holds=tuple(holds), entries=tuple(entries))
+        looked = gang_of(
+            ActionContext(things[name][0], (job,), holds=tuple(holds), entries=tuple(entries)), ""
         )
         assert {entry.meta.ref.uid for entry in looked.entries} == {f"entry-{name}"}
         assert all(hold.meta.ref.uid != f"hold-{other}" for hold in looked.holds_on(job))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gangboard.domain.action import ActionState, Lever, StepState, Verb
+from gangboard.domain.action import ActionState, StepState, Verb
 from gangboard.store.models import Action, ActionStep, AuditEntry
 from tests.interleavings.cast import Cast
 from tests.interleavings.disturbance import Switches
@@ -237,7 +237,7 @@ def broken(evidence: Evidence) -> dict[str, list[str]]:
 
 def _is_target(applied: Applied, row: Action) -> bool:
     """Whether an action is about an object: the very one, or each child Job of its JobSet (native)."""
-    if row.kind == "JobSet" and row.lever == Lever.NATIVE.value:
+    if row.kind == "JobSet" and row.lever == "native":
         return row.uid in applied.owners and "/jobs/" in applied.sent.path
     return applied.subject == row.uid and applied.sent.path.endswith(f"/{row.name}")
 

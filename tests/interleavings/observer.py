@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection
 
-from gangboard.domain.action import ActionState, Lever
+from gangboard.domain.action import ActionState
 from gangboard.store.models import Action
 from tests.interleavings.site import HOLDS, JOBS, JOBSETS, Json, Site
 from tests.interleavings.trace import Trace
@@ -114,7 +114,7 @@ class Observer:
             ]
         holds = [hold for hold in self.site.objects(HOLDS) if _holds(hold, found)]
         changed = [found]
-        if action.kind == "JobSet" and action.lever == Lever.NATIVE:
+        if action.kind == "JobSet" and action.lever == "native":
             # Those that were suspended before by an action of their own are not this one's.
             paths = {subject["path"] for subject in action.context.get("subjects", ())}
             names = {path.rpartition("/")[2] for path in paths}
@@ -139,7 +139,7 @@ class Observer:
             return f"at no moment {action.name} was {'' if wanted else 'not '}stopped"
         if wanted and not any(truth.live_pods == 0 for truth in truths):
             return "its pods were never gone"
-        if wanted and action.lever == Lever.HOLD and not any(truth.hold for truth in truths):
+        if wanted and action.lever == "hold" and not any(truth.hold for truth in truths):
             return "its Hold was never there"
         return ""
 
@@ -151,7 +151,7 @@ def mark_of(obj: Json) -> str:
 
 
 def _is_stopped(obj: Json, lever: str) -> bool:
-    if lever == Lever.PARALLELISM:
+    if lever == "parallelism":
         return bool(obj["spec"].get("parallelism") == 0)
     return bool(obj["spec"].get("suspend"))
 

@@ -14,7 +14,6 @@ from unittest import mock
 from django.db import transaction
 
 from gangboard.actions import dispatch, engine
-from gangboard.domain.action import Lever
 from gangboard.store.models import Action
 from tests.interleavings.cast import Cast
 from tests.interleavings.disturbance import Disturbance
@@ -24,7 +23,7 @@ from tests.interleavings.observer import Observer
 from tests.interleavings.site import Site
 from tests.interleavings.trace import Trace
 
-_LEVERS = (Lever.HOLD, Lever.NATIVE, Lever.PARALLELISM)
+_LEVERS = ("hold", "native", "parallelism")
 _STORM = 75.0
 """Seconds of the clock in which everything may happen."""
 _CALM = 1500.0

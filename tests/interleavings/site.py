@@ -13,7 +13,6 @@ from django.contrib.auth.models import User
 from django.db import models
 
 from gangboard.decode.events import EVENT
-from gangboard.domain.action import Lever
 from gangboard.kube.connection import JSON, Connection, Query
 from gangboard.kube.faults import Asked, status_fault
 from gangboard.polling import reflector, store_writer, window
@@ -87,7 +86,7 @@ class Moments:
 class Site:
     """Everything that a run happens on. Made inside a transaction that is rolled back afterwards."""
 
-    def __init__(self, seed: int, lever: Lever = Lever.HOLD) -> None:
+    def __init__(self, seed: int, lever: str = "hold") -> None:
         """`lever` is the best that there is for a child Job."""
         self.clock = SteppedClock(BEGAN)
         self.plane = Plane(
@@ -95,10 +94,10 @@ class Site:
             "1.37",
             self.clock,
             seed=seed,
-            hold=lever is not Lever.PARALLELISM,
-            independent=lever is Lever.NATIVE,
+            hold=lever != "parallelism",
+            independent=lever == "native",
         )
-        if lever is Lever.NATIVE:
+        if lever == "native":
             self.plane.objects.update(*JOBSETS, JOBSET, _ask_for_independent, NAMESPACE)
         self.plane.world.scripted.clear()  # the controllers have it from the first moment on
         self.cluster = Cluster.objects.create(
@@ -106,10 +105,10 @@ class Site:
             server=f"https://{HOST}",
             credentials=b"",
             actor_credentials=b"actor",
-            parallelism_lever=lever is Lever.PARALLELISM,
+            parallelism_lever=lever == "parallelism",
         )
-        if lever is Lever.NATIVE:
-            save_lever_proof(self.cluster.pk, lever.value, held=True, at=BEGAN, build=_BUILD)
+        if lever == "native":
+            save_lever_proof(self.cluster.pk, lever, held=True, at=BEGAN, build=_BUILD)
         self.people = [self._operator("ada"), self._operator("bob")]
         self._cache = self._new_cache()
         self._window = Window(
@@ -118,7 +117,7 @@ class Site:
         self._seen: dict[str, int] = {}
         self.poll()
         # The poll takes it from the schema of JobSets, which this API server does not publish.
-        Cluster.objects.filter(pk=self.cluster.pk).update(jobset_build=_BUILD)
+        Cluster.objects.filter(pk=self.cluster.pk).update(controller_build=_BUILD)
 
     def _operator(self, name: str) -> User:
         user = User.objects.create(username=name)

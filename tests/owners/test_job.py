@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.action import Lever
 from gangboard.domain.owner import GangRequest, Outcome, Owner, PodRequests
 from gangboard.owners.job import OWNER
 from tests.decode.reading import Json, captured, captures, model, read, with_identity
@@ -318,7 +317,7 @@ def test_grace(given: int | None, seconds: int) -> None:
 
 
 def test_a_job_on_its_own_is_suspended_by_its_field_only() -> None:
-    assert OWNER.levers == (Lever.SUSPEND,)
+    assert OWNER.levers == ("suspend",)
     assert OWNER.child_levers == ()
 
 

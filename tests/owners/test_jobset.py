@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 import yaml
 
-from gangboard.domain.action import Lever
 from gangboard.domain.owner import (
     Dependency,
     FailureRule,
@@ -207,8 +206,8 @@ def test_the_longest_grace_of_its_parts_counts() -> None:
 
 
 def test_levers() -> None:
-    assert OWNER.levers == (Lever.SUSPEND,)
-    assert OWNER.child_levers == (Lever.NATIVE, Lever.HOLD, Lever.PARALLELISM)
+    assert OWNER.levers == ("suspend",)
+    assert OWNER.child_levers == ("native", "hold", "parallelism")
     assert OWNER.suspend_field == ("spec", "suspend")
 
 

@@ -12,7 +12,7 @@ from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.policy.plan import offers
-from gangboard.domain.action import ActionContext, ClusterLevers, Lever, PolicyState
+from gangboard.domain.action import ActionContext, ClusterLevers, PolicyState
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
@@ -234,9 +234,9 @@ def context() -> ActionContext:
 
 def test_it_is_suspended_by_itself_and_one_job_of_it_is_held() -> None:
     suspend, _ = offers(context(), READY, "t1", NOW)
-    assert (suspend.allowed, suspend.lever) == (True, Lever.SUSPEND)
+    assert (suspend.allowed, suspend.lever) == (True, "suspend")
     held, _ = offers(context(), READY, "j1", NOW)
-    assert (held.allowed, held.lever) == (True, Lever.HOLD)
+    assert (held.allowed, held.lever) == (True, "hold")
 
 
 def test_its_jobset_is_not_suspended_for_the_trainer_undoes_that() -> None:

@@ -14,7 +14,6 @@ from gangboard.actions.permissions.manifests import manifests
 from gangboard.actions.permissions.names import ACTOR, READER, Manifest, Wanted
 from gangboard.actions.permissions.printing import yaml_text
 from gangboard.diagnosis import registry
-from gangboard.domain.action import Lever
 from gangboard.domain.registry import OwnerKind
 from gangboard.kube.kubeconfig import COMMANDS
 from gangboard.polling.cluster_cache import resources
@@ -127,7 +126,7 @@ def new_kind(monkeypatch: pytest.MonkeyPatch) -> OwnerKind:
     kind = OwnerKind(
         resource=resource,
         label="PyTorchJob",
-        levers=(Lever.SUSPEND,),
+        levers=("suspend",),
         suspend_field=("spec", "runPolicy", "suspend"),
     )
     monkeypatch.setattr(registry, "owner_kinds", lambda: (*known, kind))

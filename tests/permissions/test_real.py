@@ -14,8 +14,9 @@ import pytest
 from gangboard.actions.permissions.names import Wanted
 from gangboard.decode.page import build_model
 from gangboard.diagnosis import registry
-from gangboard.diagnosis.policy import steps
-from gangboard.diagnosis.policy.decision import DesiredAction
+from gangboard.diagnosis.policy.indexing import gang_of
+from gangboard.domain.acting.decision import Decision, DesiredAction
+from gangboard.domain.acting.requests import FieldChange, patch_owner, suspend_job
 from gangboard.domain.action import ActionContext, ClusterLevers, Step, Verb
 from gangboard.domain.owner import Owner
 from gangboard.polling.cluster_cache import resources
@@ -113,24 +114,28 @@ def test_the_actor_can_do_what_its_levers_need(
     actor.list("v1", "Pod", ns)
     assert actor.list("gangboard.dev/v1alpha1", "Hold", ns) == []
     context = ActionContext(owner=read(actor.get("jobset.x-k8s.io/v1alpha2", "JobSet", "run", ns)))
-    made = send(actor, steps.create_hold(context, read(child), DESIRED))
+    hold = registry.lever("hold")
+    assert hold is not None
+    decision = hold.suspend(gang_of(context, ""), read(child), DESIRED)
+    assert isinstance(decision, Decision)
+    create, prove, _ = decision.steps()
+    made = send(actor, create)
     assert made["spec"]["until"] == "2030-01-01T00:00:00Z"
     current = read(actor.get("batch/v1", "Job", "run-w-1", ns))
-    send(actor, steps.prove_hold(context, current))
-    suspended = send(actor, steps.suspend_job(context, current, "act-1", suspend=True))
+    send(actor, prove)
+    gang = gang_of(context, "")
+    suspended = send(actor, suspend_job(gang, current, "act-1", suspend=True))
     assert suspended["spec"]["suspend"] is True
     current = read(actor.get("batch/v1", "Job", "run-w-1", ns))
-    resumed = send(actor, steps.suspend_job(context, current, "act-2", suspend=False))
+    resumed = send(actor, suspend_job(gang, current, "act-2", suspend=False))
     assert resumed["metadata"]["annotations"]["gangboard.dev/action"] == "act-2"
     path = f"/apis/gangboard.dev/v1alpha1/namespaces/{ns}/holds/{made['metadata']['name']}"
     preconditions = {"preconditions": {"uid": made["metadata"]["uid"]}}
     actor.request("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions", **preconditions})
     owner = read(actor.get("jobset.x-k8s.io/v1alpha2", "JobSet", "run", ns))
-    jobsets = next(kind for kind in registry.owner_kinds() if kind.resource.kind == "JobSet")
-    change = steps.FieldChange(("spec", "suspend"), True)
-    patch = steps.patch_owner(
-        ActionContext(owner=owner), jobsets, "Suspend", change, {"gangboard.dev/action": "a"}
-    )
+    change = FieldChange(("spec", "suspend"), True)
+    gang = gang_of(ActionContext(owner=owner), "")
+    patch = patch_owner(gang, owner, "Suspend", [change], {"gangboard.dev/action": "a"})
     assert send(actor, patch)["spec"]["suspend"] is True
 
 

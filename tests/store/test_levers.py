@@ -179,12 +179,12 @@ def test_native_is_remembered_for_the_build_that_was_seen(east: Cluster) -> None
     LeverRecord.objects.create(cluster=east, lever="native", build="abc", proved_at=NOW)
     LeverRecord.objects.create(cluster=east, lever="native", build="", proved_at=NOW)
     assert not read_levers(east).native_honoured, "nobody knows which build this is"
-    east.jobset_build = "abc"
+    east.controller_build = "abc"
     assert read_levers(east).native_honoured
     assert read_levers(east).build == "abc"
-    east.jobset_build = "def"
+    east.controller_build = "def"
     assert not read_levers(east).native_honoured, "JobSet was changed since"
-    east.jobset_build = "abc"
+    east.controller_build = "abc"
     LeverRecord.objects.update(refuted_at=NOW + timedelta(seconds=1))
     assert not read_levers(east).native_honoured
 

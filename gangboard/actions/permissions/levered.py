@@ -7,19 +7,11 @@ from dataclasses import dataclass
 
 from gangboard.actions.permissions.names import Wanted
 from gangboard.diagnosis import registry
-from gangboard.domain.action import Lever
+from gangboard.domain.acting.lever import Lever, Made
 from gangboard.domain.registry import OwnerKind, Resource
 
-_JOBS = "jobs.batch"
-_KUEUE = "workloads.kueue.x-k8s.io"
-
-
-@dataclass(frozen=True, slots=True)
-class Parent:
-    """A kind whose objects control Jobs that may be suspended."""
-
-    group: str
-    kind: str
+Parent = tuple[str, str]
+"""(API group, kind) whose objects control Jobs that may be suspended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +19,29 @@ class Levered:
     """One resource with levers."""
 
     resource: Resource
-    field: tuple[str, ...]
-    """Path of the field that the lever writes."""
+    fields: tuple[tuple[str, ...], ...]
+    """Paths of the fields that its levers write."""
     managers: tuple[str, ...] | None = None
     """Values of `spec.managedBy` that are not somebody else's; None when it has no such field."""
     parents: tuple[Parent, ...] | None = ()
     """Controllers under which it may be changed; None allows any."""
-    parallelism: bool = False
-    """`spec.parallelism` may be set to 0 and back."""
+    bounded: tuple[Lever, ...] = ()
+    """Levers that allow their field some values only."""
     listed: bool = False
     """Those of a gang are found by a list before they are changed, not by their names."""
 
 
 def levered(wanted: Wanted) -> tuple[Levered, ...]:
-    """Return the resources on which this cluster has a lever."""
+    """Return the resources of which this cluster has a lever that changes a field."""
     return tuple(found for found in _all(wanted) if found.resource.key not in wanted.not_served)
+
+
+def made(wanted: Wanted) -> tuple[Made, ...]:
+    """Return what its levers make objects of."""
+    owners = parents(wanted)
+    return tuple(
+        one.makes(owners) for one in registry.levers() if one.makes and _is_on(one, wanted)
+    )
 
 
 def parents(wanted: Wanted) -> tuple[Parent, ...]:
@@ -51,7 +51,7 @@ def parents(wanted: Wanted) -> tuple[Parent, ...]:
 
 def _served(wanted: Wanted, is_meant: Callable[[OwnerKind], bool]) -> tuple[Parent, ...]:
     return tuple(
-        Parent(kind.resource.group, kind.resource.kind)
+        (kind.resource.group, kind.resource.kind)
         for kind in registry.owner_kinds()
         if is_meant(kind) and kind.resource.key not in wanted.not_served
     )
@@ -59,27 +59,47 @@ def _served(wanted: Wanted, is_meant: Callable[[OwnerKind], bool]) -> tuple[Pare
 
 def _all(wanted: Wanted) -> Iterator[Levered]:
     for kind in registry.owner_kinds():
-        if kind.resource.key == _JOBS:
+        if kind.resource.is_job:
             yield _job(kind, wanted)
-        elif Lever.SUSPEND in kind.levers:
+            continue
+        fields = _fields(kind.suspend_field, kind.levers, wanted)
+        if fields:
             # Under a controller it is never the topmost owner, and that one would undo it.
-            yield Levered(kind.resource, kind.suspend_field, kind.own_managers or None)
+            yield Levered(kind.resource, fields, kind.own_managers or None)
     for queue in registry.queue_systems():
+        if queue.lever is None or not queue.lever.writes:
+            continue
         for resource in queue.resources:
-            if resource.key == _KUEUE:
-                # Kueue's own Workloads: whom they stand for is nothing to their only lever.
-                yield Levered(resource, ("spec", "active"), parents=None, listed=True)
+            if resource in registry.queue_entry_resources():
+                # Entries of a queue are its own: whom they stand for is nothing to their only lever.
+                yield Levered(resource, (queue.lever.writes,), parents=None, listed=True)
 
 
 def _job(kind: OwnerKind, wanted: Wanted) -> Levered:
     """Return what may be done to Jobs: as owners, also of a kind that makes them to be gangs of their own,
     and as children of a kind with levers on them."""
+    keys = [key for other in registry.owner_kinds() for key in other.child_levers]
+    levers = [one for one in registry.levers() if one.key in keys and _is_on(one, wanted)]
     return Levered(
         kind.resource,
-        kind.suspend_field,
+        _fields(kind.suspend_field, (*kind.levers, *keys), wanted),
         kind.own_managers or None,
         (*parents(wanted), *_served(wanted, lambda kind: kind.makes_gangs)),
-        wanted.parallelism
-        and any(Lever.PARALLELISM in other.child_levers for other in registry.owner_kinds()),
+        tuple(lever for lever in levers if lever.bounds is not None),
         listed=True,
     )
+
+
+def _fields(
+    own: tuple[str, ...], keys: tuple[str, ...], wanted: Wanted
+) -> tuple[tuple[str, ...], ...]:
+    """Return the fields that these levers write, the suspend field first."""
+    levers = (one for one in registry.levers() if one.key in keys and _is_on(one, wanted))
+    found = [own if lever.writes is None else lever.writes for lever in levers]
+    return tuple(
+        dict.fromkeys(sorted((path for path in found if path), key=lambda path: path != own))
+    )
+
+
+def _is_on(lever: Lever, wanted: Wanted) -> bool:
+    return wanted.parallelism or not lever.optional

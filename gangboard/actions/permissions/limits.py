@@ -11,49 +11,47 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gangboard.actions.permissions import cel
-from gangboard.actions.permissions.levered import Levered, Parent, levered, parents
+from gangboard.actions.permissions.levered import Levered, Parent, levered, made
 from gangboard.actions.permissions.names import ACTOR, Manifest, Wanted, user_name
-from gangboard.decode.holds import HOLD
-from gangboard.domain.hold import HOLD_GROUP, PAUSED_PARALLELISM
-from gangboard.domain.registry import Resource
+from gangboard.domain.hold import HOLD_GROUP
 
 _API = "admissionregistration.k8s.io/v1"
 _OURS = f"{HOLD_GROUP}/"
 """What the annotations that the actor may write begin with."""
 _SERVER_SIDE = ("annotations", "generation", "managedFields", "resourceVersion")
 """Metadata that an API server changes with every write; annotations have a rule of their own."""
-_NOTE = f"[?{cel.text(PAUSED_PARALLELISM)}].orValue('')"
-_PARALLELISM = {
-    "newParallelism": "variables.newSpec.?parallelism.orValue(1)",
-    "oldParallelism": "variables.oldSpec.?parallelism.orValue(1)",
-    "newNote": f"variables.newAnnotations{_NOTE}",
-    "oldNote": f"variables.oldAnnotations{_NOTE}",
-}
-"""Variables of the rule about parallelism; the API's default is 1."""
-_MANAGED_BY = "app.kubernetes.io/managed-by"
 
 
 def limits(wanted: Wanted) -> list[Manifest]:
     """Return the policies, each followed by its binding."""
     found: list[Manifest] = []
     for one in levered(wanted):
-        found += _policy(one.resource, ["UPDATE"], list(_variables(one)), list(_validations(one)))
-    found += _policy(HOLD, ["CREATE", "UPDATE"], [], list(_of_holds(parents(wanted))))
+        resource = one.resource
+        found += _policy(
+            (resource.group, resource.plural),
+            ["UPDATE"],
+            list(_variables(one)),
+            list(_validations(one)),
+        )
+    for new in made(wanted):
+        rules = [_refusal(rule.expression, rule.message) for rule in new.rules]
+        found += _policy((new.group, new.plural), ["CREATE", "UPDATE"], [], rules)
     return found
 
 
 def _policy(
-    resource: Resource,
+    resource: tuple[str, str],
     operations: list[str],
     variables: list[Manifest],
     validations: list[Manifest],
 ) -> list[Manifest]:
-    name = f"{ACTOR}-{resource.key}"
+    group, plural = resource
+    name = f"{ACTOR}-{plural}.{group}"
     rule = {
-        "apiGroups": [resource.group],
+        "apiGroups": [group],
         "apiVersions": ["*"],
         "operations": operations,
-        "resources": [resource.plural],
+        "resources": [plural],
     }
     condition = f"request.userInfo.username == {cel.text(user_name(ACTOR))}"
     spec: Manifest = {
@@ -104,11 +102,12 @@ _METADATA = _Level(("metadata",), _SERVER_SIDE)
 
 
 def _levels(one: Levered) -> Iterator[_Level]:
-    """Yield the metadata and each map on the way to the lever's field."""
+    """Yield the metadata and each map on the way to the fields of the levers."""
     yield _METADATA
-    for depth in range(1, len(one.field)):
-        more = ("parallelism",) if one.parallelism and depth == 1 else ()
-        yield _Level(one.field[:depth], (one.field[depth], *more))
+    above = dict.fromkeys(path[:depth] for path in one.fields for depth in range(1, len(path)))
+    for path in above:
+        allowed = (field[len(path)] for field in one.fields if field[: len(path)] == path)
+        yield _Level(path, tuple(dict.fromkeys(allowed)))
 
 
 def _variables(one: Levered) -> Iterator[Manifest]:
@@ -119,9 +118,10 @@ def _variables(one: Levered) -> Iterator[Manifest]:
     differs = cel.changed("variables.newAnnotations", "variables.oldAnnotations")
     foreign = f"({differs}).filter(k, !k.startsWith({cel.text(_OURS)}))"
     yield _variable("forbiddenAnnotations", foreign)
-    if one.parallelism:
-        for name, expression in _PARALLELISM.items():
-            yield _variable(name, expression)
+    for lever in one.bounded:
+        if lever.bounds is not None:
+            for name, expression in lever.bounds(one.resource.kind)[0].items():
+                yield _variable(name, expression)
     yield _variable(
         "controllers",
         "variables.oldMetadata.?ownerReferences.orValue([])"
@@ -136,8 +136,8 @@ def _variable(name: str, expression: str) -> Manifest:
 def _validations(one: Levered) -> Iterator[Manifest]:
     """Yield what a write must fulfil."""
     kind = one.resource.kind
-    fields = " and spec.parallelism" if one.parallelism else ""
-    only = f"gangboard may change {'.'.join(one.field)}{fields} of a {kind} and nothing else"
+    fields = " and ".join(".".join(path) for path in one.fields)
+    only = f"gangboard may change {fields} of a {kind} and nothing else"
     for level in _levels(one):
         yield _nothing_in(level.forbidden, f"{only}: not {'.'.join(level.path)}.")
     yield _nothing_in("forbiddenAnnotations", f"{only}: not annotations besides {_OURS}*: ")
@@ -154,8 +154,10 @@ def _validations(one: Levered) -> Iterator[Manifest]:
             f"gangboard may not change a {kind} that another controller manages: ",
             "variables.oldSpec.managedBy",
         )
-    if one.parallelism:
-        yield _parallelism(kind)
+    for lever in one.bounded:
+        if lever.bounds is not None:
+            rule = lever.bounds(kind)[1]
+            yield _refusal(rule.expression, rule.message)
 
 
 def _nothing_in(variable: str, message: str) -> Manifest:
@@ -180,47 +182,7 @@ def _refusal(expression: str, message: str, more: str = "") -> Manifest:
 def _is_one_of(allowed: Iterable[Parent]) -> str:
     """Return the condition that the owner reference `o` is of one of these kinds, in any version."""
     found = (
-        f"o.kind == {cel.text(parent.kind)} && o.apiVersion.startsWith({cel.text(parent.group + '/')})"
-        for parent in allowed
+        f"o.kind == {cel.text(kind)} && o.apiVersion.startsWith({cel.text(group + '/')})"
+        for group, kind in allowed
     )
     return " || ".join(found) or "false"
-
-
-def _parallelism(kind: str) -> Manifest:
-    """Return the rule: to 0 while the old value is written down, or back to what is written there.
-
-    The note changes only together with the value: else any number could be written into it first.
-    """
-    new, old, note, old_note = (f"variables.{name}" for name in _PARALLELISM)
-    return _refusal(
-        f"{new} == {old} ? {note} == {old_note} : "
-        f"({new} == 0 ? {note} == string({old}) : {old} == 0 && {old_note} == string({new}))",
-        f"gangboard may set spec.parallelism of a {kind} to 0 with the old value in "
-        f"{PAUSED_PARALLELISM}, or back to that value, and nothing else",
-    )
-
-
-def _of_holds(owners: tuple[Parent, ...]) -> Iterator[Manifest]:
-    """Yield what a Hold of gangboard must be like; the CRD's schema says the rest."""
-    yield _refusal(
-        "request.operation == 'CREATE'", "gangboard makes and deletes Holds and never changes one"
-    )
-    yield _refusal(
-        "object.spec.ownerUID != '' && object.spec.?by.orValue('') != ''"
-        " && object.spec.?reason.orValue('') != ''",
-        "a Hold of gangboard says in spec whose Job it is about, who wants it and why",
-    )
-    yield _refusal(
-        "object.metadata.?ownerReferences.orValue([]).size() == 1"
-        " && object.metadata.ownerReferences.all(o,"
-        f" o.uid == object.spec.ownerUID && ({_is_one_of(owners)}))",
-        "a Hold of gangboard belongs to the owner whose uid is in spec.ownerUID, and to nobody else",
-    )
-    yield _refusal(
-        "object.metadata.?finalizers.orValue([]).size() == 0"
-        f" && object.metadata.?labels.orValue({{}}).all(k, k == {cel.text(_MANAGED_BY)})"
-        " && object.metadata.?annotations.orValue({})"
-        f".all(k, k.startsWith({cel.text(_OURS)}))",
-        f"a Hold of gangboard has no finalizer, no label besides {_MANAGED_BY} and no annotation "
-        f"besides {_OURS}*",
-    )

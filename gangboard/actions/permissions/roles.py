@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from gangboard.actions.permissions.levered import levered
+from gangboard.actions.permissions.levered import levered, made
 from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER, Manifest, Wanted
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
@@ -60,7 +60,7 @@ def reader_roles() -> list[Manifest]:
 
 
 def actor_roles(wanted: Wanted) -> list[Manifest]:
-    """Return what the actor needs: the levers that are enabled, Holds, and to see what came of it.
+    """Return what the actor needs: the levers that are enabled, what they make, and to see what came of it.
 
     RBAC cannot tell fields apart: `limits` does.
     """
@@ -68,13 +68,10 @@ def actor_roles(wanted: Wanted) -> list[Manifest]:
     rules = _rules((one.resource for one in found if not one.listed), ["get", "patch"])
     rules += _rules((one.resource for one in found if one.listed), ["get", "list", "patch"])
     rules.append({"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]})
-    rules.append(
-        {
-            "apiGroups": [HOLD.group],
-            "resources": [HOLD.plural],
-            "verbs": ["create", "delete", "get", "list"],
-        }
-    )
+    rules += [
+        {"apiGroups": [one.group], "resources": [one.plural], "verbs": [*one.verbs]}
+        for one in made(wanted)
+    ]
     if not wanted.namespaces:
         return [_role(ACTOR, rules), _binding(ACTOR)]
     return [

@@ -13,8 +13,8 @@ from gangboard.actions.live import Live
 from gangboard.actions.verify import holding, kept, leaving_pods, siblings
 from gangboard.actions.verify.guarding import guard
 from gangboard.diagnosis import registry
-from gangboard.diagnosis.policy.refusals import hold_unavailable
-from gangboard.domain.action import ActionState, Lever, Verb
+from gangboard.domain.action import ActionState, Verb
+from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.pod import Pod
 from gangboard.store.lever_proofs import save_lever_proof
 from gangboard.store.levers import read_levers
@@ -26,16 +26,14 @@ BEYOND_GRACE = 60.0
 """Seconds after the end of their grace at which pods that are still there are not waited for."""
 MISSING_SECONDS = 30.0
 """How long a Job may be away while its JobSet restarts."""
-_ACTED = ("Job", "JobSet")
-"""Kinds whose controllers say with a condition `Suspended` that they have acted (batch/v1,
-jobset.x-k8s.io/v1alpha2)."""
 _MOST_NOTES = 10
 
 
 def watch(execution: ActionExecution) -> float:
     """Look once; return the seconds until the next look, 0 when it is over. Raises KubeError."""
     context, now = execution.context, execution.now
-    survives = execution.action.lever == Lever.HOLD
+    lever = registry.lever(execution.action.lever)
+    survives = lever is not None and lever.lasts
     applied_at = _applied_at(execution)
     seen = kept.look(
         execution.client, context["subjects"], survives=survives, since=applied_at, now=now
@@ -85,7 +83,7 @@ def _decide(execution: ActionExecution, raws: list[Json], pods: tuple[Pod, ...])
     context = execution.context
     watched = (execution.now - _watched_since(execution)).total_seconds()
     left = leaving_pods.remaining(pods)
-    acted = execution.action.verb != Verb.SUSPEND or all(_has_acted(raw) for raw in raws)
+    acted = all(_has_acted(execution, raw) for raw in raws)
     if watched >= context["watch"] and not left and acted:
         hold = holding.relied_on(execution.action)
         lost = holding.lost(execution.client, hold) if hold is not None else ""
@@ -122,12 +120,21 @@ def _standing(execution: ActionExecution, left: tuple[Pod, ...], acted: bool) ->
     return "Suspended, watching: its pods are gone."
 
 
-def _has_acted(raw: Json) -> bool:
-    """Whether the controller has said that it has acted on `spec.suspend`, where it says such things."""
-    if raw.get("kind") not in _ACTED or raw["spec"].get("suspend") is not True:
+def _has_acted(execution: ActionExecution, raw: Json) -> bool:
+    """Whether the controller has said that it has acted, where it says such things."""
+    suspends = execution.action.verb == Verb.SUSPEND
+    lever = registry.lever(execution.action.lever)
+    if lever is not None and lever.in_effect is not None:
+        return lever.in_effect(raw, suspends)
+    group = str(raw.get("apiVersion", "")).rpartition("/")[0]
+    kind = registry.owner_kind(group, str(raw.get("kind", "")))
+    if not suspends or kind is None or not kind.suspended_condition:
+        return True
+    if raw["spec"].get("suspend") is not True:
         return True
     conditions = (raw.get("status") or {}).get("conditions") or ()
-    return any(one["type"] == "Suspended" and one["status"] == "True" for one in conditions)
+    wanted = kind.suspended_condition
+    return any(one["type"] == wanted and one["status"] == "True" for one in conditions)
 
 
 def _verified(execution: ActionExecution) -> float:
@@ -139,7 +146,7 @@ def _verified(execution: ActionExecution) -> float:
             sentence = (
                 f"The Hold on {execution.object_name} is gone; what suspends it still is above it."
             )
-    elif execution.action.lever == Lever.HOLD:
+    elif execution.action.lever == HOLD_LEVER:
         sentence = (
             f"{execution.object_name} is held: suspended, its pods are gone, siblings untouched."
         )
@@ -235,9 +242,15 @@ def _reverted(execution: ActionExecution, undone: kept.Undone) -> float:
 def _advice(execution: ActionExecution) -> str:
     """Return what would have held where a bare suspend of one Job did not; empty elsewhere."""
     action = execution.action
-    if action.lever != Lever.NATIVE or action.verb != Verb.SUSPEND or action.cluster is None:
+    lever = registry.lever(action.lever)
+    if lever is None or not lever.is_bare:
         return ""
-    missing = hold_unavailable(read_levers(action.cluster))
+    if action.verb != Verb.SUSPEND or action.cluster is None:
+        return ""
+    hold = registry.lever(HOLD_LEVER)
+    if hold is None or hold.unavailable is None:
+        return ""
+    missing = hold.unavailable(read_levers(action.cluster))
     if missing is None:
         return " A Hold would keep it suspended: ask again without forcing it."
     return f" A Hold would keep it suspended. What is needed: {missing.needs}"
@@ -252,7 +265,7 @@ def _missing(execution: ActionExecution, name: str) -> float:
         context["missing_since"] = now.isoformat()
         execution.write(context=True)
         since = now
-    waits = (now - since).total_seconds() < MISSING_SECONDS and execution.action.lever == Lever.HOLD
+    waits = (now - since).total_seconds() < MISSING_SECONDS and execution.action.lever == HOLD_LEVER
     if waits and above is not None and get_object(execution.client, above["path"]) is not None:
         return PAUSE
     return exit_early(
@@ -276,15 +289,14 @@ def _given_up(execution: ActionExecution, left: tuple[Pod, ...]) -> float:
 
 
 def _note_native(execution: ActionExecution, *, held: bool) -> None:
-    """Remember whether this build of JobSet leaves a child Job alone that asked for it."""
+    """Remember whether this build of the controller above leaves a Job alone that asked for it."""
     action, claim = execution.action, execution.context.get("claim")
-    if action.lever != Lever.NATIVE or action.verb != Verb.SUSPEND or not claim:
+    lever = registry.lever(action.lever)
+    if lever is None or not lever.told_by_build or action.verb != Verb.SUSPEND or not claim:
         return
     if action.cluster is not None:
-        build = action.cluster.jobset_build
-        save_lever_proof(
-            action.cluster.pk, Lever.NATIVE.value, held=held, at=execution.now, build=build
-        )
+        build = action.cluster.controller_build
+        save_lever_proof(action.cluster.pk, lever.key, held=held, at=execution.now, build=build)
 
 
 def _moment(text: str | None) -> datetime | None:

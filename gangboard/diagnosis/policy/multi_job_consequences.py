@@ -1,27 +1,21 @@
-"""What comes of stopping some Jobs of one JobSet together: true of the set, not of each of its Jobs.
+"""What comes of stopping some Jobs of one owner together: true of the set, not of each of its Jobs.
 
-One Job is the set that has one. Read from JobSet's own policies as in `consequences`. All Jobs of a
-set are stopped with one lever: their JobSet and its cluster decide which one that is.
+One Job is the set that has one. All Jobs of a set are stopped with one lever: their owner and its
+cluster decide which one that is. What the owner's kind does by itself, its file in `owners/` tells.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
-from gangboard.diagnosis.policy.gang_index import GangIndex, asks_for_pods, is_paused, seats_of
-from gangboard.domain.action import Lever
+from gangboard.domain.acting.gang_index import GangIndex, asks_for_pods, is_paused, seats_of
+from gangboard.domain.acting.lever import Lever
+from gangboard.domain.acting.phrases import they_are
 from gangboard.domain.group import Policy, label_of_group
-from gangboard.domain.owner import Owner, Policies
-from gangboard.domain.reading.wording import count, is_or_are, label, names, plural
-
-STATE = {Lever.HOLD: "held", Lever.NATIVE: "suspended", Lever.PARALLELISM: "paused"}
-"""What a Job is called that one of these levers stopped."""
-_RENEWALS = {Lever.HOLD: "a restart or a resume", Lever.PARALLELISM: "a resume"}
-"""What of the JobSet a stopped Job stays stopped through: then its absence counts anew."""
-
-Jobs = Collection[Owner]
-"""Unfinished child Jobs of one gang that are stopped together; at least one."""
+from gangboard.domain.owner import Owner
+from gangboard.domain.reading.wording import count, is_or_are, names, plural
+from gangboard.domain.registry import JobConduct, Jobs
 
 
 def warnings(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
@@ -34,52 +28,17 @@ def warnings(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
     return tuple(text for text in found if text)
 
 
-def success(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
-    """Say whether the JobSet can complete meanwhile, and what that does to them."""
-    policies = gang.owner.policies
-    if policies is None:
-        return ()
-    name, targets = gang.name, policies.success_roles
-    mine = sum(not targets or job.role_name in targets for job in jobs)
-    any_one = policies.success_operator == "Any"
-    rivals = sum(gang.open_roles.get(role, 0) for role in targets) if targets else gang.unfinished
-    if mine and not (any_one and rivals > mine):
-        return (
-            f"{name} cannot complete while {_they_are(jobs)} {STATE[lever]} (success policy "
-            f"{_policy(policies)}){_clock(policies)}.",
-        )
-    whose = f"Job of {names(targets)}" if targets else "Job"
-    when = f"one {whose}" if any_one else f"every {whose}"
-    return (
-        f"{name} completes when {when} does (success policy {_policy(policies)}); then "
-        f"{lost(jobs)}{_sweep(policies, name)}.",
-    )
-
-
 def stops_all(gang: GangIndex, jobs: Jobs, lever: Lever) -> bool:
     """Whether something of the gang runs now and nothing will: no Job that is left runs or will start."""
     return _stops_what_runs(gang, jobs) and not _still_to_start(gang, jobs, lever)
 
 
-def undone_when(gang: GangIndex) -> str:
-    """Return when a JobSet undoes a bare suspend of one of its Jobs."""
-    policies = gang.owner.policies
-    return "once its pods are gone" if policies and policies.in_order else "within a second"
-
-
-def while_it_lasts(gang: GangIndex) -> str:
+def while_it_lasts(gang: GangIndex, conduct: JobConduct) -> str:
     """Say that a forced suspend is likely undone, with all that follows from it."""
     return (
-        f"Forced: jobset will likely undo each {undone_when(gang)}, and its pods are replaced. The "
-        "rest holds only while it lasts."
+        f"Forced: {conduct.manager} will likely undo each {conduct.undone_when(gang)}, and its pods are "
+        "replaced. The rest holds only while it lasts."
     )
-
-
-def lost(jobs: Jobs) -> str:
-    """Say that they are deleted: half a sentence."""
-    if len(jobs) == 1:
-        return f"{label(next(iter(jobs)).meta.ref)} is deleted"
-    return f"these {count(len(jobs), 'Job')} are deleted"
 
 
 # What runs
@@ -131,22 +90,22 @@ def _last_running(gang: GangIndex, jobs: Jobs, lever: Lever) -> str:
 def _dependents(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
     """Name the roles that depend on them: those not made yet wait now, the others later.
 
-    A dependency is looked at when Jobs are made and when a JobSet is resumed (depends_on.go, JobSet
+    A dependency is looked at when Jobs are made and when their owner is resumed (depends_on.go, JobSet
     v0.12); what runs already runs on.
     """
-    found, state = [], STATE[lever]
+    found, state = [], lever.state
     now = _blocked(gang, jobs, lever, only_absent=True)
     later = {name: on for name, on in _blocked(gang, jobs, lever).items() if name not in now}
     if now:
         number = sum(gang.absent[name] for name in now)
         found.append(
             f"{count(number, 'Job')} of {names(now)} {is_or_are(number)} not made while "
-            f"{_they_are(jobs)} {state}: {_depend(now)}."
+            f"{they_are(jobs)} {state}: {_depend(now)}."
         )
-    if later and lever in _RENEWALS:
+    if later and lever.renewals:
         found.append(
-            f"After {_RENEWALS[lever]} of {gang.name} the Jobs of {names(later)} do not start "
-            f"while {_they_are(jobs)} {state}: {_depend(later)}."
+            f"After {lever.renewals} of {gang.name} the Jobs of {names(later)} do not start "
+            f"while {they_are(jobs)} {state}: {_depend(later)}."
         )
     return found
 
@@ -174,11 +133,7 @@ def _blocked(
         for role in gang.dependents.get(blocker, ()):
             unmet = any(
                 on.role == blocker
-                and (
-                    blocker not in origins
-                    or on.status == "Complete"
-                    or lever is not Lever.PARALLELISM
-                )
+                and (blocker not in origins or on.status == "Complete" or not lever.counts_as_ready)
                 for on in role.depends_on
             )
             if only_absent and not gang.absent[role.name]:
@@ -202,7 +157,7 @@ def _shared_group(gang: GangIndex, jobs: Jobs, lever: Lever, name: str, own: int
 
     `own`: how many of the Jobs name it.
     """
-    others, state = gang.sharers.get(name, 0) - own, STATE[lever]
+    others, state = gang.sharers.get(name, 0) - own, lever.state
     if others < 1:
         return ""
     group, one = gang.groups.get(name), len(jobs) == 1
@@ -220,7 +175,7 @@ def _shared_group(gang: GangIndex, jobs: Jobs, lever: Lever, name: str, own: int
     left = gang.seats.get(name, 0) - taken
     if left >= group.quorum:
         return ""
-    renewal = _RENEWALS.get(lever)
+    renewal = lever.renewals
     later = f", and after {renewal} of {gang.name} no pod of the group is placed"
     return (
         f"{shares}, whose quorum is {count(group.quorum, 'pod')}; {left} would remain. A lost "
@@ -234,24 +189,3 @@ def _shared_group(gang: GangIndex, jobs: Jobs, lever: Lever, name: str, own: int
 
 def _uids(jobs: Iterable[Owner]) -> frozenset[str]:
     return frozenset(job.meta.ref.uid for job in jobs)
-
-
-def _they_are(jobs: Jobs) -> str:
-    return "it is" if len(jobs) == 1 else "they are"
-
-
-def _policy(policies: Policies) -> str:
-    roles = policies.success_roles
-    return f"{policies.success_operator} of {names(roles)}" if roles else policies.success_operator
-
-
-def _clock(policies: Policies) -> str:
-    if policies.ttl_seconds is None:
-        return ""
-    return f", so its ttlSecondsAfterFinished of {policies.ttl_seconds:,} s does not begin"
-
-
-def _sweep(policies: Policies, name: str) -> str:
-    if policies.ttl_seconds is None:
-        return ""
-    return f", and {name} itself {policies.ttl_seconds:,} s later (ttlSecondsAfterFinished)"

@@ -1,154 +1,73 @@
-"""The owner as a whole: by its queue, by its Jobs one by one, or by its own suspend field."""
+"""The owner as a whole: by its queue, by its Jobs one by one, or by the best lever of its kind."""
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy import owner_consequences as consequences
-from gangboard.diagnosis.policy import refusals, steps
-from gangboard.diagnosis.policy.decision import Decision, DesiredAction, shown, watch
-from gangboard.diagnosis.policy.gang_index import GangIndex
-from gangboard.diagnosis.policy.refusals import PlanRefusal
-from gangboard.diagnosis.policy.steps import FieldChange
-from gangboard.domain.action import ActionContext, Lever, Step, Verb
-from gangboard.domain.hold import ACTION_ANNOTATION
-from gangboard.domain.owner import Owner
-from gangboard.domain.queue import QueueEntry
-from gangboard.domain.reading.wording import label
+from gangboard.diagnosis.policy import refusals
+from gangboard.diagnosis.policy.indexing import kind_of, queue_system
+from gangboard.diagnosis.policy.pulled import Pulled
+from gangboard.domain.acting.decision import DesiredAction, PlanRefusal
+from gangboard.domain.acting.gang_index import GangIndex
+from gangboard.domain.acting.lever import Lever
+from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.domain.registry import OwnerKind
 
 
-def decide(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefusal:
+def decide(gang: GangIndex, desired: DesiredAction) -> Pulled | PlanRefusal:
     """Return what is done to the topmost owner, or why nothing is."""
     refused = refusals.owner_out_of_reach(gang)
     if refused is not None:
         return refused
-    if desired.until is not None:
+    kind, lever = kind_of(gang.owner), _lever_of(gang, desired.levers)
+    if desired.until is not None and (lever is None or not lever.takes_end):
         return refusals.until_misplaced(desired.verb, gang.name)
-    if gang.is_queued:
-        return _by_queue(gang, desired)
-    if gang.is_native(desired.levers) and gang.jobs and not gang.owner.suspended:
-        return _one_by_one(gang, desired)
-    if gang.kind is None or Lever.SUSPEND not in gang.kind.levers:
+    if kind is None or lever is None:
         return refusals.no_lever(gang)
-    return _by_field(gang, gang.kind, desired)
+    return _pull(lever, gang, kind, desired)
 
 
-# Kueue
+def _lever_of(gang: GangIndex, levers: ClusterLevers) -> Lever | None:
+    """Return the queue's lever; else one for single Jobs that goes first; else the best of the kind."""
+    kind, system = kind_of(gang.owner), queue_system(gang)
+    if gang.is_queued:
+        return system.lever if system is not None else None
+    for lever in of_jobs_that_go_first(gang, levers):
+        if gang.jobs and not gang.owner.suspended:
+            return lever
+    return registry.lever(kind.levers[0]) if kind is not None and kind.levers else None
 
 
-def _by_queue(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefusal:
-    if not gang.entries:
-        return PlanRefusal(
-            f"{gang.name} is in queue {gang.queue} of Kueue, which undoes a change of "
-            "spec.suspend, and no Workload of Kueue is known for it: it is not made yet, or may not "
-            "be read."
-        )
-    active = desired.verb is Verb.RESUME
-    changed = tuple(entry for entry in gang.entries if entry.active is not active)
-    if not changed:
-        return refusals.nothing_to_do(_queue_state(gang, active=active))
-    for entry in changed:
-        refused = refusals.generation_unknown(entry.meta)
-        if refused is not None:
-            return refused
-    tell = consequences.of_activation if active else consequences.of_deactivation
-    return Decision(
-        Lever.KUEUE,
-        lambda: tuple(steps.patch_entry(gang.context, one, active=active) for one in changed),
-        before=_fields(changed, active=not active),
-        after=_fields(changed, active=active),
-        watch_seconds=watch(gang.owner.grace_seconds),
-        reactions=(*tell(gang), *consequences.of_maker(gang, desired.verb)),
-        warnings=consequences.warnings_of_queue(gang, changed, active=active),
+def of_jobs_that_go_first(gang: GangIndex, levers: ClusterLevers) -> tuple[Lever, ...]:
+    """Return the levers for one Job of this owner that are the way for all of it, too."""
+    kind = kind_of(gang.owner)
+    found = (registry.lever(key) for key in (kind.child_levers if kind is not None else ()))
+    return tuple(
+        lever
+        for lever in found
+        if lever is not None and lever.goes_first is not None and lever.goes_first(gang, levers)
     )
 
 
-def _queue_state(gang: GangIndex, *, active: bool) -> str:
-    if not active:
-        return f"{gang.name} is deactivated in Kueue already"
-    if gang.is_admitted and not gang.owner.suspended:
-        return f"{gang.name} is not suspended"
-    where = f" in queue {gang.queue}" if gang.queue else ""
-    return f"{gang.name} is active in Kueue and waits{where}"
-
-
-def _fields(entries: tuple[QueueEntry, ...], *, active: bool) -> dict[str, str]:
-    return {f"{label(entry.meta.ref)} spec.active": shown(active) for entry in entries}
-
-
-# Child Jobs one by one
-
-
-def _one_by_one(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefusal:
-    """Return a patch of each Job: `spec.suspend` of such a JobSet must stay unset (jobset#1202)."""
-    suspend = desired.verb is Verb.SUSPEND
-    changed = tuple(
-        job
-        for job in gang.jobs.values()
-        if job.finish is None
-        and job.meta.deleting_since is None
-        and job.suspended is not suspend
-        and not (job.suspended and gang.holds_on(job))
-    )
-    if not changed:
-        state = "has no Job that is not suspended" if suspend else "has no Job to resume"
-        return refusals.nothing_to_do(f"{gang.name} {state}")
-    for job in changed:
-        refused = refusals.generation_unknown(job.meta)
-        if refused is not None:
-            return refused
-    fields = [f"{label(job.meta.ref)} spec.suspend" for job in changed]
-    tell = consequences.of_suspend if suspend else consequences.of_resume
-    return Decision(
-        Lever.NATIVE,
-        partial(_patches, gang.context, changed, desired),
-        before=dict.fromkeys(fields, shown(not suspend)),
-        after=dict.fromkeys(fields, shown(suspend)),
-        watch_seconds=watch(max(job.grace_seconds for job in changed)),
-        reactions=tell(gang, one_by_one=True),
-        warnings=consequences.warnings(gang),
-    )
-
-
-def _patches(
-    context: ActionContext, jobs: tuple[Owner, ...], desired: DesiredAction
-) -> tuple[Step, ...]:
-    suspend = desired.verb is Verb.SUSPEND
-    return tuple(steps.suspend_job(context, job, desired.action, suspend=suspend) for job in jobs)
-
-
-# The owner's own field
-
-
-def _by_field(gang: GangIndex, kind: OwnerKind, desired: DesiredAction) -> Decision | PlanRefusal:
-    owner, suspend = gang.owner, desired.verb is Verb.SUSPEND
-    if owner.suspended is suspend:
-        state = "suspended already" if suspend else "not suspended"
-        return refusals.nothing_to_do(f"{gang.name} is {state}")
-    refused = refusals.generation_unknown(owner.meta)
-    if refused is not None:
-        return refused
-    # What is not suspended may lack the field; then only the generation tells.
-    change = FieldChange(kind.suspend_field, suspend, True if owner.suspended else None)
-    field = ".".join(kind.suspend_field)
-    return Decision(
-        Lever.SUSPEND,
-        lambda: (
-            steps.patch_owner(
-                gang.context,
-                kind,
-                "Suspend" if suspend else "Resume",
-                change,
-                {ACTION_ANNOTATION: desired.action},
+def _pull(
+    lever: Lever, gang: GangIndex, kind: OwnerKind, desired: DesiredAction
+) -> Pulled | PlanRefusal:
+    pull = lever.suspend if desired.verb is Verb.SUSPEND else lever.resume
+    found = pull(gang, gang.owner, desired)
+    if isinstance(found, PlanRefusal):
+        return found
+    told = kind.reactions is not None and lever.key in kind.levers
+    own = kind.reactions(gang.owner, gang.owner, desired.verb) if told and kind.reactions else ()
+    return Pulled(
+        lever,
+        replace(
+            found,
+            reactions=(
+                *(own if told else found.reactions),
+                *consequences.of_maker(gang, desired.verb),
             ),
+            warnings=(*found.warnings, *consequences.warnings(gang)),
         ),
-        before={field: shown(not suspend)},
-        after={field: shown(suspend)},
-        watch_seconds=watch(owner.grace_seconds),
-        reactions=(
-            *consequences.of_field(gang, kind, desired.verb),
-            *consequences.of_maker(gang, desired.verb),
-        ),
-        warnings=consequences.warnings(gang),
     )

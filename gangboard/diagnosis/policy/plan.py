@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from gangboard.diagnosis.policy import owner_decisions, refusals, resuming, suspending
-from gangboard.diagnosis.policy.decision import Decision, DesiredAction
-from gangboard.diagnosis.policy.gang_index import GangIndex, index_gang
-from gangboard.diagnosis.policy.refusals import PlanRefusal
+from gangboard.diagnosis.policy.indexing import gang_of
+from gangboard.diagnosis.policy.pulled import Pulled
+from gangboard.domain.acting.decision import DesiredAction, PlanRefusal
+from gangboard.domain.acting.gang_index import GangIndex
 from gangboard.domain.action import ActionContext, ActionRequest, ClusterLevers, Plan, Verb
 from gangboard.domain.objects import Meta
 
@@ -40,7 +41,7 @@ def plan(
         chosen=chosen,
     )
     uid = action_request.target.uid
-    gang = index_gang(_context_of(context, uid), levers.queue_visibility)
+    gang = gang_of(_context_of(context, uid), levers.queue_visibility)
     return _plan(gang, desired, uid, with_steps=True)
 
 
@@ -48,7 +49,7 @@ def offers(
     context: ActionContext, levers: ClusterLevers, uid: str, now: datetime
 ) -> tuple[Plan, Plan]:
     """Return the plans to suspend and to resume one object, without steps: for its buttons."""
-    gang = index_gang(_context_of(context, uid), levers.queue_visibility)
+    gang = gang_of(_context_of(context, uid), levers.queue_visibility)
     return _offers(gang, levers, uid, now)
 
 
@@ -56,7 +57,7 @@ def all_offers(
     context: ActionContext, levers: ClusterLevers, now: datetime
 ) -> Mapping[str, tuple[Plan, Plan]]:
     """Return the `offers` of the owner, of each of its current Jobs and of what makes such gangs, by uid."""
-    gang = index_gang(context, levers.queue_visibility)
+    gang = gang_of(context, levers.queue_visibility)
     uids = (context.owner.meta.ref.uid, *gang.jobs)
     found = {uid: _offers(gang, levers, uid, now) for uid in uids}
     if context.maker is not None:
@@ -92,17 +93,18 @@ def _plan(gang: GangIndex, desired: DesiredAction, uid: str, *, with_steps: bool
     decided = refusals.cluster_closed(desired.levers) or _decide(gang, desired, uid)
     if isinstance(decided, PlanRefusal):
         return _refused(desired, meta, decided)
+    found = decided.decision
     return Plan(
         verb=desired.verb,
         subject=meta.ref,
         generation=meta.generation,
-        lever=decided.lever,
-        steps=decided.steps() if with_steps else (),
-        reactions=decided.reactions,
-        warnings=decided.warnings,
-        before=decided.before,
-        after=decided.after,
-        watch_seconds=decided.watch_seconds,
+        lever=decided.lever.key,
+        steps=found.steps() if with_steps else (),
+        reactions=found.reactions,
+        warnings=found.warnings,
+        before=found.before,
+        after=found.after,
+        watch_seconds=found.watch_seconds,
     )
 
 
@@ -113,7 +115,7 @@ def _meta_of(gang: GangIndex, uid: str) -> Meta | None:
     return job.meta if job is not None else None
 
 
-def _decide(gang: GangIndex, desired: DesiredAction, uid: str) -> Decision | PlanRefusal:
+def _decide(gang: GangIndex, desired: DesiredAction, uid: str) -> Pulled | PlanRefusal:
     job = gang.jobs.get(uid)
     if job is None:
         return owner_decisions.decide(gang, desired)

@@ -6,10 +6,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy import multi_job_consequences
-from gangboard.diagnosis.policy.gang_index import index_gang
+from gangboard.diagnosis.policy.indexing import gang_of, kind_above
+from gangboard.diagnosis.policy.owner_decisions import of_jobs_that_go_first
 from gangboard.diagnosis.policy.plan import all_offers
-from gangboard.domain.action import ActionContext, ClusterLevers, Lever, Plan, Verb
+from gangboard.domain.action import ActionContext, ClusterLevers, Plan, Verb
 from gangboard.domain.owner import Owner
 
 
@@ -40,20 +42,23 @@ def of_selection(
     owner = context.owner.meta.ref.uid
     if verb is not Verb.SUSPEND or owner in chosen:
         return None
-    gang = index_gang(context, levers.queue_visibility)
+    gang = gang_of(context, levers.queue_visibility)
     plans = {uid: suspend for uid, (suspend, _) in all_offers(context, levers, now).items()}
     jobs = tuple(job for uid, job in gang.jobs.items() if uid in chosen and plans[uid].allowed)
-    lever = next((plans[job.meta.ref.uid].lever for job in jobs), None)
+    key = next((plans[job.meta.ref.uid].lever for job in jobs), None)
+    lever = registry.lever(key) if key is not None else None
     if lever is None:
         return None
-    sentences = multi_job_consequences.warnings(gang, jobs, lever) + multi_job_consequences.success(
-        gang, jobs, lever
-    )
-    if sentences and levers.forced and not gang.is_native(levers):
-        sentences = (multi_job_consequences.while_it_lasts(gang), *sentences)
+    kind = kind_above(jobs[0].meta.controller)
+    conduct = kind.conduct if kind is not None else None
+    sentences = multi_job_consequences.warnings(gang, jobs, lever)
+    if conduct is not None:
+        sentences += conduct.outcome(gang, jobs, lever)
+        if sentences and levers.forced and not of_jobs_that_go_first(gang, levers):
+            sentences = (multi_job_consequences.while_it_lasts(gang, conduct), *sentences)
     whole = None
     if multi_job_consequences.stops_all(gang, jobs, lever):
         plan = plans[owner]
         # An owner whose Jobs are suspended one by one is no better off than these Jobs.
-        whole = plan if plan.allowed and plan.lever is not Lever.NATIVE else None
+        whole = plan if plan.allowed and plan.lever != lever.key else None
     return Selection(jobs, sentences, whole)

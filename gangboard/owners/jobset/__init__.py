@@ -12,7 +12,6 @@ from gangboard.decode.managers import last_writer
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import read_conditions, read_meta, read_time
-from gangboard.domain.action import Lever
 from gangboard.domain.objects import Condition, find_condition, resumed_at
 from gangboard.domain.owner import (
     Dependency,
@@ -25,6 +24,7 @@ from gangboard.domain.owner import (
     Role,
 )
 from gangboard.domain.registry import OwnerKind, Resource
+from gangboard.owners.jobset.conduct import CONDUCT
 from gangboard.owners.jobset.wire import (
     WireJobSet,
     WireJobSetLabels,
@@ -211,8 +211,10 @@ OWNER = OwnerKind(
     ),
     label="JobSet",
     own_managers=_OWN_MANAGERS,
-    levers=(Lever.SUSPEND,),
-    child_levers=(Lever.NATIVE, Lever.HOLD, Lever.PARALLELISM),
+    levers=("suspend",),
+    suspended_condition="Suspended",
+    child_levers=("native", "hold", "parallelism"),
+    conduct=CONDUCT,
     child_label="jobset.sigs.k8s.io/jobset-name",
     current=is_current,
 )

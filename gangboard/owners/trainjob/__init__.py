@@ -25,7 +25,6 @@ from gangboard.decode.wire import (
     read_meta,
     read_time,
 )
-from gangboard.domain.action import Lever
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import Condition, ObjectRef, find_condition, resumed_at
 from gangboard.domain.owner import Finish, Outcome, Owner
@@ -203,7 +202,7 @@ OWNER = OwnerKind(
     ),
     label="TrainJob",
     own_managers=_OWN_MANAGERS,
-    levers=(Lever.SUSPEND,),
+    levers=("suspend",),
     complete=_complete,
     makers=_makers,
     blueprints=RUNTIMES,

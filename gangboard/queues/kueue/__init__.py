@@ -29,6 +29,7 @@ from gangboard.domain.objects import Condition, Meta, find_condition
 from gangboard.domain.queue import QueueEntry, QueueMessage
 from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.registry import QueueSystem, Resource
+from gangboard.queues.kueue.acting import LEVER, job_reactions, job_warnings
 from gangboard.queues.kueue.flavors import CHECKS, FLAVORS
 from gangboard.queues.kueue.messages import AdmissionCheck, Requeueing, is_true, message_of
 from gangboard.queues.kueue.quantities import Amounts, added
@@ -214,6 +215,9 @@ def _takes_over(owner: str, queue: str, suspended: bool) -> str:
 QUEUE = QueueSystem(
     label="Kueue",
     takes_over=_takes_over,
+    lever=LEVER,
+    job_reactions=job_reactions,
+    job_warnings=job_warnings,
     owner_label="kueue.x-k8s.io/queue-name",
     resources=(
         Resource(

@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
                 ('listed_at', models.DateTimeField(null=True)),
                 ('actor_credentials', models.BinaryField(null=True)),
                 ('actor_expires_at', models.DateTimeField(null=True)),
-                ('jobset_build', models.CharField(default='', max_length=64)),
+                ('controller_build', models.CharField(default='', max_length=64)),
                 ('parallelism_lever', models.BooleanField(default=False)),
                 ('read_only', models.BooleanField(default=False)),
             ],

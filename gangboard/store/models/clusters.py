@@ -21,8 +21,9 @@ class Cluster(models.Model):
     """Switched to read-only although there is an actor."""
     parallelism_lever = models.BooleanField(default=False)
     """Parallelism 0 may be used to pause a child Job."""
-    jobset_build = models.CharField(max_length=64, default="")
-    """What tells this build of JobSet from others: the hash of its served schema."""
+    controller_build = models.CharField(max_length=64, default="")
+    """What tells the build of a controller from others, where a lever depends on it: the hash of its served
+    schema."""
     created_at = models.DateTimeField(auto_now_add=True)
     data_version = models.BigIntegerField(default=0)
     """Goes up in the same transaction as every change that a page could show."""

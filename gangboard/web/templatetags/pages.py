@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from gangboard.readmodels.action_labels import LEVER_LABELS
+from gangboard.readmodels.action_labels import lever_label
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.ages import age_text
 from gangboard.readmodels.state_labels import Face
@@ -68,7 +68,7 @@ def rfc3339(time: datetime) -> str:
 @register.filter
 def lever_words(lever: str) -> str:
     """Print what a lever is called."""
-    return LEVER_LABELS.get(lever, lever)
+    return lever_label(lever)
 
 
 @register.filter

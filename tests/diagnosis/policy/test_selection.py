@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gangboard.diagnosis.policy.selection import Selection, of_selection
-from gangboard.domain.action import ActionContext, ClusterLevers, Lever, Verb
+from gangboard.domain.action import ActionContext, ClusterLevers, Verb
 from gangboard.domain.owner import Dependency, FailureRule, Owner, Policies
 from tests.diagnosis.policy.making import (
     CLAIM,
@@ -58,7 +58,7 @@ class TestNothingRuns:
         assert found is not None
         assert found.sentences[0] == NOTHING_RUNS
         assert found.whole is not None
-        assert (found.whole.lever, found.whole.subject.name) == (Lever.SUSPEND, "trio")
+        assert (found.whole.lever, found.whole.subject.name) == ("suspend", "trio")
 
     def test_all_but_one_leave_one_that_runs(self) -> None:
         found = judge(a_context(), "trio-w-0", "trio-w-2")
@@ -129,7 +129,7 @@ class TestOwner:
         found = judge(context, *TRIO)
         assert found is not None
         assert found.whole is not None
-        assert found.whole.lever is Lever.KUEUE
+        assert found.whole.lever == "kueue-active"
 
     def test_is_not_offered_where_it_cannot_be_suspended(self) -> None:
         context = a_context(a_trio(queue="lq"))

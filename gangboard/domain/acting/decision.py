@@ -3,15 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.diagnosis.policy.refusals import PlanRefusal
-from gangboard.domain.action import ClusterLevers, Lever, Step, Verb
+from gangboard.domain.action import ClusterLevers, Step, Verb
+from gangboard.domain.objects import Meta
+from gangboard.domain.reading.wording import label
 
 PROVED_SECONDS = 3.0
 """A proved Hold: the revert that it turns back came after 0.1 s (observed)."""
 _WATCH_SECONDS, _WATCH_BEYOND_GRACE = 15.0, 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRefusal:
+    """Why not: one sentence; and what to install or switch on, or empty."""
+
+    why: str
+    needs: str = ""
+
+
+def nothing_to_do(state: str) -> PlanRefusal:
+    """Refuse what is so already: `Job train is suspended already`."""
+    return PlanRefusal(f"{state}: nothing to do.")
+
+
+def generation_unknown(meta: Meta) -> PlanRefusal | None:
+    """Refuse a patch that could not be tied to what was seen."""
+    if meta.generation > 0:
+        return None
+    return PlanRefusal(
+        f"The API server gives no generation for {label(meta.ref)}: a change that came in between "
+        "would not be noticed."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +52,8 @@ class DesiredAction:
     """When the Hold ends; with an offset."""
     action: str = ""
     """The id that is left in annotations."""
+    blocked: PlanRefusal | None = None
+    """Why nothing may be done to it but to take back what needs nothing of its owner."""
     chosen: frozenset[str] = frozenset()
     """uids that are suspended with one confirmation, its own among them: what is true of them as a
     set is then said once, by `selection`. It is empty for an object alone, of which all is said."""
@@ -35,28 +61,18 @@ class DesiredAction:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A lever and what comes of it. The steps are made when they are needed."""
+    """What a lever would do, and what comes of that. The steps are made when they are needed."""
 
-    lever: Lever
     steps: Callable[[], tuple[Step, ...]]
     before: dict[str, str]
     after: dict[str, str]
     watch_seconds: float
     reactions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Reasons gathered while levers are tried, best first."""
-
-    reasons: list[PlanRefusal] = field(default_factory=list)
-
-    def refuse(self, begin: str, instead: str) -> PlanRefusal:
-        """Return all reasons as one sentence, and the best of what would help."""
-        whys = [reason.why for reason in self.reasons] + ([instead] if instead else [])
-        needs = next((reason.needs for reason in self.reasons if reason.needs), "")
-        return PlanRefusal(f"{begin}: {'; '.join(whys)}.", needs)
+    remarks: tuple[str, ...] = ()
+    """Warnings that stand after all others: what the lever is not."""
+    resumes: bool = True
+    """Of a resume: whether the object runs after it, as far as its lever can tell."""
 
 
 def watch(grace_seconds: int) -> float:

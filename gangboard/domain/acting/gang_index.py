@@ -6,8 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gangboard.diagnosis import registry
-from gangboard.domain.action import ActionContext, ClusterLevers, Lever
+from gangboard.domain.action import ActionContext
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner, Role
@@ -19,7 +18,6 @@ from gangboard.domain.queue_status import (
     queue_statuses_of,
 )
 from gangboard.domain.reading.wording import label, names
-from gangboard.domain.registry import OwnerKind
 
 _POD_GROUP = "PodGroup"
 
@@ -35,17 +33,35 @@ class WaitReason:
 
 
 @dataclass(frozen=True, slots=True)
+class ServedKind:
+    """How the objects of a kind are asked for."""
+
+    plural: str
+    version: str
+    """The version in which the cluster serves it; empty where that is not known."""
+    preferred: str
+    """The version that we would read first."""
+    suspend_field: tuple[str, ...]
+
+
+ServedKinds = Mapping[tuple[str, str], ServedKind]
+"""By API group and kind."""
+
+
+@dataclass(frozen=True, slots=True)
 class GangIndex:
     """The objects of one gang, indexed for the questions that are asked about them."""
 
     context: ActionContext
-    kind: OwnerKind | None
-    """Of the topmost owner; None for what is no owner, such as a bare PodGroup."""
+    kinds: ServedKinds
+    """Every known kind of owner."""
+    queue_system: str
+    """Who admits owners of queues: `Kueue`."""
     jobs: Mapping[str, Owner]
     """Child Jobs by uid; a standalone Job is none."""
     old_jobs: Mapping[str, Owner]
     holds: Mapping[tuple[str, str], tuple[Hold, ...]]
-    """By uid of the JobSet and name of the Job."""
+    """By uid of what made the Job, and name of the Job."""
     queue_statuses: Mapping[str, QueueStatus]
     """How a queue stands to the owner and to each of its Jobs, by uid."""
     queued_jobs: Mapping[str, Owner]
@@ -78,6 +94,10 @@ class GangIndex:
     def name(self) -> str:
         """The topmost owner in a sentence: `JobSet run`."""
         return label(self.owner.meta.ref)
+
+    def kind_of(self, owner: Owner) -> ServedKind:
+        """Return how the kind of an owner is asked for."""
+        return self.kinds[owner.meta.ref.group, owner.meta.ref.kind]
 
     @property
     def entries(self) -> tuple[QueueEntry, ...]:
@@ -117,7 +137,7 @@ class GangIndex:
                 f"{self.name} is suspended, and may wait in queue {self.queue}", until
             )
         if not self.is_admitted:
-            return WaitReason(f"{system()} has not admitted {self.name}", until)
+            return WaitReason(f"{self.queue_system} has not admitted {self.name}", until)
         return WaitReason(f"{self.name} is suspended", until) if self.owner.suspended else None
 
     def wait_of(self, job: Owner) -> WaitReason | None:
@@ -132,7 +152,7 @@ class GangIndex:
             listed = names(entry.meta.ref.name for entry in own.entries)
             why = f"Workload {listed} of {name} is deactivated (spec.active is false)"
             return WaitReason(why, "that is activated and admitted")
-        return WaitReason(f"{system()} has not admitted {name}", "it is admitted")
+        return WaitReason(f"{self.queue_system} has not admitted {name}", "it is admitted")
 
     def unfinished_beside(self, job: Owner, chosen: frozenset[str]) -> int:
         """Return how many Jobs are unfinished beside this one and the chosen uids."""
@@ -140,22 +160,16 @@ class GangIndex:
         return self.unfinished - sum(self.jobs[uid].finish is None for uid in left)
 
     def holds_on(self, job: Owner) -> tuple[Hold, ...]:
-        """Return the Holds that are in force for a child Job: its JobSet's uid counts."""
+        """Return the Holds that are in force for a child Job: the uid of what made it counts."""
         controller = job.meta.controller
         return self.holds.get((controller.uid, job.meta.ref.name), ()) if controller else ()
 
-    def is_native(self, levers: ClusterLevers) -> bool:
-        """Whether its child Jobs may be suspended one by one: asked for, and seen honoured."""
-        return (
-            bool(self.owner.independent_claim)
-            and levers.native_honoured
-            and self.kind is not None
-            and Lever.NATIVE in self.kind.child_levers
-        )
-
 
 def index_gang(
-    context: ActionContext, queue_visibility: str = QueueVisibility.NOT_KNOWN
+    context: ActionContext,
+    kinds: ServedKinds,
+    queue_system: str,
+    queue_visibility: str = QueueVisibility.NOT_KNOWN,
 ) -> GangIndex:
     """Index a gang; `queue_visibility` as in `ClusterLevers`. The cost is one pass over its objects."""
     owner = context.owner
@@ -181,7 +195,8 @@ def index_gang(
     groups = [group for group in context.groups if group.meta.ref.kind == _POD_GROUP]
     return GangIndex(
         context=context,
-        kind=registry.owner_kind(owner.meta.ref.group, owner.meta.ref.kind),
+        kinds=kinds,
+        queue_system=queue_system,
         jobs=jobs,
         old_jobs={job.meta.ref.uid: job for job in context.old_jobs},
         holds={key: tuple(found) for key, found in holds.items()},
@@ -202,11 +217,6 @@ def index_gang(
         seats=seats,
         sharers=Counter(job.group_name for job in unfinished),
     )
-
-
-def system() -> str:
-    """Return what admits owners of queues: `Kueue`."""
-    return names(queue.label for queue in registry.queue_systems())
 
 
 def is_paused(job: Owner) -> bool:

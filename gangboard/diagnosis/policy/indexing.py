@@ -1,0 +1,50 @@
+"""The gang index with what the registries know: which kinds there are, and who admits owners of queues."""
+
+from __future__ import annotations
+
+from gangboard.diagnosis import registry
+from gangboard.domain.acting.gang_index import GangIndex, ServedKind, index_gang
+from gangboard.domain.action import ActionContext
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
+from gangboard.domain.reading.wording import names
+from gangboard.domain.registry import OwnerKind, QueueSystem
+
+
+def gang_of(context: ActionContext, queue_visibility: str) -> GangIndex:
+    """Return a gang as it is asked about; `queue_visibility` as in `ClusterLevers`."""
+    kinds = {
+        (kind.resource.group, kind.resource.kind): ServedKind(
+            plural=kind.resource.plural,
+            version=context.api_versions.get(kind.resource.key, ""),
+            preferred=kind.resource.versions[0],
+            suspend_field=kind.suspend_field,
+        )
+        for kind in registry.owner_kinds()
+    }
+    system = names(queue.label for queue in registry.queue_systems())
+    return index_gang(context, kinds, system, queue_visibility)
+
+
+def kind_of(owner: Owner) -> OwnerKind | None:
+    """Return what is known of the kind of an owner."""
+    return registry.owner_kind(owner.meta.ref.group, owner.meta.ref.kind)
+
+
+def kind_above(controller: Controller | None) -> OwnerKind | None:
+    """Return what is known of the kind that controls an object."""
+    return registry.owner_kind(controller.group, controller.kind) if controller else None
+
+
+def queue_system(gang: GangIndex) -> QueueSystem | None:
+    """Return whose entries the gang's are; without any the first that there is."""
+    groups = {entry.meta.ref.group for entry in gang.context.entries}
+    systems = registry.queue_systems()
+    return next(
+        (
+            system
+            for system in systems
+            if any(resource.group in groups for resource in system.resources)
+        ),
+        next(iter(systems), None),
+    )

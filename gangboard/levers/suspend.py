@@ -1,0 +1,64 @@
+"""`suspend`: the suspend field of an owner that nobody else suspends."""
+
+from __future__ import annotations
+
+from gangboard.domain.acting.decision import (
+    Decision,
+    DesiredAction,
+    PlanRefusal,
+    generation_unknown,
+    nothing_to_do,
+    shown,
+    watch,
+)
+from gangboard.domain.acting.gang_index import GangIndex
+from gangboard.domain.acting.lever import Lever, LeverState, Readiness
+from gangboard.domain.acting.phrases import gang_resumed, gang_stopped
+from gangboard.domain.acting.requests import FieldChange, patch_owner
+from gangboard.domain.action import ClusterLevers, Verb
+from gangboard.domain.hold import ACTION_ANNOTATION
+from gangboard.domain.owner import Owner
+
+
+def _change(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+    suspend = desired.verb is Verb.SUSPEND
+    if owner.suspended is suspend:
+        state = "suspended already" if suspend else "not suspended"
+        return nothing_to_do(f"{gang.name} is {state}")
+    refused = generation_unknown(owner.meta)
+    if refused is not None:
+        return refused
+    path = gang.kind_of(owner).suspend_field
+    # What is not suspended may lack the field; then only the generation tells.
+    change = FieldChange(path, suspend, True if owner.suspended else None)
+    what, field = "Suspend" if suspend else "Resume", ".".join(path)
+    mark = {ACTION_ANNOTATION: desired.action}
+    return Decision(
+        lambda: (patch_owner(gang, owner, what, [change], {**mark}),),
+        before={field: shown(not suspend)},
+        after={field: shown(suspend)},
+        watch_seconds=watch(owner.grace_seconds),
+        reactions=_stopped(gang) if suspend else (gang_resumed(gang),),
+    )
+
+
+def _stopped(gang: GangIndex) -> tuple[str, ...]:
+    jobs = ("Its Jobs stay, suspended; those that have finished are not touched.",)
+    return (gang_stopped(gang), *(jobs if gang.jobs else ()))
+
+
+def _readiness(_levers: ClusterLevers, _kinds: str, shut: str) -> LeverState:
+    what = "spec.suspend of an owner that no queue manages and nobody else suspends."
+    return LeverState(Readiness.OFF if shut else Readiness.READY, what, usable=not shut)
+
+
+LEVER = Lever(
+    key="suspend",
+    position=40,
+    label="spec.suspend",
+    title="Suspend a whole owner",
+    suspend=_change,
+    resume=_change,
+    readiness=_readiness,
+    writes=None,
+)

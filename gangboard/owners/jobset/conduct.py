@@ -1,0 +1,190 @@
+"""What JobSet does by itself with a Job that is stopped alone: restart, fail, complete, resume it.
+
+Read from its own policies (jobset-kueue.md §2 and the controllers of JobSet v0.12): it counts a Job as
+suspended by `spec.suspend`, restarts by making all Jobs anew, and deletes unfinished Jobs when it ends.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from gangboard.domain.acting.gang_index import GangIndex
+from gangboard.domain.acting.lever import Lever
+from gangboard.domain.acting.phrases import they_are
+from gangboard.domain.owner import FailureRule, Owner, Policies
+from gangboard.domain.reading.wording import count, is_or_are, label, names
+from gangboard.domain.registry import JobConduct, Jobs
+
+_ONE_JOB_ACTIONS = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
+_UNLIMITED = "AndIgnoreMaxRestarts"
+_IN_PLACE = "InPlaceRestart"
+
+
+def _undone_when(gang: GangIndex) -> str:
+    """Return when it undoes a bare suspend of a Job: after 72 to 95 ms, or as its pods are gone (observed)."""
+    policies = gang.owner.policies
+    return "once its pods are gone" if policies and policies.in_order else "within a second"
+
+
+# When it completes
+
+
+def _outcome(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
+    """Say whether the JobSet can complete meanwhile, and what that does to them."""
+    policies = gang.owner.policies
+    if policies is None:
+        return ()
+    name, targets = gang.name, policies.success_roles
+    mine = sum(not targets or job.role_name in targets for job in jobs)
+    any_one = policies.success_operator == "Any"
+    rivals = sum(gang.open_roles.get(role, 0) for role in targets) if targets else gang.unfinished
+    if mine and not (any_one and rivals > mine):
+        return (
+            f"{name} cannot complete while {they_are(jobs)} {lever.state} (success policy "
+            f"{_policy(policies)}){_clock(policies)}.",
+        )
+    whose = f"Job of {names(targets)}" if targets else "Job"
+    when = f"one {whose}" if any_one else f"every {whose}"
+    return (
+        f"{name} completes when {when} does (success policy {_policy(policies)}); then "
+        f"{_lost(jobs)}{_sweep(policies, name)}.",
+    )
+
+
+def _policy(policies: Policies) -> str:
+    roles = policies.success_roles
+    return f"{policies.success_operator} of {names(roles)}" if roles else policies.success_operator
+
+
+def _clock(policies: Policies) -> str:
+    if policies.ttl_seconds is None:
+        return ""
+    return f", so its ttlSecondsAfterFinished of {policies.ttl_seconds:,} s does not begin"
+
+
+def _sweep(policies: Policies, name: str) -> str:
+    if policies.ttl_seconds is None:
+        return ""
+    return f", and {name} itself {policies.ttl_seconds:,} s later (ttlSecondsAfterFinished)"
+
+
+def _lost(jobs: Jobs) -> str:
+    """Say that they are deleted: half a sentence."""
+    if len(jobs) == 1:
+        return f"{label(next(iter(jobs)).meta.ref)} is deleted"
+    return f"these {count(len(jobs), 'Job')} are deleted"
+
+
+# When another Job fails
+
+
+def _reactions(
+    gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]
+) -> tuple[str, ...]:
+    """Say what a failure of another Job does to this one; suspending is no failure itself.
+
+    Jobs that are stopped with it do not fail either.
+    """
+    if gang.owner.policies is None or not gang.unfinished_beside(job, chosen):
+        return ()
+    owner, name = gang.owner, gang.name
+    if owner.max_restarts is None:
+        return (
+            f"If another Job fails, {name} fails (it has no failure policy) and {_lost((job,))}.",
+        )
+    stopped = Counter(
+        gang.jobs[uid].role_name for uid in (chosen & gang.jobs.keys()) | {job.meta.ref.uid}
+    )
+    rules = gang.owner.policies.failure_rules
+    found = [
+        f"If {_occasion(rule)}, {_act(gang, job, lever, rule.action)}."
+        for rule in rules
+        if _concerns_others(gang, stopped, rule)
+    ]
+    if not any(_is_about_all(rule) for rule in rules):
+        begin = "On any other failure" if found else "If another Job fails"
+        found.append(f"{begin}, {_act(gang, job, lever, 'RestartJobSet')}.")
+    return tuple(found)
+
+
+def _is_about_all(rule: FailureRule) -> bool:
+    return not (rule.reasons or rule.roles or rule.patterns)
+
+
+def _concerns_others(gang: GangIndex, stopped: Mapping[str, int], rule: FailureRule) -> bool:
+    """Whether a rule can be met by another Job, by role → Jobs that are stopped and do not fail."""
+    if not rule.roles:
+        return True
+    return any(gang.open_roles.get(role, 0) > stopped.get(role, 0) for role in rule.roles)
+
+
+def _occasion(rule: FailureRule) -> str:
+    who = f"a Job of {names(rule.roles)}" if rule.roles else "another Job"
+    with_what = [
+        *([" or ".join(rule.reasons)] if rule.reasons else ()),
+        *([f"a message like {' or '.join(rule.patterns)}"] if rule.patterns else ()),
+    ]
+    return f"{who} fails{' with ' if with_what else ''}{' and '.join(with_what)}"
+
+
+def _act(gang: GangIndex, job: Owner, lever: Lever, action: str) -> str:
+    owner, name = gang.owner, gang.name
+    if action == "FailJobSet":
+        return f"{name} fails and {_lost((job,))}"
+    if not action.startswith("Restart"):
+        return f"{name} applies {action}"
+    limit = owner.max_restarts or 0
+    counts = not action.endswith(_UNLIMITED)
+    if counts and owner.counted_restarts >= limit:
+        why = (
+            f"its {count(limit, 'restart')} {is_or_are(limit)} used up"
+            if limit
+            else "it may not restart"
+        )
+        return f"{name} fails ({why}) and {_lost((job,))}"
+    used = f" ({owner.counted_restarts} of {count(limit, 'restart')} used)" if counts else ""
+    if action in _ONE_JOB_ACTIONS:
+        return f"only that Job is made anew{used}; this one is not touched"
+    return f"{name} restarts{used} and {label(job.meta.ref)} is {lever.after_restart}"
+
+
+# What to think about before
+
+
+def _warnings(gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]) -> tuple[str, ...]:
+    found = (_coordinator(gang, job, lever.state), _in_place(gang, job, lever.state, chosen))
+    return tuple(text for text in found if text)
+
+
+def _coordinator(gang: GangIndex, job: Owner, state: str) -> str:
+    policies = gang.owner.policies
+    if policies is None or policies.coordinator != job.meta.ref.name:
+        return ""
+    return (
+        f"The coordinator's address of {gang.name} points at this Job: nothing answers there "
+        f"while it is {state}."
+    )
+
+
+def _in_place(gang: GangIndex, job: Owner, state: str, chosen: frozenset[str]) -> str:
+    """Restarted pods wait for all pods of the JobSet (in_place_restart.go, JobSet v0.12)."""
+    policies = gang.owner.policies
+    if policies is None or policies.restart_strategy != _IN_PLACE:
+        return ""
+    if not gang.unfinished_beside(job, chosen):
+        return ""
+    return (
+        f"{gang.name} restarts in place: after a failure its containers run on only when all "
+        f"{gang.owner.desired} pods are there, which they are not while {label(job.meta.ref)} is "
+        f"{state}."
+    )
+
+
+CONDUCT = JobConduct(
+    manager="jobset",
+    undone_when=_undone_when,
+    reactions=_reactions,
+    outcome=_outcome,
+    warnings=_warnings,
+)

@@ -1,0 +1,57 @@
+"""`hold`: what the actor may make, and that a Hold can be taken back where nothing else may be done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gangboard.diagnosis.policy.indexing import gang_of
+from gangboard.domain.acting.decision import Decision, DesiredAction, PlanRefusal
+from gangboard.domain.action import ActionContext, ClusterLevers, PolicyState, StepKind, Verb
+from gangboard.domain.hold import Hold
+from gangboard.levers.hold import LEVER
+from tests.domain_objects import NOW, a_jobset, a_meta, a_role, child_jobs
+
+
+def test_holds_may_be_owned_by_the_kinds_whose_jobs_can_be_held_only() -> None:
+    assert LEVER.makes is not None
+    made = LEVER.makes((("a.example", "A"), ("b.example", "B")))
+    assert (made.plural, made.verbs) == ("holds", ("create", "delete", "get", "list"))
+    owners = next(rule.expression for rule in made.rules if "ownerReferences" in rule.expression)
+    assert (
+        "o.kind == 'A' && o.apiVersion.startsWith('a.example/') || "
+        "o.kind == 'B' && o.apiVersion.startsWith('b.example/')"
+    ) in owners
+    nobody = LEVER.makes(())
+    assert any("(false)" in rule.expression for rule in nobody.rules)
+
+
+def test_a_blocked_job_is_released_and_not_resumed() -> None:
+    owner = a_jobset("run", a_role("w", jobs=2, pods=2))
+    job = replace(child_jobs(owner)[0], suspended=True)
+    hold = Hold(a_meta("gangboard.dev", "Hold", "h"), job.meta.ref.name, owner.meta.ref.uid)
+    gang = gang_of(ActionContext(owner, (job,), holds=(hold,)), "")
+    desired = DesiredAction(Verb.RESUME, ClusterLevers(), NOW)
+    free = LEVER.resume(gang, job, desired)
+    assert isinstance(free, Decision)
+    assert [step.kind for step in free.steps()] == [
+        StepKind.DELETE_HOLD,
+        StepKind.PROVE_RELEASE,
+        StepKind.PATCH,
+    ]
+    found = LEVER.resume(gang, job, replace(desired, blocked=PlanRefusal("It is managed.")))
+    assert isinstance(found, Decision)
+    assert [step.kind for step in found.steps()] == [StepKind.DELETE_HOLD]
+    assert (found.reactions, found.resumes) == (
+        ("Only the Hold is removed.", "It is managed."),
+        False,
+    )
+
+
+def test_one_that_is_missing_names_the_command_that_installs_it() -> None:
+    assert LEVER.unavailable is not None
+    found = LEVER.unavailable(ClusterLevers(cluster="east", hold=PolicyState.MISSING))
+    assert found == PlanRefusal(
+        "the Hold is not installed here",
+        "manage.py print_rbac --cluster east | kubectl apply -f -",
+    )
+    assert LEVER.unavailable(ClusterLevers(hold=PolicyState.NOT_SEEN)) is None

@@ -1,0 +1,57 @@
+"""Walks the registry of levers: nobody is in it without a test, and none is half-made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gangboard.levers
+from gangboard.diagnosis import registry
+from gangboard.domain.acting.lever import Lever
+from gangboard.domain.action import ClusterLevers, PolicyState
+
+ROOM = Path(gangboard.levers.__path__[0])
+MEMBERS = sorted(file.stem for file in ROOM.iterdir() if not file.stem.startswith("_"))
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_every_member_has_a_test_file(member: str) -> None:
+    assert (Path(__file__).parent / f"test_{member}.py").is_file()
+
+
+def test_every_member_is_found_and_so_are_those_of_queues() -> None:
+    of_queues = [queue for queue in registry.queue_systems() if queue.lever is not None]
+    assert len(registry.levers()) == len(MEMBERS) + len(of_queues)
+
+
+def test_keys_are_those_that_are_stored_and_in_the_api() -> None:
+    assert [lever.key for lever in registry.levers()] == [
+        "native",
+        "hold",
+        "parallelism",
+        "suspend",
+        "kueue-active",
+    ]
+
+
+@pytest.mark.parametrize("lever", registry.levers(), ids=lambda lever: lever.key)
+def test_where_nothing_may_be_sent_none_is_usable(lever: Lever) -> None:
+    for parallelism in (False, True):
+        cluster = ClusterLevers(hold=PolicyState.INSTALLED, parallelism=parallelism)
+        found = lever.readiness(cluster, "JobSet", "gangboard is switched to read-only.")
+        assert not found.usable
+        assert found.sentence
+
+
+def test_a_kind_that_names_a_lever_which_nobody_offers_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left = tuple(lever for lever in registry.levers() if lever.key != "parallelism")
+    monkeypatch.setattr(registry, "levers", lambda: left)
+    registry.owner_kinds.cache_clear()
+    try:
+        with pytest.raises(registry.RegistryError, match="JobSet names the lever 'parallelism'"):
+            registry.owner_kinds()
+    finally:
+        registry.owner_kinds.cache_clear()

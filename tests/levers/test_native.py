@@ -1,0 +1,46 @@
+"""`native` needs both: that independent Jobs were asked for, and that this build was seen to honour it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gangboard.diagnosis.policy.indexing import gang_of
+from gangboard.domain.action import ActionContext, ClusterLevers
+from gangboard.levers.native import LEVER
+from tests.domain_objects import a_jobset, a_role, child_jobs
+
+CLAIM = "jobset.sigs.k8s.io/reconciliation-mode: Independent"
+
+
+@pytest.mark.parametrize(
+    ("claim", "honoured", "why"),
+    [
+        ("", True, "JobSet run resumes a Job that is suspended alone"),
+        (
+            CLAIM,
+            False,
+            f"JobSet run asked for Independent ({CLAIM}); this controller (abc) was not seen to honour it",
+        ),
+        (CLAIM, True, ""),
+    ],
+)
+def test_why_it_cannot_be_pulled(claim: str, honoured: bool, why: str) -> None:
+    owner = replace(a_jobset("run", a_role("w", jobs=2, pods=2)), independent_claim=claim)
+    gang = gang_of(ActionContext(owner, child_jobs(owner)), "")
+    levers = ClusterLevers(native_honoured=honoured, build="abc")
+    found = LEVER.why_not(gang, next(iter(gang.jobs.values())), levers)
+    assert (found.why if found is not None else "") == why
+    assert LEVER.goes_first is not None
+    assert LEVER.goes_first(gang, levers) is not bool(why)
+
+
+def test_the_row_of_a_cluster_names_the_kinds_that_have_it() -> None:
+    unseen = LEVER.readiness(ClusterLevers(build="0123456789abcdef"), "JobSet", "")
+    assert unseen.sentence == (
+        "For JobSets that ask for Independent: this build of JobSet (0123456789ab) was not seen to "
+        "honour it."
+    )
+    assert not unseen.usable
+    assert LEVER.readiness(ClusterLevers(native_honoured=True), "JobSet", "").usable

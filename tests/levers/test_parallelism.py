@@ -1,0 +1,36 @@
+"""`parallelism`: off until it is switched on, and not where Kubernetes 1.36 refuses it."""
+
+from __future__ import annotations
+
+from gangboard.diagnosis.policy.indexing import gang_of
+from gangboard.domain.action import ActionContext, ClusterLevers
+from gangboard.domain.group import Policy
+from gangboard.levers.parallelism import LEVER
+from tests.domain_objects import a_group, a_jobset, a_role, child_jobs
+
+ON = ClusterLevers(cluster="east", parallelism=True)
+
+
+def test_it_is_off_until_it_is_switched_on() -> None:
+    assert LEVER.unavailable is not None
+    found = LEVER.unavailable(ClusterLevers(cluster="east"))
+    assert found is not None
+    assert found.needs == "manage.py set_lever east parallelism on"
+    assert LEVER.unavailable(ON) is None
+    assert LEVER.optional
+
+
+def test_the_gang_of_a_job_of_136_keeps_its_parallelism() -> None:
+    owner = a_jobset("run", a_role("w", jobs=1, pods=4, group_name="ring"))
+    (job,) = child_jobs(owner)
+    for version, refused in (("v1alpha2", True), ("v1beta1", False)):
+        group = a_group("ring", quorum=4, policy=Policy.GANG, version=version)
+        gang = gang_of(ActionContext(owner, (job,), groups=(group,)), "")
+        assert (LEVER.why_not(gang, job, ON) is not None) is refused, version
+
+
+def test_the_actor_writes_0_and_the_old_value_together() -> None:
+    assert LEVER.bounds is not None
+    variables, rule = LEVER.bounds("Job")
+    assert set(variables) == {"newParallelism", "oldParallelism", "newNote", "oldNote"}
+    assert "variables.newNote == string(variables.oldParallelism)" in rule.expression
