@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from gangboard.diagnosis import registry
 from gangboard.domain.event import Event
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Group, GroupTemplate, Policy
@@ -364,6 +365,8 @@ def facts_of(owner: Owner, *objects: Made, **fields: Any) -> GangFacts:
         "entries": tuple(thing for thing in objects if isinstance(thing, QueueEntry)),
         "gang_api_version": "v1beta1",
         "queue_systems": ("Kueue",),
+        "kinds": registry.kind_traits(),
+        "admission": registry.queue_traits(),
         "memory_since": ago(600),
         **fields,
     }

@@ -13,7 +13,7 @@ from gangboard.actions.preconditions import VIA_GANGBOARD
 from gangboard.actions.seen_holds import Mark, read_holds
 from gangboard.domain.action import ActionContext, ActionRequest, ActionTarget, Verb
 from gangboard.domain.hold import HOLD_LEVER, Hold
-from gangboard.domain.objects import ObjectRef
+from gangboard.domain.objects import ObjectRef, job_ref
 from gangboard.domain.owner import Owner
 from gangboard.store import action_context, actions
 from gangboard.store.models import Action, Cluster
@@ -63,8 +63,8 @@ def _expired(now: datetime, seen: Collection[Mark]) -> Iterator[ExpiredHold]:
         known_hold = action.context.get("hold", {}).get("uid") in uids
         if action.cluster is not None and action.until is not None and not known_hold:
             uid = action.context["subjects"][0]["uid"]
-            job_ref = ObjectRef("batch", "Job", action.namespace, action.name, uid)
-            yield ExpiredHold(action.cluster, job_ref, action.until)
+            job = job_ref(action.namespace, action.name, uid)
+            yield ExpiredHold(action.cluster, job, action.until)
 
 
 def _overdue(clusters: Mapping[int, Cluster], past: Collection[Mark]) -> Iterator[ExpiredHold]:

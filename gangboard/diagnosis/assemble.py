@@ -111,6 +111,8 @@ def assemble(
         holds_known=holds_known,
         queue_visibility=queue_visibility,
         queue_systems=queue_systems,
+        kinds=registry.kind_traits(),
+        admission=registry.queue_traits(),
         queues=queues if queues is not None else QueueTree(),
         unobserved=unobserved,
         memory=memory,

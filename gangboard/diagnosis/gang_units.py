@@ -137,7 +137,7 @@ class _Division:
         name = names.pop() if len(names) == 1 else ""
         group = self._groups.get(name)
         maker = _maker(group) if group is not None else None
-        own = maker is not None and maker.kind == "Job"
+        own = maker is not None and maker.is_job
         return "" if own else name
 
     def _groups_of_roles(self) -> dict[str, str]:

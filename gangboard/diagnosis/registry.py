@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from types import ModuleType
 from typing import TypeVar
@@ -15,6 +16,7 @@ import gangboard.owners
 import gangboard.queues
 import gangboard.rules
 from gangboard.domain.acting.lever import Lever
+from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Queue
 from gangboard.domain.registry import (
@@ -25,6 +27,7 @@ from gangboard.domain.registry import (
     Resource,
     UnitRule,
 )
+from gangboard.domain.traits import KindTraits, QueueTraits
 
 Member = TypeVar("Member")
 
@@ -94,6 +97,44 @@ def owner_kind(group: str, kind: str) -> OwnerKind | None:
     return next(
         (one for one in owner_kinds() if (one.resource.group, one.resource.kind) == wanted), None
     )
+
+
+@cache
+def job_kind() -> OwnerKind:
+    """Return the kind of Jobs of Kubernetes itself, which most others make. Raises RegistryError without one."""
+    found = next((kind for kind in owner_kinds() if kind.resource.is_job), None)
+    if found is None:
+        raise RegistryError("no file in owners/ is about Jobs")
+    return found
+
+
+@cache
+def kind_traits() -> Mapping[tuple[str, str], KindTraits]:
+    """Return what reasons say of each kind, by API group and kind."""
+    return {
+        (kind.resource.group, kind.resource.kind): replace(
+            kind.traits,
+            holds_jobs=HOLD_LEVER in kind.child_levers,
+            makes_gangs=kind.makes_gangs,
+        )
+        for kind in owner_kinds()
+    }
+
+
+@cache
+def queue_traits() -> Mapping[str, QueueTraits]:
+    """Return what reasons say of each admission system, by the API group of its entries."""
+    return {
+        resource.group: replace(queue.traits, label=queue.label)
+        for queue in queue_systems()
+        for resource in queue.resources
+    }
+
+
+@cache
+def kinds_with_holds() -> tuple[OwnerKind, ...]:
+    """Return the kinds whose Jobs can be held."""
+    return tuple(kind for kind in owner_kinds() if HOLD_LEVER in kind.child_levers)
 
 
 def makes_gangs(group: str, kind: str) -> bool:

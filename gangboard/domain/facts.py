@@ -12,7 +12,7 @@ from gangboard.domain.event import Event, NotMade
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
-from gangboard.domain.objects import ObjectRef
+from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import Owner, Role, SuspendChange
 from gangboard.domain.placing import Placing
 from gangboard.domain.pod import Pod
@@ -20,6 +20,7 @@ from gangboard.domain.pod_claims import UnusableClaims
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueStatus, queue_statuses_of
 from gangboard.domain.quota import QueueTree
+from gangboard.domain.traits import NO_TRAITS, KindTraits, QueueTraits
 from gangboard.domain.verdict import UnitMemory
 
 NO_ROOM = ClusterRoom(why="nodes: not read yet")
@@ -94,6 +95,10 @@ class GangFacts:
     """A `QueueVisibility`: whether an entry that is not known does not exist."""
     queue_systems: tuple[str, ...] = ()
     """Names of the admission systems that are meant by that."""
+    kinds: Mapping[tuple[str, str], KindTraits] = field(default_factory=dict)
+    """What is peculiar to kinds of owners, by API group and kind."""
+    admission: Mapping[str, QueueTraits] = field(default_factory=dict)
+    """What is peculiar to admission systems, by the API group of their entries."""
     queues: QueueTree = field(default_factory=QueueTree)
     """The queues that its entries name, with all above them, as far as these can be read."""
     room: ClusterRoom = NO_ROOM
@@ -124,6 +129,15 @@ class GangFacts:
     def makers(self) -> tuple[Owner, ...]:
         """The owner and what makes its Jobs for it, parents first."""
         return self.owner, *self.middle
+
+    @property
+    def traits(self) -> KindTraits:
+        """What is peculiar to the kind of its owner."""
+        return self.traits_of(self.owner.meta.ref)
+
+    def traits_of(self, thing: ObjectRef | Controller) -> KindTraits:
+        """Return what is peculiar to the kind of an object."""
+        return self.kinds.get((thing.group, thing.kind), NO_TRAITS)
 
     @property
     def queue(self) -> QueueStatus:

@@ -89,7 +89,7 @@ _JOBS: Final[list[Manifest]] = [
         "resources": ["jobs"],
     }
 ]
-_OF_JOBSETS: Final[Manifest] = {
+_LABELLED: Final[Manifest] = {
     "matchExpressions": [{"key": "jobset.sigs.k8s.io/jobset-name", "operator": "Exists"}]
 }
 
@@ -101,7 +101,7 @@ POLICY_SPEC: Final[Manifest] = {
     "reinvocationPolicy": "IfNeeded",
     "paramKind": {"apiVersion": f"{HOLD_GROUP}/{HOLD_VERSION}", "kind": "Hold"},
     # No other Job can be held, so no other is ever refused.
-    "matchConstraints": {"resourceRules": _JOBS, "objectSelector": _OF_JOBSETS},
+    "matchConstraints": {"resourceRules": _JOBS, "objectSelector": _LABELLED},
     "matchConditions": [
         {"name": "being-resumed", "expression": _BEING_RESUMED},
         {"name": "held", "expression": _HELD},

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 
+def is_job(group: str, kind: str) -> bool:
+    """Whether it is the kind of Jobs of Kubernetes itself: others are called so, too."""
+    return (group, kind) == ("batch", "Job")
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectRef:
     """Names one object of one cluster. The API group is part of it: four kinds are called PodGroup."""
@@ -19,7 +24,12 @@ class ObjectRef:
     @property
     def is_job(self) -> bool:
         """Whether it is a Job of Kubernetes itself."""
-        return (self.group, self.kind) == ("batch", "Job")
+        return is_job(self.group, self.kind)
+
+
+def job_ref(namespace: str, name: str, uid: str) -> ObjectRef:
+    """Return what names a Job of Kubernetes itself."""
+    return ObjectRef("batch", "Job", namespace, name, uid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +40,11 @@ class Controller:
     kind: str
     name: str
     uid: str
+
+    @property
+    def is_job(self) -> bool:
+        """Whether it is a Job of Kubernetes itself."""
+        return is_job(self.group, self.kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,10 @@ from gangboard.domain.action import Verb
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.objects import ObjectRef
+from gangboard.domain.objects import ObjectRef, is_job
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_TRAITS, KindTraits, QueueTraits
 from gangboard.domain.verdict import Evidence, Finding
 
 
@@ -56,7 +57,7 @@ class Resource:
     @property
     def is_job(self) -> bool:
         """Whether its objects are Jobs of Kubernetes itself."""
-        return ObjectRef(self.group, self.kind, "", "", "").is_job
+        return is_job(self.group, self.kind)
 
 
 Jobs = Collection[Owner]
@@ -86,6 +87,10 @@ class OwnerKind:
     resource: Resource
     label: str
     """How pages call it."""
+    traits: KindTraits = NO_TRAITS
+    """What reasons and advice say of it."""
+    tries_again: Callable[[Owner], bool] | None = None
+    """Owner → whether what fails of it is made anew. None where it never is, or nobody knows."""
     own_managers: tuple[str, ...] = ()
     """Values of `spec.managedBy` that mean its own controller."""
     levers: tuple[str, ...] = ()
@@ -164,6 +169,10 @@ class QueueSystem:
     takes_over: Callable[[str, str, bool], str] | None = None
     """(owner in a sentence, its queue, suspended) → what it will do with an owner that names a queue
     of it, once it is installed where it is not."""
+    traits: QueueTraits = NO_QUEUE_TRAITS
+    """What reasons and advice say of it."""
+    mirrors: Mapping[str, str] = field(default_factory=dict)
+    """Values of `spec.managedBy` of what runs elsewhere → the rest of the sentence that says so."""
     lever: Lever | None = None
     """How an owner that it manages is stopped and started. None where it leaves no way."""
     job_reactions: Callable[[GangIndex], tuple[str, ...]] | None = None

@@ -21,6 +21,7 @@ from gangboard.decode.wire import (
 from gangboard.domain.objects import Condition, find_condition, resumed_at
 from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests
 from gangboard.domain.registry import OwnerKind, Resource
+from gangboard.domain.traits import KindTraits
 
 _OWN_MANAGERS = ("kubernetes.io/job-controller",)
 
@@ -154,6 +155,10 @@ def _ending(conditions: tuple[Condition, ...]) -> str:
     return ""
 
 
+def _tries_again(job: Owner) -> bool:
+    return job.max_retries is None or job.retries < job.max_retries
+
+
 OWNER = OwnerKind(
     resource=Resource(
         group="batch",
@@ -169,5 +174,7 @@ OWNER = OwnerKind(
     label="Job",
     own_managers=_OWN_MANAGERS,
     levers=("suspend",),
+    traits=KindTraits(ends_pods=True),
+    tries_again=_tries_again,
     suspended_condition="Suspended",
 )

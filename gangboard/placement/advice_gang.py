@@ -53,9 +53,9 @@ no network or no volumes."""
 def tolerate(what_if: WhatIf) -> Iterator[Advice]:
     """Name the one taint whose toleration is enough, on the most nodes.
 
-    Not of a JobSet of which other pods wait as well: it is made anew as a whole.
+    Not of an owner of parts of which other pods wait as well: it is made anew as a whole.
     """
-    if _changed_object(what_if) is ChangedObject.JOBSET and _others_wait(what_if.unit):
+    if _changed_object(what_if) is ChangedObject.OF_PARTS and _others_wait(what_if.unit):
         return
     for taint, count in _taints(what_if).most_common(MOST_TAINTS):
         request = _tolerating(what_if.request, taint)
@@ -77,10 +77,10 @@ def tolerate(what_if: WhatIf) -> Iterator[Advice]:
 def select(what_if: WhatIf) -> Iterator[Advice]:
     """Say which values of a label there are that the members select with one that no node has.
 
-    Not of a JobSet of which other pods wait as well: it is made anew as a whole.
+    Not of an owner of parts of which other pods wait as well: it is made anew as a whole.
     """
     changed_object = _changed_object(what_if)
-    if not (changed_object is ChangedObject.JOBSET and _others_wait(what_if.unit)):
+    if not (changed_object is ChangedObject.OF_PARTS and _others_wait(what_if.unit)):
         yield from select_another(what_if, changed_object)
 
 
@@ -174,8 +174,8 @@ def opt_out(what_if: WhatIf) -> Iterator[Advice]:
 
 def _changed_object(what_if: WhatIf) -> ChangedObject:
     unit = what_if.unit
-    if unit.owner.meta.ref.kind == "JobSet":
-        return ChangedObject.JOBSET
+    if unit.facts.traits.parts:
+        return ChangedObject.OF_PARTS
     if unit.jobs:
         return ChangedObject.GANG_JOB if unit.quorum is not None else ChangedObject.JOB
     return ChangedObject.POD

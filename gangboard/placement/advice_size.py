@@ -9,7 +9,7 @@ from gangboard.domain.group import Group, Policy, label_of_group
 from gangboard.domain.owner import Owner
 from gangboard.domain.placing import When
 from gangboard.domain.reading.wording import label, names
-from gangboard.placement.advice_jobset import lower_size_of_jobset
+from gangboard.placement.advice_parts import lower_size_of_parts
 from gangboard.placement.advice_words import fit_when, marked, sized
 from gangboard.placement.change_methods import ChangedObject, change_method
 from gangboard.placement.feasible_nodes import feasible_nodes_of
@@ -99,15 +99,15 @@ def job_of(what_if: WhatIf, group: Group) -> Owner | None:
 
 
 def lower_size(what_if: WhatIf) -> Iterator[Advice]:
-    """Say at which size a Job or JobSet, whose pods are all alike, would be whole: the largest.
+    """Say at which size a Job or an owner of parts, whose pods are all alike, would be whole: the largest.
 
     Now; where its size is more than the nodes take when empty, then.
     """
     unit = what_if.unit
     if not what_if.is_one_shape or unit.foreign_pods:
         return
-    if unit.owner.meta.ref.kind == "JobSet":
-        yield from lower_size_of_jobset(what_if)
+    if unit.facts.traits.parts:
+        yield from lower_size_of_parts(what_if)
         return
     if len(unit.jobs) != 1:
         return
@@ -142,7 +142,7 @@ def _who_is_resized(what_if: WhatIf, job: Owner) -> ChangedObject | None:
     unit, group, maker = what_if.unit, what_if.unit.group, job.meta.controller
     if job.meta.ref.uid != what_if.own_uid or job.managed_by or job.delegated_template:
         return None
-    if maker is not None and maker.kind != "CronJob":
+    if maker is not None and not unit.facts.traits_of(maker).makes_gangs:
         return None
     if unit.quorum is None:
         return ChangedObject.JOB if group is not None or not unit.group_name else None

@@ -18,8 +18,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gangboard.diagnosis import registry
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.reading.pod_makers import makes_same_pod_anew
 
 _MOST = 10 * 365 * 86_400
 """Seconds; nobody waits for later ends."""
@@ -46,7 +48,7 @@ class HeldPod:
 
 @dataclass(frozen=True, slots=True)
 class HoldingOwner:
-    """What is kept of a Job or JobSet."""
+    """What is kept of an owner, a Job among them."""
 
     controller: str
     suspended: bool
@@ -68,10 +70,6 @@ Owners = Mapping[str, HoldingOwner]
 def held_pod(pod: Pod) -> HeldPod:
     """Return what is kept of a pod."""
     controller = pod.meta.controller
-    stateful = controller is not None and (controller.group, controller.kind) == (
-        "apps",
-        "StatefulSet",
-    )
     deadline = _after(pod.start_time, pod.deadline_seconds)
     return HeldPod(
         priority=pod.priority or 0,
@@ -80,7 +78,7 @@ def held_pod(pod: Pod) -> HeldPod:
         stop_seconds=pod.stop_seconds,
         deadline=_after(deadline, pod.stop_seconds),
         deleted_at=pod.meta.deleting_since,
-        comes_back=pod.stays or stateful,
+        comes_back=pod.stays or makes_same_pod_anew(controller),
     )
 
 
@@ -102,12 +100,8 @@ def holding_owner(owner: Owner) -> HoldingOwner:
 
 
 def _tries_again(owner: Owner) -> bool:
-    if owner.meta.ref.kind == "Job":
-        return owner.max_retries is None or owner.retries < owner.max_retries
-    rules = owner.policies.failure_rules if owner.policies is not None else ()
-    if any(rule.action != "FailJobSet" for rule in rules):
-        return True
-    return owner.max_restarts is not None and owner.counted_restarts < owner.max_restarts
+    kind = registry.owner_kind(owner.meta.ref.group, owner.meta.ref.kind)
+    return kind is not None and kind.tries_again is not None and kind.tries_again(owner)
 
 
 def _after(start: datetime | None, seconds: int | None) -> datetime | None:

@@ -13,7 +13,7 @@ from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.hold import HOLDS
 from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.holds import JOBSETS
+from gangboard.readmodels.holds import owner_keys
 from gangboard.readmodels.unseen import unseen_state
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
@@ -53,13 +53,17 @@ def hold_counts(*, viewer: Viewer, clusters: Mapping[int, Freshness]) -> tuple[H
     levers = _levers({row[0] for row in found} & seen)
     counts = Counter({(id_, word): 0 for id_ in seen for word in InForce})
     for id_, has_owner, proof, number in found:
-        state = states.get((id_, JOBSETS))
-        is_lost = not has_owner and (state is None or state.state == WatchState.OK)
+        is_lost = not has_owner and _sees_owners(id_, states)
         word = _word(proof, is_lost, levers[id_]) if id_ in seen else InForce.UNKNOWN
         counts[id_, word] += number
     return tuple(
         HoldCount(clusters[id_].cluster, word, number) for (id_, word), number in counts.items()
     )
+
+
+def _sees_owners(id_: int, states: Mapping[tuple[int, str], ResourceState]) -> bool:
+    found = (states.get((id_, key)) for key in owner_keys())
+    return all(state is None or state.state == WatchState.OK for state in found)
 
 
 def _word(proof: bool | None, is_lost: bool, levers: ClusterLevers) -> InForce:
@@ -73,7 +77,7 @@ def _word(proof: bool | None, is_lost: bool, levers: ClusterLevers) -> InForce:
 
 def _resource_states(clusters: Mapping[int, Freshness]) -> dict[tuple[int, str], ResourceState]:
     rows = ResourceState.objects.filter(
-        cluster_id__in=list(clusters), resource__in=(HOLDS, JOBSETS)
+        cluster_id__in=list(clusters), resource__in=(HOLDS, *owner_keys())
     )
     return {(row.cluster_id, row.resource): row for row in rows.defer("problems")}
 

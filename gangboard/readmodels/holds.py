@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.diagnosis import registry
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
@@ -26,7 +27,7 @@ from gangboard.store.objects import unpack
 
 __all__ = ["CursorError", "HoldFilters", "holds"]
 
-JOBS, JOBSETS = "jobs.batch", "jobsets.jobset.x-k8s.io"
+JOBS = "jobs.batch"
 _KEYS = (SortKey(CLUSTER_NAME), SortKey("namespace"), SortKey("name"), SortKey("uid"))
 
 _ACTION_ID = re.compile("[0-9a-f]{1,32}")
@@ -173,7 +174,7 @@ def _row(cluster: Freshness, hold: Hold, scene: _Scene, now: datetime) -> HoldRo
     check = scene.checks.get((id_, ref.uid))
     lost = _lost(cluster, hold, owner, job, scene)
     in_force = None if lost else _in_force(cluster, check, scene.levers.get(id_))
-    former = scene.former.get((id_, hold.owner_uid), ("JobSet", ""))
+    former = scene.former.get((id_, hold.owner_uid), (_owner_word(), ""))
     kind, name = (owner.meta.ref.kind, owner.meta.ref.name) if owner is not None else former
     return HoldRow(
         cluster=cluster.cluster,
@@ -230,9 +231,22 @@ def _lost(
             f"Hold lost: {name} was made anew, and this Hold is for the one before it "
             f"(uid {hold.owner_uid})."
         )
-    if (cluster.cluster_id, JOBSETS) in scene.blind:
+    if any((cluster.cluster_id, key) in scene.blind for key in owner_keys()):
         return ""
-    return printable(f"Hold lost: its JobSet (uid {hold.owner_uid}) is not there any more.")
+    return printable(
+        f"Hold lost: its {_owner_word()} (uid {hold.owner_uid}) is not there any more."
+    )
+
+
+def owner_keys() -> tuple[str, ...]:
+    """Return the keys of the resources whose Jobs can be held."""
+    return tuple(kind.resource.key for kind in registry.kinds_with_holds())
+
+
+def _owner_word() -> str:
+    """Return what an owner is called that is not there any more: its kind, where it can be of one only."""
+    kinds = registry.kinds_with_holds()
+    return kinds[0].label if len(kinds) == 1 else "owner"
 
 
 def _sentence(

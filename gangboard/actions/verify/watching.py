@@ -15,6 +15,7 @@ from gangboard.actions.verify.guarding import guard
 from gangboard.diagnosis import registry
 from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.hold import HOLD_LEVER
+from gangboard.domain.objects import is_job
 from gangboard.domain.pod import Pod
 from gangboard.store.lever_proofs import save_lever_proof
 from gangboard.store.levers import read_levers
@@ -72,7 +73,7 @@ def _pods(execution: ActionExecution) -> tuple[Pod, ...]:
 def _follow(execution: ActionExecution, raws: list[Json]) -> None:
     """A Job was made anew: from now on its pods are those of the new one."""
     for raw in raws:
-        if raw.get("kind") == "Job":
+        if is_job(*_kind_of(raw)):
             name = raw["metadata"]["name"]
             jobs = {uid: job for uid, job in execution.context["jobs"].items() if job != name}
             execution.context["jobs"] = {**jobs, raw["metadata"]["uid"]: name}
@@ -126,8 +127,7 @@ def _has_acted(execution: ActionExecution, raw: Json) -> bool:
     lever = registry.lever(execution.action.lever)
     if lever is not None and lever.in_effect is not None:
         return lever.in_effect(raw, suspends)
-    group = str(raw.get("apiVersion", "")).rpartition("/")[0]
-    kind = registry.owner_kind(group, str(raw.get("kind", "")))
+    kind = registry.owner_kind(*_kind_of(raw))
     if not suspends or kind is None or not kind.suspended_condition:
         return True
     if raw["spec"].get("suspend") is not True:
@@ -135,6 +135,11 @@ def _has_acted(execution: ActionExecution, raw: Json) -> bool:
     conditions = (raw.get("status") or {}).get("conditions") or ()
     wanted = kind.suspended_condition
     return any(one["type"] == wanted and one["status"] == "True" for one in conditions)
+
+
+def _kind_of(raw: Json) -> tuple[str, str]:
+    """Return API group and kind of an object as served."""
+    return str(raw.get("apiVersion", "")).rpartition("/")[0], str(raw.get("kind", ""))
 
 
 def _verified(execution: ActionExecution) -> float:

@@ -58,7 +58,7 @@ class ResourceNamesField(serializers.ListField):
 class LeverSerializer(serializers.Serializer[Any]):
     """One way to stop something on this cluster, and whether it may be used now."""
 
-    lever = serializers.CharField(help_text="suspend, kueue-active, native, hold or parallelism.")
+    lever = serializers.CharField(help_text="A key of a lever, such as suspend or hold.")
     ready = serializers.BooleanField(help_text="A Hold is proved each time before it is used.")
     sentence = serializers.CharField()
     proved_at = TimeField(

@@ -13,8 +13,6 @@ from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.reading.wording import label, sentence
 
-_MULTIKUEUE = "kueue.x-k8s.io/multikueue"
-
 
 def not_of_gang(gang: GangIndex, uid: str) -> PlanRefusal:
     """Refuse an object that is neither the owner nor one of its current Jobs."""
@@ -107,10 +105,9 @@ def _foreign(gang: GangIndex) -> PlanRefusal | None:
 
 
 def _managed(owner: Owner, name: str) -> PlanRefusal | None:
-    if owner.managed_by == _MULTIKUEUE:
-        return PlanRefusal(
-            f"{name} mirrors a run in another cluster (MultiKueue): act in the cluster that runs it."
-        )
+    for system in registry.queue_systems():
+        if owner.managed_by in system.mirrors:
+            return PlanRefusal(f"{name} {system.mirrors[owner.managed_by]}")
     if owner.managed_by:
         return PlanRefusal(
             f"{name} is managed by {owner.managed_by} (spec.managedBy), whose way to suspend it "

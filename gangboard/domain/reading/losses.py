@@ -21,7 +21,6 @@ _SAID = {
     "PreemptionByScheduler": "preempted by the scheduler",
     "EvictionByEvictionAPI": "evicted",
     "TerminationByKubelet": "ended by its kubelet",
-    "ExclusivePlacementViolation": "removed by JobSet for exclusive placement",
 }
 # API servers, kubelets and gangboard have clocks of their own.
 _SKEW = timedelta(seconds=60)
@@ -99,10 +98,13 @@ def how_they_left(unit: Unit, taken: Preemption | None = None) -> str:
 
     `taken` names those who preempted some, which are gone at once; the caller has them as evidence.
     """
+    said_of = _SAID.copy()
+    for kind in unit.facts.kinds.values():
+        said_of.update(kind.disruptions)
     reasons = Counter(
-        _SAID[pod.disruption.reason]
+        said_of[pod.disruption.reason]
         for pod in disrupted(unit)
-        if pod.disruption is not None and pod.disruption.reason in _SAID
+        if pod.disruption is not None and pod.disruption.reason in said_of
     )
     preempted = ""
     if taken is not None and taken.by:

@@ -24,7 +24,8 @@ from gangboard.domain.owner import (
     Role,
 )
 from gangboard.domain.registry import OwnerKind, Resource
-from gangboard.owners.jobset.conduct import CONDUCT
+from gangboard.domain.traits import KindTraits
+from gangboard.owners.jobset.conduct import CONDUCT, tries_again
 from gangboard.owners.jobset.wire import (
     WireJobSet,
     WireJobSetLabels,
@@ -215,6 +216,13 @@ OWNER = OwnerKind(
     suspended_condition="Suspended",
     child_levers=("native", "hold", "parallelism"),
     conduct=CONDUCT,
+    traits=KindTraits(
+        controller="the JobSet controller",
+        parts="replicatedJobs",
+        ends_pods=True,
+        disruptions={"ExclusivePlacementViolation": "removed by JobSet for exclusive placement"},
+    ),
+    tries_again=tries_again,
     child_label="jobset.sigs.k8s.io/jobset-name",
     current=is_current,
 )

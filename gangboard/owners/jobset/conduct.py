@@ -27,6 +27,14 @@ def _undone_when(gang: GangIndex) -> str:
     return "once its pods are gone" if policies and policies.in_order else "within a second"
 
 
+def tries_again(jobset: Owner) -> bool:
+    """Whether it makes Jobs that fail anew: it restarts, all of them or one."""
+    rules = jobset.policies.failure_rules if jobset.policies is not None else ()
+    if any(rule.action != "FailJobSet" for rule in rules):
+        return True
+    return jobset.max_restarts is not None and jobset.counted_restarts < jobset.max_restarts
+
+
 # When it completes
 
 

@@ -29,6 +29,7 @@ from gangboard.domain.objects import Condition, Meta, find_condition
 from gangboard.domain.queue import QueueEntry, QueueMessage
 from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.registry import QueueSystem, Resource
+from gangboard.domain.traits import QueueTraits
 from gangboard.queues.kueue.acting import LEVER, job_reactions, job_warnings
 from gangboard.queues.kueue.flavors import CHECKS, FLAVORS
 from gangboard.queues.kueue.messages import AdmissionCheck, Requeueing, is_true, message_of
@@ -215,6 +216,13 @@ def _takes_over(owner: str, queue: str, suspended: bool) -> str:
 QUEUE = QueueSystem(
     label="Kueue",
     takes_over=_takes_over,
+    traits=QueueTraits(
+        manager="kueue", suspend_instead="Suspend it by spec.active of its Workload."
+    ),
+    mirrors={
+        "kueue.x-k8s.io/multikueue": "mirrors a run in another cluster (MultiKueue): act in the cluster that "
+        "runs it."
+    },
     lever=LEVER,
     job_reactions=job_reactions,
     job_warnings=job_warnings,

@@ -36,10 +36,6 @@ _PAUSES_OF_QUIET = 3
 """It is over when it was quiet for so many times its longest pause: 20 s at least, 90 s at most."""
 _SHOWN = 10
 """Objects of which the evidence is shown."""
-_KUEUE = "kueue"
-"""Kueue's field manager (v0.19)."""
-_HAS_HOLDS = ("jobset.x-k8s.io", "JobSet")
-"""Whose child Jobs can be held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +148,15 @@ def _advice(facts: GangFacts, conflict: _Conflict) -> str:
     subject, above = conflict.subject, conflict.subject.meta.controller
     what = f"{subject.meta.ref.kind} {subject.meta.ref.name}"
     queue = facts.queue if facts.queue.is_managed else facts.queue_statuses[subject.meta.ref.uid]
-    if _KUEUE in (*conflict.suspending, *conflict.resuming) and queue.is_managed:
-        other = resuming if _KUEUE in conflict.suspending else suspending
+    managers = {*conflict.suspending, *conflict.resuming}
+    system = next((one for one in facts.admission.values() if one.manager in managers), None)
+    if system is not None and queue.is_managed:
+        other = resuming if system.manager in conflict.suspending else suspending
         return (
             f"Stop {other}: {what} belongs to {_queue(queue)}, which decides when it "
-            "runs. Suspend it by spec.active of its Workload."
+            f"runs. {system.suspend_instead}"
         )
-    if above is None or (above.group, above.kind) != _HAS_HOLDS:
+    if above is None or not facts.traits_of(above).holds_jobs:
         return f"Let only one of them set spec.suspend of {what}: stop {suspending} or {resuming}."
     if facts.owner.suspended:
         return (

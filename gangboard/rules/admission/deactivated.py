@@ -19,6 +19,7 @@ from gangboard.domain.reading.findings import gang_finding, unit_finding
 from gangboard.domain.reading.queue_sentences import kept_jobs
 from gangboard.domain.reading.wording import names, pods_left, sentence, shorten
 from gangboard.domain.registry import GangRule, UnitRule
+from gangboard.domain.traits import QueueTraits
 from gangboard.domain.verdict import Evidence, Finding
 
 _CODE, _TITLE = "deactivated", "Deactivated"
@@ -37,7 +38,7 @@ def find(facts: GangFacts) -> Finding | None:
     return gang_finding(
         RULE,
         Health.SUSPENDED,
-        " ".join(filter(None, (*_sentences(state.entries, state.queue, "it"), left))),
+        " ".join(filter(None, (*_sentences(facts, state.entries, state.queue, "it"), left))),
         advice=_advice(state.entries),
         evidence=_evidence(state.entries),
         since=_since(state.entries),
@@ -62,19 +63,21 @@ def find_in_unit(unit: Unit) -> Finding | None:
     return unit_finding(
         _OF_UNIT,
         unit,
-        " ".join(filter(None, _sentences(entries, queue, what))),
+        " ".join(filter(None, _sentences(unit.facts, entries, queue, what))),
         advice=_advice(entries),
         evidence=_evidence(entries),
         since=_since(entries),
     )
 
 
-def _sentences(entries: Sequence[QueueEntry], queue: str, what: str) -> tuple[str, str]:
+def _sentences(
+    facts: GangFacts, entries: Sequence[QueueEntry], queue: str, what: str
+) -> tuple[str, str]:
     be = "is" if len(entries) == 1 else "are"
     where = f"so queue {queue} does not admit {what}" if queue else f"so no queue admits {what}"
     return (
         f"{_named(entries)} {be} deactivated (spec.active is false), {where}.",
-        _cause(_evictions(entries)),
+        _cause(facts, entries),
     )
 
 
@@ -116,11 +119,13 @@ def _eviction(entry: QueueEntry) -> Condition | None:
     return evicted
 
 
-def _cause(evictions: list[Condition]) -> str:
-    """Return Kueue's own words when it was Kueue that gave up."""
-    for eviction in evictions:
-        if eviction.reason != _REASON:
-            return f"Kueue: “{shorten(eviction.message or eviction.reason)}”"
+def _cause(facts: GangFacts, entries: Sequence[QueueEntry]) -> str:
+    """Return the system's own words when it was the system that gave up."""
+    for entry in entries:
+        eviction = _eviction(entry)
+        if eviction is not None and eviction.reason != _REASON:
+            system = facts.admission.get(entry.meta.ref.group, QueueTraits(label="The queue"))
+            return f"{system.label}: “{shorten(eviction.message or eviction.reason)}”"
     return ""
 
 

@@ -20,6 +20,7 @@ from gangboard.domain.reading.dependencies import waiting_roles
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import COUNT_GRACE, unchanged_since
 from gangboard.domain.reading.job_holds import how_to_resume
+from gangboard.domain.reading.pod_makers import tells_what_it_cannot_make
 from gangboard.domain.reading.preemption import (
     has_lost_all,
     last_preemption,
@@ -43,15 +44,6 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.change_methods import ChangedObject, change_method
 
 _CORE = "scheduling.k8s.io"
-# Controllers that say `FailedCreate` of themselves (controller_utils.go, stateful_pod_control.go).
-_TELL = frozenset(
-    {
-        ("apps", "ReplicaSet"),
-        ("apps", "StatefulSet"),
-        ("", "ReplicationController"),
-        ("batch", "Job"),
-    }
-)
 
 
 def find(unit: Unit) -> Finding | None:
@@ -113,7 +105,7 @@ def _would_tell(unit: Unit) -> bool:
     if unit.jobs or not is_bare_group(unit):
         return True
     makers = {pod.meta.controller for pod in unit.current}
-    return all(one is not None and (one.group, one.kind) in _TELL for one in makers)
+    return all(one is not None and tells_what_it_cannot_make(one) for one in makers)
 
 
 def _advice(unit: Unit) -> tuple[str, ...]:
@@ -144,9 +136,10 @@ def _or_lower(unit: Unit, more: str, quorum: int) -> str:
 def _ask_for_more(unit: Unit, number: int) -> str:
     owner = unit.owner
     more = f"Let {label(owner.meta.ref)} ask for {count(number, 'pod')} more"
-    if owner.meta.ref.kind not in ("Job", "JobSet"):
+    is_of_parts = bool(unit.facts.traits.parts)
+    if not owner.meta.ref.is_job and not is_of_parts:
         return more
-    fixed = owner.meta.ref.kind == "JobSet" or _is_list_too_short(owner, seats(unit) + number)
+    fixed = is_of_parts or _is_list_too_short(owner, seats(unit) + number)
     method = change_method(AdviceKind.SIZE, ChangedObject.GANG_JOB, unit.facts.kubernetes)
     return f"{more} ({ChangeMethod.RECREATE if fixed else method})"
 

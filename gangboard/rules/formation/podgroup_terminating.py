@@ -17,8 +17,6 @@ from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
 _CORE = "scheduling.k8s.io"
-_SUSPENDED = ("Job", "JobSet")
-"""Kinds of which it was seen that suspending them takes all their pods away."""
 
 
 def find(unit: Unit) -> Finding | None:
@@ -56,13 +54,13 @@ def _advice(unit: Unit, group: Group) -> tuple[str, ...]:
     if is_shared or is_all_going or group.meta.ref.group != _CORE:
         return ()
     if group.meta.controller is not None:
-        if group.meta.controller.uid != owner.ref.uid or owner.ref.kind != "Job":
+        if group.meta.controller.uid != owner.ref.uid or not owner.ref.is_job:
             return ()
         return (
             f"Make {label(owner.ref)} anew: its PodGroup is made with a new Job only (recreate).",
         )
     is_queued = unit.facts.queue.is_managed
-    if owner.ref.kind in _SUSPENDED and owner.controller is None and not is_queued:
+    if unit.facts.traits.ends_pods and owner.controller is None and not is_queued:
         return (
             f"Suspend {label(owner.ref)}, make PodGroup {name} anew when it is gone, and resume the "
             f"{owner.ref.kind} (in place).",

@@ -37,7 +37,6 @@ from gangboard.domain.registry import UnitRule
 from gangboard.domain.shell import is_safe_in_shell
 from gangboard.domain.verdict import Evidence, Finding
 
-_JOBSET = "the JobSet controller"
 _JOB = "the Job controller (kube-controller-manager)"
 _NO_WORD = "it has reported no refusal"
 _V1_36 = "v1alpha2"
@@ -142,8 +141,8 @@ def _advice(unit: Unit) -> tuple[str, ...]:
     if is_managed or leaving or not unit.facts.events_known:
         return ()
     if unexplained_jobs(unit):
-        is_jobset = unit.owner.meta.ref.kind == "JobSet"
-        return (f"Start {_JOBSET} if it does not run: {_NO_WORD}.",) if is_jobset else ()
+        maker = unit.facts.traits.controller
+        return (f"Start {maker} if it does not run: {_NO_WORD}.",) if maker else ()
     if not active_jobs(unit):
         return ()
     planned = _without_group(unit)
@@ -176,7 +175,7 @@ def _unplanned(unit: Unit) -> bool:
     `count/workloads.scheduling.k8s.io`).
     """
     facts, job = unit.facts, unit.owner
-    if facts.gang_api_version != _V1_36 or facts.groups_unobserved or job.meta.ref.kind != "Job":
+    if facts.gang_api_version != _V1_36 or facts.groups_unobserved or not job.meta.ref.is_job:
         return False
     is_gang = job.indexed and job.completions == job.parallelism and (job.parallelism or 0) > 1
     if not is_gang or job.group_name or job.managed_by or unit.current:

@@ -1,4 +1,4 @@
-"""Advice about the size of a JobSet, which nobody can change: it is tried as if it was made anew."""
+"""Advice about the size of an owner of parts (a JobSet), which nobody can change: it is tried as if it was made anew."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from gangboard.placement.what_if import WhatIf
 MOST_TRIED = 3
 """Sizes that are tried, from what fits of the role alone downwards."""
 MOST_WORK = 10_000
-"""Pods times Jobs: each Job that waits asks, and each time all pods of the JobSet are looked at."""
+"""Pods times Jobs: each Job that waits asks, and each time all pods of the owner are looked at."""
 
 
-def lower_size_of_jobset(what_if: WhatIf) -> Iterator[Advice]:
-    """Say with how many Jobs of the unit's role, or with how large ones, all of the JobSet fits.
+def lower_size_of_parts(what_if: WhatIf) -> Iterator[Advice]:
+    """Say with how many Jobs of the unit's role, or with how large ones, all of the owner fits.
 
-    Only for a plain JobSet of which all pods are there: those that are still to come cannot be
+    Only for a plain owner of which all pods are there: those that are still to come cannot be
     asked what they need.
     """
     found = _anew(what_if)
@@ -44,13 +44,13 @@ def lower_size_of_jobset(what_if: WhatIf) -> Iterator[Advice]:
     if not size:
         return
     before = role.replicas if of_jobs else role.pods
-    method = change_method(AdviceKind.SIZE, ChangedObject.JOBSET, what_if.unit.facts.kubernetes)
+    method = change_method(AdviceKind.SIZE, ChangedObject.OF_PARTS, what_if.unit.facts.kubernetes)
     fields = ("replicas",) if of_jobs else sized(found.job)
     each = "" if of_jobs or role.replicas == 1 else " of each Job"
     yield Advice(
         AdviceKind.SIZE,
         marked(
-            f"Lower the {names(fields)} of replicatedJobs[{role.name}] of "
+            f"Lower the {names(fields)} of {what_if.unit.facts.traits.parts}[{role.name}] of "
             f"{label(what_if.unit.owner.meta.ref)} from {before} to {size}: that many{each} "
             f"{fit_when(when, now)}",
             method,
@@ -63,7 +63,7 @@ def lower_size_of_jobset(what_if: WhatIf) -> Iterator[Advice]:
 
 @dataclass(frozen=True, slots=True)
 class _Anew:
-    """A JobSet without a node for any of its pods, and the nodes without them."""
+    """An owner without a node for any of its pods, and the nodes without them."""
 
     what_if: WhatIf
     job: Owner
@@ -75,7 +75,7 @@ class _Anew:
     changed: Mapping[str, NodeRoom]
 
     def fits_alone(self, when: When) -> int:
-        """Return how many pods of the role fit, if there were no others of the JobSet."""
+        """Return how many pods of the role fit, if there were no others of the owner."""
         return feasible_nodes_of(self._snapshot(when), self.what_if.shape).most(when)
 
     def largest(self, of_jobs: bool, when: When) -> int:
@@ -95,7 +95,7 @@ class _Anew:
         return self.what_if.snapshot.changed(self.changed) if now else nodes_for(self.what_if.unit)
 
     def _fits(self, jobs: int, pods: int, when: When) -> bool:
-        """Whether all of the JobSet fits with so many Jobs of so many pods in the role."""
+        """Whether all of the owner fits with so many Jobs of so many pods in the role."""
         kept = [pod for _, own in sorted(self.jobs.items())[:jobs] for pod in own[:pods]]
         unit = replace(
             self.what_if.unit,
@@ -109,7 +109,7 @@ class _Anew:
 
 
 def _anew(what_if: WhatIf) -> _Anew | None:
-    """Return the JobSet as it is when it was made anew; None where that cannot be told."""
+    """Return the owner as it is when it was made anew; None where that cannot be told."""
     unit = what_if.unit
     facts, job = unit.facts, _job_that_waits(unit)
     if job is None:
@@ -142,8 +142,8 @@ def _job_that_waits(unit: Unit) -> Owner | None:
 
 
 def _is_plain(unit: Unit, role: Role) -> bool:
-    """Whether nobody but JobSet and its user decides its size and the quorums of its Jobs."""
-    facts, jobset = unit.facts, unit.owner
+    """Whether nobody but its controller and its user decides its size and the quorums of its Jobs."""
+    facts, owner = unit.facts, unit.owner
     makers = {job.meta.ref.uid for job in facts.jobs}
     unasked = all(
         group.entry is None
@@ -152,16 +152,16 @@ def _is_plain(unit: Unit, role: Role) -> bool:
         and not group.topology_keys
         for group in facts.groups
     )
-    asks = any(job.gang_request is not None for job in (jobset, *facts.jobs))
+    asks = any(job.gang_request is not None for job in (owner, *facts.jobs))
     is_known = unit.quorum is None or unit.quorum == role.pods
     if unit.group is None and unit.group_name:
         is_known = False
-    kept = jobset.meta.controller is not None or jobset.managed_by or jobset.restarting
+    kept = owner.meta.controller is not None or owner.managed_by or owner.restarting
     return unasked and not asks and is_known and not kept and not facts.foreign_pods
 
 
 def _pods_by_role(unit: Unit) -> Mapping[str, Sequence[Pod]] | None:
-    """Return the pods of each role; None unless just those are there that the JobSet asks for."""
+    """Return the pods of each role; None unless just those are there that the owner asks for."""
     facts = unit.facts
     if len(facts.pods) * len(facts.jobs) > MOST_WORK or any(map(_has_worked, facts.jobs)):
         return None

@@ -1,0 +1,43 @@
+"""What reasons and advice say of a kind or an admission system, in its own words: they know none by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class KindTraits:
+    """What is peculiar to a kind of owner, as far as it is told to people."""
+
+    controller: str = ""
+    """Who makes its Jobs, in a sentence: `the JobSet controller`; empty where it makes none."""
+    parts: str = ""
+    """The field in which each role of it has its size; nobody can change that, so another size means to make
+    it anew, whole. Empty where nothing of the sort is known."""
+    ends_pods: bool = False
+    """To suspend it was seen to take all its pods away."""
+    disruptions: Mapping[str, str] = field(default_factory=dict)
+    """Reasons of the condition `DisruptionTarget` that its controller gives to pods → what it did to them."""
+    holds_jobs: bool = False
+    """A Job of it can be held. The registry tells, by its levers."""
+    makes_gangs: bool = False
+    """What it makes are gangs of their own. The registry tells."""
+
+
+NO_TRAITS = KindTraits()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueTraits:
+    """What is peculiar to an admission system, as far as it is told to people."""
+
+    manager: str = ""
+    """Its field manager."""
+    suspend_instead: str = ""
+    """A sentence: how an owner of its queues is suspended, where a change of `spec.suspend` is undone."""
+    label: str = ""
+    """Its name. The registry tells."""
+
+
+NO_QUEUE_TRAITS = QueueTraits()

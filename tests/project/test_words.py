@@ -1,0 +1,151 @@
+"""Names of kinds and APIs occur in code only where the kind, the lever, the group or the queue is at home.
+
+What shared code prints about a kind it gets from the kind. Looked at are identifiers and string constants, not
+docstrings, and templates and scripts. Jobs and StatefulSets are words of Kubernetes that sentences need, so of these
+it is the pair of API group and kind, or a comparison of a kind alone, which takes another API's Job for one.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+AT_HOME = ("owners", "levers", "groups", "queues", "simulator")
+WORDS = re.compile(
+    r"jobset|trainjob|trainer\.kubeflow|kueue|leaderworker|disaggregated|cronjob|podclique|podgang|grove|volcano"
+    r"|coscheduling|kai\.scheduler|yunikorn|appwrapper|ray(job|cluster)|statefulset",
+    re.IGNORECASE,
+)
+SHARED_KINDS = {"Job": "batch", "StatefulSet": "apps"}
+ALLOWED = {
+    ("gangboard/api/parameters.py", "such as `JobSet`"): "help: an example of a kind",
+    ("gangboard/ops/management/commands/explain.py", "JobSet/llama-ft"): "help: an example",
+    ("gangboard/readmodels/explain.py", "JobSet/llama-ft"): "help: an example",
+    ("gangboard/readmodels/explain.py", "the JobSet, not its Jobs"): "help: an example",
+    (
+        "gangboard/ops/placement_fleet.py",
+        "jobset.x-k8s.io",
+    ): "a benchmark makes up JobSets, as tests do",
+    ("gangboard/ops/placement_fleet.py", "JobSet"): "a benchmark makes up JobSets, as tests do",
+    ("gangboard/ops/placement_fleet.py", "batch/Job"): "a benchmark makes up Jobs, as tests do",
+    (
+        "gangboard/domain/hold_manifest.py",
+        "jobset.sigs.k8s.io/jobset-name",
+    ): "a policy selects by one label and a selector has no `or`: another kind whose Jobs can be held "
+    "needs a policy of its own",
+    ("gangboard/domain/reading/pod_makers.py", "StatefulSet"): "the one place about kinds that "
+    "are never listed",
+    ("gangboard/domain/reading/pod_makers.py", "apps/StatefulSet"): "the same",
+    (
+        "gangboard/domain/objects.py",
+        "batch/Job",
+    ): "the one place where a Job is told from others' Jobs",
+}
+"""(file, what stands there) → why it may."""
+
+
+def words_of(source: str) -> Iterator[str]:
+    """Yield the names of kinds in code: constants and identifiers, pairs and comparisons of shared kinds."""
+    tree = ast.parse(source)
+    said = set(_docstrings(tree))
+    for node in ast.walk(tree):
+        text = _text_of(node)
+        if text and node not in said and WORDS.search(text):
+            yield text
+        yield from _shared(node)
+
+
+def _docstrings(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield constants that stand alone: docstrings of modules, classes, functions and fields."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield node.value
+
+
+def _text_of(node: ast.AST) -> str:
+    for type_, name in (
+        (ast.Constant, "value"),
+        (ast.Name, "id"),
+        (ast.Attribute, "attr"),
+        (ast.FunctionDef, "name"),
+        (ast.AsyncFunctionDef, "name"),
+        (ast.ClassDef, "name"),
+        (ast.arg, "arg"),
+        (ast.keyword, "arg"),
+        (ast.alias, "name"),
+        (ast.ImportFrom, "module"),
+    ):
+        if isinstance(node, type_):
+            found = getattr(node, name)
+            return found if isinstance(found, str) else ""
+    return ""
+
+
+def _shared(node: ast.AST) -> Iterator[str]:
+    listed: list[ast.expr] = []
+    if isinstance(node, ast.Tuple | ast.List):
+        listed = node.elts
+    elif isinstance(node, ast.Call):
+        listed = node.args
+    texts = [one.value if isinstance(one, ast.Constant) else None for one in listed]
+    for group, kind in pairwise(texts):
+        if isinstance(kind, str) and kind in SHARED_KINDS and group == SHARED_KINDS[kind]:
+            yield f"{group}/{kind}"
+    if isinstance(node, ast.Compare):
+        sides = (node.left, *node.comparators)
+        names = {one.attr for one in sides if isinstance(one, ast.Attribute)}
+        values = {one.value for one in sides if isinstance(one, ast.Constant)}
+        if "kind" in names and values & SHARED_KINDS.keys():
+            yield "a kind compared without its API group"
+
+
+def _found() -> Iterator[tuple[str, str]]:
+    for path in sorted((ROOT / "gangboard").rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if name.split("/")[1] not in AT_HOME:
+            yield from ((name, word) for word in words_of(path.read_text()))
+    for path in sorted([*(ROOT / "templates").rglob("*"), *(ROOT / "static/js").rglob("*")]):
+        if path.is_file():
+            yield from (
+                (path.relative_to(ROOT).as_posix(), word)
+                for word in WORDS.findall(path.read_text())
+            )
+
+
+def test_shared_code_knows_no_kind_by_name() -> None:
+    found = list(_found())
+    strange = [
+        one for one in found if not any(one[0] == name and text in one[1] for name, text in ALLOWED)
+    ]
+    assert strange == []
+    unused = [
+        (name, text)
+        for name, text in ALLOWED
+        if not any(one[0] == name and text in one[1] for one in found)
+    ]
+    assert unused == []
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ('kind == "JobSet"', ["JobSet"]),
+        ("def is_queued_by_kueue(): pass", ["is_queued_by_kueue"]),
+        ("from gangboard.owners.trainjob import OWNER", ["gangboard.owners.trainjob"]),
+        ('"""A docstring about Kueue."""', []),
+        ('X = 1\n"""JobSets are told of here."""', []),
+        ('f"the JobSet {name}"', ["the JobSet "]),
+        ('is_it = ("batch", "Job")', ["batch/Job"]),
+        ('find("apps", "StatefulSet")', ["StatefulSet", "apps/StatefulSet"]),
+        ('ref.kind == "Job"', ["a kind compared without its API group"]),
+        ('said = "1 of 3 Jobs"', []),
+    ],
+)
+def test_what_is_found(source: str, words: list[str]) -> None:
+    assert sorted(words_of(source)) == sorted(words)
