@@ -134,6 +134,8 @@ class Live:
     def _jobs_of(self, chain: list[Owner]) -> Iterator[Owner]:
         """Yield the Jobs that may be below the chain, by the label of the lowest owner with one."""
         kind = registry.job_kind()
+        if kind is None:
+            return
         selector: dict[str, str] = {}
         for owner in chain:
             ref = owner.meta.ref

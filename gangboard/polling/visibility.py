@@ -170,7 +170,10 @@ def groups_seen(visibility: Visibility) -> Watched | None:
 
 def queue_visibility(visibility: Visibility, now: datetime) -> QueueVisibility:
     """Return `GangFacts.queue_visibility`: whether entries in queues can be there, and are all known."""
-    served = [one for one in _of_queues(visibility) if one.state != WatchState.NOT_SERVED]
+    known = _of_queues(visibility)
+    served = [one for one in known if one.state != WatchState.NOT_SERVED]
+    if not known:
+        return QueueVisibility.NOT_KNOWN
     if not served:
         return QueueVisibility.NOT_SERVED
     return (

@@ -107,7 +107,10 @@ def _queue_visibility(states: Iterable[str]) -> QueueVisibility:
 
     A resource of which nothing is stored yet was not looked for.
     """
-    served = [state for state in states if state != WatchState.NOT_SERVED]
+    known = tuple(states)
+    if not known:
+        return QueueVisibility.NOT_KNOWN
+    served = [state for state in known if state != WatchState.NOT_SERVED]
     if not served:
         return QueueVisibility.NOT_SERVED
     return (

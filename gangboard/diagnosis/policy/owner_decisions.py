@@ -24,6 +24,8 @@ def decide(gang: GangIndex, desired: DesiredAction) -> Pulled | PlanRefusal:
     kind, lever = kind_of(gang.owner), _lever_of(gang, desired.levers)
     if desired.until is not None and (lever is None or not lever.takes_end):
         return refusals.until_misplaced(desired.verb, gang.name)
+    if gang.is_queued and lever is None:
+        return refusals.queue_unknown(gang)
     if kind is None or lever is None:
         return refusals.no_lever(gang)
     return _pull(lever, gang, kind, desired)

@@ -81,6 +81,13 @@ def no_lever(gang: GangIndex) -> PlanRefusal:
     return PlanRefusal(f"gangboard knows no way to suspend {gang.name}.")
 
 
+def queue_unknown(gang: GangIndex) -> PlanRefusal:
+    """Refuse an owner whose queue is of a system that gangboard does not know how to act on."""
+    return PlanRefusal(
+        f"{gang.name} is in queue {gang.queue}, which gangboard does not read: it may undo this."
+    )
+
+
 def no_job_lever(gang: GangIndex, job: Owner) -> PlanRefusal:
     """Refuse a Job whose kind above has no lever for one."""
     above = f"a {job.meta.controller.kind}" if job.meta.controller is not None else gang.name

@@ -117,6 +117,8 @@ def of_owner(facts: GangFacts) -> str:
             f"{who} carries the queue label {state.queue}, and this cluster serves no "
             f"{system(facts)} Workloads: nobody admits it."
         )
+    if state.standing is QueueStanding.NOT_KNOWN and not facts.queue_systems:
+        return f"{who} is held by queue {state.queue}, which gangboard does not read."
     if state.standing is QueueStanding.NOT_KNOWN:
         return (
             f"{who} carries the queue label {state.queue}; whether it is admitted is not known: "
@@ -145,6 +147,8 @@ def _of_some(facts: GangFacts, jobs: list[Owner]) -> str:
     who = f"{noun} {names(job.meta.ref.name for job in jobs)}"
     if state.by_owner:
         return f"{of_owner(facts)} That keeps {who} suspended."
+    if state.standing is QueueStanding.NOT_KNOWN and not facts.queue_systems:
+        return f"{who} {is_or_are(len(jobs))} held by queue {state.queue}, which gangboard does not read."
     if state.standing is QueueStanding.NOT_KNOWN:
         carry = "carries" if len(jobs) == 1 else "carry"
         return (

@@ -1,0 +1,186 @@
+"""Each file of a kind, a grouping API or an admission system left out, and each alone: the rest works.
+
+What is looked at are captured objects of real control planes with an object of every kind beside them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gangboard.actions.permissions.manifests import manifests
+from gangboard.actions.permissions.names import ACTOR, Wanted
+from gangboard.decode.pods import POD
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.diagnosis.policy.plan import all_offers
+from gangboard.domain.action import ActionContext, ClusterLevers, PolicyState, Verb
+from gangboard.domain.group import Group
+from gangboard.domain.health import Health
+from gangboard.domain.hold import Hold
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.registry import Resource
+from tests.decode.reading import Json, captured, model
+from tests.diagnosis.policy.making import an_entry
+from tests.domain_objects import NOW, a_jobset, a_role, facts_of
+from tests.project.lone_members import MEMBERS, members
+
+CAPTURES = Path(__file__).resolve().parents[1] / "captures/1.37"
+STATES = ("jobset-running", "job-running", "group-running", "jobset-suspended")
+READY = ClusterLevers(cluster="east", has_actor=True, hold=PolicyState.INSTALLED)
+LINKED = (Owner, Pod, Group, Hold, QueueEntry)
+KUEUE = "gangboard.queues.kueue"
+
+
+@cache
+def every_resource() -> dict[str, tuple[Resource, ...]]:
+    """Module → the resources of its member, with all members there."""
+    found: dict[str, tuple[Resource, ...]] = {}
+    for name in MEMBERS:
+        with members(lambda module, name=name: module == name):  # type: ignore[misc]
+            found[name] = registry.resources()
+    return found
+
+
+def _one_of(resource: Resource) -> Json:
+    """Return an object that nobody has reconciled, of any kind."""
+    name = f"a-{resource.plural}"
+    metadata = {
+        "name": name,
+        "namespace": "mixed",
+        "uid": f"uid-{resource.key}",
+        "resourceVersion": "7",
+        "creationTimestamp": "2026-11-20T00:00:00Z",
+    }
+    return {"metadata": {**metadata, "generation": 1}}
+
+
+def objects_of(state: str) -> list[Any]:
+    """Return what is read of a captured state and of the objects beside it, with the members that are there."""
+    found = [
+        one
+        for resource in (POD, *registry.resources())
+        for one in captured(CAPTURES / f"{state}.json", resource)
+    ]
+    return found + [model(resource, _one_of(resource)) for resource in registry.resources()]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is said of one gang."""
+
+    code: str
+    health: Health
+    kinds: frozenset[tuple[str, str]]
+    """API group and kind of everything in it."""
+    pods: int
+
+
+def told(objects: Iterable[Any]) -> dict[str, Told]:
+    """Return what is said of each gang, by `kind name`; each owner has an answer for its buttons, too."""
+    known = {one.meta.ref.uid: one for one in objects}
+    graph = OwnershipGraph()
+    for one in known.values():
+        if isinstance(one, LINKED):
+            graph.put(one)
+    found = {}
+    made = [one.meta.created_at for one in known.values() if one.meta.created_at]
+    now = max(made) + timedelta(seconds=5)
+    for root in graph.roots():
+        uids = graph.members(root)
+        gang = assemble(
+            known[root],
+            [known[uid] for uid in uids if uid != root],
+            now=now,
+            foreign_pods=[known[uid] for uid in graph.foreign_pods(root)],
+            gang_api_version="v1beta1",
+        )
+        ref, finding = known[root].meta.ref, assess(gang).finding
+        kinds = frozenset((known[uid].meta.ref.group, known[uid].meta.ref.kind) for uid in uids)
+        pods = sum(isinstance(known[uid], Pod) for uid in uids)
+        found[f"{ref.kind} {ref.name}"] = Told(finding.code, finding.health, kinds, pods)
+        if isinstance(known[root], Owner):
+            context = ActionContext(gang.owner, gang.jobs, gang.middle, entries=gang.entries)
+            assert all_offers(context, READY, now)
+    return found
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("left_out", MEMBERS)
+def test_without_one_member_the_rest_is_told_as_before(left_out: str, state: str) -> None:
+    complete = told(objects_of(state))
+    own = {(resource.group, resource.kind) for resource in every_resource()[left_out]}
+    with members(lambda module: module != left_out):
+        rest = told(objects_of(state))
+        json.dumps(manifests(Wanted()))
+    # Nothing is hidden, and nothing counted twice.
+    assert sum(one.pods for one in rest.values()) == sum(one.pods for one in complete.values())
+    untouched = {name: one for name, one in complete.items() if not one.kinds & own}
+    assert {name: rest.get(name) for name in untouched} == untouched
+    assert not any(one.kinds & own for one in rest.values())
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_one_member_alone_is_enough(name: str) -> None:
+    with members(lambda module: module == name):
+        assert registry.resources() == every_resource()[name]
+        for state in STATES:
+            found = told(objects_of(state))
+            pods = len(captured(CAPTURES / f"{state}.json", POD))
+            assert sum(one.pods for one in found.values()) == pods
+            for kind in registry.owner_kinds():
+                alone = kind.stands_alone and not kind.makes_gangs
+                assert (f"{kind.resource.kind} a-{kind.resource.plural}" in found) is alone
+        roles = [
+            one
+            for one in manifests(Wanted())
+            if one["kind"] == "ClusterRole" and one["metadata"]["name"] == ACTOR
+        ]
+        patched = {
+            plural
+            for rule in roles[0]["rules"]
+            if "patch" in rule["verbs"]
+            for plural in rule["resources"]
+        }
+        levered = {kind.resource.plural for kind in registry.owner_kinds() if kind.levers}
+        assert patched - {"workloads"} == levered
+
+
+def test_without_kueue_a_queued_jobset_is_held_by_a_queue_that_is_not_read() -> None:
+    queued = a_jobset("run", a_role("w", jobs=2, pods=2), suspended=True, queue="gpu-lq")
+    with members(lambda module: module != KUEUE):
+        verdict = assess(facts_of(queued, queue_systems=()))
+        suspend, resume = all_offers(ActionContext(owner=queued), READY, NOW)[queued.meta.ref.uid]
+    assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.UNKNOWN)
+    assert (
+        verdict.finding.message
+        == "JobSet run is held by queue gpu-lq, which gangboard does not read."
+    )
+    for plan in (suspend, resume):
+        assert plan.why_not == (
+            "JobSet run is in queue gpu-lq, which gangboard does not read: it may undo this."
+        ), plan.verb
+    with_kueue = assess(
+        facts_of(queued, an_entry("run", admitted=False), queue_visibility="served")
+    )
+    assert with_kueue.finding.health is Health.WAITING
+
+
+def test_a_jobset_of_no_queue_is_suspended_as_before_without_kueue() -> None:
+    jobset = a_jobset("run", a_role("w", jobs=2, pods=2))
+    with members(lambda module: module != KUEUE):
+        plans = all_offers(ActionContext(owner=jobset), READY, NOW)[jobset.meta.ref.uid]
+    assert [(plan.verb, plan.lever) for plan in plans if plan.allowed] == [
+        (Verb.SUSPEND, "suspend")
+    ]
