@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from gangboard.simulator import children, jobstates, shapes
+from gangboard.simulator import children, jobstates, kinds, shapes
 from gangboard.simulator.clusterbuilder import make_cluster
 from gangboard.simulator.groupbuilder import GroupBuilder
 from gangboard.simulator.podstates import PLACED, pod_status, scheduler_error
@@ -25,7 +26,7 @@ class Builder:
     """Builds one fleet into an empty world."""
 
     def __init__(self, world: World, fleet: Fleet, minor: str, *, hold: bool) -> None:
-        self._world = world
+        self.world = world
         self._fleet = fleet
         self._minor = minor
         self._hold = hold
@@ -35,7 +36,7 @@ class Builder:
 
     def build(self) -> None:
         """Make everything; gangs that wait come last, when it is known what is free."""
-        make_cluster(self._world, self._fleet, self._now, hold=self._hold)
+        make_cluster(self.world, self._fleet, self._now, hold=self._hold)
         for gang in self._fleet.gangs_of(self._minor):
             if not self._hold and any(role.held for role in gang.roles):
                 continue
@@ -50,13 +51,16 @@ class Builder:
                 raise FleetError(f"{gang.key}: {error}") from error
             if not gang.error:
                 # They wait for room and nothing else: whoever makes room sees them placed.
-                self._world.thaw(PODS, key_of(pods[0]))
+                self.world.thaw(PODS, key_of(pods[0]))
 
     # Gangs
 
     def _make_gang(self, gang: Gang) -> None:
-        if gang.kind == "JobSet":
-            pods = self._make_jobset(gang)
+        of_kind = kinds.by_kind().get(gang.kind)
+        if of_kind is not None:
+            pods = of_kind.make(self, gang)
+        elif gang.kind == "JobSet":
+            _, pods = self.make_jobset(gang)
         elif gang.kind == "Job":
             pods = self._make_standalone(gang)
         else:
@@ -71,7 +75,7 @@ class Builder:
 
     def _say(self, obj: Json, gang: Gang, say: Any) -> None:
         at = self._now - min(span("4m"), span(gang.age) / 2)
-        self._world.recorder.record(
+        self.world.recorder.record(
             obj,
             say.reason,
             say.note,
@@ -82,14 +86,25 @@ class Builder:
         )
 
     def _owner(self, gang: Gang) -> Json:
-        groups = self._world.resource("podgroups")
+        groups = self.world.resource("podgroups")
         resource = {"JobSet": JOBSETS, "Job": JOBS, "Pod": PODS}.get(gang.kind, groups)
         assert resource is not None  # noqa: S101 - the minor serves what its gangs are
-        found = self._world.find(resource, (gang.namespace, gang.name))
+        found = self.world.find(resource, (gang.namespace, gang.name))
         assert found is not None  # noqa: S101 - it was just made
         return found
 
-    def _make_jobset(self, gang: Gang) -> list[Json]:
+    def make_jobset(
+        self,
+        gang: Gang,
+        *,
+        owner: Json | None = None,
+        manager: str = "kubectl-create",
+        job_labels: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> tuple[Json, list[Json]]:
+        """Make the JobSet of a gang, its Jobs and pods; return it and the pods.
+
+        `owner` made it for a person, as field manager `manager`; `job_labels` are those of the Jobs of each role.
+        """
         entries = [
             shapes.replicated_job(
                 role.name,
@@ -109,7 +124,9 @@ class Builder:
             max_restarts=gang.max_restarts,
             labels=gang.labels,
         )
-        jobset = self._create(JOBSETS, jobset, self._born(gang), manager="kubectl-create")
+        if owner is not None:
+            jobset["metadata"]["ownerReferences"] = [shapes.owner_reference(owner)]
+        jobset = self.create(JOBSETS, jobset, self.born(gang), manager=manager)
         if gang.restarts:
             jobset["status"] = {"restarts": gang.restarts}
         self._groups.before_jobset(gang, jobset)
@@ -119,13 +136,13 @@ class Builder:
         for role in gang.roles:
             mine = [job for entry, job in wanted if entry["name"] == role.name]
             for index, job in enumerate(mine if role.made else []):
+                job["metadata"]["labels"] |= (job_labels or {}).get(role.name, {})
                 job, made = self._make_job(gang, role, job, index)
                 jobs.append(job)
                 pods += made
-        self._finish_jobset(gang, jobset, jobs)
-        return pods
+        return self._finish_jobset(gang, jobset, jobs), pods
 
-    def _finish_jobset(self, gang: Gang, jobset: Json, jobs: list[Json]) -> None:
+    def _finish_jobset(self, gang: Gang, jobset: Json, jobs: list[Json]) -> Json:
         status: Json = {
             "replicatedJobsStatus": jobstates.replicated_status(jobset, jobs),
             "restarts": gang.restarts,
@@ -137,10 +154,10 @@ class Builder:
             status["conditions"] = conditions
         if gang.finish:
             status["terminalState"] = "Completed" if gang.code == "succeeded" else "Failed"
-        self._world.set_status(JOBSETS, jobset, status, "jobset")
+        return self.world.set_status(JOBSETS, jobset, status, "jobset")
 
     def _jobset_conditions(self, gang: Gang, jobs: list[Json]) -> list[Json]:
-        at = timestamp(self._began(gang))
+        at = timestamp(self.began(gang))
         failed = [job for job in jobs if jobstates.has_condition(job, "Failed")]
         first = f"(first failed job: {(failed or jobs)[0]['metadata']['name']})" if jobs else ""
         rows = []
@@ -165,7 +182,7 @@ class Builder:
 
     def _make_standalone(self, gang: Gang) -> list[Json]:
         role = gang.roles[0]
-        newest = self._world.version is None or self._world.version == "v1beta1"
+        newest = self.world.version is None or self.world.version == "v1beta1"
         spec = shapes.job_spec(
             role.template,
             role.pods,
@@ -175,18 +192,33 @@ class Builder:
             topology=gang.topology,
         )
         job = shapes.job(gang.name, gang.namespace, spec, labels=gang.labels)
+        if gang.made_by is not None:
+            maker = self._maker(gang, gang.made_by)
+            job["metadata"]["ownerReferences"] = [shapes.owner_reference(maker)]
         _, pods = self._make_job(gang, role, job, 0)
         return pods
+
+    def _maker(self, gang: Gang, made_by: Json) -> Json:
+        """Return what a gang was made by; made for the first of them."""
+        served = self.world.store.resources()
+        resource = next(one for one in served if one.kind == made_by["kind"])
+        found = self.world.find(resource, (gang.namespace, made_by["metadata"]["name"]))
+        if found is not None:
+            return found
+        meta = {"namespace": gang.namespace, **made_by["metadata"]}
+        born = self.born(gang) - timedelta(days=20)
+        return self.create(resource, {"metadata": meta, "spec": dict(made_by["spec"])}, born)
 
     def _make_job(self, gang: Gang, role: Role, job: Json, index: int) -> tuple[Json, list[Json]]:
         if index in role.held:
             job["spec"]["suspend"] = True
             marks = job["metadata"].setdefault("annotations", {})
             marks["gangboard.dev/held-by"] = self._make_hold(gang, job)
-        born = self._began(gang) if gang.restarts else self._born(gang) + timedelta(seconds=1)
-        job = self._create(
-            JOBS, job, born, manager="jobset" if gang.kind == "JobSet" else "kubectl-create"
+        born = self.began(gang) if gang.restarts else self.born(gang) + timedelta(seconds=1)
+        by_jobset = any(
+            one["kind"] == "JobSet" for one in job["metadata"].get("ownerReferences", ())
         )
+        job = self.create(JOBS, job, born, manager="jobset" if by_jobset else "kubectl-create")
         group = self._groups.of_job(gang, job, index, role)
         pods = []
         for number in range(role.pods):
@@ -194,11 +226,11 @@ class Builder:
             state = role.state(position)
             if state == "absent" or job["spec"].get("suspend"):
                 continue
-            pod = children.pod_of(job, number, self._world.writer.suffix())
+            pod = children.pod_of(job, number, self.world.writer.suffix())
             if group:
                 pod["spec"]["schedulingGroup"] = {"podGroupName": group}
             node = role.nodes[position] if position < len(role.nodes) else ""
-            pods.append(self._make_pod(gang, pod, state, node))
+            pods.append(self.make_pod(gang, pod, state, node))
         self._groups.settle(gang, job["metadata"]["namespace"], group, pods)
         return self._finish_job(gang, job, pods), pods
 
@@ -208,13 +240,11 @@ class Builder:
         spec = {"jobName": name, "ownerUID": owner["uid"], "by": "ada@example.com"}
         spec["reason"] = "bad data shard, looking into it"
         meta = {"name": name, "namespace": gang.namespace, "ownerReferences": [dict(owner)]}
-        self._create(
-            HOLDS, {"metadata": meta, "spec": spec}, self._began(gang), manager="gangboard"
-        )
+        self.create(HOLDS, {"metadata": meta, "spec": spec}, self.began(gang), manager="gangboard")
         return name
 
     def _finish_job(self, gang: Gang, job: Json, pods: list[Json]) -> Json:
-        began, now = timestamp(self._began(gang)), timestamp(self._ended(gang))
+        began, now = timestamp(self.began(gang)), timestamp(self._ended(gang))
         if not pods and gang.code in ("pods-not-created", "group-creation-failed"):
             return job
         status = jobstates.count_pods(pods)
@@ -222,14 +252,14 @@ class Builder:
             status["failed"] = gang.failed_pods
         if job["spec"].get("suspend"):
             status["conditions"] = [jobstates.job_suspended(began)]
-            return self._world.set_status(JOBS, job, status, "kube-controller-manager")
+            return self.world.set_status(JOBS, job, status, "kube-controller-manager")
         status["startTime"] = began
         phases = {jobstates.phase(pod) for pod in pods}
         if gang.finish and phases == {"Succeeded"}:
             status |= {"completionTime": now, "conditions": jobstates.completed(now)}
         elif gang.finish and "Failed" in phases:
             status["conditions"] = jobstates.job_failed(now)
-        return self._world.set_status(JOBS, job, status, "kube-controller-manager")
+        return self.world.set_status(JOBS, job, status, "kube-controller-manager")
 
     def _make_bare(self, gang: Gang) -> list[Json]:
         self._groups.bare(gang)
@@ -240,31 +270,32 @@ class Builder:
                 pod = shapes.bare_pod(name, gang.namespace, role.template)
                 if gang.kind != "Pod":
                     pod["spec"]["schedulingGroup"] = {"podGroupName": gang.name}
-                pods.append(self._make_pod(gang, pod, role.state(number), ""))
+                pods.append(self.make_pod(gang, pod, role.state(number), ""))
         if gang.kind != "Pod":
             self._groups.settle(gang, gang.namespace, gang.name, pods)
         return pods
 
-    def _make_pod(self, gang: Gang, pod: Json, state: str, node: str) -> Json:
-        since = timestamp(self._ended(gang) if gang.finish else self._began(gang))
+    def make_pod(self, gang: Gang, pod: Json, state: str, node: str) -> Json:
+        """Make a pod in a state of `podstates.WORDS`, on a node where it has one (`""`: the first that fits)."""
+        since = timestamp(self._ended(gang) if gang.finish else self.began(gang))
         if state in PLACED:
             pod["spec"]["nodeName"] = self._node_for(pod, node)
-        pod["metadata"]["uid"] = self._world.writer.new_uid()
+        pod["metadata"]["uid"] = self.world.writer.new_uid()
         if state == "error":
             pod["status"] = scheduler_error(pod, since, gang.error)
         elif state == "unschedulable":
             pod["status"] = {"phase": "Pending", "qosClass": "Burstable", "message": _LATER}
         else:
             pod["status"] = pod_status(state, pod, since)
-        made = self._create(PODS, pod, self._began(gang), manager="kube-controller-manager")
+        made = self.create(PODS, pod, self.began(gang), manager="kube-controller-manager")
         if state in PLACED:
-            meta, at = made["metadata"], self._began(gang)
+            meta, at = made["metadata"], self.began(gang)
             note = f"Successfully assigned {meta['namespace']}/{meta['name']} to {made['spec']['nodeName']}"
-            self._world.recorder.record(made, "Scheduled", note, source="default-scheduler", at=at)
+            self.world.recorder.record(made, "Scheduled", note, source="default-scheduler", at=at)
         return made
 
     def _node_for(self, pod: Json, node: str) -> str:
-        room = self._world.room()
+        room = self.world.room()
         if node:
             return node
         found, text, _ = room.place(pod)
@@ -274,25 +305,27 @@ class Builder:
 
     # Times
 
-    def _born(self, gang: Gang) -> datetime:
+    def born(self, gang: Gang) -> datetime:
+        """Return when its owner was made."""
         return self._now - span(gang.age)
 
-    def _began(self, gang: Gang) -> datetime:
+    def began(self, gang: Gang) -> datetime:
         """Return when its pods came into their states."""
         if gang.started:
             return self._now - span(gang.started)
-        return self._born(gang) + timedelta(seconds=3)
+        return self.born(gang) + timedelta(seconds=3)
 
     def _ended(self, gang: Gang) -> datetime:
-        return self._born(gang) + (self._now - self._born(gang)) * 0.8
+        return self.born(gang) + (self._now - self.born(gang)) * 0.8
 
-    def _create(
+    def create(
         self, resource: Resource, obj: Json, at: datetime, *, manager: str = "simulator"
     ) -> Json:
+        """Make an object that no controller touches; return it as it is served."""
         obj["metadata"]["creationTimestamp"] = timestamp(at)
-        made = typed(resource, self._world.writer.create(resource, obj, manager=manager))
-        self._world.scripted.add(made["metadata"]["uid"])
-        return self._world.find(resource, key_of(made)) or made
+        made = typed(resource, self.world.writer.create(resource, obj, manager=manager))
+        self.world.scripted.add(made["metadata"]["uid"])
+        return self.world.find(resource, key_of(made)) or made
 
 
 _LATER = "to be explained when all others have their places"

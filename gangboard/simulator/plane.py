@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gangboard.simulator import kinds
 from gangboard.simulator import resources as served_resources
 from gangboard.simulator.api import API
 from gangboard.simulator.builder import Builder
@@ -10,9 +11,10 @@ from gangboard.simulator.faults import Faults
 from gangboard.simulator.hold import HoldPolicy
 from gangboard.simulator.job_controller import JobController
 from gangboard.simulator.jobset_controller import JobSetController
+from gangboard.simulator.kinds.trainjob import TrainJobController
 from gangboard.simulator.kubelet import Collector, Kubelet
 from gangboard.simulator.objects import Objects
-from gangboard.simulator.resources import Resource
+from gangboard.simulator.resources import TRAINJOBS, Resource
 from gangboard.simulator.scheduler import Scheduler
 from gangboard.simulator.scripts import Fleet
 from gangboard.simulator.store import Store
@@ -42,7 +44,8 @@ class Plane:
         """`hold` installs the Hold; `independent` has the JobSet controller honour that mode."""
         self.clock = clock
         self.faults = Faults()
-        served = served_resources.served(minor, hold=hold, extra=extra)
+        of_kinds = tuple(one for one in kinds.served_for(fleet) if one not in extra)
+        served = served_resources.served(minor, hold=hold, extra=(*of_kinds, *extra))
         self.store = Store(served, history=history)
         self.writer = Writer(self.store, seed=seed, now=clock.now)
         if hold:
@@ -71,6 +74,8 @@ class Plane:
         collector = Collector(self.world, self.kubelet)
         for part in (self.kubelet, jobs, jobsets, self.scheduler, collector):
             self.world.watch(part.reconcile)
+        if TRAINJOBS in self.store.resources():
+            self.world.watch(TrainJobController(self.world).reconcile)
 
     def _let_go(self, resource: Resource, key: tuple[str, str]) -> None:
         """Hand a scripted gang to the controllers when a client writes to it."""

@@ -55,6 +55,15 @@ CORE_EVENTS = Resource("", ("v1",), "events", "Event", has_status=False, short=(
 """The same objects as `EVENTS` in the older form; nothing is stored under it."""
 JOBS = Resource("batch", ("v1",), "jobs", "Job")
 JOBSETS = Resource("jobset.x-k8s.io", ("v1alpha2",), "jobsets", "JobSet", custom=True)
+CRONJOBS = Resource("batch", ("v1",), "cronjobs", "CronJob", short=("cj",))
+STATEFULSETS = Resource("apps", ("v1",), "statefulsets", "StatefulSet", short=("sts",))
+TRAINJOBS = Resource("trainer.kubeflow.org", ("v1alpha1",), "trainjobs", "TrainJob", custom=True)
+LEADERWORKERSETS = Resource(
+    "leaderworkerset.x-k8s.io", ("v1",), "leaderworkersets", "LeaderWorkerSet", custom=True
+)
+DISAGGREGATEDSETS = Resource(
+    "disaggregatedset.x-k8s.io", ("v1",), "disaggregatedsets", "DisaggregatedSet", custom=True
+)
 HOLDS = Resource("gangboard.dev", ("v1alpha1",), "holds", "Hold", has_status=False, custom=True)
 
 _ALWAYS = (
@@ -65,7 +74,7 @@ _ALWAYS = (
     EVENTS,
     Resource("", ("v1",), "resourcequotas", "ResourceQuota", short=("quota",)),
     JOBS,
-    Resource("batch", ("v1",), "cronjobs", "CronJob", short=("cj",)),
+    CRONJOBS,
     JOBSETS,
     Resource(
         "scheduling.k8s.io",

@@ -106,6 +106,8 @@ class Gang:
     """What the scheduler says with `group="error"`."""
     failed_pods: int = 0
     """Failures that its Job has counted so far."""
+    made_by: Json | None = None
+    """What a person made and whose controller made this Job (a CronJob): kind, name and spec."""
     minors: tuple[str, ...] = ("1.37", "1.36", "plain")
     """Kubernetes minors on which this gang can be as it is."""
 

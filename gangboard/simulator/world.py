@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from gangboard.simulator.clock import Clock
 from gangboard.simulator.placing import Room, requests_of
 from gangboard.simulator.recorder import Recorder
-from gangboard.simulator.resources import JOBS, JOBSETS, NODES, PODS, Resource
+from gangboard.simulator.resources import CRONJOBS, NODES, PODS, Resource
 from gangboard.simulator.store import Key, Record, Store, Written
 from gangboard.simulator.writes import Writer, timestamp
 
@@ -17,6 +17,8 @@ Json = dict[str, Any]
 Change = Callable[[Json], Json]
 _Name = TypeVar("_Name")
 _Item = TypeVar("_Item")
+_MAKERS_OF_GANGS = (CRONJOBS,)
+"""What they make are gangs of their own: somebody who acts on one of them acts on no other."""
 Reconcile = Callable[[Resource, Record, Json], None]
 
 
@@ -128,9 +130,11 @@ class World:
     def _top(self, obj: Json) -> str:
         """Return the uid of the topmost owner that is there."""
         meta = obj["metadata"]
+        served = {(one.group, one.kind): one for one in self.store.resources()}
         for reference in meta.get("ownerReferences", []):
-            resource = {"JobSet": JOBSETS, "Job": JOBS}.get(reference["kind"])
-            if resource is None:
+            group = reference["apiVersion"].rpartition("/")[0]
+            resource = served.get((group, reference["kind"]))
+            if resource is None or resource in _MAKERS_OF_GANGS:
                 continue
             owner = self.store.find(resource, (meta["namespace"], reference["name"]))
             if owner is not None and owner["metadata"]["uid"] == reference["uid"]:

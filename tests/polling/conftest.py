@@ -55,6 +55,13 @@ class Watching:
         window.run()
         return window
 
+    def windows_until(self, look: Callable[[], bool], *, within: float = 60.0) -> None:
+        """Hold the cluster for a window, again and again, until it has come to that."""
+        give_up_at = time.monotonic() + within
+        while not look():
+            assert time.monotonic() < give_up_at, f"it has not come to that in {within:g} s"
+            self.window(0.5)
+
     def settle(self, *, within: float = 60.0) -> Window:
         """Hold the cluster until all that is in it now was taken, however slow the machine is.
 

@@ -161,8 +161,7 @@ def test_forbidden_claims_make_nothing_unknown_and_when_they_are_seen_they_speak
         "forbidden: only Karpenter's events tell whether a node comes"
     ]
     watching.simulator.faults.remove(fault)
-    watching.window(1.5)
-    assert watching.state(NODE_CLAIM.key).state == "ok"
+    watching.windows_until(lambda: watching.state(NODE_CLAIM.key).state == "ok")
     # Nothing has touched the gang but that its claim is now known not to be there.
     assert said(watching)[0] == "no-matching-node"
 

@@ -76,8 +76,9 @@ def test_a_change_is_watched_and_stored(watch: Watch) -> None:
         lambda: watching.simulator.objects.update("batch/v1", "Job", name, suspend, namespace),
     )
     timer.start()
-    watching.window(2.0)
-    assert watching.gang(name).code == "suspended"
+    watching.window(2.0)  # it comes while a watch is open
+    timer.join()
+    watching.windows_until(lambda: watching.gang(name).code == "suspended")
 
 
 def test_a_deleted_owner_takes_its_gang_along(watch: Watch) -> None:

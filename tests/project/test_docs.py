@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
@@ -82,3 +83,24 @@ def test_every_setting_that_the_code_reads_is_one_that_print_settings_lists() ->
 
 def _text(path: str) -> str:
     return (ROOT / path).read_text()
+
+
+def _names() -> Iterator[tuple[str, str]]:
+    """Yield (name, room) of the modules and public classes of all rooms."""
+    for file in sorted((ROOT / "gangboard").glob("*/**/*.py")):
+        room, *folders = file.relative_to(ROOT / "gangboard").parts[:-1]
+        if "migrations" in folders:
+            continue
+        yield from ((name, room) for name in (*folders[-1:], file.stem) if name != "__init__")
+        classes = re.findall(r"^class (\w+)", file.read_text(), re.MULTILINE)
+        yield from ((name, room) for name in classes)
+
+
+def test_names_that_several_rooms_have_are_told_with_the_reason() -> None:
+    rooms: dict[str, set[str]] = {}
+    for name, room in _names():
+        rooms.setdefault(name, set()).add(room)
+    several = {name for name, its in rooms.items() if len(its) > 1 and not name.startswith("_")}
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    section = text.partition("## Names that several rooms have")[2]
+    assert sorted(several - set(re.findall(r"`([\w/]+)`", section))) == []

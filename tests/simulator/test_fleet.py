@@ -10,6 +10,7 @@ import pytest
 from gangboard.simulator import EXPECTED, Fleet, Gang, NodePool, PodTemplate, Role, Simulator
 from gangboard.simulator.builder import FleetError
 from gangboard.simulator.fleet import EAST, WEST
+from gangboard.simulator.kinds import by_kind
 from gangboard.simulator.placing import Room, requests_of
 from gangboard.simulator.podstates import WORDS
 from tests.controlplane.client import Client, Json
@@ -34,12 +35,25 @@ def test_the_demo_has_a_gang_for_every_code() -> None:
     assert len(EXPECTED) == len(EAST.gangs) + len(WEST.gangs)
 
 
+def test_the_demo_has_each_kind_in_three_states() -> None:
+    told: dict[str, set[str]] = {}
+    for gang in EAST.gangs:
+        kind = gang.made_by["kind"] if gang.made_by else gang.kind
+        told.setdefault(kind, set()).add(gang.code)
+    made = {kind: codes for kind, codes in told.items() if kind != "Pod"}
+    assert set(made) >= {*by_kind(), "CronJob", "Job", "JobSet", "PodGroup"}
+    assert all(len(codes) >= 3 for codes in made.values()), made
+
+
 def test_every_expected_gang_is_there(start: Start) -> None:
     versions = {
         "Job": "batch/v1",
         "JobSet": "jobset.x-k8s.io/v1alpha2",
         "PodGroup": "scheduling.k8s.io/v1beta1",
         "Pod": "v1",
+        "TrainJob": "trainer.kubeflow.org/v1alpha1",
+        "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
+        "DisaggregatedSet": "disaggregatedset.x-k8s.io/v1",
     }
     for name in ("east", "west"):
         simulator = start(name)
@@ -76,6 +90,11 @@ def test_every_reference_leads_to_what_it_names(demo: Demo) -> None:
         ("scheduling.k8s.io/v1beta1", "PodGroup"),
         ("scheduling.k8s.io/v1beta1", "Workload"),
         ("scheduling.k8s.io/v1alpha3", "CompositePodGroup"),
+        ("batch/v1", "CronJob"),
+        ("apps/v1", "StatefulSet"),
+        ("trainer.kubeflow.org/v1alpha1", "TrainJob"),
+        ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
+        ("disaggregatedset.x-k8s.io/v1", "DisaggregatedSet"),
     )
     everything = [item for version, kind in kinds for item in client.list(version, kind)]
     by_uid = {item["metadata"]["uid"]: item for item in everything}

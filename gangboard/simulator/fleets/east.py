@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gangboard.simulator.fleets.east_forming import FORMING
 from gangboard.simulator.fleets.east_healthy import FINISHED, RUNNING, STOPPED
+from gangboard.simulator.fleets.east_kinds import RUNS, SETS, TRAINJOBS
 from gangboard.simulator.fleets.east_troubled import TROUBLED
 from gangboard.simulator.fleets.east_waiting import NO_ROOM, REFUSED
 from gangboard.simulator.scripts import Gang
@@ -16,4 +17,7 @@ GANGS: tuple[Gang, ...] = (
     *REFUSED,
     *NO_ROOM,
     *TROUBLED,
+    *TRAINJOBS,
+    *SETS,
+    *RUNS,
 )

@@ -7,7 +7,7 @@ from gangboard.simulator.shapes import PodTemplate
 
 _BIG = PodTemplate(gpus=8, cpu="64", memory="512Gi", pool="h100")
 _NEW = ("1.37", "1.36")
-_LICENSE = "0/40 nodes are available: 40 node(s) didn't satisfy plugin(s) [LicenseSeats]."
+_LICENSE = "0/49 nodes are available: 49 node(s) didn't satisfy plugin(s) [LicenseSeats]."
 _CLAIMS = 'error in "DynamicResources" PodGroupPostFilter plugins: not found'
 
 REFUSED = (

@@ -21,6 +21,7 @@ EAST = (
     NodePool("a10g", 4, gpus=4, product="NVIDIA-A10G", cordoned=(4,)),
     NodePool("v100", 2, gpus=8, product="Tesla-V100-SXM2-32GB"),
     NodePool("b200", 2, gpus=8, product="NVIDIA-B200", cordoned=(1, 2)),
+    NodePool("b100", 9, gpus=8, cpu="128", memory="1Ti", product="NVIDIA-B100"),
     NodePool("spot", 2, gpus=4, product="NVIDIA-L4", taint="cloud.example/spot"),
     NodePool("cpu", 4, cpu="128", memory="512Gi"),
 )

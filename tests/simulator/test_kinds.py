@@ -1,0 +1,105 @@
+"""Kinds whose controllers make Jobs, played as they were seen on real clusters (Trainer 2.2.0, Kubernetes 1.37.0)."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from gangboard.simulator import Fleet, Gang, NodePool, PodTemplate, Role
+from gangboard.simulator.clock import SteppedClock
+from gangboard.simulator.plane import Plane
+from gangboard.simulator.requests import parse
+
+TRAINJOB = ("trainer.kubeflow.org/v1alpha1", "TrainJob", "run")
+JOBSET = ("jobset.x-k8s.io/v1alpha2", "JobSet", "run")
+TRAINJOBS = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/team/trainjobs/run"
+JOBSETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/run"
+CRONJOBS = "/apis/batch/v1/namespaces/team/cronjobs/nightly"
+MERGE = {"Content-Type": "application/merge-patch+json", "User-Agent": "kubectl/v1.37.0"}
+
+
+def a_plane(gang: Gang) -> Plane:
+    fleet = Fleet("small", (NodePool("cpu", 2),), (gang,))
+    return Plane(fleet, "1.37", SteppedClock(datetime(2026, 1, 5, 8, 0, tzinfo=UTC)))
+
+
+def a_trainjob() -> Plane:
+    return a_plane(
+        Gang("team", "TrainJob", "run", "running", roles=(Role("node", PodTemplate(), pods=2),))
+    )
+
+
+def suspend(plane: Plane, path: str, *, wanted: bool = True) -> None:
+    body = json.dumps({"spec": {"suspend": wanted}}).encode()
+    assert plane.api.answer(parse("PATCH", path, MERGE, body)).code == 200
+
+
+def advance(plane: Plane, seconds: float) -> None:
+    assert isinstance(plane.clock, SteppedClock)
+    plane.clock.advance(seconds)
+
+
+def found(plane: Plane, of: tuple[str, str, str]) -> dict[str, Any]:
+    version, kind, name = of
+    obj = plane.objects.get(version, kind, name, "team")
+    assert obj is not None
+    return obj
+
+
+def live_pods(plane: Plane) -> list[dict[str, Any]]:
+    return plane.objects.list("v1", "Pod", "team")
+
+
+def condition(obj: dict[str, Any]) -> tuple[str, str] | None:
+    rows = obj["status"].get("conditions", [])
+    return next(
+        ((one["status"], one["reason"]) for one in rows if one["type"] == "Suspended"), None
+    )
+
+
+def test_a_trainjob_is_suspended_and_resumed_with_all_that_was_made_for_it() -> None:
+    plane = a_trainjob()
+    assert len(live_pods(plane)) == 2
+    suspend(plane, TRAINJOBS)
+    advance(plane, 60)
+    assert found(plane, JOBSET)["spec"]["suspend"] is True
+    assert live_pods(plane) == []
+    assert condition(found(plane, TRAINJOB)) == ("True", "Suspended")
+    assert [row["suspended"] for row in found(plane, TRAINJOB)["status"]["jobsStatus"]] == [1]
+
+    suspend(plane, TRAINJOBS, wanted=False)
+    advance(plane, 60)
+    assert len(live_pods(plane)) == 2
+    assert condition(found(plane, TRAINJOB)) == ("False", "Resumed")
+
+
+def test_the_trainer_takes_back_what_is_done_to_its_jobset() -> None:
+    plane = a_trainjob()
+    suspend(plane, JOBSETS)
+    assert found(plane, JOBSET)["spec"]["suspend"] is True
+    advance(plane, 0.5)
+    jobset = found(plane, JOBSET)
+    assert jobset["spec"]["suspend"] is False
+    assert "trainer" in {entry["manager"] for entry in jobset["metadata"]["managedFields"]}
+
+
+def test_a_cronjob_that_is_suspended_leaves_its_run_alone() -> None:
+    made_by = {
+        "kind": "CronJob",
+        "metadata": {"name": "nightly"},
+        "spec": {"schedule": "0 2 * * *", "suspend": False},
+    }
+    run = Gang(
+        "team",
+        "Job",
+        "nightly-1",
+        "running",
+        roles=(Role("", PodTemplate(), pods=2),),
+        made_by=made_by,
+    )
+    plane = a_plane(run)
+    suspend(plane, CRONJOBS)
+    advance(plane, 60)
+    assert len(live_pods(plane)) == 2
+    assert found(plane, ("batch/v1", "CronJob", "nightly"))["spec"]["suspend"] is True
