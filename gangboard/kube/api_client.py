@@ -25,7 +25,7 @@ from urllib3.util import Timeout
 
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import CredentialError
-from gangboard.kube.faults import WIRE_FAULTS, Asked, answer_fault, connect_fault
+from gangboard.kube.faults import WIRE_FAULTS, SentRequest, answer_fault, connect_fault
 from gangboard.kube.transport import TLSConnection, tls_context
 
 MOST_IDLE = 8
@@ -37,7 +37,7 @@ IDLE_SECONDS = 30.0
 class _Exchange:
     """One request and its answer, as far as the pool must know of it."""
 
-    asked: Asked
+    asked: SentRequest
     tls: TLSConnection | None
     """The connection to use. None takes one that is idle, else a new one."""
     reused: bool = False
@@ -175,7 +175,7 @@ class Client(ApiClient):
 
     def exchange(
         self,
-        asked: Asked,
+        asked: SentRequest,
         query: Sequence[tuple[str, str]],
         headers: dict[str, str],
         body: bytes | None = None,
@@ -203,7 +203,7 @@ class Client(ApiClient):
 
     def _serialized(
         self,
-        asked: Asked,
+        asked: SentRequest,
         query: Sequence[tuple[str, str]],
         headers: dict[str, str],
         body: bytes | None,

@@ -14,7 +14,7 @@ from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.faults import (
     WIRE_FAULTS,
-    Asked,
+    SentRequest,
     answer_fault,
     not_json_fault,
     status_fault,
@@ -134,14 +134,14 @@ class Connection:
         """Return an unconnected TLS connection of one's own."""
         return self._client.new_connection()
 
-    def _asked(self, method: str, path: str, deadline: float | None) -> Asked:
+    def _asked(self, method: str, path: str, deadline: float | None) -> SentRequest:
         token = self._token_file.current() if self._token_file else self._credentials.token
         seconds = self.total_deadline if deadline is None else deadline
         until = time.monotonic() + seconds
         wait = self._connect_deadline
-        return Asked(self.host, method, path, wait, seconds, until, secret=token or "")
+        return SentRequest(self.host, method, path, wait, seconds, until, secret=token or "")
 
-    def _finish(self, response: HTTPResponse, asked: Asked) -> bytes:
+    def _finish(self, response: HTTPResponse, asked: SentRequest) -> bytes:
         try:
             self._check(response, asked)
             body = self._read(response, asked)
@@ -160,7 +160,7 @@ class Connection:
             )
         return body
 
-    def _check(self, response: HTTPResponse, asked: Asked) -> None:
+    def _check(self, response: HTTPResponse, asked: SentRequest) -> None:
         """Raise the KubeError of a bad status or content type. What it read of it stays short."""
         kind = response.headers.get("Content-Type", JSON).partition(";")[0].strip().lower()
         good = 200 <= response.status < 300
@@ -174,7 +174,7 @@ class Connection:
         fault = not_json_fault if good else status_fault
         raise fault(response.status, response.headers, body, asked)
 
-    def _read(self, response: HTTPResponse, asked: Asked) -> bytes:
+    def _read(self, response: HTTPResponse, asked: SentRequest) -> bytes:
         announced = response.headers.get("Content-Length", "")
         if announced.isdecimal() and int(announced[:20]) > self._max_bytes:
             raise self._too_large(asked)
@@ -188,7 +188,7 @@ class Connection:
             raise answer_fault(error, asked) from error
         return body.getvalue()
 
-    def _too_large(self, asked: Asked) -> KubeError:
+    def _too_large(self, asked: SentRequest) -> KubeError:
         limit = f"{self._max_bytes / 1024 / 1024:.3g} MiB"
         return KubeError(
             KubeErrorCode.TOO_LARGE,

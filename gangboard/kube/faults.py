@@ -47,7 +47,7 @@ _CERTIFICATE_FAULTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SentRequest:
     """What was asked of whom, for the sentence."""
 
     host: str
@@ -67,10 +67,10 @@ class Asked:
         return f"{self.method} {self.path}"
 
     def __repr__(self) -> str:
-        return f"Asked({self.host}, {self.request})"
+        return f"SentRequest({self.host}, {self.request})"
 
 
-def connect_fault(error: Exception, asked: Asked) -> KubeError:
+def connect_fault(error: Exception, asked: SentRequest) -> KubeError:
     """Return why there is no connection."""
     host = asked.host
     if isinstance(error, ssl.SSLError):
@@ -117,7 +117,7 @@ def _tls_sentence(error: ssl.SSLError, host: str) -> str:
     return f"No secure connection to {host} ({clean_text(reason or 'unknown reason', 100)})."
 
 
-def answer_fault(error: Exception, asked: Asked) -> KubeError:
+def answer_fault(error: Exception, asked: SentRequest) -> KubeError:
     """Return why the answer did not arrive, or not to its end."""
     request = asked.request
     if isinstance(error, TimeoutError | urllib3.exceptions.TimeoutError):
@@ -149,7 +149,9 @@ def answer_fault(error: Exception, asked: Asked) -> KubeError:
     )
 
 
-def status_fault(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> KubeError:
+def status_fault(
+    status: int, headers: Mapping[str, str], body: bytes, asked: SentRequest
+) -> KubeError:
     """Return why a complete answer is not the one that was asked for."""
     if 300 <= status < 400:
         return KubeError(
@@ -185,7 +187,9 @@ def audit_id(headers: Mapping[str, str]) -> str:
     return clean_text(headers.get("Audit-Id", ""), LONGEST_ID)
 
 
-def not_json_fault(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> KubeError:
+def not_json_fault(
+    status: int, headers: Mapping[str, str], body: bytes, asked: SentRequest
+) -> KubeError:
     """Return what is wrong with a success whose content cannot be an answer of Kubernetes."""
     return KubeError(
         KubeErrorCode.NOT_JSON,

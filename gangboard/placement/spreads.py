@@ -52,7 +52,7 @@ def most_by_all(snapshot: NodeSnapshot, pod_set: PodSet, when: When) -> int:
         for at, number in matching(snapshot, spread.counted, when):
             if counted[at]:
                 there[np.searchsorted(present, all_codes[at])] += number
-        rules.append(Rule(spread, there))
+        rules.append(SpreadRule(spread, there))
         # A node that could host one is counted: both policies are filters of every pod, too.
         places.append(np.searchsorted(present, all_codes[hosts]))
     return most_placed(Scene(rules, places, room_for(caps[hosts], pod_set.count)), pod_set.count)
@@ -68,7 +68,7 @@ def room_for(caps: Whole, count: int) -> Whole:
 
 
 @dataclass(slots=True)
-class Rule:
+class SpreadRule:
     """One of the constraints."""
 
     spread: Spread
@@ -110,7 +110,7 @@ class _Pairs:
 class Scene:
     """The constraints, and where there is room."""
 
-    rules: Sequence[Rule]
+    rules: Sequence[SpreadRule]
     places: Sequence[Whole]
     """For each constraint the domains of the nodes that take a pod."""
     room: Whole

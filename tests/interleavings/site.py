@@ -14,7 +14,7 @@ from django.db import models
 
 from gangboard.decode.events import EVENT
 from gangboard.kube.connection import JSON, Connection, Query
-from gangboard.kube.faults import Asked, status_fault
+from gangboard.kube.faults import SentRequest, status_fault
 from gangboard.polling import reflector, store_writer, window
 from gangboard.polling.changes import News
 from gangboard.polling.cluster_cache import ClusterCache, resources
@@ -218,7 +218,7 @@ class _Reader(Connection):
             parse("GET", target_of(path, query), {"Accept": accept}, b"")
         )
         if answer.code >= 400:
-            asked = Asked(HOST, "GET", path, 3.0, 30.0, 0.0)
+            asked = SentRequest(HOST, "GET", path, 3.0, 30.0, 0.0)
             raise status_fault(answer.code, answer.headers, answer.body, asked)
         return answer.body
 

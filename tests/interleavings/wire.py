@@ -22,7 +22,7 @@ from urllib3.response import HTTPResponse
 
 from gangboard.kube.connection import JSON, Connection, Query
 from gangboard.kube.errors import KubeError
-from gangboard.kube.faults import Asked, status_fault
+from gangboard.kube.faults import SentRequest, status_fault
 from gangboard.kube.transport import TLSConnection
 from gangboard.simulator.plane import Plane
 from gangboard.simulator.requests import parse
@@ -268,8 +268,8 @@ def target_of(path: str, query: Query) -> str:
     return path + ("?" + urlencode(pairs) if pairs else "")
 
 
-def _asked(method: str, path: str) -> Asked:
-    return Asked(HOST, method, path, 3.0, 10.0, time.monotonic() + 10.0)
+def _asked(method: str, path: str) -> SentRequest:
+    return SentRequest(HOST, method, path, 3.0, 10.0, time.monotonic() + 10.0)
 
 
 def _unreachable() -> KubeError:

@@ -48,7 +48,7 @@ from gangboard.placement.node_snapshot import terms_by_domain
 from gangboard.placement.packing import BUDGET, Budget, least
 from gangboard.placement.spread import Domain, Spreading, spread_of
 from gangboard.placement.spread import place as spread_place
-from gangboard.placement.spreads import Rule, Scene, most_placed, room_for, several_of
+from gangboard.placement.spreads import SpreadRule, Scene, most_placed, room_for, several_of
 from gangboard.placement.unit_placement import nodes_for, request_of
 from gangboard.placement.unit_placement import placing_of as quick_placing_of
 from tests.placement.node_packing import pack, problem
@@ -322,7 +322,7 @@ def most_by_all(nodes: Sequence[NodeRoom], pod_set: PodSet, when: When) -> int:
                 number = load.matched_terms.get(spread.counted, 0)
                 there[node.labels[key]] = there.get(node.labels[key], 0) + number
         order = {value: at for at, value in enumerate(there)}
-        rules.append(Rule(spread, np.array(list(there.values()), dtype=np.int64)))
+        rules.append(SpreadRule(spread, np.array(list(there.values()), dtype=np.int64)))
         hosts = [node for node, cap in zip(labelled, caps, strict=True) if cap]
         places.append(np.array([order[node.labels[key]] for node in hosts], dtype=np.int64))
     room = room_for(np.array([cap for cap in caps if cap], dtype=object), pod_set.count)
