@@ -48,7 +48,7 @@ from gangboard.placement.node_snapshot import terms_by_domain
 from gangboard.placement.packing import BUDGET, Budget, least
 from gangboard.placement.spread import Domain, Spreading, spread_of
 from gangboard.placement.spread import place as spread_place
-from gangboard.placement.spreads import SpreadRule, Scene, most_placed, room_for, several_of
+from gangboard.placement.spreads import Scene, SpreadRule, most_placed, room_for, several_of
 from gangboard.placement.unit_placement import nodes_for, request_of
 from gangboard.placement.unit_placement import placing_of as quick_placing_of
 from tests.placement.node_packing import pack, problem
