@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 MODULES_FOLDER = Path(__file__).parent / "modules"
@@ -39,7 +39,7 @@ class Module:
     `binaries` maps the name that Go gives a binary to the name we keep it under, `manifests_from`
     is the Go module whose source holds the files (or folders) listed in `manifests`. `replaced` is a Go
     module of which the files below `modules/NAME/replaced` are built instead of its own: for a bug that
-    no release has mended.
+    no release has mended. `other_manifests` has files of further Go modules that it requires.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Module:
     ldflags: str = "-s -w"
     manifests_from: str = ""
     manifests: tuple[str, ...] = ()
+    other_manifests: dict[str, tuple[str, ...]] = field(default_factory=dict)
     replaced: str = ""
     takes: str = "about a minute"
 
@@ -92,6 +93,22 @@ MODULES: dict[str, Module] = {
             manifests=("config/crd/bases", "config/webhook/manifests.yaml"),
             takes="about two minutes",
         ),
+        Module(
+            "trainer",
+            {"trainer-controller-manager": "trainer"},
+            manifests_from="github.com/kubeflow/trainer/v2",
+            manifests=(
+                "manifests/base/crds/trainer.kubeflow.org_clustertrainingruntimes.yaml",
+                "manifests/base/crds/trainer.kubeflow.org_trainingruntimes.yaml",
+                "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml",
+                "manifests/base/webhook/manifests.yaml",
+            ),
+            other_manifests={
+                "sigs.k8s.io/scheduler-plugins": (
+                    "config/crd/bases/scheduling.x-k8s.io_podgroups.yaml",
+                )
+            },
+        ),
         kubernetes("1.37.0"),
         kubernetes("1.36.3"),
         kubernetes("1.35.4"),
@@ -116,6 +133,8 @@ def built_folder(module: Module) -> Path:
     for file in _replacements(module):
         digest.update(str(file.relative_to(MODULES_FOLDER)).encode() + file.read_bytes())
     digest.update(repr((module.binaries, module.ldflags, module.manifests)).encode())
+    if module.other_manifests:
+        digest.update(repr(module.other_manifests).encode())
     return cache_folder() / f"{module.name}-{digest.hexdigest()[:16]}"
 
 
@@ -162,9 +181,10 @@ def _build(module: Module, folder: Path) -> None:
         _go(module, ["install", *flags, "tool"], GOBIN=str(workspace / "bin"))
         for made, kept in module.binaries.items():
             (workspace / "bin" / made).rename(workspace / "bin" / kept)
-        if module.manifests:
-            answer = _go(module, ["list", "-m", "-f", "{{.Dir}}", module.manifests_from])
-            _copy_manifests(Path(answer.strip()), module.manifests, workspace / "manifests")
+        sources = {module.manifests_from: module.manifests} if module.manifests else {}
+        for source, names in (sources | module.other_manifests).items():
+            answer = _go(module, ["list", "-m", "-f", "{{.Dir}}", source])
+            _copy_manifests(Path(answer.strip()), names, workspace / "manifests")
         workspace.chmod(0o755)
         shutil.rmtree(workspace / _REPLACED, ignore_errors=True)
         # The rename is the moment it exists: a killed build leaves nothing that looks finished.

@@ -288,6 +288,8 @@ class ControlPlane:
                 if controller.is_defaulted(answer):
                     return
             except ApiError as error:
+                if controller.refusal and controller.refusal in error.message:
+                    return
                 said = str(error)
             time.sleep(0.1)
         name = controller.process

@@ -20,7 +20,7 @@ class Controller:
     """What there must be of a controller: `crds` and `others` before it starts, `webhooks` after.
 
     The API server calls the webhooks as soon as `is_defaulted` holds for what it says to a
-    dry-run creation of `probe`.
+    dry-run creation of `probe`, or as soon as it refuses that with the text `refusal`.
     """
 
     process: str
@@ -29,6 +29,7 @@ class Controller:
     webhooks: list[Json]
     probe: Json
     is_defaulted: Callable[[Json], bool]
+    refusal: str = ""
 
 
 def controllers(layout: Layout) -> list[Controller]:
@@ -38,6 +39,8 @@ def controllers(layout: Layout) -> list[Controller]:
         made.append(_kueue(layout, layout.kueue_certificates))
     if layout.profile.lws:
         made.append(_lws(layout))
+    if layout.profile.trainer:
+        made.append(_trainer(layout))
     return made
 
 
@@ -73,6 +76,24 @@ def _lws(layout: Layout) -> Controller:
     )
 
 
+def _trainer(layout: Layout) -> Controller:
+    url = f"https://{HOST}:{layout.ports.trainer_webhook}"
+    crds, webhooks = _from_manifests("trainer", url, layout.certificates.ca)
+    pods = {"spec": {"containers": [{"name": "not-node", "image": "x"}]}}
+    labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+    job = {"name": "node", "template": {"metadata": {"labels": labels}, "spec": {"template": pods}}}
+    probe: Json = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "ClusterTrainingRuntime",
+        "metadata": {"name": "webhook-probe"},
+        "spec": {"template": {"spec": {"replicatedJobs": [job]}}},
+    }
+    # It sets no defaults of a runtime; of this one it says that a container is missing.
+    return Controller(
+        "trainer", crds, [], webhooks, probe, lambda _: False, refusal="denied the request"
+    )
+
+
 # Kueue gives these its authority by itself and wants their conversion to be its own.
 _CONVERTED = ("localqueues", "clusterqueues", "workloads", "cohorts", "multikueueclusters")
 
@@ -105,7 +126,7 @@ def _kueue(layout: Layout, certificates: KueueCertificates) -> Controller:
     )
 
 
-_KUEUE_GROUPS = {"kueue.x-k8s.io", "batch", "jobset.x-k8s.io"}
+_KUEUE_GROUPS = {"kueue.x-k8s.io", "batch", "jobset.x-k8s.io", "trainer.kubeflow.org"}
 
 
 def _kueue_namespace() -> Json:

@@ -31,7 +31,6 @@ _FIXTURES = {
     "controlplane_135_served",
     "controlplane_135_map",
     "controlplane_kueue",
-    "controlplane_lws",
 }
 
 
@@ -127,14 +126,8 @@ def controlplane_135_map() -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="session")
 def controlplane_kueue() -> Iterator[ControlPlane]:
-    """Kubernetes 1.37 with gangs and Kueue, without queues: see `queues`."""
+    """Kubernetes 1.37 with gangs, Kueue (without queues: see `queues`), Trainer and LeaderWorkerSet."""
     yield from _started("1.37-kueue")
-
-
-@pytest.fixture(scope="session")
-def controlplane_lws() -> Iterator[ControlPlane]:
-    """Kubernetes 1.37 with gangs and LeaderWorkerSet."""
-    yield from _started("1.37-lws")
 
 
 @pytest.fixture(params=["1.37", "1.36", "plain"])

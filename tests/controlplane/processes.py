@@ -40,6 +40,8 @@ class Ports:
     kueue_webhook: int
     lws_health: int
     lws_webhook: int
+    trainer_health: int
+    trainer_webhook: int
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ def processes(layout: Layout) -> dict[str, Process]:
         _jobset(layout),
         *([_kueue(layout, layout.kueue_certificates)] if layout.kueue_certificates else []),
         *([_lws(layout)] if layout.profile.lws else []),
+        *([_trainer(layout)] if layout.profile.trainer else []),
     )
     return {process.name: process for process in made}
 
@@ -227,7 +230,7 @@ def _kueue(layout: Layout, certificates: KueueCertificates) -> Process:
         },
         "metrics": {"bindAddress": "0"},
         "health": {"healthProbeBindAddress": health},
-        "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset"]},
+        "integrations": {"frameworks": _frameworks(layout.profile)},
         # An aggregated API with certificates of its own, for queue positions only.
         "featureGates": {"VisibilityOnDemand": False},
         **layout.kueue_config,
@@ -236,6 +239,12 @@ def _kueue(layout: Layout, certificates: KueueCertificates) -> Process:
     file.write_text(json.dumps(config))
     argv = [str(binary("kueue", "kueue")), f"--kubeconfig={layout.kubeconfig}", f"--config={file}"]
     return Process("kueue", argv, f"http://{health}/readyz")
+
+
+def _frameworks(profile: Profile) -> list[str]:
+    """Return the kinds that Kueue manages: those whose objects it finds served."""
+    found = ["batch/job", "jobset.x-k8s.io/jobset"]
+    return [*found, "trainer.kubeflow.org/trainjob"] if profile.trainer else found
 
 
 def _lws(layout: Layout) -> Process:
@@ -257,6 +266,32 @@ def _lws(layout: Layout) -> Process:
     file.write_text(json.dumps(config))
     argv = [str(binary("lws", "lws")), f"--kubeconfig={layout.kubeconfig}", f"--config={file}"]
     return Process("lws", argv, f"http://{health}/readyz")
+
+
+def _trainer(layout: Layout) -> Process:
+    health = f"{HOST}:{layout.ports.trainer_health}"
+    config = {
+        "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
+        "kind": "Configuration",
+        "leaderElection": {"leaderElect": False},
+        "certManagement": {"enable": False},
+        "webhook": {"host": HOST, "port": layout.ports.trainer_webhook},
+        "metrics": {"bindAddress": "0", "secureServing": False},
+        "health": {"healthProbeBindAddress": health},
+    }
+    file = layout.folder / "trainer.json"
+    file.write_text(json.dumps(config))
+    # It cannot be told where its certificate is: it looks below the folder for temporary files.
+    served_from = layout.folder / "k8s-webhook-server" / "serving-certs"
+    served_from.parent.mkdir(exist_ok=True)
+    if not served_from.exists():
+        served_from.symlink_to(layout.certificates.webhook.certificate.parent)
+    argv = [
+        str(binary("trainer", "trainer")),
+        f"--kubeconfig={layout.kubeconfig}",
+        f"--config={file}",
+    ]
+    return Process("trainer", argv, f"http://{health}/readyz")
 
 
 def free_ports() -> Ports:

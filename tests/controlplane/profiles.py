@@ -46,6 +46,8 @@ class Profile:
     kueue: bool = False
     lws: bool = False
     """With LeaderWorkerSet."""
+    trainer: bool = False
+    """With Kubeflow Trainer."""
 
     @property
     def minor(self) -> int:
@@ -55,7 +57,8 @@ class Profile:
     @property
     def modules(self) -> tuple[str, ...]:
         """The modules that must be built for it."""
-        added = [name for name, is_there in (("kueue", self.kueue), ("lws", self.lws)) if is_there]
+        optional = {"kueue": self.kueue, "lws": self.lws, "trainer": self.trainer}
+        added = [name for name, is_there in optional.items() if is_there]
         return ("etcd", "kwok", "jobset", *added, self.kubernetes)
 
 
@@ -122,8 +125,7 @@ PROFILES: dict[str, Profile] = {
             gates={**_135.gates, "MutatingAdmissionPolicy": True},
             runtime_config=(*_135.runtime_config, "admissionregistration.k8s.io/v1beta1=true"),
         ),
-        replace(_137, name="1.37-kueue", kueue=True),
-        replace(_137, name="1.37-lws", lws=True),
+        replace(_137, name="1.37-kueue", kueue=True, lws=True, trainer=True),
     )
 }
 

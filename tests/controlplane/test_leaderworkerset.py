@@ -25,9 +25,9 @@ def _members(client: Client, where: str) -> dict[str, tuple[str, str]]:
 
 
 def test_it_makes_a_group_of_pods_for_each_replica(
-    controlplane_lws: ControlPlane, namespace: Namespaces, no_nodes: Fleets
+    controlplane_kueue: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    client, where = no_nodes(controlplane_lws), namespace(controlplane_lws)
+    client, where = no_nodes(controlplane_kueue), namespace(controlplane_kueue)
     make_nodes(client, [node("n0")])
     client.create(leaderworkerset("run", where, replicas=2, size=3))
     expected = {
@@ -44,9 +44,9 @@ def test_it_makes_a_group_of_pods_for_each_replica(
 
 
 def test_a_disaggregated_set_makes_one_for_each_role(
-    controlplane_lws: ControlPlane, namespace: Namespaces, no_nodes: Fleets
+    controlplane_kueue: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    client, where = no_nodes(controlplane_lws), namespace(controlplane_lws)
+    client, where = no_nodes(controlplane_kueue), namespace(controlplane_kueue)
     make_nodes(client, [node("n0")])
     spec = leaderworkerset("", where, replicas=1, size=2)["spec"]
     client.create(disaggregatedset("serve", where, {"prefill": spec, "decode": spec}))

@@ -245,11 +245,11 @@ SITUATIONS: dict[str, Situation] = {
 
 
 @pytest.fixture(scope="module")
-def places(controlplane_lws: ControlPlane) -> Iterator[dict[str, Place]]:
+def places(controlplane_kueue: ControlPlane) -> Iterator[dict[str, Place]]:
     """Every situation brought about, each in a namespace of its own."""
-    client = controlplane_lws.client
+    client = controlplane_kueue.client
     clear_nodes(client)
-    with Installation({"lws": controlplane_lws.kubeconfig}) as installation:
+    with Installation({"lws": controlplane_kueue.kubeconfig}) as installation:
         found = {name: Place(client, f"lws-{name}", installation) for name in SITUATIONS}
         try:
             for name, place in found.items():
