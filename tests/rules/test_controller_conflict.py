@@ -1,5 +1,6 @@
 """`controller-conflict`."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.domain_objects import (
     NOW,
     a_job,
     a_jobset,
+    a_meta,
     a_role,
     ago,
     child_jobs,
@@ -205,3 +207,22 @@ def test_a_name_of_any_text_stays_on_one_line() -> None:
     message = found_gang("controller-conflict", child(fight(5, "night\nsaver" * 60))).message
     assert "\n" not in message
     assert len(message) < 500
+
+
+def test_what_makes_its_jobs_is_kept_as_the_owner_is() -> None:
+    """The Trainer writes its JobSet anew (real-owners.md §1.4), and its pods are replaced each time."""
+    root = Owner(meta=a_meta("trainer.kubeflow.org", "TrainJob", "train"))
+    middle = a_jobset("train", of=root, uid="uid-of-jobset")
+    changes = fight(5, other="trainer")
+    facts = facts_of(
+        root, *child_jobs(middle), middle=(middle,), suspensions={"uid-of-jobset": changes}
+    )
+    finding = found_gang("controller-conflict", facts)
+    assert finding.message == (
+        "night-saver suspends JobSet train and trainer resumes it: 5 changes in 20 s; neither gives up."
+    )
+    assert finding.advice == (
+        "Stop night-saver, and suspend TrainJob train itself: trainer keeps JobSet train as TrainJob "
+        "train is.",
+    )
+    assert first_gang(replace(facts, suspensions={"uid-of-jobset": fight(4)})) == ""

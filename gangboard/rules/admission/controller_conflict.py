@@ -1,4 +1,4 @@
-"""`controller-conflict`: one suspends the owner or a child Job, another resumes it, and neither stops.
+"""`controller-conflict`: one suspends the owner, what makes its Jobs, or a child Job, another resumes it, and neither stops.
 
 Counted are changes of `spec.suspend` that were watched, by the field managers that made them. It
 needs five in turn, so that each side has turned the other back twice: a JobSet that resumes a child
@@ -23,7 +23,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner, SuspendChange
 from gangboard.domain.queue_status import QueueStatus
 from gangboard.domain.reading.findings import gang_finding
-from gangboard.domain.reading.wording import count, names, plural, shorten
+from gangboard.domain.reading.wording import count, label, names, plural, shorten
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -80,8 +80,8 @@ def find(facts: GangFacts) -> Finding | None:
 
 
 def _conflicts(facts: GangFacts) -> Iterator[_Conflict]:
-    """Yield what goes on about the owner and its child Jobs, in their order, also what is over."""
-    for subject in {one.meta.ref.uid: one for one in (facts.owner, *facts.jobs)}.values():
+    """Yield what goes on about the owner and all that it made, in their order, also what is over."""
+    for subject in {one.meta.ref.uid: one for one in (*facts.makers, *facts.jobs)}.values():
         if subject.finish is None and subject.meta.deleting_since is None:
             conflict = _read(subject, facts.suspensions.get(subject.meta.ref.uid, ()))
             if conflict is not None:
@@ -147,6 +147,10 @@ def _advice(facts: GangFacts, conflict: _Conflict) -> str:
     suspending, resuming = _who(conflict.suspending), _who(conflict.resuming)
     subject, above = conflict.subject, conflict.subject.meta.controller
     what = f"{subject.meta.ref.kind} {subject.meta.ref.name}"
+    if subject in facts.middle:
+        name = label(facts.owner.meta.ref)
+        instead = "" if facts.queue.is_managed else f", and suspend {name} itself"
+        return f"Stop {suspending}{instead}: {resuming} keeps {what} as {name} is."
     queue = facts.queue if facts.queue.is_managed else facts.queue_statuses[subject.meta.ref.uid]
     managers = {*conflict.suspending, *conflict.resuming}
     system = next((one for one in facts.admission.values() if one.manager in managers), None)
