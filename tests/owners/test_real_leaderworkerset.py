@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.controlplane.clearing import clear_nodes, delete_namespace
+from tests.controlplane.clearing import clear_nodes, delete_namespaces
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.leaderworkersets import (
@@ -244,24 +244,26 @@ SITUATIONS: dict[str, Situation] = {
 }  # fmt: skip
 
 
+def _node(place: Place, situation: Situation) -> Json:
+    labels = {POOL: place.name, RACK: f"{place.name}-r"}
+    return node(place.name, cpu=situation.cpu, labels=labels)
+
+
 @pytest.fixture(scope="module")
-def places(controlplane_kueue: ControlPlane) -> Iterator[dict[str, Place]]:
+def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[dict[str, Place]]:
     """Every situation brought about, each in a namespace of its own."""
     client = controlplane_kueue.client
     clear_nodes(client)
-    with Installation({"lws": controlplane_kueue.kubeconfig}) as installation:
-        found = {name: Place(client, f"lws-{name}", installation) for name in SITUATIONS}
-        try:
-            for name, place in found.items():
-                client.create(namespace(place.name))
-                labels = {POOL: place.name, RACK: f"{place.name}-r"}
-                make_nodes(client, [node(place.name, cpu=SITUATIONS[name].cpu, labels=labels)])
-                SITUATIONS[name].make(place)
-            yield found
-        finally:
-            for place in found.values():
-                delete_namespace(client, place.name)
-            clear_nodes(client)
+    found = {name: Place(client, f"lws-{name}", board) for name in SITUATIONS}
+    try:
+        make_nodes(client, [_node(place, SITUATIONS[name]) for name, place in found.items()])
+        for name, place in found.items():
+            client.create(namespace(place.name))
+            SITUATIONS[name].make(place)
+        yield found
+    finally:
+        delete_namespaces(client, [place.name for place in found.values()])
+        clear_nodes(client)
 
 
 @pytest.mark.parametrize("name", SITUATIONS)

@@ -4,12 +4,14 @@ from dataclasses import replace
 
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
 from tests.domain_objects import (
     a_condition,
     a_group,
     a_hold,
     a_job,
     a_jobset,
+    a_meta,
     a_pod,
     a_role,
     ago,
@@ -112,3 +114,21 @@ def test_what_somebody_above_may_suspend_again() -> None:
     unknown = Controller("example.com", "Pipeline", "nightly", "uid-nightly")
     job = a_job("train", suspended=True, of=unknown)
     assert found_gang("suspended", facts_of(job)).advice == ()
+
+
+def test_what_its_owner_made_is_suspended_without_it() -> None:
+    """By somebody who did not know of the TrainJob, and whose change the Trainer has not undone yet."""
+    root = Owner(meta=a_meta("trainer.kubeflow.org", "TrainJob", "run"))
+    jobset = a_jobset(
+        "run", of=root, uid="uid-jobset", suspended=True, suspend_set_by="kubectl-patch"
+    )
+    jobs = child_jobs(jobset, suspended=True)
+    finding = found_gang("suspended", facts_of(root, *jobs, middle=(jobset,)))
+    assert finding.message == "JobSet run is suspended by kubectl-patch, and TrainJob run is not."
+    assert finding.advice == ()
+    assert finding.evidence[0].source == jobset.meta.ref
+    unknown = replace(jobset, suspend_set_by="")
+    finding = found_gang("suspended", facts_of(root, *jobs, middle=(unknown,)))
+    assert finding.message == "JobSet run is suspended, and TrainJob run is not."
+    resumed = replace(jobset, suspended=False)
+    assert first_gang(facts_of(root, *child_jobs(jobset), middle=(resumed,))) == ""

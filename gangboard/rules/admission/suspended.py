@@ -1,4 +1,4 @@
-"""`suspended`: the owner is suspended by hand, or each of its unfinished child Jobs is.
+"""`suspended`: the owner is suspended by hand, or what makes its Jobs, or each of its unfinished child Jobs is.
 
 Of child Jobs it says who holds them. `Suspended=True` of an owner can be computed from its spec alone (Trainer v2.2.0 sets it in 46 ms,
 real-owners.md §1.3), so whether it has come to rest is counted from pods. The PodGroup keeps its
@@ -15,7 +15,7 @@ from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.job_holds import hold_evidence, listed_with_holders, resume_advice
 from gangboard.domain.reading.queue_sentences import kept_jobs
-from gangboard.domain.reading.wording import count, is_or_are, pods_left
+from gangboard.domain.reading.wording import count, is_or_are, label, pods_left, shorten
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -29,6 +29,9 @@ def find(facts: GangFacts) -> Finding | None:
         if facts.queue.standing is not QueueStanding.FREE:
             return None
         return _finding(facts, f"The {owner.meta.ref.kind} is suspended", (owner,))
+    below = next((one for one in facts.middle if one.suspended and one.finish is None), None)
+    if below is not None:
+        return _finding(facts, _below(owner, below), (below,))
     unfinished = tuple(job for job in facts.jobs if job.finish is None)
     if not unfinished or not all(job.suspended for job in unfinished) or kept_jobs(facts):
         return None
@@ -36,6 +39,12 @@ def find(facts: GangFacts) -> Finding | None:
     number = len(unfinished)
     what = f"{count(number, 'unfinished Job')} {is_or_are(number)} suspended: {listed}"
     return _finding(facts, what if number == 1 else f"All {what}", unfinished)
+
+
+def _below(owner: Owner, suspended: Owner) -> str:
+    """Say that what it made is suspended without it: its controller did not undo that, or not yet."""
+    by = f" by {shorten(suspended.suspend_set_by)}" if suspended.suspend_set_by else ""
+    return f"{label(suspended.meta.ref)} is suspended{by}, and {label(owner.meta.ref)} is not"
 
 
 def _finding(facts: GangFacts, what: str, suspended: tuple[Owner, ...]) -> Finding:
@@ -53,7 +62,8 @@ def _finding(facts: GangFacts, what: str, suspended: tuple[Owner, ...]) -> Findi
         RULE,
         Health.SUSPENDED,
         message,
-        advice=resume_advice(facts, suspended),
+        # Who made it resumes it, as long as its controller works.
+        advice=() if suspended[0] in facts.middle else resume_advice(facts, suspended),
         evidence=(
             *(Evidence("spec.suspend", "true", source) for source in sources),
             *hold_evidence(facts, suspended),

@@ -1,0 +1,17 @@
+"""One gangboard for all tests of this folder that ask it about a real cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.controlplane.cluster import ControlPlane
+from tests.installation import Installation
+
+
+@pytest.fixture(scope="package")
+def board(controlplane_kueue: ControlPlane) -> Iterator[Installation]:
+    """A whole gangboard that watches the control plane with the controllers of all kinds."""
+    with Installation({"owners": controlplane_kueue.kubeconfig}) as installation:
+        yield installation

@@ -1,0 +1,420 @@
+"""TrainJobs of a real Trainer (2.3.0), JobSet, Kueue and scheduler, told by a whole gangboard. All at once.
+
+Each situation has nodes and runtimes of its own and a near miss, which is told otherwise.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.controlplane.clearing import clear_nodes, delete_namespaces
+from tests.controlplane.client import ApiError, Client, Json, wait
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.nodes import make_nodes, node
+from tests.controlplane.objects import JOBSET, PodOptions, namespace
+from tests.controlplane.queues import KUEUE, cluster_queue, in_queue, local_queue, resource_flavor
+from tests.controlplane.trainjobs import INITIALIZER, STEP, TRAINER, runtime, trainjob
+from tests.installation import Installation
+
+pytestmark = pytest.mark.controlplane
+
+POOL = "test.gangboard.dev/pool"
+SAVER = "night-saver"
+UNKNOWN = "must be created before the TrainJob is created"
+_RUNTIME = "ClusterTrainingRuntime"
+
+
+@dataclass
+class Place:
+    """A namespace with nodes and runtimes of its own, in which one thing happens."""
+
+    client: Client
+    name: str
+    installation: Installation
+    runtimes: list[str] = field(default_factory=list)
+    is_over: threading.Event = field(default_factory=threading.Event)
+
+    def runtime(
+        self, name: str = "plain", cpu: str = "1", *, pool: str = "", **options: Any
+    ) -> str:
+        """Make a runtime whose pods are for the nodes of this place, or of a pool; return its name."""
+        full = f"{self.name}-{name}"
+        where = {"node_selector": {POOL: pool or self.name}}
+        pods: PodOptions = {"cpu": cpu, **options.pop("node", {}), **where}  # type: ignore[typeddict-item]
+        if "initializer" in options:
+            options["initializer"] = {**options["initializer"], **where}
+        self.client.create(runtime(full, node=pods, **options))
+        self.runtimes.append(full)
+        return full
+
+    def run(self, of: str, name: str = "run", **options: Any) -> None:
+        """Make a TrainJob from a runtime, as soon as the Trainer knows that: its webhook refuses it before."""
+
+        def is_made() -> bool:
+            try:
+                self.client.create(trainjob(name, self.name, of, **options))
+            except ApiError as error:
+                if UNKNOWN not in error.message:
+                    raise
+                return False
+            return True
+
+        wait(is_made, what=f"TrainJob {name} of {of} to be taken")
+
+    def pods(self, name: str = "run") -> dict[str, Json]:
+        """Return its pods by uid."""
+        label = f"jobset.sigs.k8s.io/jobset-name={name}"
+        listed = self.client.list("v1", "Pod", self.name, labels=label)
+        return {pod["metadata"]["uid"]: pod for pod in listed}
+
+    def wait_running(self, number: int, name: str = "run") -> None:
+        """Wait until so many of its pods run."""
+
+        def running() -> int:
+            return sum(pod["status"].get("phase") == "Running" for pod in self.pods(name).values())
+
+        wait(
+            lambda: running() == number,
+            what=f"{number} pods of {name} in {self.name}",
+            seen=running,
+        )
+
+    def suspend(self, suspended: bool, name: str = "run") -> None:
+        """Set the TrainJob's own field."""
+        self.client.patch(TRAINER, "TrainJob", name, {"spec": {"suspend": suspended}}, self.name)
+
+    def suspend_jobset(self, name: str = "run") -> None:
+        """Set the field of the JobSet below, as somebody who does not know of the TrainJob does."""
+        body = {"spec": {"suspend": True}}
+        self.client.patch(JOBSET, "JobSet", name, body, self.name, field_manager=SAVER)
+
+    def told(self, name: str = "run") -> Json:
+        """Return what the API says of it; nothing but the code `""` before it is known."""
+        found = self.installation.gangs(kind="TrainJob", namespace=self.name)
+        return next((gang for gang in found if gang["name"] == name), {"code": ""})
+
+    def wait_told(self, code: str, name: str = "run") -> None:
+        """Wait until gangboard says this of it."""
+        wait(
+            lambda: self.told(name)["code"] == code,
+            what=f"{code} of {name} in {self.name}",
+            seen=lambda: self.told(name),
+            timeout=120,
+        )
+
+    def detail(self, name: str = "run") -> Json:
+        """Return all that the API says of it."""
+        return self.installation.get(f"gangs/{self.told(name)['id']}/")
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is brought about, and what a person should then read of TrainJob `run`."""
+
+    make: Callable[[Place], None]
+    code: str
+    health: str
+    message: str | None
+    """None where it has a number that goes on."""
+    members: Mapping[str, int | None]
+    twin: str
+    """The code of `twin`, a near miss in the same place."""
+    cpu: str = "64"
+
+
+def _whole(place: Place) -> None:
+    """Twin: no node is large enough."""
+    place.run(place.runtime(), nodes=3)
+    place.run(place.runtime("large", "65"), "twin", nodes=1)
+
+
+def _pending(place: Place) -> None:
+    """Two of three nodes find room. Twin: asks for two."""
+    place.run(place.runtime("pairs", "3"), nodes=3)
+    pool = f"{place.name}-twin"
+    make_nodes(place.client, [node(pool, cpu="8", labels={POOL: pool})])
+    place.run(place.runtime("twin", "3", pool=pool), "twin", nodes=2)
+
+
+def _initializer(place: Place) -> None:
+    """Data are prepared before the nodes are made. Twin: they are prepared already."""
+    place.run(place.runtime(initializer={"cpu": "1"}), nodes=2)
+    done = place.runtime("done", initializer={"cpu": "1", "complete_after": "1s"})
+    place.run(done, "twin", nodes=2)
+
+
+def _suspended(place: Place) -> None:
+    """Made so. Twin: was, and is resumed."""
+    of = place.runtime()
+    place.run(of, nodes=2, suspend=True)
+    place.run(of, "twin", nodes=2, suspend=True)
+    place.wait_told("suspended", "twin")
+    place.suspend(False, "twin")
+
+
+def _resumed(place: Place) -> None:
+    """After it ran. Twin: is not resumed."""
+    of = place.runtime()
+    for name in ("run", "twin"):
+        place.run(of, name, nodes=2)
+    for name in ("run", "twin"):
+        place.wait_running(2, name)
+        place.suspend(True, name)
+    place.wait_told("suspended")
+    place.suspend(False)
+
+
+def _put_back(place: Place) -> None:
+    """Somebody suspends the JobSet again and again. Twin: once."""
+    of = place.runtime()
+    for name in ("run", "twin"):
+        place.run(of, name, nodes=2)
+    for name in ("run", "twin"):
+        place.wait_running(2, name)
+        place.wait_told("running", name)
+    place.suspend_jobset("twin")
+
+    def insist() -> None:
+        while not place.is_over.wait(1.0):
+            with suppress(ApiError):
+                place.suspend_jobset()
+
+    threading.Thread(target=insist, daemon=True).start()
+
+
+def _coscheduling(place: Place) -> None:
+    """A gang is asked for, and nobody who would keep it is there. Twin: all find room."""
+    policy = {"coscheduling": {"scheduleTimeoutSeconds": 30}}
+    of = place.runtime("gang", "3", podGroupPolicy=policy)
+    place.run(of, "twin", nodes=1)
+    place.wait_running(1, "twin")
+    place.run(of, nodes=3)
+
+
+def _not_made(place: Place) -> None:
+    """The kind of its PodGroup is not served. Twin: its runtime asks for none."""
+    place.run(place.runtime("volcano", podGroupPolicy={"volcano": {}}), nodes=2)
+    place.run(place.runtime(), "twin", nodes=2)
+
+
+def _unheard(place: Place) -> None:
+    """Its runtime labels no part as the trainer. Twin: that of another does."""
+    place.run(place.runtime("unlabelled", trains=False), nodes=3)
+    place.run(place.runtime(), "twin", nodes=3)
+
+
+def _failed(place: Place) -> None:
+    """Twin: completes."""
+    place.run(place.runtime("fails", node={"fail_after": "1s"}), nodes=2)
+    place.run(place.runtime("ends", node={"complete_after": "1s"}), "twin", nodes=2)
+
+
+def _restarting(place: Place) -> None:
+    """Each attempt fails after three seconds, and takes five to come up. Twin: may not be restarted."""
+    again: PodOptions = {"fail_after": "3s", "start_after": "5s"}
+    place.run(place.runtime("again", node=again, restarts=50), nodes=2)
+    place.run(place.runtime("once", node=again), "twin", nodes=2)
+
+
+def _queued(place: Place) -> None:
+    """Another takes the quota. Twin: that one."""
+    shared = f"{place.name}-queue"
+    place.client.create_all(
+        [
+            resource_flavor(),
+            cluster_queue(shared, {"cpu": "3"}),
+            local_queue("queue", place.name, cluster_queue=shared),
+        ]
+    )
+    of = place.runtime()
+    place.run(of, "twin", nodes=2, labels=in_queue("queue"))
+    place.wait_running(2, "twin")
+    place.run(of, nodes=2, labels=in_queue("queue"))
+
+
+SITUATIONS: dict[str, Situation] = {
+    "whole": Situation(
+        _whole, "running", "running", "All 3 pods are ready.",
+        {"desired": 3, "created": 3, "ready": 3, "quorum": None}, twin="no-matching-node",
+    ),
+    "pending": Situation(
+        _pending, "partly-placed", "degraded",
+        "2 of 3 pods hold a node, and the scheduler finds no room for 1: 1 pod needs 3 CPUs, and 2 are "
+        "free on the only node that could host it (test.gangboard.dev/pool=train-pending).",
+        {"desired": 3, "created": 3, "scheduled": 2, "ready": 2}, twin="running", cpu="8",
+    ),
+    "initializer": Situation(
+        _initializer, "dependency-waiting", "waiting",
+        "Job run-node-0: node waits until dataset-initializer is Complete: 0 of 1 Jobs are.",
+        {"desired": 3, "created": 1, "ready": 1, "quorum": None}, twin="running",
+    ),
+    "suspended": Situation(
+        _suspended, "suspended", "suspended", "The TrainJob is suspended.",
+        {"desired": 2, "created": 0, "ready": 0}, twin="running",
+    ),
+    "resumed": Situation(
+        _resumed, "running", "running", "All 2 pods are ready.",
+        {"desired": 2, "created": 2, "ready": 2}, twin="suspended",
+    ),
+    "put-back": Situation(
+        _put_back, "controller-conflict", "blocked", None, {"desired": 2}, twin="running",
+    ),
+    "coscheduling": Situation(
+        _coscheduling, "not-ganged", "degraded",
+        "ClusterTrainingRuntime train-coscheduling-gang asks for a gang (coscheduling), but "
+        "default-scheduler places its pods one by one: 1 of 3.",
+        {"desired": 3, "created": 3, "scheduled": 1}, twin="running", cpu="8",
+    ),
+    "not-made": Situation(
+        _not_made, "objects-not-made", "blocked",
+        'What TrainJob run needs cannot be made: no matches for kind "PodGroup" in version '
+        '"scheduling.volcano.sh/v1beta1".',
+        {"desired": 2, "created": 0}, twin="running",
+    ),
+    "unheard": Situation(
+        _unheard, "size-mismatch", "degraded",
+        "TrainJob run asks for 3 pods (spec.trainer.numNodes), and part node has 1: "
+        "ClusterTrainingRuntime train-unheard-unlabelled labels no part as its trainer.",
+        {"desired": 1, "created": 1, "ready": 1}, twin="running",
+    ),
+    "failed": Situation(
+        _failed, "failed", "failed", None, {"desired": 2}, twin="succeeded",
+    ),
+    "restarting": Situation(
+        _restarting, "restarting", "degraded", None, {"desired": 2}, twin="failed",
+    ),
+    "queued": Situation(
+        _queued, "waiting-for-quota", "waiting",
+        "Queue queue has not admitted it yet: 1 more cpu of flavor default must become free.",
+        {"desired": 2, "created": 0}, twin="running",
+    ),
+}  # fmt: skip
+
+
+def _node(place: Place, situation: Situation) -> Json:
+    return node(place.name, cpu=situation.cpu, labels={POOL: place.name})
+
+
+@pytest.fixture(scope="module")
+def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[dict[str, Place]]:
+    """Every situation brought about, each in a namespace of its own."""
+    client = controlplane_kueue.client
+    clear_nodes(client)
+    found = {name: Place(client, f"train-{name}", board) for name in SITUATIONS}
+    try:
+        make_nodes(client, [_node(place, SITUATIONS[name]) for name, place in found.items()])
+        for name, place in found.items():
+            client.create(namespace(place.name))
+            SITUATIONS[name].make(place)
+        yield found
+    finally:
+        for place in found.values():
+            place.is_over.set()
+        delete_namespaces(client, [place.name for place in found.values()])
+        for place in found.values():
+            client.delete(KUEUE, "ClusterQueue", f"{place.name}-queue")
+            for name in place.runtimes:
+                client.delete(TRAINER, _RUNTIME, name)
+        clear_nodes(client)
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+    situation, place = SITUATIONS[name], places[name]
+
+    def told() -> tuple[Any, ...]:
+        gang = place.told()
+        members = gang.get("members", {})
+        return (
+            gang["code"],
+            gang.get("health"),
+            gang.get("message") if situation.message is not None else None,
+            {key: members.get(key) for key in situation.members},
+        )
+
+    expected = (situation.code, situation.health, situation.message, dict(situation.members))
+    wait(lambda: told() == expected, what=str(expected), seen=told, timeout=60)
+    place.wait_told(situation.twin, "twin")
+
+
+def test_who_puts_the_jobset_back_is_named(places: dict[str, Place]) -> None:
+    gang = places["put-back"].detail()
+    assert gang["message"].startswith(f"{SAVER} suspends JobSet run and trainer resumes it: ")
+    assert gang["advice"] == [
+        f"Stop {SAVER}, and suspend TrainJob run itself: trainer keeps JobSet run as TrainJob run is."
+    ]
+
+
+def test_what_ended_it_is_in_the_words_of_the_controller(places: dict[str, Place]) -> None:
+    told = places["failed"].told()
+    assert "run-node-0" in told["message"]
+    assert "first failed job: run-node-0" in str(places["failed"].detail()["findings"])
+
+
+def test_an_initializer_is_in_no_gang_by_design(places: dict[str, Place]) -> None:
+    gang = places["initializer"].detail()
+    modes = {job["name"]: job["scheduling"] for job in gang["jobs"]}
+    assert modes[f"run-{INITIALIZER}-0"]["reason"] == (
+        "It prepares data or a model before the nodes start: by design it is in no gang."
+    )
+    assert gang["facts"] == [
+        {"label": "Runtime", "text": "ClusterTrainingRuntime train-initializer-plain"}
+    ]
+
+
+def test_what_helps_is_told_where_a_part_has_no_label(places: dict[str, Place]) -> None:
+    assert places["unheard"].told()["advice"] == [
+        "Label the part of ClusterTrainingRuntime train-unheard-unlabelled that trains "
+        f"{STEP}: trainer (recreate)."
+    ]
+
+
+def test_its_progress_is_shown_as_its_training_tells_it(places: dict[str, Place]) -> None:
+    """The pods would tell the Trainer (gate TrainJobStatus); here it is written into the status as that does."""
+    place = places["whole"]
+    status = {
+        "progressPercentage": 40,
+        "estimatedRemainingSeconds": 5400,
+        "lastUpdatedTime": "2026-11-20T09:31:07Z",
+    }
+    place.client.patch_status(TRAINER, "TrainJob", "run", {"trainerStatus": status}, place.name)
+
+    def told() -> dict[str, str]:
+        return {fact["label"]: fact["text"] for fact in place.detail()["facts"]}
+
+    expected = "40 %, about 90 minutes left, as of 2026-11-20 09:31:07 UTC"
+    wait(lambda: told().get("Progress") == expected, what=expected, seen=told)
+    assert place.told()["code"] == "running"
+
+
+def test_one_that_names_an_unknown_runtime_is_refused_and_no_gang(places: dict[str, Place]) -> None:
+    place = places["whole"]
+    with pytest.raises(ApiError, match=UNKNOWN) as refused:
+        place.client.create(trainjob("refused", place.name, "nowhere", nodes=1))
+    assert refused.value.status == 403
+    names = {gang["name"] for gang in place.installation.gangs(namespace=place.name)}
+    assert names == {"run", "twin"}
+
+
+def test_a_jobset_that_was_suspended_below_is_put_back_with_new_pods(
+    places: dict[str, Place],
+) -> None:
+    """Twin of what is told as a conflict: somebody tried once, and the Trainer undid it."""
+    place = places["resumed"]
+    place.wait_running(2)
+    before = set(place.pods())
+    place.suspend_jobset()
+    wait(
+        lambda: (now := set(place.pods())) and len(now) == 2 and not now & before,
+        what="two other pods",
+        seen=place.pods,
+    )
+    place.wait_told("running")
+    gangs = place.installation.gangs(namespace=place.name)
+    assert {gang["kind"] for gang in gangs} == {"TrainJob"}
