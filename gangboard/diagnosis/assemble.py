@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.bare_objects import as_owner
+from gangboard.diagnosis.concerned import concerning
 from gangboard.diagnosis.current_attempt import current_uids, natural
 from gangboard.diagnosis.object_links import WORKLOAD, Linked
 from gangboard.diagnosis.ownership_tree import tree_of
@@ -114,7 +115,7 @@ def assemble(
         kinds=registry.kind_traits(),
         admission=registry.queue_traits(),
         queues=queues if queues is not None else QueueTree(),
-        unobserved=unobserved,
+        unobserved=concerning(unobserved, root, kept),
         memory=memory,
         memory_since=memory_since,
         holds=_ordered(thing for thing in kept if isinstance(thing, Hold)),

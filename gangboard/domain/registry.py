@@ -125,6 +125,9 @@ class OwnerKind:
     makers: Callable[[ObjectRef], Iterable[tuple[str, str, str]]] | None = None
     """Owner → (API group, kind, name) of the owners that it makes and that make its Jobs for it, in its
     namespace. None where it makes Jobs itself, or none."""
+    makes: tuple[tuple[str, str], ...] | None = None
+    """(API group, kind) of the owners that it makes, directly or through each other: without them nothing can be
+    said of its gangs. None where that is not known: then nothing is said while any kind cannot be read."""
     makes_gangs: bool = False
     """What it makes are gangs of their own, one after the other: a CronJob. It is none itself."""
     stands_alone: bool = True

@@ -134,6 +134,7 @@ OWNER = OwnerKind(
         decoder_version=2,
     ),
     label="DisaggregatedSet",
+    makes=(_MADE,),
     complete=_complete,
     role_of=_role_of,
     no_lever=(

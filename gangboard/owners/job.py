@@ -173,6 +173,7 @@ OWNER = OwnerKind(
     ),
     label="Job",
     own_managers=_OWN_MANAGERS,
+    makes=(),
     levers=("suspend",),
     traits=KindTraits(ends_pods=True),
     tries_again=_tries_again,

@@ -163,6 +163,7 @@ OWNER = OwnerKind(
         decoder_version=2,
     ),
     label="LeaderWorkerSet",
+    makes=(),
     pod_label=_NAME,
     role_of=_role_of,
     no_lever=(

@@ -212,6 +212,7 @@ OWNER = OwnerKind(
     ),
     label="JobSet",
     own_managers=_OWN_MANAGERS,
+    makes=(("batch", "Job"),),
     levers=("suspend",),
     suspended_condition="Suspended",
     child_levers=("native", "hold", "parallelism"),

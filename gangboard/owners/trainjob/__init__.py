@@ -202,6 +202,7 @@ OWNER = OwnerKind(
     ),
     label="TrainJob",
     own_managers=_OWN_MANAGERS,
+    makes=(_JOBSETS, ("batch", "Job")),
     levers=("suspend",),
     complete=_complete,
     makers=_makers,

@@ -1,0 +1,51 @@
+"""Which gangs need a kind of owner that cannot be looked at: those of it, below it, and that may be made of it.
+
+A gang of another kind is told as if the kind was not served: what could not be read has nothing to do with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.object_links import Linked
+from gangboard.domain.facts import Unobserved
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.registry import OwnerKind
+
+
+def concerning(
+    unobserved: Iterable[Unobserved], root: Linked, members: Iterable[Linked]
+) -> tuple[Unobserved, ...]:
+    """Return what of this keeps anything from being said of the gang of `root`."""
+    found = tuple(unobserved)
+    if not found:
+        return ()
+    kinds = {kind.resource.key: kind for kind in registry.owner_kinds()}
+    things = (root, *members)
+    return tuple(
+        one
+        for one in found
+        if one.resource not in kinds or _is_concerned(kinds[one.resource], root, things)
+    )
+
+
+def _is_concerned(kind: OwnerKind, root: Linked, things: Iterable[Linked]) -> bool:
+    wanted = kind.resource.group, kind.resource.kind
+    if isinstance(root, Owner):
+        own = registry.owner_kind(root.meta.ref.group, root.meta.ref.kind)
+        if own is None or own.makes is None or wanted in own.makes:
+            return True
+    return any(_leads_to(thing, kind, wanted) for thing in things)
+
+
+def _leads_to(thing: Linked, kind: OwnerKind, wanted: tuple[str, str]) -> bool:
+    """Whether an object is of the kind, is controlled by one, or names one by its label."""
+    ref, controller = thing.meta.ref, thing.meta.controller
+    if wanted in (
+        (ref.group, ref.kind),
+        (controller.group, controller.kind) if controller else None,
+    ):
+        return True
+    return isinstance(thing, Pod) and bool(kind.pod_label) and kind.pod_label in thing.labels

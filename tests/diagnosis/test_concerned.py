@@ -1,0 +1,53 @@
+"""A kind that cannot be looked at keeps what is of it, below it or made of it from being told, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gangboard.diagnosis.concerned import concerning
+from gangboard.domain.facts import Unobserved
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
+from tests.domain_objects import a_job, a_jobset, a_meta, a_pod
+
+TRAINJOBS = Unobserved("trainjobs.trainer.kubeflow.org", "forbidden", "")
+JOBSETS = Unobserved("jobsets.jobset.x-k8s.io", "forbidden", "")
+JOBS = Unobserved("jobs.batch", "forbidden", "")
+SETS = Unobserved("leaderworkersets.leaderworkerset.x-k8s.io", "forbidden", "")
+PODS = Unobserved("pods", "forbidden", "")
+
+
+def under(thing: Owner, group: str, kind: str) -> Owner:
+    """The same object, controlled by one of that kind."""
+    return replace(
+        thing, meta=replace(thing.meta, controller=Controller(group, kind, "x", "uid-x"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("unobserved", "root", "concerned"),
+    [
+        (TRAINJOBS, a_job("train"), False),
+        (TRAINJOBS, a_jobset("run"), False),
+        (TRAINJOBS, under(a_jobset("run"), "trainer.kubeflow.org", "TrainJob"), True),
+        (TRAINJOBS, under(a_jobset("run"), "other.example", "TrainJob"), False),
+        (JOBSETS, a_job("train"), False),
+        (JOBSETS, under(a_job("train"), "jobset.x-k8s.io", "JobSet"), True),
+        (JOBSETS, Owner(a_meta("trainer.kubeflow.org", "TrainJob", "fine-tune")), True),
+        (JOBS, a_jobset("run"), True),
+        (JOBS, Owner(a_meta("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "serve")), False),
+        (SETS, Owner(a_meta("disaggregatedset.x-k8s.io", "DisaggregatedSet", "serve")), True),
+        (SETS, Owner(a_meta("unheard.example", "Thing", "x")), True),
+        (PODS, a_job("train"), True),
+    ],
+)
+def test_who_is_concerned(unobserved: Unobserved, root: Owner, concerned: bool) -> None:
+    assert concerning((unobserved,), root, ()) == ((unobserved,) if concerned else ())
+
+
+def test_a_pod_that_names_one_by_its_label_is() -> None:
+    pod = replace(a_pod("serve-0"), labels={"leaderworkerset.sigs.k8s.io/name": "serve"})
+    assert concerning((SETS,), pod, ()) == (SETS,)
+    assert concerning((SETS,), a_pod("alone"), ()) == ()

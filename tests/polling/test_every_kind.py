@@ -1,0 +1,134 @@
+"""A kind that is not served, comes later, is served in a newer version or has an object that cannot be read.
+
+It costs nothing of what is told of the others, and the Clusters page says it: all kinds, groups and queues at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from django.utils import timezone
+
+from gangboard.diagnosis import registry
+from gangboard.kube import discovery
+from gangboard.kube.discovery import Discovery
+from gangboard.polling import window
+from gangboard.readmodels.clusters import ResourceRow, cluster_detail
+from gangboard.simulator.resources import Resource, served
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.models import Gang
+from tests.polling.conftest import Watching
+
+Watch = Callable[..., Watching]
+
+ALWAYS = {one.full for one in served("1.37", hold=True)}
+OTHERS = [one for one in registry.resources() if one.key not in ALWAYS]
+"""What the simulated cluster does not serve by itself: kinds and queues of custom resources."""
+QUEUED = ("queue-evaluating", "unknown")
+"""What is said of the JobSet `retrieval-ft`, whose queue could not be looked at then."""
+EVERYTHING = Viewer(1, "olga", (Scope(None, "", "admin"),))
+
+
+def custom(version: str = "") -> tuple[Resource, ...]:
+    """Return them as a cluster would serve them, in the version that we prefer or in another."""
+    return tuple(
+        Resource(one.group, (version or one.versions[0],), one.plural, one.kind, custom=True)
+        for one in OTHERS
+    )
+
+
+def fill(watching: Watching, **content: object) -> None:
+    """Put one object of each of them into the cluster, in a namespace of their own."""
+    for one in custom():
+        watching.simulator.objects.put(
+            {
+                "apiVersion": one.api_version(),
+                "kind": one.kind,
+                "metadata": {"name": f"a-{one.plural}", "namespace": "mixed"},
+                **content,
+            }
+        )
+
+
+def verdicts() -> dict[str, tuple[str, str]]:
+    """Return what is said of the gangs outside that namespace."""
+    found = Gang.objects.filter(gone_at=None).exclude(namespace="mixed")
+    rows = found.values_list("name", "code", "health")
+    return {name: (code, health) for name, code, health in rows}
+
+
+def shown(watching: Watching) -> dict[str, ResourceRow]:
+    """Return what the Clusters page shows of each of them."""
+    detail = cluster_detail(watching.cluster.name, viewer=EVERYTHING, now=timezone.now())
+    assert detail is not None
+    rows = {row.resource: row for row in detail.resources}
+    return {one.key: rows[one.key] for one in OTHERS}
+
+
+@pytest.fixture
+def expected(watch: Watch) -> dict[str, tuple[str, str]]:
+    """What is told where none of them is served."""
+    watching = watch("plain")
+    assert watching.once().ok
+    found = verdicts()
+    assert len(found) > 3
+    assert {row.state for row in shown(watching).values()} == {"not-served"}
+    assert not any(row.is_fault for row in shown(watching).values())
+    watching.cluster.delete()
+    return found
+
+
+def test_there_are_such_kinds() -> None:
+    assert len(OTHERS) > 8
+
+
+def test_one_that_comes_later_is_read_then(
+    watch: Watch, expected: dict[str, tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_yet(*given: object, **options: object) -> Discovery:
+        found = discovery.discover(*given, **options)  # type: ignore[arg-type]
+        later = {(one.group, one.plural) for one in OTHERS}
+        left = {key: value for key, value in found.resources.items() if key not in later}
+        return replace(found, resources=left)
+
+    watching = watch("late", extra=custom())
+    fill(watching)
+    with monkeypatch.context() as moment:
+        moment.setattr(window, "discover", not_yet)
+        assert watching.once().ok
+    assert {row.state for row in shown(watching).values()} == {"not-served"}
+    assert verdicts() == expected
+    assert watching.once().ok
+    assert {key: row.state for key, row in shown(watching).items()} == dict.fromkeys(
+        (one.key for one in OTHERS), "ok"
+    )
+    assert {one.key: watching.objects(one.key) for one in OTHERS} == dict.fromkeys(
+        (one.key for one in OTHERS), 1
+    )
+    assert verdicts() == expected
+
+
+def test_one_in_a_newer_version_is_said_to_be_so_and_nothing_else_is_unknown(
+    watch: Watch, expected: dict[str, tuple[str, str]]
+) -> None:
+    watching = watch("new", extra=custom("v9"))
+    watching.once()
+    for key, row in shown(watching).items():
+        assert row.state == "unknown-version", key
+        assert row.sentence == f"{key} is served as v9, which this release cannot read"
+    assert verdicts() == {**expected, "retrieval-ft": QUEUED}
+
+
+def test_an_object_that_cannot_be_read_is_named_and_hides_its_namespace_only(
+    watch: Watch, expected: dict[str, tuple[str, str]]
+) -> None:
+    watching = watch("bad", extra=custom())
+    fill(watching, spec="nonsense", status="nonsense")
+    watching.once()
+    for one in OTHERS:
+        row = shown(watching)[one.key]
+        assert row.is_fault, one.key
+        assert any(f"a-{one.plural}" in problem.name for problem in row.problems), one.key
+    assert verdicts() == {**expected, "retrieval-ft": QUEUED}
