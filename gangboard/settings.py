@@ -220,6 +220,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "Health": "gangboard.api.parameters.HEALTHS",
         "Stage": "gangboard.api.parameters.STAGES",
+        "QueueState": "gangboard.api.parameters.QUEUE_STATES",
     },
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
 }

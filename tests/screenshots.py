@@ -40,10 +40,14 @@ def _pages(installation: Installation) -> dict[str, str]:
         key=lambda gang: (gang["health"] == "degraded", gang["members"]["desired"]),
     )
     blocked = next(gang for gang in gangs if gang["health"] == "blocked")
+    queued = next(gang for gang in gangs if gang["code"] == "waiting-for-quota")
     return {
         "board": "/",
         "gang": f"/gangs/{widest['id']}/",
         "gang-blocked": f"/gangs/{blocked['id']}/",
+        "gang-queued": f"/gangs/{queued['id']}/",
+        "queues": "/queues/",
+        "queue": f"/queues/{queued['cluster']}/{queued['queue']}/",
         "reasons": "/reasons/",
         "capacity": "/capacity/",
         "capacity-rack": "/capacity/?by=topology.kubernetes.io/rack",

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 
 from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.quota import QueueState
 from gangboard.readmodels.action_labels import lever_keys
 from gangboard.readmodels.cursors import LARGEST_PAGE
 from gangboard.readmodels.gangs import ORDERINGS
@@ -20,6 +21,7 @@ STAGES = [stage.value for stage in Stage]
 VERBS = [verb.value for verb in Verb]
 LEVERS = [*lever_keys()]
 ACTION_STATES = [state.value for state in ActionState]
+QUEUE_STATES = [state.value for state in QueueState]
 
 # Lengths are those of the columns; codes, kinds and queues are open lists: an unknown one is empty.
 _NAME = 253
@@ -95,6 +97,18 @@ class GroupQuery(PageQuery):
     kind = serializers.CharField(required=False, max_length=63, help_text="Such as `PodGroup`.")
     q = serializers.CharField(
         required=False, max_length=200, help_text="Words that must all occur in name or namespace."
+    )
+
+
+class QueueQuery(PageQuery):
+    """The query of `queues/`."""
+
+    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
+    state = serializers.ChoiceField(QUEUE_STATES, required=False)
+    q = serializers.CharField(
+        required=False,
+        max_length=200,
+        help_text="Words that must all occur in the name of the queue, of what it shares quota in, or of an alias with its namespace.",
     )
 
 

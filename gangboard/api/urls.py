@@ -10,6 +10,7 @@ from gangboard.api.groups import GroupListView, GroupView
 from gangboard.api.holds import HoldListView
 from gangboard.api.metrics.views import metrics
 from gangboard.api.probes import healthz, readyz
+from gangboard.api.queues import QueueListView, QueueView
 from gangboard.api.reasons import ReasonsView
 from gangboard.api.schema import SchemaView
 from gangboard.api.summary import SummaryView
@@ -23,6 +24,8 @@ urlpatterns: list[URLPattern] = [
     path("api/v1/gangs/<str:gang_id>/", GangView.as_view(), name="api-gang"),
     path("api/v1/groups/", GroupListView.as_view(), name="api-groups"),
     path("api/v1/groups/<str:group_id>/", GroupView.as_view(), name="api-group"),
+    path("api/v1/queues/", QueueListView.as_view(), name="api-queues"),
+    path("api/v1/queues/<str:cluster>/<str:name>/", QueueView.as_view(), name="api-queue"),
     path("api/v1/clusters/", ClusterListView.as_view(), name="api-clusters"),
     path("api/v1/clusters/<str:name>/", ClusterView.as_view(), name="api-cluster"),
     path("api/v1/actions/", ActionListView.as_view(), name="api-actions"),

@@ -18,7 +18,6 @@ import gangboard.rules
 from gangboard.domain.acting.lever import Lever
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.quota import Queue
 from gangboard.domain.registry import (
     GangRule,
     GroupingAPI,
@@ -205,22 +204,16 @@ def queue_systems() -> tuple[QueueSystem, ...]:
 @cache
 def queue_entry_resources() -> tuple[Resource, ...]:
     """Return the resources in which admission systems keep an entry per owner."""
-    return tuple(
-        resource
-        for queue in queue_systems()
-        for resource in queue.resources
-        if resource.model is QueueEntry
-    )
+    return queue_resources(QueueEntry)
 
 
-@cache
-def queue_resources() -> tuple[Resource, ...]:
-    """Return the resources of queues, aliases and what shares quota out between them."""
+def queue_resources(model: type[object]) -> tuple[Resource, ...]:
+    """Return the resources of admission systems that are read as objects of this class."""
     return tuple(
         resource
         for system in queue_systems()
         for resource in system.resources
-        if resource.model is Queue
+        if resource.model is model
     )
 
 

@@ -53,6 +53,8 @@ class QueueMessage:
     """The queue that is stopped, inactive or missing, where it is about one."""
     lacks: tuple[FlavorAmount, ...] = ()
     """What has to become free, as far as it is told."""
+    is_out_of_line: bool = False
+    """Nobody looks at it until that is over, whoever is before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,11 @@ class QueueEntry:
     def is_waiting(self) -> bool:
         """Whether it stands in line: meant to be admitted, and without quota."""
         return self.is_in_use and self.active and not self.has_quota and not self.is_variant
+
+    @property
+    def stands_in_line(self) -> bool:
+        """Whether its turn comes when those before it are admitted or cannot be."""
+        return self.is_waiting and not (self.message is not None and self.message.is_out_of_line)
 
     @property
     def is_in_use(self) -> bool:

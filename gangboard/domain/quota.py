@@ -197,6 +197,10 @@ class QueueTree:
         above = self.above(queue)
         return above[-1].parent in {one.name for one in above}
 
+    def named_by(self, name: QueueName) -> tuple[Queue, ...]:
+        """Return the queues of which this one, there or not, is the parent, by name."""
+        return tuple(self._queues[one] for one in sorted(self._below.get(name, ())))
+
     def below(self, name: QueueName) -> set[QueueName]:
         """Return all that is below, with what has the name itself."""
         found, left = {name}, [name]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -26,6 +26,7 @@ CLUSTER_NAME = "cluster__name"
 """Sort key by which rows of the same cluster stand together."""
 
 Row = TypeVar("Row", bound=Model)
+Item = TypeVar("Item")
 _NO_CLUSTERS: Mapping[int, Freshness] = MappingProxyType({})
 
 
@@ -53,6 +54,8 @@ class _Cursor(msgspec.Struct, array_like=True):
 
 _CURSOR = msgspec.json.Decoder(_Cursor)
 
+_TEXTS = "texts"
+"""Order of what is no table: by texts."""
 _BAD: Final = "The cursor does not belong to this list; begin again without it."
 
 
@@ -76,11 +79,52 @@ def read_page(
     return page, _write(keys, page[-1], clusters) if len(rows) > limit else None
 
 
+def page_of(
+    found: Sequence[Item],
+    key: Callable[[Item], tuple[str, ...]],
+    *,
+    cursor: str | None,
+    limit: int,
+) -> tuple[list[Item], str | None]:
+    """Return one page of what was read and sorted by `key` already, and the cursor of the next one.
+
+    Raises CursorError.
+    """
+    after = _texts(cursor) if cursor else ()
+    limit = max(1, min(limit, LARGEST_PAGE))
+    rows = [item for item in found if key(item) > after][: limit + 1]
+    page = rows[:limit]
+    if len(rows) <= limit:
+        return page, None
+    return page, _encode(_Cursor(_TEXTS, list(key(page[-1]))))
+
+
+def _texts(cursor: str) -> tuple[str, ...]:
+    read = _decode(cursor)
+    values = tuple(value for value in read.values if isinstance(value, str))
+    if read.order != _TEXTS or len(values) != len(read.values):
+        raise CursorError(_BAD)
+    return values
+
+
 def _write(keys: Sequence[SortKey], row: Model, clusters: Mapping[int, Freshness]) -> str:
     """Return the cursor of the page that begins after `row`."""
     values = [_value(row, key.field, clusters) for key in keys]
-    document = msgspec.json.encode(_Cursor(_signature(keys), values))
-    return base64.urlsafe_b64encode(document).rstrip(b"=").decode()
+    return _encode(_Cursor(_signature(keys), values))
+
+
+def _encode(cursor: _Cursor) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).rstrip(b"=").decode()
+
+
+def _decode(cursor: str) -> _Cursor:
+    if len(cursor) > LONGEST:
+        raise CursorError(_BAD)
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        return _CURSOR.decode(base64.urlsafe_b64decode(padded))
+    except (ValueError, binascii.Error, msgspec.MsgspecError) as error:
+        raise CursorError(_BAD) from error
 
 
 def _value(row: Any, field: str, clusters: Mapping[int, Freshness]) -> str | int | float:
@@ -92,13 +136,7 @@ def _value(row: Any, field: str, clusters: Mapping[int, Freshness]) -> str | int
 
 def _after(keys: Sequence[SortKey], cursor: str) -> Q:
     """Return the condition on rows after the cursor. Raises CursorError."""
-    if len(cursor) > LONGEST:
-        raise CursorError(_BAD)
-    try:
-        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
-        read = _CURSOR.decode(base64.urlsafe_b64decode(padded))
-    except (ValueError, binascii.Error, msgspec.MsgspecError) as error:
-        raise CursorError(_BAD) from error
+    read = _decode(cursor)
     if read.order != _signature(keys) or len(read.values) != len(keys):
         raise CursorError(_BAD)
     if any(isinstance(value, str) and "\x00" in value for value in read.values):

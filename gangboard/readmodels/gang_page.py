@@ -31,6 +31,7 @@ from gangboard.readmodels.kubectl import KubectlCommand, commands_for
 from gangboard.readmodels.last_look import finding_then, member_then
 from gangboard.readmodels.members import MemberBlock, MemberRow, make_blocks, member_row
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.queue_waits import QueueWait, read_waits
 from gangboard.readmodels.redaction import Redactor, redact
 from gangboard.readmodels.stage_steps import StageStep, make_steps
 from gangboard.readmodels.state_labels import Face, face_of, past_sentence
@@ -154,6 +155,8 @@ class GangDetail:
     """What only its kind knows of it, such as the runtime of a TrainJob."""
     groups_unseen: tuple[UnseenGroups, ...] = ()
     """Kinds of groups that cannot be looked at in its cluster: it may have more than `groups`."""
+    queue_waits: tuple[QueueWait, ...] = ()
+    """Where it waits in queues, what is ahead of it, and who has what it waits for."""
 
     @property
     def gone_at(self) -> datetime | None:
@@ -264,6 +267,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         maker=_maker(maker, offers, history) if maker is not None else None,
         fit=_fit(detail, gang, viewer, cluster),
         gang_history=read_gang_history(viewer=viewer, gang=gang, cluster=cluster, now=now),
+        queue_waits=_queue_waits(gang, detail, viewer, cluster),
     )
     return _then(found) if row.members_were else found
 
@@ -276,6 +280,15 @@ def _then(detail: GangDetail) -> GangDetail:
         jobs=tuple(_job_then(job) for job in detail.jobs),
         members=tuple(member_then(member) for member in detail.members),
     )
+
+
+def _queue_waits(
+    gang: Gang, detail: Detail, viewer: Viewer, cluster: Freshness
+) -> tuple[QueueWait, ...]:
+    if gang.gone_at is not None:
+        return ()
+    uids = (gang.uid, *(job.ref.uid for job in detail.jobs))
+    return read_waits(gang, uids, viewer=viewer, cluster=cluster)
 
 
 def _fit(detail: Detail, gang: Gang, viewer: Viewer, cluster: Freshness) -> tuple[FitShape, ...]:

@@ -30,3 +30,9 @@ def all_occur_in(text: str, columns: Iterable[str]) -> Q:
     for word in search_words(text):
         condition &= occurs_in(word, columns)
     return condition
+
+
+def all_words_in(text: str, texts: Iterable[str]) -> bool:
+    """Whether each word of a search occurs in one of the texts, in upper or lower case."""
+    found = [one.lower() for one in texts]
+    return all(any(word.lower() in one for one in found) for word in search_words(text))

@@ -16,6 +16,7 @@ WEST = Fleet(
     "west",
     pools.WEST,
     west.GANGS,
+    queues=west.QUEUES,
     story_pool="a100",
     story_namespaces=("team-ads", "team-maps"),
     story_gpus=(2, 4),

@@ -14,6 +14,7 @@ from gangboard.simulator.jobset_controller import JobSetController
 from gangboard.simulator.kinds.trainjob import TrainJobController
 from gangboard.simulator.kubelet import Collector, Kubelet
 from gangboard.simulator.objects import Objects
+from gangboard.simulator.queueing import Queueing
 from gangboard.simulator.resources import TRAINJOBS, Resource
 from gangboard.simulator.scheduler import Scheduler
 from gangboard.simulator.scripts import Fleet
@@ -45,7 +46,8 @@ class Plane:
         self.clock = clock
         self.faults = Faults()
         of_kinds = tuple(one for one in kinds.served_for(fleet) if one not in extra)
-        served = served_resources.served(minor, hold=hold, extra=(*of_kinds, *extra))
+        kueue = served_resources.OF_KUEUE if fleet.queues else ()
+        served = served_resources.served(minor, hold=hold, extra=(*of_kinds, *kueue, *extra))
         self.store = Store(served, history=history)
         self.writer = Writer(self.store, seed=seed, now=clock.now)
         if hold:
@@ -53,6 +55,9 @@ class Plane:
         version = served_resources.gang_version(minor)
         self.world = World(self.store, self.writer, clock, version=version)
         Builder(self.world, fleet, minor, hold=hold).build()
+        self.queueing = Queueing(self.world, fleet)
+        if fleet.queues:
+            self.queueing.build()
         self.kubelet = Kubelet(self.world)
         self.scheduler = Scheduler(self.world, self.kubelet)
         self._attach_controllers(independent)
@@ -72,7 +77,7 @@ class Plane:
         jobsets = JobSetController(self.world, independent=independent)
         self.scheduler.adopt()
         collector = Collector(self.world, self.kubelet)
-        for part in (self.kubelet, jobs, jobsets, self.scheduler, collector):
+        for part in (self.kubelet, jobs, jobsets, self.queueing, self.scheduler, collector):
             self.world.watch(part.reconcile)
         if TRAINJOBS in self.store.resources():
             self.world.watch(TrainJobController(self.world).reconcile)

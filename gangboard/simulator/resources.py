@@ -66,6 +66,28 @@ DISAGGREGATEDSETS = Resource(
 )
 HOLDS = Resource("gangboard.dev", ("v1alpha1",), "holds", "Hold", has_status=False, custom=True)
 
+KUEUE = "kueue.x-k8s.io"
+_KUEUE_VERSIONS = ("v1beta2", "v1beta1")
+
+
+def _of_kueue(plural: str, kind: str, *, namespaced: bool = False) -> Resource:
+    return Resource(KUEUE, _KUEUE_VERSIONS, plural, kind, namespaced=namespaced, custom=True)
+
+
+KUEUE_WORKLOADS = _of_kueue("workloads", "Workload", namespaced=True)
+LOCAL_QUEUES = _of_kueue("localqueues", "LocalQueue", namespaced=True)
+CLUSTER_QUEUES = _of_kueue("clusterqueues", "ClusterQueue")
+RESOURCE_FLAVORS = _of_kueue("resourceflavors", "ResourceFlavor")
+OF_KUEUE = (
+    KUEUE_WORKLOADS,
+    LOCAL_QUEUES,
+    CLUSTER_QUEUES,
+    RESOURCE_FLAVORS,
+    _of_kueue("cohorts", "Cohort"),
+    _of_kueue("admissionchecks", "AdmissionCheck"),
+)
+"""What a cluster serves besides where its fleet has queues."""
+
 _ALWAYS = (
     PODS,
     NODES,

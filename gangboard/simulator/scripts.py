@@ -136,6 +136,21 @@ class NodePool:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueScript:
+    """A ClusterQueue with quotas of GPUs, and a LocalQueue of its name in each namespace.
+
+    JobSets with its name in label `kueue.x-k8s.io/queue-name` are in it: admitted, or suspended and waiting.
+    """
+
+    name: str
+    gpus: Mapping[str, int]
+    """Flavor, which is a node pool, → nominal quota."""
+    namespaces: tuple[str, ...]
+    cohort: str
+    stop_policy: str = "None"
+
+
+@dataclass(frozen=True, slots=True)
 class Fleet:
     """Nodes, namespaces and gangs of one cluster, and what its story needs to know of it."""
 
@@ -147,6 +162,7 @@ class Fleet:
     story_namespaces: tuple[str, ...] = ()
     story_gpus: tuple[int, ...] = (4, 4, 8)
     """Sizes of the story's pods, to be picked from."""
+    queues: tuple[QueueScript, ...] = ()
     story_gangs: int = 8
     """How many gangs of the story there are at most: a few more than there is room for."""
 

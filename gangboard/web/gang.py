@@ -68,6 +68,7 @@ def _fragments(detail: GangDetail, now: datetime) -> Fragments:
     shown = (row.shown, detail.verdict, detail.steps, detail.cluster_sentence)
     return (
         Fragment("verdict", "gang/verdict.html", verdict, shown),
+        Fragment("queue", "gang/queue.html", {"waits": detail.queue_waits}, detail.queue_waits),
         _fragment("findings", detail.others),
         owner_fragment(detail),
         jobs_fragment(detail),

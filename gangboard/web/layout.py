@@ -13,18 +13,22 @@ from django.utils import timezone
 
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.liveness import Liveness, read_liveness
+from gangboard.readmodels.queue_visibility import serves_queues
 from gangboard.store.access import Viewer
 from gangboard.web.live.fragments import Fragment, FragmentList, write_version
 
 NAVIGATION = (
     ("board", "Board"),
     ("reasons", "Reasons"),
+    ("queues", "Queues"),
     ("capacity", "Capacity"),
     ("groups", "Groups"),
     ("clusters", "Clusters"),
     ("actions", "Actions"),
 )
 """(name of the address, label)."""
+WHERE_SERVED = {"queues": serves_queues}
+"""Pages about what not every cluster has: shown to whom this says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ def render_page(
             "navigation": [
                 _navigation(label, reverse(name), name == section, request.path)
                 for name, label in NAVIGATION
+                if name == section or name not in WHERE_SERVED or WHERE_SERVED[name](viewer)
             ],
         },
         status=status,

@@ -14,6 +14,7 @@ from gangboard.web import (
     holds,
     node_views,
     progress_views,
+    queues,
     reasons,
     sign_in,
 )
@@ -23,6 +24,10 @@ urlpatterns = [
     *gang.GangPage.urls("gangs/<str:gang_id>/", "live/gangs/<str:gang_id>/"),
     *reasons.ReasonsPage.urls("reasons/", "live/reasons/"),
     *capacity.CapacityPage.urls("capacity/", "live/capacity/"),
+    *queues.QueuesPage.urls("queues/", "live/queues/"),
+    *queues.OneQueuePage.urls(
+        "queues/<str:cluster>/<str:name>/", "live/queues/<str:cluster>/<str:name>/"
+    ),
     *groups.GroupsPage.urls("groups/", "live/groups/"),
     *clusters.ClustersPage.urls("clusters/", "live/clusters/"),
     *clusters.ClusterPage.urls("clusters/<str:name>/", "live/clusters/<str:name>/"),

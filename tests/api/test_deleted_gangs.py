@@ -88,6 +88,7 @@ def test_later_its_history_is_left_and_the_rest_is_null(ask: Ask, gone: Gang) ->
         "stale": False,
         "groups": None,
         "groups_unseen": [],
+        "queue_waits": [],
         "maker": None,
         "facts": None,
         "jobs": None,

@@ -112,6 +112,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
         "groups_unseen",
         "facts",
         "maker",
+        "queue_waits",
         "gone_at",
     ]
     pods = gang["members"].pop("pods")
@@ -122,6 +123,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
             "groups_unseen",
             "facts",
             "maker",
+            "queue_waits",
             "gone_at",
         )
     }

@@ -15,8 +15,10 @@ from drf_spectacular.validation import validate_schema
 
 from gangboard.store.models import Cluster, Heartbeat, ResourceState
 from tests.api.conftest import World, make_gang, make_group, token_of
+from tests.domain_objects import a_queue
 from tests.factories import PODGROUPS, WORKLOADS, make_heartbeats, make_resource
 from tests.recorded_actions import make_action
+from tests.stored_queues import store
 
 Ask = Callable[..., Any]
 COMPOSITES = "compositepodgroups.scheduling.k8s.io"
@@ -192,6 +194,8 @@ def test_the_schema_is_valid_openapi_without_warnings(ask: Ask) -> None:
         "/api/v1/groups/",
         "/api/v1/groups/{group_id}/",
         "/api/v1/holds/",
+        "/api/v1/queues/",
+        "/api/v1/queues/{cluster}/{name}/",
         "/api/v1/reasons/",
         "/api/v1/summary/",
     ]
@@ -202,6 +206,7 @@ def test_what_is_sent_is_what_the_schema_says(ask: Ask, world: World) -> None:
     document = ask("admin", "schema/").json()
     gang = world.gangs["east/team-a"]
     group = world.groups["east/team-a"]
+    store(group.cluster, a_queue("gpu"))
     action = make_action(
         Cluster.objects.get(name="east"), steps=(("patch", "Suspend the Job", "done", ""),)
     )
@@ -210,6 +215,8 @@ def test_what_is_sent_is_what_the_schema_says(ask: Ask, world: World) -> None:
         "/api/v1/actions/{action_id}/": {"action_id": action.pk},
         "/api/v1/capacity/": {},
         "/api/v1/holds/": {},
+        "/api/v1/queues/": {},
+        "/api/v1/queues/{cluster}/{name}/": {"cluster": "east", "name": "gpu"},
         "/api/v1/reasons/": {},
         "/api/v1/clusters/": {},
         "/api/v1/clusters/{name}/": {"name": "east"},

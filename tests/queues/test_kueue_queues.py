@@ -116,8 +116,11 @@ def test_an_amount_that_cannot_be_read_is_left_out_and_said() -> None:
 @pytest.mark.parametrize(
     ("stop", "cause"),
     [
-        ("Hold", "spec.stopPolicy is Hold: what runs goes on"),
-        ("HoldAndDrain", "spec.stopPolicy is HoldAndDrain: those it has admitted are taken back"),
+        ("Hold", "somebody set spec.stopPolicy Hold: what runs goes on"),
+        (
+            "HoldAndDrain",
+            "somebody set spec.stopPolicy HoldAndDrain: those it has admitted are taken back",
+        ),
     ],
 )
 def test_stopped_is_what_its_spec_says_before_kueue_does(stop: str, cause: str) -> None:

@@ -328,10 +328,10 @@ class TestBoard:
         self, owner: Person, world: World, django_assert_num_queries: object
     ) -> None:
         # session, user, roles; clusters, life signs, rows, tiles, choices; for the menus what
-        # each cluster allows (5).
+        # each cluster allows (5); for the navigation whether queues are served.
         for number in (1, 80):
             make_gangs(world.cluster, number, now=timezone.now()) if number > 1 else None
-            with django_assert_num_queries(13):  # type: ignore[operator]
+            with django_assert_num_queries(14):  # type: ignore[operator]
                 text_of(owner.client, "/")
 
     def test_a_change_of_filters_is_answered_without_the_frame(

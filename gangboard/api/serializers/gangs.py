@@ -7,10 +7,11 @@ from typing import Any
 from rest_framework import serializers
 
 from gangboard.api.fields import ChoiceOrNullField, PageSerializer, TimeField, WordField
-from gangboard.api.parameters import HEALTHS, STAGES
+from gangboard.api.parameters import HEALTHS, QUEUE_STATES, STAGES
 from gangboard.api.serializers.actions import OfferSerializer
 from gangboard.api.serializers.fit import FitSerializer
 from gangboard.api.serializers.groups import GroupSerializer, UnseenGroupsSerializer
+from gangboard.api.serializers.queues import FlavorAmountSerializer, PlaceSerializer
 from gangboard.readmodels.gang_page import GangDetail
 
 
@@ -246,9 +247,56 @@ class WaitsSerializer(serializers.Serializer[Any]):
     )
 
 
+class GivenSerializer(serializers.Serializer[Any]):
+    """What queues have given of a resource in a flavor, and their quota of it."""
+
+    reserved = serializers.CharField()
+    quota = serializers.CharField()
+
+
+class LackSerializer(serializers.Serializer[Any]):
+    """A resource in one flavor that has to become free, and who has it. Decimal strings in base units."""
+
+    flavor = serializers.CharField()
+    resource = serializers.CharField()
+    amount = serializers.CharField(source="exact", help_text="How much has to become free.")
+    queue = GivenSerializer(source="own", help_text="Of its queue.")
+    shared = GivenSerializer(
+        allow_null=True,
+        help_text="Of all with which the queue shares quota; null: it shares with nobody.",
+    )
+    holders = PlaceSerializer(
+        many=True, help_text="Who has most of it, up to 5 that the caller may see."
+    )
+    holders_more = serializers.IntegerField()
+    hidden = serializers.IntegerField(help_text="Others that the caller may not see.")
+    hidden_amount = serializers.CharField(source="hidden_exact")
+
+
+class QueueWaitSerializer(serializers.Serializer[Any]):
+    """One entry of a gang that waits in a queue."""
+
+    entry = serializers.CharField()
+    queue = serializers.CharField(help_text="The queue that would admit it, as in `queues/`.")
+    kind = serializers.CharField()
+    state = serializers.ChoiceField(QUEUE_STATES, source="face.word", help_text="Of the queue.")
+    position = serializers.IntegerField(
+        allow_null=True,
+        help_text="1 is first, computed by gangboard; null: it stands in no line, or the order cannot be told.",
+    )
+    in_line = serializers.IntegerField()
+    priority = serializers.IntegerField()
+    asks = FlavorAmountSerializer(many=True)
+    ahead = PlaceSerializer(many=True, help_text="The first 5 of those before it.")
+    ahead_more = serializers.IntegerField()
+    lacks = LackSerializer(many=True, help_text="What has to become free, as far as it is told.")
+    order = serializers.ListField(child=serializers.CharField())
+    stale = serializers.BooleanField()
+
+
 MORE = (
     *("members", "findings", "groups", "jobs", "actions", "fit", "timeline", "waits"),
-    *("groups_unseen", "facts", "maker", "gone_at"),
+    *("groups_unseen", "facts", "maker", "queue_waits", "gone_at"),
 )
 """What a single gang has beside, or instead of, what it has in lists."""
 _LEFT = "null when only the history of a gang that is gone is left"
@@ -296,6 +344,10 @@ class GangDetailSerializer(GangSerializer):
         source="gang_history.with_wait",
         allow_null=True,
         help_text="Null: it was not seen waiting.",
+    )
+    queue_waits = QueueWaitSerializer(
+        many=True,
+        help_text="Where it waits in queues, what is ahead of it, and who has what it waits for.",
     )
     gone_at = TimeField(
         allow_null=True,

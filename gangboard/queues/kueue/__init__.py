@@ -236,7 +236,7 @@ QUEUE = QueueSystem(
             wire=WireWorkload,
             model=QueueEntry,
             build=_build,
-            decoder_version=3,
+            decoder_version=4,
         ),
         *QUEUE_RESOURCES,
         FLAVORS,

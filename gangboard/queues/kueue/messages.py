@@ -155,6 +155,7 @@ def _of_requeueing(evicted: Condition, requeueing: Requeueing) -> QueueMessage:
         label=f"Evicted: {evicted.reason}",
         text=evicted.message,
         since=evicted.since,
+        is_out_of_line=True,
     )
 
 
@@ -221,6 +222,7 @@ def _of_queue(
             f"{kind} {name} does not exist{where}",
             f"Create {kind} {name}{where}, or let it use another queue.",
             about=_queue_name(kind, name, namespace),
+            is_out_of_line=True,
         )
     inactive = _INACTIVE.match(text)
     if inactive is not None or reserved.reason == "Suspended":
@@ -236,12 +238,14 @@ def _of_queue(
             about=_queue_name(inactive[1], inactive[2], namespace)
             if inactive is not None
             else None,
+            is_out_of_line=True,
         )
     if text.startswith(_OTHER_NAMESPACE):
         return QueueMessage(
             QueueCode.QUEUE_MISCONFIGURED,
             "the ClusterQueue takes nothing from this namespace",
             "Use a queue for this namespace, or let namespaceSelector of the ClusterQueue match it.",
+            is_out_of_line=True,
         )
     return None
 
@@ -261,7 +265,9 @@ def _of_others(reserved: Condition) -> QueueMessage | None:
         )
     if (gated := _GATED.search(text)) is not None:
         return QueueMessage(
-            QueueCode.QUEUE_EVALUATING, f"admission is gated by {shorten(gated[1])}"
+            QueueCode.QUEUE_EVALUATING,
+            f"admission is gated by {shorten(gated[1])}",
+            is_out_of_line=True,
         )
     if (topology := _TOPOLOGY.search(text)) is not None:
         name, some, wanted, none = topology.groups()

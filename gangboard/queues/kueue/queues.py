@@ -167,7 +167,11 @@ def _state(
             else "what runs goes on"
         )
         advice = f"Set spec.stopPolicy of {name} to None."
-        return QueueState.STOPPED, f"spec.stopPolicy is {shorten(stop_policy)}: {left}", advice
+        return (
+            QueueState.STOPPED,
+            f"somebody set spec.stopPolicy {shorten(stop_policy)}: {left}",
+            advice,
+        )
     if active is None:
         return QueueState.UNKNOWN, "", ""
     if not active.is_false:

@@ -28,5 +28,6 @@ EAST = (
 WEST = (
     NodePool("a100", 6, gpus=8, cpu="128", product="NVIDIA-A100-SXM4-80GB"),
     NodePool("t4", 4, gpus=4, product="Tesla-T4"),
+    NodePool("l4", 2, gpus=4, product="NVIDIA-L4"),
     NodePool("cpu", 2, cpu="128", memory="512Gi"),
 )

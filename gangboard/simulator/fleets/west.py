@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from gangboard.simulator.scripts import Gang, Role
+from gangboard.simulator.scripts import Gang, QueueScript, Role
 from gangboard.simulator.shapes import PodTemplate
 
 _DRIVER = PodTemplate(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
 _A100 = PodTemplate(gpus=8, cpu="64", memory="256Gi", pool="a100")
 _T4 = PodTemplate(gpus=2, pool="t4")
+
+_QUEUE = "kueue.x-k8s.io/queue-name"
+
+QUEUES = (
+    QueueScript("ads-gpu", {"l4": 4}, ("team-ads",), cohort="west"),
+    QueueScript("maps-gpu", {"l4": 4}, ("team-maps",), cohort="west"),
+    QueueScript("batch", {"a100": 8}, ("team-maps",), cohort="night", stop_policy="Hold"),
+)
 
 GANGS = (
     Gang(
@@ -105,5 +113,56 @@ GANGS = (
         "starting",
         age="95s",
         roles=(Role("", PodTemplate(cpu="16", pool="cpu"), pods=2, states=("creating",)),),
+    ),
+    Gang(
+        "team-ads",
+        "JobSet",
+        "query-rewriter",
+        "running",
+        age="7h",
+        labels={_QUEUE: "ads-gpu"},
+        roles=(Role("workers", PodTemplate(gpus=1, pool="l4"), pods=6),),
+    ),
+    Gang(
+        "team-ads",
+        "JobSet",
+        "creative-tagger",
+        "waiting-for-quota",
+        age="2h10m",
+        suspended=True,
+        labels={_QUEUE: "ads-gpu"},
+        roles=(
+            Role("workers", PodTemplate(gpus=1, pool="l4", priority=("production", 1000)), pods=4),
+        ),
+    ),
+    Gang(
+        "team-ads",
+        "JobSet",
+        "cold-start",
+        "waiting-for-quota",
+        age="4h",
+        suspended=True,
+        labels={_QUEUE: "ads-gpu"},
+        roles=(Role("workers", PodTemplate(gpus=1, pool="l4"), pods=3),),
+    ),
+    Gang(
+        "team-maps",
+        "JobSet",
+        "world-model",
+        "exceeds-quota",
+        age="1h15m",
+        suspended=True,
+        labels={_QUEUE: "maps-gpu"},
+        roles=(Role("workers", PodTemplate(gpus=2, pool="l4"), pods=8),),
+    ),
+    Gang(
+        "team-maps",
+        "JobSet",
+        "night-tiles",
+        "queue-stopped",
+        age="9h",
+        suspended=True,
+        labels={_QUEUE: "batch"},
+        roles=(Role("workers", PodTemplate(gpus=8, pool="a100"), pods=1),),
     ),
 )

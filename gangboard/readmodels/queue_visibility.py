@@ -1,0 +1,138 @@
+"""Which queues can be seen in which cluster: not served, forbidden and empty are three states."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from gangboard.diagnosis import registry
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.quota import Flavor, Queue
+from gangboard.domain.reading.wording import listed
+from gangboard.domain.watch_state import WatchState
+from gangboard.readmodels.freshness import Freshness, Level
+from gangboard.readmodels.unseen import unseen_sentence, unseen_state
+from gangboard.store.access import Viewer
+from gangboard.store.models import Cluster, ResourceState
+
+_SENTENCES = {
+    WatchState.FORBIDDEN: "The reader may not list {kinds} in cluster {cluster}: "
+    "what there is now is not known.",
+    WatchState.UNKNOWN_VERSION: "Cluster {cluster} serves {kinds} in versions that this release "
+    "cannot read: what there is now is not known.",
+    WatchState.LISTING: "{kinds} of cluster {cluster} are being listed: some may be missing here.",
+    Level.SILENT: "Cluster {cluster} {does_not}: its queues are those of the last look.",
+    Level.NEVER: "Cluster {cluster} {has_not_once}: which queues it has is not known.",
+    "not-looked": "{kinds} of cluster {cluster} have not been looked at yet.",
+    "": "{kinds} of cluster {cluster} cannot be read now; what is shown of them may be old.",
+}
+_OLD = frozenset({WatchState.FAILING, WatchState.UNDECODABLE, Level.SILENT})
+"""States in which what is stored was so at the last look; in all others nothing is known."""
+_NOT_KNOWN_TO_SERVE = frozenset({WatchState.NOT_SERVED, Level.NEVER, "not-looked"})
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenQueues:
+    """Kinds of an admission system that cannot be seen in a cluster: not the same as having none of them."""
+
+    cluster: str
+    state: str
+    """silent, never, forbidden, failing, unknown-version, listing or not-looked."""
+    kinds: tuple[str, ...]
+    sentence: str
+
+
+class WatchedQueues:
+    """How the resources of admission systems can be seen in some clusters."""
+
+    def __init__(self, clusters: Mapping[int, Freshness]) -> None:
+        """Read the states (1 query)."""
+        self._clusters = clusters
+        self._kinds = {
+            resource.key: resource.kind
+            for system in registry.queue_systems()
+            for resource in system.resources
+        }
+        self._states = _unseen(self._kinds, clusters)
+
+    def is_served(self, cluster_id: int) -> bool:
+        """Whether a cluster is known to serve queues."""
+        return any(
+            self._states.get((cluster_id, resource.key)) not in _NOT_KNOWN_TO_SERVE
+            for resource in registry.queue_resources(Queue)
+        )
+
+    def is_known(self, cluster_id: int, model: type[Queue | QueueEntry | Flavor]) -> bool:
+        """Whether what is stored of a class of objects is all that there is, or was at the last look."""
+        return all(
+            state in _OLD for state in self._of(cluster_id, model) if state != WatchState.NOT_SERVED
+        )
+
+    def is_stale(self, cluster_id: int) -> bool:
+        """Whether queues cannot be looked at now."""
+        return any(state != WatchState.NOT_SERVED for state in self._of(cluster_id, Queue))
+
+    def _of(self, cluster_id: int, model: type[Queue | QueueEntry | Flavor]) -> Iterator[str]:
+        for resource in registry.queue_resources(model):
+            state = self._states.get((cluster_id, resource.key))
+            if state is not None:
+                yield state
+
+    @property
+    def serving(self) -> tuple[str, ...]:
+        """Names of the clusters that serve queues."""
+        return tuple(one.cluster for id_, one in self._clusters.items() if self.is_served(id_))
+
+    @property
+    def sentences(self) -> tuple[UnseenQueues, ...]:
+        """A sentence for each cluster and state in it, by cluster."""
+        together: dict[tuple[int, str], list[str]] = {}
+        for (id_, key), state in self._states.items():
+            if state != WatchState.NOT_SERVED:
+                together.setdefault((id_, state), []).append(self._kinds[key])
+        return tuple(
+            UnseenQueues(
+                self._clusters[id_].cluster,
+                state,
+                tuple(kinds),
+                unseen_sentence(
+                    _SENTENCES,
+                    state,
+                    self._clusters[id_],
+                    kinds=listed([f"{kind}s" for kind in kinds]),
+                ),
+            )
+            for (id_, state), kinds in together.items()
+        )
+
+
+def _unseen(
+    resources: Collection[str], clusters: Mapping[int, Freshness]
+) -> dict[tuple[int, str], str]:
+    """Return why resources cannot be seen, by cluster id and resource (1 query).
+
+    What a cluster that is silent now did not serve is still told as not served.
+    """
+    rows = {
+        (row.cluster_id, row.resource): row
+        for row in ResourceState.objects.filter(
+            cluster_id__in=list(clusters), resource__in=list(resources)
+        )
+    }
+    found = {}
+    for id_, cluster in clusters.items():
+        for resource in resources:
+            row = rows.get((id_, resource))
+            is_absent = row is not None and row.state == WatchState.NOT_SERVED
+            found[id_, resource] = (
+                WatchState.NOT_SERVED if is_absent else unseen_state(cluster, row)
+            )
+    return {place: state for place, state in found.items() if state}
+
+
+def serves_queues(viewer: Viewer) -> bool:
+    """Whether a cluster of which the viewer may see something serves queues (1 query)."""
+    keys = [resource.key for resource in registry.queue_resources(Queue)]
+    clusters = Cluster.objects.filter(viewer.cluster_filter())
+    states = ResourceState.objects.filter(cluster__in=clusters, resource__in=keys)
+    return states.exclude(state=WatchState.NOT_SERVED).exists()

@@ -1,0 +1,105 @@
+"""The Queues pages: quota, what is used and lent of it, and who stands in line; and one queue in full."""
+
+from __future__ import annotations
+
+from gangboard.readmodels.queue_rows import FACES, QueueRow
+from gangboard.readmodels.queues import (
+    QueueDetail,
+    QueueFilters,
+    QueuePage,
+    list_queues,
+    queue_detail,
+)
+from gangboard.web.addresses import make_select, select_cluster
+from gangboard.web.live.fragments import Fragment, FragmentList
+from gangboard.web.live_page import Fragments, Frame, LivePage
+from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
+
+
+class QueuesPage(ListPage[QueuePage, QueueFilters]):
+    """One page of the queues."""
+
+    name = "queues"
+    template_name = "queues/page.html"
+    section = "queues"
+    filters = QueueFilters
+
+    def read_list(self, frame: Frame, cursor: str) -> QueuePage:
+        """Return the queues that the filters leave."""
+        return list_queues(
+            viewer=frame.viewer,
+            filters=self.address.filters,
+            limit=PAGE_SIZE,
+            cursor=cursor,
+            now=frame.now,
+            clusters=frame.clusters,
+        )
+
+    def fragments(self, frame: Frame, found: Paginated[QueuePage]) -> Fragments:  # noqa: ARG002  # LivePage's
+        """Return a row for each queue."""
+        page = found.page
+        notices = {"unseen": page.unseen, "lost": page.lost}
+        nothing = {
+            "empty": not page.rows,
+            "filtered": bool(self.address.pairs),
+            "serving": page.serving,
+        }
+        return (
+            Fragment("notices", "queues/notices.html", notices, tuple(notices.values())),
+            FragmentList("queue-rows", tuple(map(_row, page.rows))),
+            Fragment("nothing", "queues/nothing.html", nothing, tuple(nothing.values())),
+            found.pager,
+        )
+
+    def context(self, frame: Frame, found: Paginated[QueuePage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return the filters."""
+        filters = self.address.filters
+        states = tuple(face.word for face in FACES.values())
+        return {
+            "filters": filters,
+            "selects": (
+                select_cluster(frame.clusters, filters.cluster),
+                make_select("state", "State", states, filters.state),
+            ),
+        }
+
+
+def _row(row: QueueRow) -> Fragment:
+    return Fragment(f"q-{row.uid}", "queues/row.html", {"row": row}, row)
+
+
+class OneQueuePage(LivePage[QueueDetail]):
+    """One queue; one that is not there and one that may not be seen look the same."""
+
+    name = "queue"
+    template_name = "queues/queue.html"
+    section = "queues"
+
+    def read(self, frame: Frame) -> QueueDetail | None:
+        """Return the queue with its line and who has its quota."""
+        return queue_detail(
+            viewer=frame.viewer,
+            cluster=self.kwargs["cluster"],
+            name=self.kwargs["name"],
+            now=frame.now,
+        )
+
+    def fragments(self, frame: Frame, found: QueueDetail) -> Fragments:  # noqa: ARG002  # LivePage's
+        """Return all that is known of it."""
+        row = found.row
+        notices = {"unseen": found.unseen}
+        holders = {"row": row, "holders": found.holders, "more": found.holders_more}
+        return (
+            Fragment("notices", "queues/notices.html", notices, found.unseen),
+            Fragment("head", "queues/head.html", {"row": row}, row),
+            Fragment("quotas", "queues/quota_panel.html", {"row": row}, (row.quotas, row.face)),
+            Fragment("line", "queues/line.html", {"row": row}, (row.line, row.more, row.order)),
+            Fragment("holders", "queues/holders.html", holders, (found.holders, row.cluster)),
+            Fragment(
+                "aliases", "queues/aliases.html", {"row": row}, (row.aliases, row.aliases_hidden)
+            ),
+        )
+
+    def context(self, frame: Frame, found: QueueDetail) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return its row."""
+        return {"row": found.row}

@@ -1,0 +1,158 @@
+"""`queues/`, `queues/{cluster}/{name}/`, and what `gangs/{id}/` says of a queue."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # no stubs are installed
+import pytest
+
+from gangboard.domain.queue import QueueCode, QueueMessage
+from gangboard.domain.quota import FlavorAmount
+from gangboard.store.models import Cluster, ResourceState
+from tests.api.conftest import NOT_FOUND, World
+from tests.domain_objects import a_queue, an_alias, shared_quota
+from tests.stored_queues import GPU, KEYS, gang_of, gpus, has, serve, store, waits
+
+Ask = Callable[..., Any]
+LACKS = QueueMessage(
+    QueueCode.WAITING_FOR_QUOTA, "2 more", lacks=(FlavorAmount("h100", GPU, Decimal(2)),)
+)
+
+
+def answer(ask: Ask, persona: str, path: str, **query: str) -> Any:
+    response = ask(persona, path, **query)
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+@pytest.fixture
+def queues(world: World) -> str:
+    """Queue `gpu` of east, reached from both teams: `mine` waits behind `theirs`; id of the gang of `mine`."""
+    east = Cluster.objects.get(name="east")
+    ResourceState.objects.filter(resource__contains="kueue").delete()
+    serve(east)
+    serve(Cluster.objects.get(name="west"), **dict.fromkeys(KEYS, "not-served"))
+    mine, theirs = waits("mine", message=LACKS), waits("theirs", "team-b", priority=5)
+    store(
+        east,
+        a_queue("gpu", cohort="all", quotas=(gpus("8", "6"),), pending=2),
+        a_queue("secret", cohort="all", quotas=(gpus("0", "1", "1"),)),
+        shared_quota("all"),
+        an_alias("gpu-lq", to="gpu"),
+        an_alias("gpu-lq", to="gpu", namespace="team-b", uid="uid-b"),
+        an_alias("lost-lq", to="nowhere"),
+        has("holder", "6", "team-b"),
+        *(mine, theirs),
+    )
+    gang_of(east, theirs)
+    return gang_of(east, mine).pk
+
+
+def test_a_queue_with_its_numbers(ask: Ask, queues: str) -> None:
+    found = answer(ask, "admin", "queues/")
+    assert (found["next"], found["serving"], found["unseen"]) == (None, ["east"], [])
+    gpu, secret = found["results"]
+    assert (gpu["kind"], gpu["system"], gpu["state"], gpu["shared"]) == (
+        "ClusterQueue", "Kueue", "active", ["all"],
+    )  # fmt: skip
+    (quota,) = gpu["quotas"]
+    assert (quota["flavor"], quota["resource"], quota["nominal"], quota["used"]) == (
+        "h100", GPU, "8", "6",
+    )  # fmt: skip
+    assert quota["lent"] == {"at_least": "1", "at_most": "1"}
+    assert (quota["borrowing_limit"], quota["flavor_known"]) == (None, False)
+    assert secret["quotas"][0]["borrowed"] == "1"
+    first, second = gpu["line"]
+    assert (first["position"], first["name"], first["gang"]["name"], first["priority"]) == (
+        1, "theirs", "theirs", 5,
+    )  # fmt: skip
+    assert first["why"] == "Its priority is the highest: 5, the next has 0."
+    assert second["amounts"] == [{"flavor": None, "resource": GPU, "amount": "3"}]
+    (lost,) = found["lost_aliases"]
+    assert (lost["namespace"], lost["name"], lost["target"]) == ("team-a", "lost-lq", "nowhere")
+
+
+def test_a_page_and_its_filters(ask: Ask, queues: str) -> None:
+    first = answer(ask, "admin", "queues/", limit="1")
+    cursor = first["next"].partition("cursor=")[2]
+    second = answer(ask, "admin", "queues/", limit="1", cursor=cursor)
+    assert [one["results"][0]["name"] for one in (first, second)] == ["gpu", "secret"]
+    assert second["next"] is None
+    assert answer(ask, "admin", "queues/", state="stopped")["results"] == []
+    assert ask("admin", "queues/", state="wrong").status_code == 400
+    assert ask("admin", "queues/", cursor="wrong").status_code == 400
+    assert ask("admin", "queues/", colour="red").status_code == 400
+
+
+def test_one_queue_with_who_has_its_quota(ask: Ask, queues: str) -> None:
+    found = answer(ask, "admin", "queues/east/gpu/")
+    (holder,) = found["holders"]
+    assert {"flavor": "h100", "resource": GPU, "amount": "6"} in holder["amounts"]
+    assert len(found["line"]) == 2
+
+
+def test_a_reader_is_told_numbers_and_no_names(ask: Ask, queues: str) -> None:
+    found = answer(ask, "reader", "queues/")
+    (gpu,) = found["results"]
+    assert gpu["quotas"][0]["used"] == "6"
+    assert gpu["line"][0] | {"since": ""} == {
+        "position": 1, "gang": None, "name": "a gang you may not see", "namespace": None, "priority": 5,
+        "since": "", "amounts": gpu["line"][0]["amounts"], "message": None,
+        "why": "Its priority is the highest: 5, the next has 0.",
+    }  # fmt: skip
+    for hidden in (found, answer(ask, "reader", "queues/east/gpu/")):
+        assert "team-b" not in str(hidden)
+        assert "theirs" not in str(hidden)
+        assert "secret" not in str(hidden)
+
+
+@pytest.mark.parametrize(
+    ("persona", "path"),
+    [
+        ("reader", "queues/east/secret/"),
+        ("stranger", "queues/east/gpu/"),
+        ("admin", "queues/west/gpu/"),
+        ("admin", "queues/nowhere/gpu/"),
+        ("admin", "queues/east/all/"),
+    ],
+)
+def test_what_is_not_there_or_not_to_be_seen(
+    ask: Ask, queues: str, persona: str, path: str
+) -> None:
+    response = ask(persona, path)
+    assert (response.status_code, response.json()) == (404, NOT_FOUND)
+
+
+def test_a_gang_that_waits_says_what_is_ahead(ask: Ask, queues: str) -> None:
+    (wait,) = answer(ask, "admin", f"gangs/{queues}/")["queue_waits"]
+    assert (wait["queue"], wait["position"], wait["in_line"]) == ("gpu", 2, 2)
+    assert [one["name"] for one in wait["ahead"]] == ["theirs"]
+    (lack,) = wait["lacks"]
+    assert (lack["amount"], lack["queue"], lack["shared"]) == (
+        "2", {"reserved": "6", "quota": "8"}, {"reserved": "7", "quota": "8"},
+    )  # fmt: skip
+    assert (len(lack["holders"]), lack["hidden"]) == (1, 0)
+    (mine,) = answer(ask, "reader", f"gangs/{queues}/")["queue_waits"]
+    assert mine["ahead"][0]["name"] == "a gang you may not see"
+    assert (mine["lacks"][0]["holders"], mine["lacks"][0]["hidden_amount"]) == ([], "6")
+
+
+@pytest.mark.parametrize(
+    ("path", "operation"),
+    [
+        ("queues/", "queues/"),
+        ("queues/east/gpu/", "queues/{cluster}/{name}/"),
+        ("gangs/{}/", "gangs/{gang_id}/"),
+    ],
+)
+def test_answers_are_what_the_schema_says(ask: Ask, queues: str, path: str, operation: str) -> None:
+    document = answer(ask, "admin", "schema/", format="json")
+    schemas = document["components"]["schemas"]
+    for schema in schemas.values():
+        if schema.get("type") == "object" and "properties" in schema:
+            schema["additionalProperties"] = False
+    told = document["paths"][f"/api/v1/{operation}"]["get"]["responses"]["200"]["content"]
+    schema = {**told["application/json"]["schema"], "components": {"schemas": schemas}}
+    found = answer(ask, "admin", path.format(queues))
+    jsonschema.validate(found, schema, jsonschema.Draft202012Validator)

@@ -1,0 +1,482 @@
+"""Queues with their quotas and lines, for whoever may see what of them."""
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from gangboard.domain.queue import QueueCode, QueueMessage
+from gangboard.domain.quota import Flavor, FlavorAmount, QueueState
+from gangboard.readmodels.cursors import CursorError
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.queue_rows import QueueRow
+from gangboard.readmodels.queue_visibility import serves_queues
+from gangboard.readmodels.queue_waits import QueueWait, read_waits
+from gangboard.readmodels.queues import QueueFilters, QueuePage, list_queues, queue_detail
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.models import Cluster, Gang
+from tests.domain_objects import (
+    a_meta,
+    a_queue,
+    ago,
+    an_alias,
+    shared_quota,
+)
+from tests.factories import NOW, make_cluster
+from tests.stored_queues import GPU, KEYS, KUEUE, gang_of, gpus, has, serve, store, waits
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cluster(db: None) -> Cluster:
+    """A cluster that serves Kueue, with ClusterQueue `gpu` reached from team-a and team-b."""
+    made = make_cluster("east")
+    serve(made)
+    store(
+        made,
+        Flavor(a_meta(KUEUE, "ResourceFlavor", "h100", namespace=""), {}),
+        an_alias("gpu-lq", to="gpu"),
+        an_alias("gpu-lq", to="gpu", namespace="team-b", uid="uid-alias-b"),
+    )
+    return made
+
+
+def page(viewer: Viewer, **filters: str) -> QueuePage:
+    return list_queues(viewer=viewer, filters=QueueFilters(**filters), now=NOW)
+
+
+def row(viewer: Viewer, name: str = "gpu") -> QueueRow:
+    return next(one for one in page(viewer).rows if one.name == name)
+
+
+def member_of(cluster: Cluster, namespace: str = "team-a") -> Viewer:
+    return Viewer(3, "mia", (Scope(cluster.pk, namespace, "viewer"),))
+
+
+# Quota
+
+
+def test_used_reserved_and_borrowed(cluster: Cluster, owner: Viewer) -> None:
+    limits = {"borrowing_limit": Decimal(4), "lending_limit": Decimal(1)}
+    store(cluster, a_queue("gpu", quotas=(gpus("8", "10", "2", reserved=Decimal(11), **limits),)))
+    (quota,) = row(owner).quotas
+    assert (quota.nominal, quota.used, quota.waiting_to_start, quota.borrowed) == (
+        "8",
+        "10",
+        "1",
+        "2",
+    )
+    assert quota.limits == "may borrow 4, lends up to 1"
+    assert (quota.exact.nominal, quota.exact.reserved) == ("8", "11")
+    assert quota.bar == (90.9, 100.0, 100.0)
+    assert quota.borrowed_from == 72.7
+
+
+def test_what_one_queue_alone_can_have_lent_is_known(cluster: Cluster, owner: Viewer) -> None:
+    store(
+        cluster,
+        a_queue("gpu", cohort="all", quotas=(gpus("8", "3"),)),
+        a_queue("other", cohort="all", quotas=(gpus("4", "6", "2"),)),
+        shared_quota("all"),
+    )
+    lent = row(owner).quotas[0].exact.lent
+    assert lent is not None
+    assert (lent.at_least, lent.at_most) == ("2", "2")
+    assert row(owner).quotas[0].lent == "2"
+    assert row(owner, "other").quotas[0].lent == ""
+
+
+def test_which_of_two_has_lent_it_nobody_knows(cluster: Cluster, owner: Viewer) -> None:
+    """4 are borrowed; gpu has 5 to spare, more has 3, whose limit lets it lend 1: so gpu lent 3 or 4."""
+    store(
+        cluster,
+        a_queue("gpu", cohort="all", quotas=(gpus("8", "3"),)),
+        a_queue("more", cohort="all", quotas=(gpus("3", "0", lending_limit=Decimal(1)),)),
+        a_queue("taker", cohort="all", quotas=(gpus("0", "4", "4"),)),
+    )
+    assert row(owner).quotas[0].lent == "3 to 4"
+    assert row(owner, "more").quotas[0].lent == "0 to 1"
+
+
+def test_nobody_lends_beyond_his_cohort(cluster: Cluster, owner: Viewer) -> None:
+    store(
+        cluster,
+        a_queue("gpu", cohort="all", quotas=(gpus("8"),)),
+        a_queue("taker", cohort="others", quotas=(gpus("0", "4", "4"),)),
+        a_queue("alone", quotas=(gpus("8"),)),
+    )
+    assert [row(owner, name).quotas[0].lent for name in ("gpu", "alone")] == ["", ""]
+    assert row(owner).shares_with == 0
+
+
+def test_the_quota_of_a_cohort_itself_is_lent_too(cluster: Cluster, owner: Viewer) -> None:
+    store(
+        cluster,
+        a_queue("gpu", cohort="team", quotas=(gpus("2", "2"),)),
+        a_queue("taker", cohort="team", quotas=(gpus("0", "5", "5"),)),
+        shared_quota("team", cohort="all"),
+        shared_quota("all", quotas=(gpus("6"),)),
+    )
+    assert row(owner).quotas[0].lent == ""
+    assert row(owner).shared == ("team", "all")
+    assert (row(owner).shared_kind, row(owner).shares_with) == ("Cohort", 1)
+
+
+@pytest.mark.parametrize(
+    ("state", "known"), [("ok", False), ("forbidden", True), ("failing", False)]
+)
+def test_a_flavor_that_does_not_exist_is_said_where_flavors_can_be_seen(
+    db: None, owner: Viewer, state: str, known: bool
+) -> None:
+    made = make_cluster("west")
+    serve(made, ResourceFlavor=state)
+    store(made, a_queue("gpu", quotas=(gpus("8"),)))
+    assert row(owner).quotas[0].is_flavor_known is known
+
+
+# Line
+
+
+def test_the_line_is_by_priority_then_age_then_uid(cluster: Cluster, owner: Viewer) -> None:
+    store(
+        cluster,
+        a_queue("gpu", pending=5),
+        waits("young", in_line_since=ago(10)),
+        waits("old", in_line_since=ago(900)),
+        waits("urgent", in_line_since=ago(5), priority=100),
+        waits("twin-b", in_line_since=ago(300)),
+        waits("twin-a", in_line_since=ago(300)),
+    )
+    detail = queue_detail(viewer=owner, cluster="east", name="gpu", now=NOW)
+    assert detail is not None
+    line = detail.row.line or ()
+    names = [one.name.removeprefix("jobset-").removesuffix("-3f2a1") for one in line]
+    assert names == ["urgent", "old", "twin-a", "twin-b", "young"]
+    assert [one.position for one in line] == [1, 2, 3, 4, 5]
+    assert line[0].why == "Its priority is the highest: 100, the next has 0."
+    assert [one.why for one in line[1:]] == [""] * 4
+    assert len(row(owner).line or ()) == 3
+    assert row(owner).more == 2
+
+
+@pytest.mark.parametrize(
+    ("others", "why"),
+    [
+        ([], "Nobody else stands in line."),
+        ([{"in_line_since": ago(5)}], "Of those with priority 0 it has stood in line for longest."),
+        ([{}], "Of those with priority 0 and its time its uid comes first."),
+    ],
+)
+def test_why_the_first_is_first(
+    cluster: Cluster, owner: Viewer, others: list[dict[str, Any]], why: str
+) -> None:
+    store(cluster, a_queue("gpu"), waits("a"), *(waits("b", **one) for one in others))
+    first = row(owner).first
+    assert first is not None
+    assert first.why == why
+
+
+def test_who_stands_in_no_line_has_no_place(cluster: Cluster, owner: Viewer) -> None:
+    gated = QueueMessage(QueueCode.QUEUE_EVALUATING, "admission is gated", is_out_of_line=True)
+    store(
+        cluster,
+        a_queue("gpu"),
+        waits("gated", priority=900, message=gated),
+        waits("next"),
+        waits("off", active=False),
+        waits("variant", is_variant=True),
+        has("runs", "4"),
+    )
+    found = row(owner)
+    assert [(one.position, one.message) for one in found.line or ()] == [
+        (1, ""), (None, "Admission is gated."),
+    ]  # fmt: skip
+    assert (found.in_line, found.kept_out) == (1, 1)
+
+
+def test_where_usage_decides_no_places_are_told(cluster: Cluster, owner: Viewer) -> None:
+    store(cluster, a_queue("gpu", is_by_usage=True), waits("a"), waits("b"))
+    found = row(owner)
+    assert [one.position for one in found.line or ()] == [None, None]
+    assert found.first is None
+    assert found.order[0].startswith("Whose LocalQueue has used least lately goes first")
+
+
+def test_an_entry_without_an_owner_is_shown_by_its_own_name(
+    cluster: Cluster, owner: Viewer
+) -> None:
+    lost = replace(waits("gone"), owner_uid="")
+    store(cluster, a_queue("gpu"), lost)
+    first = row(owner).first
+    assert first is not None
+    assert (first.name, first.gang, first.namespace) == (lost.meta.ref.name, None, "team-a")
+
+
+def test_who_has_the_quota_comes_largest_first(cluster: Cluster, owner: Viewer) -> None:
+    small, large = has("small", "2"), has("large", "6", "team-b")
+    store(cluster, a_queue("gpu"), small, large, has("elsewhere", "8", queue="other"))
+    gang_of(cluster, large)
+    detail = queue_detail(viewer=owner, cluster="east", name="gpu", now=NOW)
+    assert detail is not None
+    assert [(one.name, one.gang is not None) for one in detail.holders or ()] == [
+        ("large", True), (small.meta.ref.name, False),
+    ]  # fmt: skip
+
+
+# Rights
+
+
+def test_a_member_sees_the_queues_of_his_namespace_and_hides_nobody_from_the_count(
+    cluster: Cluster,
+) -> None:
+    mine, theirs = waits("mine"), waits("theirs", "team-b", priority=5)
+    store(
+        cluster,
+        a_queue("gpu", cohort="all", quotas=(gpus("8", "3"),), pending=2),
+        a_queue("secret", cohort="all", quotas=(gpus("0", "2", "2"),)),
+        shared_quota("all"),
+        an_alias("secret-lq", to="secret", namespace="team-b"),
+        mine,
+        theirs,
+    )
+    gang_of(cluster, mine), gang_of(cluster, theirs)
+    mia = member_of(cluster)
+    (found,) = page(mia).rows
+    assert (found.name, found.pending, found.in_line) == ("gpu", 2, 2)
+    assert found.quotas[0].lent == "2"
+    assert (found.shared, found.shared_kind, found.shares_with) == ((), "", 1)
+    first, second = found.line or ()
+    assert (first.name, first.namespace, first.gang, first.is_hidden) == (
+        "a gang you may not see", "", None, True,
+    )  # fmt: skip
+    assert first.priority == 5
+    assert second.gang is not None
+    assert [alias.namespace for alias in found.aliases] == ["team-a"]
+    assert found.aliases_hidden == 1
+    assert queue_detail(viewer=mia, cluster="east", name="secret", now=NOW) is None
+    assert "theirs" not in str(page(mia))
+    assert "team-b" not in str(page(mia))
+
+
+def test_a_stranger_sees_none(cluster: Cluster, stranger: Viewer) -> None:
+    store(cluster, a_queue("gpu"), waits("a"))
+    found = page(stranger)
+    assert (found.rows, found.lost, found.serving) == ((), (), ())
+    assert not serves_queues(stranger)
+
+
+# What is not there
+
+
+def test_not_served_forbidden_and_empty_are_three_things(owner: Viewer) -> None:
+    for name, state in (("none", "not-served"), ("shut", "forbidden"), ("bare", "ok")):
+        serve(make_cluster(name), **dict.fromkeys(KEYS, state))
+    found = page(owner)
+    assert found.rows == ()
+    assert found.serving == ("bare", "shut")
+    (told,) = found.unseen
+    assert (told.cluster, told.state) == ("shut", "forbidden")
+    assert "ClusterQueues" in told.sentence
+    assert serves_queues(owner)
+
+
+def test_no_page_is_offered_where_no_cluster_serves_queues(owner: Viewer) -> None:
+    serve(make_cluster("none"), **dict.fromkeys(KEYS, "not-served"))
+    assert not serves_queues(owner)
+
+
+def test_without_its_entries_a_queue_has_numbers_and_no_line(owner: Viewer) -> None:
+    made = make_cluster("east")
+    serve(made, Workload="forbidden")
+    store(made, a_queue("gpu", pending=4, quotas=(gpus("8", "3"),)))
+    found = row(owner)
+    assert (found.pending, found.line, found.in_line, found.first) == (4, None, None, None)
+    detail = queue_detail(viewer=owner, cluster="east", name="gpu", now=NOW)
+    assert detail is not None
+    assert detail.holders is None
+
+
+def test_without_cohorts_and_queues_in_full_nothing_is_said_of_what_is_lent(owner: Viewer) -> None:
+    made = make_cluster("east")
+    serve(made, Cohort="forbidden")
+    store(made, a_queue("gpu", cohort="all", quotas=(gpus("8"),)))
+    assert row(owner).quotas[0].exact.lent is None
+    assert row(owner).stale
+
+
+def test_an_alias_that_leads_nowhere_is_told(cluster: Cluster, owner: Viewer) -> None:
+    (one, two) = page(owner).lost
+    assert (one.kind, one.namespace, one.name, one.target) == (
+        "LocalQueue", "team-a", "gpu-lq", "gpu",
+    )  # fmt: skip
+    assert two.namespace == "team-b"
+    assert [lost.namespace for lost in page(member_of(cluster)).lost] == ["team-a"]
+    store(cluster, a_queue("gpu"))
+    assert page(owner).lost == ()
+
+
+def test_cohorts_in_a_circle_admit_nobody(cluster: Cluster, owner: Viewer) -> None:
+    store(
+        cluster,
+        a_queue("gpu", cohort="a", quotas=(gpus("8"),)),
+        shared_quota("a", cohort="b"),
+        shared_quota("b", cohort="a"),
+    )
+    found = row(owner)
+    assert (found.face.word, found.cause) == ("inactive", "A and b are above each other.")
+    assert [one.name for one in page(owner, state="inactive").rows] == ["gpu"]
+    assert row(member_of(cluster)).cause == "What it shares quota in goes in a circle."
+
+
+def test_a_silent_cluster_shows_its_last_look_and_one_without_queues_says_nothing(
+    owner: Viewer,
+) -> None:
+    silent_at = NOW - timedelta(minutes=5)
+    with_queues = make_cluster("with", contact_at=silent_at)
+    serve(with_queues)
+    serve(make_cluster("without", contact_at=silent_at), **dict.fromkeys(KEYS, "not-served"))
+    store(with_queues, a_queue("gpu"), an_alias("gpu-lq", to="gpu"), waits("a"))
+    found = page(owner)
+    assert [(one.cluster, one.state) for one in found.unseen] == [("with", "silent")]
+    assert "those of the last look" in found.unseen[0].sentence
+    assert (found.rows[0].stale, found.rows[0].in_line) == (True, 1)
+
+
+# Lists
+
+
+def test_filters_by_cluster_state_and_words(cluster: Cluster, owner: Viewer) -> None:
+    other = make_cluster("west")
+    serve(other)
+    store(cluster, a_queue("gpu", cohort="research"), a_queue("cpu", state=QueueState.STOPPED))
+    store(other, a_queue("gpu"))
+
+    def names(**filters: str) -> list[tuple[str, str]]:
+        return [(one.cluster, one.name) for one in page(owner, **filters).rows]
+
+    assert names() == [("east", "cpu"), ("east", "gpu"), ("west", "gpu")]
+    assert names(cluster="west") == [("west", "gpu")]
+    assert names(state="stopped") == [("east", "cpu")]
+    assert names(q="RESEARCH gp") == [("east", "gpu")]
+    assert names(q="team-b") == [("east", "gpu")]
+    assert names(q="nothing") == []
+
+
+def test_pages_go_on_after_the_last_row(cluster: Cluster, owner: Viewer) -> None:
+    store(cluster, *(a_queue(f"q{number}") for number in range(5)))
+    seen, cursor = [], None
+    while True:
+        found = list_queues(viewer=owner, filters=QueueFilters(), limit=2, cursor=cursor, now=NOW)
+        seen += [one.name for one in found.rows]
+        if found.next_cursor is None:
+            break
+        cursor = found.next_cursor
+    assert seen == ["q0", "q1", "q2", "q3", "q4"]
+
+
+@pytest.mark.parametrize("cursor", ["x", "é", "eyJ9", "W10", "WyJ0ZXh0cyIsWzFdXQ", "a" * 5000])
+def test_a_cursor_of_somebody_else_is_refused(cluster: Cluster, owner: Viewer, cursor: str) -> None:
+    with pytest.raises(CursorError):
+        list_queues(viewer=owner, filters=QueueFilters(), cursor=cursor, now=NOW)
+
+
+def test_a_list_costs_the_same_queries_however_long(
+    cluster: Cluster, owner: Viewer, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(20):
+        entry = waits(f"run-{number}", queue=f"lq-{number}")
+        store(cluster, a_queue(f"q{number}"), an_alias(f"lq-{number}", to=f"q{number}"), entry)
+        gang_of(cluster, entry)
+    with django_assert_max_num_queries(8):
+        assert len(page(owner).rows) == 20
+
+
+# A gang that waits
+
+
+def wait_of(viewer: Viewer, gang: Gang) -> QueueWait:
+    cluster = read_freshness(viewer=viewer, now=NOW)[gang.cluster_id]
+    (found,) = read_waits(gang, (gang.uid,), viewer=viewer, cluster=cluster)
+    return found
+
+
+LACKS = QueueMessage(
+    QueueCode.WAITING_FOR_QUOTA, "2 more", lacks=(FlavorAmount("h100", GPU, Decimal(2)),)
+)
+
+
+def test_what_is_ahead_and_who_has_what_it_needs(cluster: Cluster, owner: Viewer) -> None:
+    mine = waits("mine", message=LACKS)
+    before, large, other = (
+        waits("before", priority=9),
+        has("large", "6"),
+        has("small", "2", "team-b", "other"),
+    )
+    store(
+        cluster,
+        a_queue("gpu", cohort="all", quotas=(gpus("4", "6", "2"),)),
+        a_queue("other", cohort="all", quotas=(gpus("4", "2"),)),
+        a_queue("apart", quotas=(gpus("4", "4"),)),
+        has("apart", "4", queue="apart"),
+        *(mine, before, large, other, waits("after", in_line_since=ago(5))),
+    )
+    gang = gang_of(cluster, mine)
+    for entry in (before, large, other):
+        gang_of(cluster, entry)
+    found = wait_of(owner, gang)
+    assert (found.queue, found.position, found.in_line) == ("gpu", 2, 3)
+    assert [one.name for one in found.ahead] == ["before"]
+    (lack,) = found.lacks
+    assert (lack.amount, lack.own_text, lack.shared_text) == ("2", "6 of 4", "8 of 8")
+    assert [(one.name, one.amounts[0].exact) for one in lack.holders] == [
+        ("large", "6"),
+        ("small", "2"),
+    ]
+    assert lack.hidden == 0
+
+
+def test_a_member_is_told_the_sums_of_those_that_he_may_not_see(cluster: Cluster) -> None:
+    mine = waits("mine", message=LACKS)
+    store(
+        cluster,
+        a_queue("gpu", quotas=(gpus("8", "8"),)),
+        *(
+            mine,
+            waits("first", "team-b", priority=9),
+            has("x", "5", "team-b"),
+            has("y", "3", "team-b"),
+        ),
+    )
+    found = wait_of(member_of(cluster), gang_of(cluster, mine))
+    assert [one.name for one in found.ahead] == ["a gang you may not see"]
+    (lack,) = found.lacks
+    assert (lack.holders, lack.hidden, lack.hidden_text) == ((), 2, "8")
+    assert "team-b" not in str(found)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"has_quota": True, "admitted": True, "admitted_by": "gpu"}, {"active": False}]
+)
+def test_who_does_not_wait_is_told_of_no_line(
+    cluster: Cluster, owner: Viewer, fields: dict[str, Any]
+) -> None:
+    entry = waits("mine", **fields)
+    store(cluster, a_queue("gpu"), entry)
+    gang = gang_of(cluster, entry)
+    freshness = read_freshness(viewer=owner, now=NOW)[cluster.pk]
+    assert read_waits(gang, (gang.uid,), viewer=owner, cluster=freshness) == ()
+
+
+def test_nothing_is_told_where_the_queue_is_missing_or_entries_cannot_be_read(
+    owner: Viewer,
+) -> None:
+    made = make_cluster("east")
+    serve(made, Workload="forbidden")
+    entry = waits("mine")
+    store(made, a_queue("gpu"), an_alias("gpu-lq", to="gpu"), entry)
+    gang = gang_of(made, entry)
+    freshness = read_freshness(viewer=owner, now=NOW)[made.pk]
+    assert read_waits(gang, (gang.uid,), viewer=owner, cluster=freshness) == ()

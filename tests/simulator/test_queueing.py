@@ -1,0 +1,94 @@
+"""The queues of the demo: whoever is stopped frees quota, and the first who fits then is admitted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gangboard.simulator.resources import CLUSTER_QUEUES, JOBSETS, KUEUE_WORKLOADS
+from gangboard.simulator.simulator import Simulator
+
+Json = dict[str, Any]
+VERSION = "kueue.x-k8s.io/v1beta2"
+
+
+@pytest.fixture
+def west() -> Iterator[Simulator]:
+    """West without its story, ten times as quick."""
+    with Simulator(fleet="west", story=False, speed=10) as simulator:
+        yield simulator
+
+
+def workload(simulator: Simulator, owner: str) -> Json:
+    found = simulator.objects.list(VERSION, "Workload")
+    return next(one for one in found if one["metadata"]["ownerReferences"][0]["name"] == owner)
+
+
+def status_of(simulator: Simulator, owner: str) -> dict[str, str]:
+    conditions = workload(simulator, owner)["status"]["conditions"]
+    return {one["type"]: one["status"] for one in conditions}
+
+
+def is_suspended(simulator: Simulator, name: str) -> bool:
+    found = simulator.world.find(JOBSETS, ("team-ads", name))
+    assert found is not None
+    return bool(found["spec"]["suspend"])
+
+
+def numbers(simulator: Simulator, queue: str) -> tuple[int, int, str, str]:
+    """Waiting, admitted, used and borrowed of a ClusterQueue."""
+    found = simulator.world.find(CLUSTER_QUEUES, ("", queue))
+    assert found is not None
+    status = found["status"]
+    (amounts,) = status["flavorsUsage"][0]["resources"]
+    return (
+        status["pendingWorkloads"],
+        status["admittedWorkloads"],
+        amounts["total"],
+        amounts["borrowed"],
+    )
+
+
+def set_active(simulator: Simulator, owner: str, active: bool) -> None:
+    def put(obj: Json) -> None:
+        obj["spec"]["active"] = active
+
+    meta = workload(simulator, owner)["metadata"]
+    simulator.objects.update(VERSION, "Workload", meta["name"], put, meta["namespace"])
+
+
+def settle(simulator: Simulator, owner: str, *, suspended: bool) -> None:
+    give_up_at = time.monotonic() + 10
+    while is_suspended(simulator, owner) != suspended:
+        assert time.monotonic() < give_up_at, owner
+        time.sleep(0.02)
+    time.sleep(0.1)
+
+
+def test_as_it_begins(west: Simulator) -> None:
+    assert numbers(west, "ads-gpu") == (2, 1, "6", "2")
+    assert numbers(west, "maps-gpu") == (1, 0, "0", "0")
+    assert status_of(west, "query-rewriter") == {"QuotaReserved": "True", "Admitted": "True"}
+    assert status_of(west, "cold-start") == {"QuotaReserved": "False"}
+
+
+def test_who_is_deactivated_frees_its_quota_for_the_first_who_fits(west: Simulator) -> None:
+    set_active(west, "query-rewriter", False)
+    settle(west, "creative-tagger", suspended=False)
+    assert is_suspended(west, "query-rewriter")
+    assert status_of(west, "query-rewriter")["Evicted"] == "True"
+    # 8 are there: 4 for the one of high priority, 3 for the next; 1 is left.
+    assert not is_suspended(west, "cold-start")
+    assert numbers(west, "ads-gpu") == (0, 2, "7", "3")
+    set_active(west, "query-rewriter", True)
+    time.sleep(0.3)
+    assert is_suspended(west, "query-rewriter"), "its quota is gone, so it stands in line again"
+    assert numbers(west, "ads-gpu") == (1, 2, "7", "3")
+
+
+def test_a_fleet_without_queues_serves_none_of_kueue() -> None:
+    with Simulator(fleet="east", story=False) as east:
+        assert KUEUE_WORKLOADS not in east.store.resources()

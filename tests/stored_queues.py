@@ -1,0 +1,67 @@
+"""Kueue's queues, entries and gangs, stored as the poll does: for read models, pages and API."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.quota import FlavorAmount, Quota
+from gangboard.store.models import Cluster, Gang
+from tests.domain_objects import a_jobset, ago, an_entry
+from tests.factories import make_gang, make_resource, store_object
+
+KUEUE = "kueue.x-k8s.io"
+KEYS = {
+    "ClusterQueue": f"clusterqueues.{KUEUE}",
+    "LocalQueue": f"localqueues.{KUEUE}",
+    "Cohort": f"cohorts.{KUEUE}",
+    "Workload": f"workloads.{KUEUE}",
+    "ResourceFlavor": f"resourceflavors.{KUEUE}",
+    "AdmissionCheck": f"admissionchecks.{KUEUE}",
+}
+GPU = "nvidia.com/gpu"
+
+
+def gpus(nominal: str, used: str = "0", borrowed: str = "0", **more: Any) -> Quota:
+    """A quota of GPUs in flavor h100."""
+    amounts = {"used": Decimal(used), "reserved": Decimal(used), "borrowed": Decimal(borrowed)}
+    return Quota("h100", GPU, Decimal(nominal), **{**amounts, **more})
+
+
+def store(cluster: Cluster, *objects: Any) -> None:
+    """Store queues, flavors and entries."""
+    for one in objects:
+        store_object(cluster, KEYS[one.meta.ref.kind], one)
+
+
+def serve(cluster: Cluster, **states: str) -> None:
+    """Let the cluster serve Kueue; `states` are by kind."""
+    for kind, key in KEYS.items():
+        make_resource(cluster, key, state=states.get(kind, "ok"), needed=False)
+
+
+def waits(name: str, namespace: str = "team-a", **fields: Any) -> QueueEntry:
+    """An entry of JobSet `name` that stands in line for 3 GPUs."""
+    owner = a_jobset(name, namespace=namespace)
+    given = {
+        "namespace": namespace,
+        "in_line_since": ago(600),
+        "asks": (FlavorAmount("", GPU, Decimal(3)),),
+        **fields,
+    }
+    return an_entry(owner, **given)
+
+
+def has(name: str, amount: str, namespace: str = "team-a", queue: str = "gpu") -> QueueEntry:
+    """An entry of JobSet `name` that has so many GPUs of a queue."""
+    held = (FlavorAmount("h100", GPU, Decimal(amount)), FlavorAmount("h100", "cpu", Decimal(9)))
+    return waits(
+        name, namespace, has_quota=True, admitted=True, admitted_by=queue, holds=held, asks=()
+    )
+
+
+def gang_of(cluster: Cluster, entry: QueueEntry) -> Gang:
+    """The gang that an entry is about."""
+    name = entry.owner_uid.removeprefix("uid-")
+    return make_gang(cluster, name, uid=entry.owner_uid, namespace=entry.meta.ref.namespace)

@@ -1,0 +1,140 @@
+"""The Queues pages and the queue of a gang, by each person; live."""
+
+from __future__ import annotations
+
+import html
+import re
+from decimal import Decimal
+
+import pytest
+
+from gangboard.domain.queue import QueueCode, QueueMessage
+from gangboard.domain.quota import FlavorAmount, QueueState
+from gangboard.store.models import Cluster
+from tests.domain_objects import a_queue, an_alias, shared_quota
+from tests.personas import Person
+from tests.stored_queues import GPU, KEYS, gang_of, gpus, has, serve, store, waits
+from tests.web.conftest import World
+from tests.web.test_live import first_question
+
+
+def text_of(person: Person, path: str) -> str:
+    """What a page says, without its tags."""
+    response = person.client.get(path)
+    assert response.status_code == 200, path
+    words = re.sub(r"<[^>]*>", " ", response.content.decode())
+    return " ".join(html.unescape(words).split())
+
+
+HOSTILE = "<script>alert(1)</script>"
+LACKS = QueueMessage(
+    QueueCode.WAITING_FOR_QUOTA, HOSTILE, lacks=(FlavorAmount("h100", GPU, Decimal(2)),)
+)
+
+
+@pytest.fixture
+def queued(world: World) -> str:
+    """Queue `gpu` of eu-train from research and vision; id of the gang `mine`, which waits in research."""
+    eu = world.cluster
+    serve(eu)
+    mine, theirs = waits("mine", "research", message=LACKS), waits("theirs", "vision", priority=5)
+    stopped = {
+        "state": QueueState.STOPPED,
+        "cause": "somebody set spec.stopPolicy Hold: what runs goes on",
+    }
+    store(
+        eu,
+        a_queue("gpu", cohort="all", quotas=(gpus("8", "10", "2"),), pending=2),
+        a_queue("idle", cohort="all", quotas=(gpus("4"),), **stopped),
+        shared_quota("all"),
+        an_alias("gpu-lq", to="gpu", namespace="research"),
+        an_alias("gpu-lq", to="gpu", namespace="vision", uid="uid-b"),
+        an_alias("lost-lq", to="nowhere", namespace="research"),
+        has("holder", "10", "vision"),
+        *(mine, theirs),
+    )
+    gang_of(eu, theirs)
+    return gang_of(eu, mine).pk
+
+
+def test_numbers_who_is_first_and_why(owner: Person, queued: str) -> None:
+    page = text_of(owner, "/queues/")
+    for said in (
+        "ClusterQueue · eu-train · Cohort all", "10 of 8", "2 borrowed", "2 lent", "theirs", "Stopped",
+        "Its priority is the highest: 5, the next has 0.",
+        "Somebody set spec.stopPolicy Hold: what runs goes on.",
+        "LocalQueue research/lost-lq in eu-train names ClusterQueue nowhere, which does not exist",
+    ):  # fmt: skip
+        assert said in page
+
+
+def test_one_queue_in_full(owner: Person, queued: str) -> None:
+    page = text_of(owner, "/queues/eu-train/gpu/")
+    for said in (
+        "theirs",
+        "mine",
+        "asks for",
+        "In line",
+        "Has its quota",
+        "10 nvidia.com/gpu h100",
+    ):
+        assert said.lower() in page.lower()
+
+
+def test_a_reader_sees_his_queue_with_names_of_his_own_only(reader: Person, queued: str) -> None:
+    for path in ("/queues/", "/queues/eu-train/gpu/", f"/gangs/{queued}/"):
+        page = text_of(reader, path)
+        assert "a gang you may not see" in page
+        assert "theirs" not in page
+        assert "vision" not in page
+        assert "Cohort" not in page
+    assert reader.client.get("/queues/eu-train/idle/").status_code == 404
+
+
+def test_a_stranger_sees_none(stranger: Person, queued: str) -> None:
+    assert "No cluster that you may see serves queues." in text_of(stranger, "/queues/")
+    assert stranger.client.get("/queues/eu-train/gpu/").status_code == 404
+
+
+def test_a_gang_says_what_is_ahead_and_who_has_what_it_needs(owner: Person, queued: str) -> None:
+    page = text_of(owner, f"/gangs/{queued}/")
+    for said in (
+        "place 2 of 2 in line", "Ahead of it", "theirs", "Who has nvidia.com/gpu of h100",
+        "2 more must become free. gpu has given 10 of 8; with all that share quota 10 of 12.",
+        "jobset-holder-3f2a1", "10 nvidia.com/gpu",
+    ):  # fmt: skip
+        assert said in page
+
+
+@pytest.mark.parametrize("path", ["/queues/", "/queues/eu-train/gpu/"])
+def test_text_of_the_cluster_is_text(owner: Person, queued: str, path: str) -> None:
+    assert HOSTILE not in owner.client.get(path).content.decode()
+
+
+def test_the_page_is_offered_where_queues_are_served(owner: Person, world: World) -> None:
+    assert 'href="/queues/"' not in owner.client.get("/").content.decode()
+    serve(world.cluster)
+    assert 'href="/queues/"' in owner.client.get("/").content.decode()
+
+
+def test_not_served_and_empty_are_told_apart(owner: Person, world: World) -> None:
+    serve(world.cluster, **dict.fromkeys(KEYS, "not-served"))
+    assert "No cluster that you may see serves queues." in text_of(owner, "/queues/")
+    serve(world.other_cluster)
+    assert "Queues are served in us-train" in text_of(owner, "/queues/")
+    assert "No queue is like that." in text_of(owner, "/queues/?state=stopped")
+
+
+def test_open_pages_are_told_of_a_stop(owner: Person, queued: str, world: World) -> None:
+    question = first_question(owner.client, "/queues/")
+    stop(world.cluster)
+    answer = question.ask(owner.client).content.decode()
+    assert 'id="q-uid-gpu"' in answer
+    assert "Stopped" in answer
+
+
+def stop(cluster: Cluster) -> None:
+    cluster.watchedobject_set.filter(name="gpu").delete()
+    store(cluster, a_queue("gpu", state=QueueState.STOPPED))
+    cluster.data_version += 1
+    cluster.save()
