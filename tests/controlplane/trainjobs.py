@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.controlplane.client import Json
+from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.objects import PodOptions, pod_template
 
 TRAINER = "trainer.kubeflow.org/v1alpha1"
@@ -68,3 +68,22 @@ def trainjob(
         "metadata": {"name": name, "namespace": namespace, "labels": dict(labels or {})},
         "spec": {"runtimeRef": {"name": runtime}, **trainer, **spec},
     }
+
+
+UNKNOWN_RUNTIME = "must be created before the TrainJob is created"
+"""What the Trainer's webhook says of a runtime that it does not know, or not yet."""
+
+
+def create_when_taken(client: Client, made: Json) -> None:
+    """Create a TrainJob as soon as the webhooks know of its runtime, which was made just now."""
+
+    def is_made() -> bool:
+        try:
+            client.create(made)
+        except ApiError as error:
+            if UNKNOWN_RUNTIME not in error.message:
+                raise
+            return False
+        return True
+
+    wait(is_made, what=f"TrainJob {made['metadata']['name']} to be taken")

@@ -19,14 +19,21 @@ from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import JOBSET, PodOptions, namespace
 from tests.controlplane.queues import KUEUE, cluster_queue, in_queue, local_queue, resource_flavor
-from tests.controlplane.trainjobs import INITIALIZER, STEP, TRAINER, runtime, trainjob
+from tests.controlplane.trainjobs import (
+    INITIALIZER,
+    STEP,
+    TRAINER,
+    UNKNOWN_RUNTIME,
+    create_when_taken,
+    runtime,
+    trainjob,
+)
 from tests.installation import Installation
 
 pytestmark = pytest.mark.controlplane
 
 POOL = "test.gangboard.dev/pool"
 SAVER = "night-saver"
-UNKNOWN = "must be created before the TrainJob is created"
 _RUNTIME = "ClusterTrainingRuntime"
 
 
@@ -54,18 +61,8 @@ class Place:
         return full
 
     def run(self, of: str, name: str = "run", **options: Any) -> None:
-        """Make a TrainJob from a runtime, as soon as the Trainer knows that: its webhook refuses it before."""
-
-        def is_made() -> bool:
-            try:
-                self.client.create(trainjob(name, self.name, of, **options))
-            except ApiError as error:
-                if UNKNOWN not in error.message:
-                    raise
-                return False
-            return True
-
-        wait(is_made, what=f"TrainJob {name} of {of} to be taken")
+        """Make a TrainJob from a runtime."""
+        create_when_taken(self.client, trainjob(name, self.name, of, **options))
 
     def pods(self, name: str = "run") -> dict[str, Json]:
         """Return its pods by uid."""
@@ -395,7 +392,7 @@ def test_its_progress_is_shown_as_its_training_tells_it(places: dict[str, Place]
 
 def test_one_that_names_an_unknown_runtime_is_refused_and_no_gang(places: dict[str, Place]) -> None:
     place = places["whole"]
-    with pytest.raises(ApiError, match=UNKNOWN) as refused:
+    with pytest.raises(ApiError, match=UNKNOWN_RUNTIME) as refused:
         place.client.create(trainjob("refused", place.name, "nowhere", nodes=1))
     assert refused.value.status == 403
     names = {gang["name"] for gang in place.installation.gangs(namespace=place.name)}

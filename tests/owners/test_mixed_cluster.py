@@ -1,0 +1,178 @@
+"""All kinds at once in one real cluster: each gang of a list written by hand is there once, and each pod in one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.controlplane.clearing import clear_nodes, delete_namespace
+from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.leaderworkersets import disaggregatedset, leaderworkerset, template
+from tests.controlplane.nodes import make_nodes, node
+from tests.controlplane.objects import job, jobset, namespace, pod, pod_template, podgroup
+from tests.controlplane.queues import KUEUE, cluster_queue, in_queue, local_queue, resource_flavor
+from tests.controlplane.trainjobs import TRAINER, create_when_taken, runtime, trainjob
+from tests.installation import Installation
+
+pytestmark = pytest.mark.controlplane
+
+WHERE = "mixed"
+POOL = {"test.gangboard.dev/pool": WHERE}
+RUNTIMES = ("mixed-plain", "mixed-prepared")
+
+# (kind, name without what a controller made up) → (how many such gangs, code, pods of each).
+GANGS: dict[tuple[str, str], tuple[int, str, int]] = {
+    ("JobSet", "set"): (1, "running", 4),
+    ("JobSet", "queued"): (1, "waiting-for-quota", 0),
+    ("Job", "gang"): (1, "running", 3),
+    ("Job", "over"): (1, "succeeded", 1),
+    ("Job", "nightly-1"): (1, "running", 1),
+    ("TrainJob", "train"): (1, "running", 3),
+    ("TrainJob", "admitted"): (1, "running", 2),
+    ("LeaderWorkerSet", "serve"): (1, "running", 4),
+    ("DisaggregatedSet", "split"): (1, "running", 4),
+    ("PodGroup", "ring"): (1, "running", 2),
+    ("Pod", "lone"): (1, "running", 1),
+    ("Pod", "web-*"): (2, "running", 1),
+    ("Pod", "db-0"): (1, "running", 1),
+}
+"""A run of a CronJob is a gang; the CronJob itself, what stands between an owner and its pods (the JobSet of a
+TrainJob, the LeaderWorkerSets of a DisaggregatedSet), entries in queues, and the pods of a DaemonSet are none."""
+
+AGENTS = 1
+"""Pods of the DaemonSet."""
+
+
+def _objects() -> list[Json]:
+    """Return one of each kind, and pods of others that take room."""
+    lws = leaderworkerset("serve", WHERE, replicas=2, size=2, worker=_on(template()))
+    role = leaderworkerset("", WHERE, replicas=1, size=2, worker=_on(template()))["spec"]
+    return [
+        runtime(RUNTIMES[0], node={"cpu": "1", "node_selector": POOL}),
+        runtime(
+            RUNTIMES[1],
+            node={"cpu": "1", "node_selector": POOL},
+            initializer={"complete_after": "1s", "node_selector": POOL},
+        ),
+        resource_flavor(),
+        cluster_queue("mixed-queue", {"cpu": "3"}),
+        local_queue("queue", WHERE, cluster_queue="mixed-queue"),
+        jobset("set", WHERE, jobs={"w": {"replicas": 2, "pods": 2, "node_selector": POOL}}),
+        job("gang", WHERE, parallelism=3, gang=3, node_selector=POOL),
+        job("over", WHERE, complete_after="1s", node_selector=POOL),
+        lws,
+        disaggregatedset("split", WHERE, {"prefill": role, "decode": role}),
+        podgroup("ring", WHERE, version="v1beta1", gang=2),
+        pod("ring-a", WHERE, pod_group="ring", node_selector=POOL),
+        pod("ring-b", WHERE, pod_group="ring", node_selector=POOL),
+        pod("lone", WHERE, node_selector=POOL),
+        _app("Deployment", "web", replicas=2),
+        _app("StatefulSet", "db", replicas=1, serviceName="db"),
+        _app("DaemonSet", "agent"),
+    ]
+
+
+def _on(made: Json) -> Json:
+    made["spec"]["nodeSelector"] = POOL
+    return made
+
+
+def _app(kind: str, name: str, **spec: Any) -> Json:
+    labels = {"app": name}
+    pods = pod_template({"labels": labels, "restart_policy": "Always", "node_selector": POOL})
+    selector = {"selector": {"matchLabels": labels}, "template": pods}
+    meta = {"name": name, "namespace": WHERE}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": meta, "spec": {**selector, **spec}}
+
+
+def _cronjob_with_a_run(client: Client) -> None:
+    """As `kubectl create job --from=cronjob/nightly nightly-1` does it."""
+    made = job("x", WHERE, node_selector=POOL)
+    spec = {"schedule": "0 0 1 1 *", "suspend": True, "jobTemplate": {"spec": made["spec"]}}
+    meta = {"name": "nightly", "namespace": WHERE}
+    cronjob = client.create(
+        {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": meta, "spec": spec}
+    )
+    run = job("nightly-1", WHERE, node_selector=POOL)
+    run["metadata"]["ownerReferences"] = [
+        {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly",
+         "uid": cronjob["metadata"]["uid"], "controller": True}
+    ]  # fmt: skip
+    client.create(run)
+
+
+@pytest.fixture(scope="module")
+def cluster(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[Client]:
+    """The cluster with one of each kind."""
+    client = controlplane_kueue.client
+    clear_nodes(client)
+    try:
+        client.create(namespace(WHERE))
+        make_nodes(client, [node("mixed", cpu="64", labels=POOL)])
+        client.create_all(_objects())
+        _cronjob_with_a_run(client)
+        create_when_taken(client, trainjob("train", WHERE, RUNTIMES[1], nodes=2))
+        labels = in_queue("queue")
+        create_when_taken(client, trainjob("admitted", WHERE, RUNTIMES[0], nodes=2, labels=labels))
+        wait(
+            lambda: len(_pods_of(client, "admitted")) == 2, what="pods of the one that is admitted"
+        )
+        client.create(
+            jobset("queued", WHERE, labels=labels, jobs={"w": {"pods": 2, "node_selector": POOL}})
+        )
+        yield client
+    finally:
+        delete_namespace(client, WHERE)
+        client.delete(KUEUE, "ClusterQueue", "mixed-queue")
+        for name in RUNTIMES:
+            client.delete(TRAINER, "ClusterTrainingRuntime", name)
+        clear_nodes(client)
+
+
+def _pods_of(client: Client, trainjob: str) -> list[Json]:
+    return client.list("v1", "Pod", WHERE, labels=f"jobset.sigs.k8s.io/jobset-name={trainjob}")
+
+
+def _listed(found: list[Json]) -> dict[tuple[str, str], tuple[int, str, int]]:
+    """Return gangs as `GANGS` has them; several of one name must be alike, else each stands for itself."""
+    rows = Counter(
+        (gang["kind"], _given(gang["name"]), gang["code"], gang["members"]["created"])
+        for gang in found
+    )
+    return {(kind, name): (number, code, pods) for (kind, name, code, pods), number in rows.items()}
+
+
+def _given(name: str) -> str:
+    return "web-*" if name.startswith("web-") else name
+
+
+def test_no_gang_is_missing_and_none_is_there_twice(cluster: Client, board: Installation) -> None:
+    def told() -> dict[tuple[str, str], tuple[int, str, int]]:
+        return _listed(board.gangs(namespace=WHERE))
+
+    wait(lambda: told() == GANGS, what=str(GANGS), seen=told, timeout=90)
+    assert len(board.gangs(namespace=WHERE)) == sum(number for number, _, _ in GANGS.values())
+
+
+def test_each_pod_is_in_one_gang(cluster: Client, board: Installation) -> None:
+    """Summed against the API server."""
+    there = {
+        one["metadata"]["uid"]: one["metadata"]["ownerReferences"][0]["kind"]
+        if "ownerReferences" in one["metadata"]
+        else ""
+        for one in cluster.list("v1", "Pod", WHERE)
+    }
+    agents = {uid for uid, kind in there.items() if kind == "DaemonSet"}
+    shown: list[str] = []
+    for gang in board.gangs(namespace=WHERE):
+        detail = board.get(f"gangs/{gang['id']}/")
+        pods = detail["members"]["pods"]
+        assert len(pods) == gang["members"]["created"], gang["name"]
+        shown += [one["uid"] for one in pods]
+    assert len(agents) == AGENTS
+    assert sorted(shown) == sorted(there.keys() - agents)
+    assert len(shown) == sum(number * pods for number, _, pods in GANGS.values())
