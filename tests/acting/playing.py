@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
-from tests.acting import consequences, lasting, levers, queued, scheduled
+from tests.acting import consequences, lasting, levers, queued, scheduled, trained
 from tests.acting.identities import install, remove
 from tests.acting.scene import Scene
 from tests.controlplane.cluster import ControlPlane
@@ -57,6 +57,7 @@ ACTS: dict[str, tuple[Act, ...]] = {
                 queued.child_held,
                 queued.exceeds_quota,
                 queued.jobs_of_their_own,
+                trained.one_of_a_trainjob,
             ),
             holds=True,
         ),

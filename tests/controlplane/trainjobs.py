@@ -18,13 +18,14 @@ def runtime(
     *,
     node: PodOptions | None = None,
     initializer: PodOptions | None = None,
+    beside: Mapping[str, PodOptions] | None = None,
     trains: bool = True,
     restarts: int | None = None,
     **spec: Any,
 ) -> Json:
     """Return a ClusterTrainingRuntime of one node.
 
-    With `initializer` the nodes wait until that is complete. `trains=False` leaves out the label by which the
+    With `initializer` the nodes wait until that is complete; `beside` are further parts, of one pod each. `trains=False` leaves out the label by which the
     Trainer knows the part that it deals nodes to.
     """
     node_job = _part("node", "trainer" if trains else "", node or {})
@@ -32,6 +33,7 @@ def runtime(
     if initializer is not None:
         node_job["dependsOn"] = [{"name": INITIALIZER, "status": "Complete"}]
         parts.insert(0, _part(INITIALIZER, INITIALIZER, initializer))
+    parts += [_part(part, "", pods) for part, pods in (beside or {}).items()]
     template: Json = {"replicatedJobs": parts}
     if restarts is not None:
         template["failurePolicy"] = {"maxRestarts": restarts}
