@@ -67,7 +67,17 @@ ACTS: dict[str, tuple[Act, ...]] = {
             kueue={"manageJobsWithoutQueueName": True},
         ),
     ),
-    "plain": (Act((levers.paused_by_parallelism, queued.nobody_admits, scheduled.runs)),),
+    "plain": (
+        Act(
+            (
+                levers.paused_by_parallelism,
+                queued.nobody_admits,
+                scheduled.runs,
+                scheduled.next_runs,
+                scheduled.run_waits,
+            )
+        ),
+    ),
     "k135served": (Act((levers.refused_without_effect,), holds=True),),
     "k135map": (Act((levers.held_on_135,), holds=True),),
     "k135": (Act((levers.refused_on_135,)),),

@@ -1,8 +1,12 @@
-"""Stories with the real CronJob controller: a run is stopped, and the CronJob that makes runs."""
+"""Stories with the real CronJob controller: a run is stopped, and the CronJob that makes runs.
+
+A run that is due is brought about by a last time that lies in the past: nothing waits for the clock.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from tests.acting.scene import Json, Scene, wait
 from tests.controlplane.objects import job
@@ -11,20 +15,58 @@ BATCH = "batch/v1"
 FORBID = "CronJob hourly starts no other run while this one is there (concurrencyPolicy Forbid)."
 
 
-def _cronjob(scene: Scene) -> Json:
-    return {"kind": "CronJob", **scene.client.get(BATCH, "CronJob", "hourly", scene.namespace)}
+def _cronjob(scene: Scene, name: str = "hourly") -> Json:
+    return {"kind": "CronJob", **scene.client.get(BATCH, "CronJob", name, scene.namespace)}
 
 
-def _runs(scene: Scene) -> list[Json]:
+def _runs(scene: Scene, of: str = "hourly") -> list[Json]:
+    """Return the runs of a CronJob, the oldest first."""
     found = scene.client.list(BATCH, "Job", scene.namespace)
-    return sorted(found, key=lambda one: str(one["metadata"]["creationTimestamp"]))
+    own = [one for one in found if one["metadata"]["ownerReferences"][0]["name"] == of]
+    return sorted(own, key=lambda one: str(one["metadata"]["creationTimestamp"]))
 
 
-def _miss_some(scene: Scene) -> None:
+def _miss_some(scene: Scene, name: str = "hourly") -> None:
     """Let some runs be due: the controller counts from the time that it wrote down last."""
     past = datetime.now(UTC) - timedelta(hours=3)
     status = {"lastScheduleTime": past.strftime("%Y-%m-%dT%H:%M:%SZ")}
-    scene.client.patch_status(BATCH, "CronJob", "hourly", status, scene.namespace)
+    scene.client.patch_status(BATCH, "CronJob", name, status, scene.namespace)
+
+
+def _hourly(minutes: int) -> str:
+    """Return a schedule of once an hour whose next time is so many minutes away."""
+    return f"{(datetime.now(UTC) + timedelta(minutes=minutes)).minute} * * * *"
+
+
+def _make(
+    scene: Scene,
+    name: str = "hourly",
+    schedule: str = "0 * * * *",
+    policy: str = "Forbid",
+    cpu: str = "1",
+) -> Json:
+    """Return a suspended CronJob whose runs have two pods."""
+    template = job("x", scene.namespace, parallelism=2, grace=1, cpu=cpu, node_selector=scene.where)
+    spec = {
+        "schedule": schedule,
+        "concurrencyPolicy": policy,
+        "suspend": True,
+        "jobTemplate": {"spec": template["spec"]},
+    }
+    meta = {"name": name, "namespace": scene.namespace}
+    return {"apiVersion": BATCH, "kind": "CronJob", "metadata": meta, "spec": spec}
+
+
+def _change(scene: Scene, name: str, **spec: Any) -> None:
+    scene.client.patch(BATCH, "CronJob", name, {"spec": spec}, scene.namespace)
+
+
+def _start(scene: Scene, name: str = "hourly") -> Json:
+    """Let a run begin at once; return it."""
+    _miss_some(scene, name)
+    _change(scene, name, suspend=False)
+    (run,) = wait(lambda: _runs(scene, name), what=f"a run of {name}")
+    return {"apiVersion": BATCH, "kind": "Job", **run}
 
 
 def _seen(scene: Scene, run: str, obj: Json) -> Json:
@@ -41,19 +83,8 @@ def _seen(scene: Scene, run: str, obj: Json) -> Json:
 
 def runs(scene: Scene) -> None:
     """A run is suspended and stays so; its CronJob is suspended, and the run that is there goes on."""
-    template = job("x", scene.namespace, parallelism=2, grace=1, node_selector=scene.where)
-    spec = {
-        "schedule": "0 * * * *",
-        "concurrencyPolicy": "Forbid",
-        "suspend": True,
-        "jobTemplate": {"spec": template["spec"]},
-    }
-    meta = {"name": "hourly", "namespace": scene.namespace}
-    made = {"apiVersion": BATCH, "kind": "CronJob", "metadata": meta, "spec": spec}
-    scene.set_up(made)
-    _miss_some(scene)
-    scene.client.patch(BATCH, "CronJob", "hourly", {"spec": {"suspend": False}}, scene.namespace)
-    (run,) = wait(lambda: _runs(scene), what="a run")
+    scene.set_up(_make(scene))
+    run = _start(scene)
     name = run["metadata"]["name"]
     scene.wait_running(2)
     shown = scene.code(name, "running")
@@ -87,9 +118,7 @@ def runs(scene: Scene) -> None:
     scene.code(name, "running")
 
     # What it says of a resume: a run that was missed is started at once.
-    scene.client.patch(
-        BATCH, "CronJob", "hourly", {"spec": {"concurrencyPolicy": "Allow"}}, scene.namespace
-    )
+    _change(scene, "hourly", concurrencyPolicy="Allow")
     scene.client.delete(BATCH, "Job", name, scene.namespace)
     _miss_some(scene)
     cronjob = _cronjob(scene)
@@ -100,3 +129,73 @@ def runs(scene: Scene) -> None:
         lambda: [one for one in _runs(scene) if one["metadata"]["uid"] != run["metadata"]["uid"]],
         what="the run that was missed",
     )
+
+
+def _run_after(scene: Scene, of: str, first: Json) -> Json:
+    """Return the next run of a CronJob once it is there."""
+    uid = first["metadata"]["uid"]
+
+    def look() -> Json | None:
+        found = [one for one in _runs(scene, of) if one["metadata"]["uid"] != uid]
+        return found[-1] if found else None
+
+    return wait(look, what=f"the next run of {of}")
+
+
+def next_runs(scene: Scene) -> None:
+    """What becomes of the next run while one is suspended is what was said before the click."""
+    policies = ("Replace", "Allow")
+    names = {policy: policy.lower() for policy in policies}
+    at = _hourly(40)
+    scene.set_up(*(_make(scene, names[policy], at, policy) for policy in policies))
+    first = {}
+    for policy, name in names.items():
+        first[policy] = _start(scene, name)
+    scene.wait_running(4)
+    said = {
+        "Replace": (
+            "At its next time CronJob replace deletes this run and starts another (concurrencyPolicy "
+            "Replace); suspend that as well to keep this one."
+        ),
+        "Allow": (
+            "CronJob allow starts its next run all the same; suspend that as well to stop it."
+        ),
+    }
+    for policy, run in first.items():
+        name = run["metadata"]["name"]
+        run = {"apiVersion": BATCH, "kind": "Job", **scene.job(name)}
+        _seen(scene, name, run)
+        assert said[policy] in scene.dry_run("suspend", run)["reactions"]
+        ended = scene.act("suspend", run)
+        assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
+        scene.code(name, "suspended")
+
+    # Its next time has come: another minute of the hour, so that the run has another name.
+    for name in names.values():
+        _change(scene, name, schedule=_hourly(20))
+        _miss_some(scene, name)
+    for policy, name in names.items():
+        second = _run_after(scene, name, first[policy])
+        scene.code(second["metadata"]["name"], "running")
+        left = first[policy]["metadata"]["uid"] in {
+            one["metadata"]["uid"] for one in _runs(scene, name)
+        }
+        assert left is (policy == "Allow"), policy
+    scene.code(first["Allow"]["metadata"]["name"], "suspended")
+
+
+def run_waits(scene: Scene) -> None:
+    """A run finds no node and is told by itself, its twin runs; who is suspended starts none."""
+    scene.set_up(
+        _make(scene, "large", cpu="65"), _make(scene, "small"), _make(scene, "off"), cpu="64"
+    )
+    _miss_some(scene, "off")
+    large, small = _start(scene, "large"), _start(scene, "small")
+    found = scene.code(large["metadata"]["name"], "no-matching-node")
+    assert (found["health"], found["members"]["scheduled"]) == ("blocked", 0)
+    assert found["maker"]["name"] == "large"
+    assert scene.code(small["metadata"]["name"], "running")["maker"]["name"] == "small"
+    gangs = scene.installation.gangs(cluster=scene.cluster, namespace=scene.namespace)
+    names = {large["metadata"]["name"], small["metadata"]["name"]}
+    assert {gang["name"] for gang in gangs} == names, "who is suspended makes no gang"
+    assert _runs(scene, "off") == []

@@ -254,6 +254,8 @@ class ControlPlane:
             "HOME": str(self.folder),
             "TMPDIR": str(self.folder),
             "NO_PROXY": "*",
+            # A sixth less processor time, for some 100 MB more of an API server.
+            "GOGC": "400",
         }
         log = self.folder / f"{name}.log"
         self._supervisor.start(name, self._processes[name].argv, environment, log)
