@@ -37,7 +37,7 @@ class ActorClient(Protocol):
     def get(self, path: str, query: Query = None) -> bytes:
         """Return the answer to a GET."""
 
-    def create(self, path: str, body: bytes) -> Answer:
+    def create(self, path: str, body: bytes, *, dry_run: bool = False) -> Answer:
         """Create an object, once."""
 
     def json_patch(self, path: str, body: bytes, *, dry_run: bool = False) -> Answer:
@@ -69,9 +69,9 @@ class KubeActorClient:
         """Return the answer to a GET."""
         return self._connection.get(path, query)
 
-    def create(self, path: str, body: bytes) -> Answer:
+    def create(self, path: str, body: bytes, *, dry_run: bool = False) -> Answer:
         """Create an object, once."""
-        return self._writer.create(path, body, deadline=WRITE_DEADLINE)
+        return self._writer.create(path, body, dry_run=dry_run, deadline=WRITE_DEADLINE)
 
     def json_patch(self, path: str, body: bytes, *, dry_run: bool = False) -> Answer:
         """Send a JSON patch, once."""
@@ -114,7 +114,7 @@ def send(client: ActorClient, step: Step | Any, *, dry_run: bool = False) -> Ans
     """Send one step as it is written down. `step` has method, path and patch. Raises KubeError."""
     body = step.patch.encode()
     if step.method == "POST":
-        return client.create(step.path, body)
+        return client.create(step.path, body, dry_run=dry_run)
     if step.method == "PATCH":
         return client.json_patch(step.path, body, dry_run=dry_run)
     if step.method == "MERGE":

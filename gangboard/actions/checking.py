@@ -23,6 +23,7 @@ from gangboard.domain.action import (
     Verb,
 )
 from gangboard.domain.hold import HOLD_LEVER
+from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.job_holds import hold_on
@@ -159,11 +160,8 @@ def _to_compare_with(live: Live, ground: ActionContext, planned: Plan) -> dict[s
         "versions": live.versions,
         "watch": planned.watch_seconds,
         "grace": max((job.grace_seconds for job in own.values()), default=30),
-        "subjects": [
-            _subject(step.path, step.patch, label(step.subject), step.subject.uid)
-            for step in planned.steps
-            if step.kind is StepKind.PATCH
-        ],
+        "subjects": _subjects(live, planned),
+        "selector": _selector(planned.subject),
         "jobs": _names(own),
         "siblings": {
             "jobs": _names(others),
@@ -206,6 +204,34 @@ def _found_hold(ground: ActionContext, planned: Plan, live: Live) -> dict[str, A
         "job": hold.job_name,
         "owner_uid": hold.owner_uid,
     }
+
+
+def _subjects(live: Live, planned: Plan) -> list[dict[str, Any]]:
+    """Return what is watched: what is patched; where something is asked of a controller, what that is about."""
+    found = [
+        _subject(step.path, step.patch, label(step.subject), step.subject.uid)
+        for step in planned.steps
+        if step.kind is StepKind.PATCH
+    ]
+    ref = planned.subject
+    kind = registry.owner_kind(ref.group, ref.kind)
+    if kind is None or not any(step.kind is StepKind.CREATE for step in planned.steps):
+        return found
+    version, plural = live.version(kind.resource), kind.resource.plural
+    about = {
+        "name": label(ref),
+        "path": object_path(ref.group, version, plural, ref.namespace, ref.name),
+        "uid": ref.uid,
+        "wanted": {},
+        "generation": planned.generation,
+    }
+    return [*found, about]
+
+
+def _selector(ref: ObjectRef) -> str:
+    """Return by which label the pods of an owner are found that makes them without Jobs; empty for others."""
+    kind = registry.owner_kind(ref.group, ref.kind)
+    return f"{kind.pod_label}={ref.name}" if kind is not None and kind.pod_label else ""
 
 
 def _subject(path: str, patch: str, name: str, uid: str) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def _done_before(execution: ActionExecution) -> str:
     """Return which changes of an action that ends half-way stay done; empty for none."""
     if execution.action.applied_at is not None:
         return ""
-    kinds = (StepKind.PATCH.value, StepKind.DELETE_HOLD.value)
+    kinds = (StepKind.PATCH.value, StepKind.CREATE.value, StepKind.DELETE_HOLD.value)
     done = [
         step.name
         for step in execution.steps

@@ -15,6 +15,7 @@ from gangboard.actions.actor_client import ActorClient, Json, get_object
 from gangboard.actions.clock import Clock
 from gangboard.actions.retries import TRANSIENT_CODES
 from gangboard.actions.verify import holding, kept
+from gangboard.diagnosis import registry
 from gangboard.domain.action import ActionState
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
@@ -94,6 +95,8 @@ def _differs(action: Action, stored: dict[str, Any], *, holds_known: bool) -> bo
             return True
         newer = model.meta.generation >= (subject["generation"] or 0)
         if newer and not _has(model, subject["wanted"]):
+            return True
+        if not subject["wanted"] and isinstance(model, Owner) and not model.suspended:
             return True
     hold = holding.relied_on(action)
     if hold is None or not holds_known:
@@ -188,6 +191,10 @@ def _inspect(action: Action, client: ActorClient, now: datetime) -> ActionState 
         text = f"{seen.undone.sentence} {lost}".strip()
         sentence = f"Hold lost: {text}" if hold is not None else f"It was undone: {text}"
         return _undo(action, sentence, seen.undone.manager, seen.undone.held_seconds, now)
+    if not _is_in_effect(action, seen.raws):
+        name = f"{action.kind} {action.name}"
+        sentence = f"It was undone: {name} does not say any more that it is suspended."
+        return _undo(action, sentence, "", seconds, now)
     if seen.missing:
         _gone(action, client, above)
         return None
@@ -199,6 +206,14 @@ def _inspect(action: Action, client: ActorClient, now: datetime) -> ActionState 
     elif context != action.context:
         Action.objects.filter(pk=action.pk, guarded=True).update(context=context)
     return None
+
+
+def _is_in_effect(action: Action, raws: list[Json]) -> bool:
+    """Whether the status of what was stopped says so still, where its lever reads that."""
+    lever = registry.lever(action.lever)
+    if lever is None or lever.in_effect is None:
+        return True
+    return all(lever.in_effect(raw, True) for raw in raws)
 
 
 def _is_renewed(client: ActorClient, above: dict[str, Any]) -> bool:

@@ -177,6 +177,10 @@ class Live:
             found += self._list(POD, namespace, selector, Pod)
         return tuple(pod for pod in found if _controller(pod) in jobs)
 
+    def labelled_pods(self, namespace: str, selector: str) -> tuple[Pod, ...]:
+        """Return the pods that a label selector finds."""
+        return tuple(self._list(POD, namespace, {"labelSelector": selector}, Pod))
+
     def version(self, resource: Resource) -> str:
         """Return the version in which a resource is asked for."""
         return self.versions.get(resource.key) or resource.versions[0]

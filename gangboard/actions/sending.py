@@ -55,9 +55,9 @@ def next_step(execution: ActionExecution) -> float:
 
 
 def _rehearse(execution: ActionExecution) -> float:
-    """Try every patch as a dry run, so that what would be refused is known before anything changes."""
+    """Try every change as a dry run, so that what would be refused is known before anything changes."""
     for step in execution.steps:
-        if step.kind != StepKind.PATCH.value:
+        if step.kind not in (StepKind.PATCH.value, StepKind.CREATE.value):
             continue
         try:
             actor_client.send(execution.client, step, dry_run=True)
@@ -271,6 +271,8 @@ def _took(execution: ActionExecution, step: ActionStep, answer: Answer) -> float
     raw = json.loads(answer.body)
     if step.kind == StepKind.CREATE_HOLD.value:
         return step_results.armed(execution, step, raw, columns)
+    if step.kind == StepKind.CREATE.value:
+        return step_results.created(execution, step, columns)
     return step_results.patched(execution, step, raw, columns)
 
 

@@ -57,6 +57,17 @@ def patched(
     return exit_early(execution, ActionExit(ActionState.FAILED, sentence), step, columns)
 
 
+def created(execution: ActionExecution, step: ActionStep, columns: dict[str, Any]) -> float:
+    """Take in that an object is there by which a controller is asked to act."""
+    result = f"{step.subject['kind']} {step.subject['name']} is there."
+    # Before it was known what had become of it, the state was `unknown`.
+    state = ActionState.SENT if execution.state is ActionState.UNKNOWN else None
+    columns = {**columns, "state": StepState.DONE.value, "result": result}
+    execution.write(state, step=step, step_columns=columns)
+    execution.checkpoint(f"{step.kind}:recorded")
+    return 0.0
+
+
 def met(execution: ActionExecution, step: ActionStep, raw: Json) -> float | None:
     """Go on when somebody else did what the patch asks for; return None when nobody has.
 

@@ -21,6 +21,8 @@ REMOVAL_SECONDS = 30.0
 def resolve(execution: ActionExecution, step: ActionStep) -> float:
     """Find out by reading whether a step was carried out. Raises KubeError when that is impossible."""
     if step.kind == StepKind.CREATE_HOLD.value:
+        return _hold_created(execution, step)
+    if step.kind == StepKind.CREATE.value:
         return _created(execution, step)
     if step.kind == StepKind.DELETE_HOLD.value:
         return _deleted(execution, step)
@@ -28,6 +30,23 @@ def resolve(execution: ActionExecution, step: ActionStep) -> float:
 
 
 def _created(execution: ActionExecution, step: ActionStep) -> float:
+    """Look for the object that was to be made. Its controller may have taken it away when it had acted."""
+    raw = get_object(execution.client, f"{step.path}/{step.subject['name']}")
+    name = f"{step.subject['kind']} {step.subject['name']}"
+    if raw is not None and patches.mark_of(raw) == execution.action.pk:
+        return step_results.created(execution, step, {})
+    if raw is not None:
+        sentence = f"Another {name} is there; nothing was changed."
+        return _lost(execution, step, ActionExit(ActionState.CONFLICT, sentence))
+    if not _has_settled(execution, step):
+        return PAUSE
+    sentence = (
+        f"Whether {name} was made is not known: its answer was lost, and it is not there now."
+    )
+    return _lost(execution, step, ActionExit(ActionState.FAILED, sentence))
+
+
+def _hold_created(execution: ActionExecution, step: ActionStep) -> float:
     hold = execution.context["hold"]
     raw = get_object(execution.client, hold["path"])
     if raw is not None and patches.mark_of(raw) == execution.action.pk:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from zlib import crc32
+
 import msgspec
 
 from gangboard.decode.allocation import Allocation, WireAllocated, is_infeasible, placed_requests
@@ -27,6 +32,9 @@ from gangboard.domain.pod import Container, Pod
 from gangboard.domain.pod_claims import PodClaim
 from gangboard.domain.registry import Resource
 
+NO_NAMES: Mapping[str, str] = {}
+_MARKS_FROM, _MARKS = 1_000, 1_000_000
+"""Versions of this decoder stay below the first; with annotations they are above it."""
 _UNREAD = Needs(undecidable=("a part of its spec that could not be read",))
 
 
@@ -106,7 +114,7 @@ _CONDITIONS = msgspec.json.Decoder(list[WireCondition] | None)
 _STATUSES = msgspec.json.Decoder(list[WireContainerStatus] | None)
 
 
-def _build(wire: WirePod, version: str) -> Pod:
+def _build(wire: WirePod, version: str, names: Mapping[str, str] = NO_NAMES) -> Pod:
     spec, status = wire.spec or WirePlacedSpec(), wire.status or WirePodStatus()
     conditions = _CONDITIONS.decode(status.conditions)
     containers = _STATUSES.decode(status.container_statuses) or []
@@ -116,12 +124,15 @@ def _build(wire: WirePod, version: str) -> Pod:
     allocation = Allocation(given, status, is_infeasible(conditions))
     requests, unread = placed_requests(spec, allocation)
     faults = list(unread.values())
+    group_name, group_kind = spec.group_name, ""
     labels: dict[str, str] = {}
     request = ""
     claims: tuple[PodClaim, ...] = ()
     try:
         request = (_CONSUMER.decode(wire.metadata.consumer) or WireConsumer()).request
-        labels = _labels(wire.metadata.labels)
+        labels = _texts(wire.metadata.labels)
+        if names and not group_name:
+            group_name, group_kind = _group_named(_texts(wire.metadata.consumer), names)
         needs = read_needs(spec, meta.ref.namespace, requests)
         claims = read_claims(spec, status.resource_claim_statuses, meta.ref.name, needs)
     except (ValueError, RecursionError) as error:  # what msgspec raises for bad data
@@ -137,7 +148,8 @@ def _build(wire: WirePod, version: str) -> Pod:
         priority=spec.priority,
         priority_class=spec.priority_class_name or "",
         gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
-        group_name=spec.group_name,
+        group_name=group_name,
+        group_kind=group_kind,
         scheduled=pick_condition(conditions, "PodScheduled"),
         ready=pick_condition(conditions, "Ready"),
         disruption=pick_condition(conditions, "DisruptionTarget"),
@@ -164,9 +176,16 @@ def _build(wire: WirePod, version: str) -> Pod:
     return deliver(pod, faults)
 
 
-def _labels(data: msgspec.Raw) -> dict[str, str]:
+def _texts(data: msgspec.Raw) -> dict[str, str]:
+    """Return labels or annotations."""
     found = _LABELS.decode(data) or {}
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _group_named(annotations: Mapping[str, str], names: Mapping[str, str]) -> tuple[str, str]:
+    """Return name and kind of the group that a pod names by an annotation; empty for none."""
+    found = ((annotations.get(key, ""), kind) for key, kind in names.items())
+    return next(((name, kind) for name, kind in found if name), ("", ""))
 
 
 def _stays(controller: Controller | None) -> bool:
@@ -215,7 +234,7 @@ POD = Resource(
     model=Pod,
     build=_build,
     needed=True,
-    decoder_version=2,
+    decoder_version=3,
 )
 """How pods are read.
 
@@ -223,3 +242,18 @@ A malformed quantity keeps the pod, so that it is counted as the member it is, l
 out of its requests, and is said as a problem. So do its labels and what it asks of a node where
 these cannot be read.
 """
+
+
+def pods_naming(names: Mapping[str, str]) -> Resource:
+    """Return how pods are read that name their groups by annotations: annotation → `Pod.group_kind`.
+
+    Other annotations than before make another version of the decoder, so that pods are read again.
+    """
+    if not names:
+        return POD
+    mark = crc32(repr(sorted(names.items())).encode()) % _MARKS
+    return replace(
+        POD,
+        build=partial(_build, names=names),
+        decoder_version=POD.decoder_version + _MARKS_FROM * (1 + mark),
+    )

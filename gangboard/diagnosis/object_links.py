@@ -28,7 +28,8 @@ _INFRASTRUCTURE = {("apps", "DaemonSet"), ("", "Node")}
 _NOTHING: frozenset[str] = frozenset()
 
 Place = tuple[str, str, str]
-"""(kind, namespace, name) of what pods and templates of pods name in `scheduling.k8s.io`.
+"""(kind, namespace, name) of what pods and templates of pods name: in `scheduling.k8s.io`, or by an annotation
+with `Pod.group_kind` as kind.
 
 That is a PodGroup. On 1.35 it is an entry of a Workload, which has no object: it stands under the
 name of its `WorkloadEntry` and the kind PodGroup, and in second place the Workload is named.
@@ -76,13 +77,15 @@ class PodLink(NamedTuple):
     node: str
     infrastructure: bool
     """Made by a DaemonSet or by the node itself."""
+    group_kind: str = POD_GROUP
+    """Of the group that it names; of another API than the core one with its API group."""
     adopter: Name | None = None
     """The owner that its label names (`OwnerKind.pod_label`), there or not."""
 
     @property
     def place(self) -> Place:
         """The group that it names."""
-        return group_place(self.namespace, self.group)
+        return self.group_kind, self.namespace, self.group
 
     @property
     def maker(self) -> Maker:
@@ -101,7 +104,7 @@ class GroupLink(NamedTuple):
     controller_ref: Name | None
     created: float
     is_named: bool
-    """Pods name it: a core PodGroup, on 1.35 a Workload, whose entries they name."""
+    """Pods name it: a core PodGroup, one that an annotation names, on 1.35 a Workload, whose entries they name."""
 
     @property
     def kind(self) -> str:
@@ -111,7 +114,10 @@ class GroupLink(NamedTuple):
     @property
     def place(self) -> Place | None:
         """Under what pods name it; None for what pods cannot name."""
-        return self.name[1:] if self.is_named else None
+        if not self.is_named:
+            return None
+        group, kind, namespace, name = self.name
+        return kind if group == CORE else f"{kind}.{group}", namespace, name
 
     def beside(self, kind: str, name: str) -> Name:
         """Return the name of another object of its API group and namespace."""
@@ -158,6 +164,7 @@ def _pod_link(pod: Pod) -> PodLink:
         node=intern(pod.node),
         infrastructure=controller is not None
         and (controller.group, controller.kind) in _INFRASTRUCTURE,
+        group_kind=intern(pod.group_kind or POD_GROUP),
         adopter=_adopter(pod),
     )
 
@@ -193,9 +200,16 @@ def _group_link(group: Group) -> GroupLink:
         workload=group.workload_name,
         controller_ref=(ref[0], ref[1], group.meta.ref.namespace, ref[2]) if ref else None,
         created=_created(group),
-        is_named=group.meta.ref.group == CORE
-        and (group.meta.ref.kind == POD_GROUP or has_entries(group)),
+        is_named=is_named_by_pods(group) or (group.meta.ref.group == CORE and has_entries(group)),
     )
+
+
+def is_named_by_pods(group: Group) -> bool:
+    """Whether pods name such an object: a core PodGroup, or one that an annotation names."""
+    ref = group.meta.ref
+    if ref.group == CORE:
+        return ref.kind == POD_GROUP
+    return f"{ref.kind}.{ref.group}" in registry.group_annotations().values()
 
 
 def has_entries(group: Group) -> bool:
@@ -282,7 +296,9 @@ class ObjectLinks:
 
     def object_at(self, place: Place) -> str | None:
         """Return the uid of the PodGroup, or of the Workload, that stands for a group."""
-        uid = self.named((CORE, *object_place(place)))
+        kind, namespace, name = object_place(place)
+        kind, _, group = kind.partition(".")
+        uid = self.named((group or CORE, kind, namespace, name))
         return uid if uid is not None and self.groups[uid].is_named else None
 
     def makers_naming(self, place: Place) -> Iterable[Maker]:

@@ -206,11 +206,10 @@ class OwnershipGraph:
                 near.update((group, *links.groups_of[links.groups[group].name]))
         found: set[str] = set()
         found = found.union(*(resolver.gangs_of(one) for one in near))
-        if link.name[0] == CORE:
-            # Also where pods cannot name it: it can hide a namesake of 1.35, which they do name.
-            pods = links.pods_naming[link.name[1:]]
-            found = found.union(*(resolver.gangs_of(pod) for pod in pods))
-        return found
+        # Also where pods cannot name it: it can hide a namesake of 1.35, which they do name.
+        place = link.name[1:] if link.name[0] == CORE else link.place
+        pods = links.pods_naming[place] if place is not None else ()
+        return found.union(*(resolver.gangs_of(pod) for pod in pods))
 
     def _gangs_at(self, place: Place) -> set[str]:
         """Return the gangs that show a group or one above it; nothing when it is not there."""

@@ -15,6 +15,7 @@ import gangboard.levers
 import gangboard.owners
 import gangboard.queues
 import gangboard.rules
+from gangboard.decode.pods import pods_naming
 from gangboard.domain.acting.lever import Lever
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.queue import QueueEntry
@@ -193,6 +194,22 @@ def event_reasons() -> frozenset[str]:
 def grouping_apis() -> tuple[GroupingAPI, ...]:
     """Return all grouping APIs, by API group."""
     return find_members(gangboard.groups, "GROUPING", (GroupingAPI,), lambda api: api.group)
+
+
+@cache
+def group_annotations() -> Mapping[str, str]:
+    """Return annotation of pods → kind of the group that it names, as `Pod.group_kind` has it."""
+    return {
+        annotation: f"{kind}.{api.group}"
+        for api in grouping_apis()
+        for annotation, kind in api.annotations.items()
+    }
+
+
+@cache
+def pods() -> Resource:
+    """Return how pods are read, with what they name their groups by."""
+    return pods_naming(group_annotations())
 
 
 @cache

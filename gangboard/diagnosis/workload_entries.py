@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gangboard.diagnosis.object_links import CORE, POD_GROUP, has_entries
+from gangboard.diagnosis.object_links import has_entries, is_named_by_pods
 from gangboard.domain.group import Group, GroupTemplate, WorkloadEntry, read_entry
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 
 
 def takes_pods(group: Group) -> bool:
-    """Whether pods name it: a core PodGroup, or an entry of a Workload."""
-    ref = group.meta.ref
-    return group.entry is not None or (ref.group, ref.kind) == (CORE, POD_GROUP)
+    """Whether pods name it: a PodGroup, or an entry of a Workload."""
+    return group.entry is not None or is_named_by_pods(group)
 
 
 def entry_groups(

@@ -78,6 +78,8 @@ class StepKind(StrEnum):
     PROVE_HOLD = "prove-hold"
     """Dry run: an un-suspend must come back suspended."""
     PATCH = "patch"
+    CREATE = "create"
+    """Of an object by which a controller is asked to act: confirmed by the status of what it is about."""
     DELETE_HOLD = "delete-hold"
     PROVE_RELEASE = "prove-release"
     """Dry run: an un-suspend must come back un-suspended."""

@@ -80,6 +80,8 @@ class Pod:
     """`spec.terminationGracePeriodSeconds`: how long it may go on once it is stopped."""
     provisioning_request: str = ""
     """The ProvisioningRequest in its namespace that it consumes, or empty."""
+    group_kind: str = ""
+    """Kind and API group of the group that it names by an annotation, `PodGroup.toys.example`; empty for a core one."""
     claims: tuple[PodClaim, ...] = ()
     """The PersistentVolumeClaims and ResourceClaims that must be there before it gets a node."""
 

@@ -159,6 +159,9 @@ class GroupingAPI:
     group: str
     resources: tuple[Resource, ...]
     """Their models are domain.Group."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Annotations of pods whose value is the name of their group in their namespace → its kind. Empty where
+    pods name it in a field of their own, or not at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import events_of
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
-from gangboard.decode.pods import POD
 from gangboard.decode.problems import DecodeProblem
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
@@ -79,7 +78,7 @@ class KeptEvent(NamedTuple):
 def resources() -> tuple[Resource, ...]:
     """Everything that is listed and watched: what is everywhere, and what the registries say."""
     events = events_of(registry.event_reasons())
-    everywhere = (POD, NODE, events, HOLD, POLICY, BINDING, *AUTOSCALING, *CLAIMS)
+    everywhere = (registry.pods(), NODE, events, HOLD, POLICY, BINDING, *AUTOSCALING, *CLAIMS)
     return (*everywhere, *registry.resources())
 
 

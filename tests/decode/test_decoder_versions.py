@@ -36,7 +36,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "nodes": (1, "2baf7a2d76f9"),
     "persistentvolumeclaims": (1, "aae1a3baa6cd"),
     "podgroups.scheduling.k8s.io": (1, "a89adbfe79ad"),
-    "pods": (2, "2318a6deb1dd"),
+    "pods": (3, "0e758edcf24a"),
     "provisioningrequests.autoscaling.x-k8s.io": (1, "514febf08b75"),
     "resourceclaims.resource.k8s.io": (1, "74a018cdb1bc"),
     "resourceflavors.kueue.x-k8s.io": (1, "9030d019a784"),

@@ -35,12 +35,13 @@ def members(is_there: Callable[[str], bool]) -> Iterator[None]:
                 yield module
 
     with patch.object(registry, "_modules", modules):
-        _forget()
+        forget()
         yield
-    _forget()
+    forget()
 
 
-def _forget() -> None:
+def forget() -> None:
+    """Have the registries look through their folders anew."""
     for one in (*vars(registry).values(), action_context.action_models):
         if hasattr(one, "cache_clear"):
             one.cache_clear()

@@ -44,6 +44,16 @@ def made(wanted: Wanted) -> tuple[Made, ...]:
     )
 
 
+def only_read(wanted: Wanted) -> tuple[Resource, ...]:
+    """Return the kinds of which an object is looked at before something is made that asks to stop it."""
+    changed = {one.resource.key for one in levered(wanted)}
+    return tuple(
+        kind.resource
+        for kind in registry.owner_kinds()
+        if kind.levers and kind.resource.key not in changed | wanted.not_served
+    )
+
+
 def parents(wanted: Wanted) -> tuple[Parent, ...]:
     """Return the kinds of which gangboard may suspend single Jobs there."""
     return _served(wanted, lambda kind: bool(kind.child_levers))

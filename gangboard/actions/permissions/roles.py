@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from gangboard.actions.permissions.levered import levered, made
+from gangboard.actions.permissions.levered import levered, made, only_read
 from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER, Manifest, Wanted
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
@@ -67,6 +67,7 @@ def actor_roles(wanted: Wanted) -> list[Manifest]:
     found = levered(wanted)
     rules = _rules((one.resource for one in found if not one.listed), ["get", "patch"])
     rules += _rules((one.resource for one in found if one.listed), ["get", "list", "patch"])
+    rules += _rules(only_read(wanted), ["get"])
     rules.append({"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]})
     rules += [
         {"apiGroups": [one.group], "resources": [one.plural], "verbs": [*one.verbs]}

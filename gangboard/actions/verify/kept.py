@@ -81,9 +81,10 @@ def _compare(
         kept.moved.append(f"{subject['name']} was made anew meanwhile; {how}.")
         kept.renewed = True
     elif (meta.get("generation") or 0) > (subject["generation"] or 0):
+        still = f"; {patches.in_words(wanted)} is kept" if wanted else ""
         kept.moved.append(
             f"The spec of {subject['name']} was changed by somebody meanwhile (generation "
-            f"{subject['generation']} to {meta['generation']}); {patches.in_words(wanted)} is kept."
+            f"{subject['generation']} to {meta['generation']}){still}."
         )
     subject["uid"], subject["generation"] = meta["uid"], meta.get("generation")
 

@@ -67,7 +67,10 @@ def _live(execution: ActionExecution) -> Live:
 def _pods(execution: ActionExecution) -> tuple[Pod, ...]:
     if execution.action.verb != Verb.SUSPEND:
         return ()
-    return _live(execution).pods(execution.action.namespace, execution.context["jobs"])
+    live, namespace = _live(execution), execution.action.namespace
+    selector = execution.context.get("selector")
+    found = live.labelled_pods(namespace, selector) if selector else ()
+    return (*found, *live.pods(namespace, execution.context["jobs"]))
 
 
 def _follow(execution: ActionExecution, raws: list[Json]) -> None:
@@ -116,9 +119,14 @@ def _standing(execution: ActionExecution, left: tuple[Pod, ...], acted: bool) ->
         return f"Suspended, watching: {leaving_pods.in_words(left, execution.now)}."
     if not acted:
         return "Suspended, watching: its controller has not said yet that it has acted."
-    if not execution.context["jobs"]:
+    if not _has_pods(execution):
         return "Suspended, watching that it stays so."
     return "Suspended, watching: its pods are gone."
+
+
+def _has_pods(execution: ActionExecution) -> bool:
+    """Whether it is known how its pods are found, so that it was seen that they are gone."""
+    return bool(execution.context["jobs"] or execution.context.get("selector"))
 
 
 def _has_acted(execution: ActionExecution, raw: Json) -> bool:
@@ -156,7 +164,7 @@ def _verified(execution: ActionExecution) -> float:
             f"{execution.object_name} is held: suspended, its pods are gone, siblings untouched."
         )
     else:
-        gone = "; its pods are gone" if execution.context["jobs"] else ""
+        gone = "; its pods are gone" if _has_pods(execution) else ""
         sentence = f"{execution.object_name} is suspended and stays so{gone}."
     if notes:
         sentence = sentence.replace(", siblings untouched", "")

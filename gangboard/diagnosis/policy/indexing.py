@@ -22,8 +22,7 @@ def gang_of(context: ActionContext, queue_visibility: str) -> GangIndex:
         )
         for kind in registry.owner_kinds()
     }
-    system = names(queue.label for queue in registry.queue_systems())
-    return index_gang(context, kinds, system, queue_visibility)
+    return index_gang(context, kinds, _systems(context), queue_visibility)
 
 
 def kind_of(owner: Owner) -> OwnerKind | None:
@@ -38,13 +37,19 @@ def kind_above(controller: Controller | None) -> OwnerKind | None:
 
 def queue_system(gang: GangIndex) -> QueueSystem | None:
     """Return whose entries the gang's are; without any the first that there is."""
-    groups = {entry.meta.ref.group for entry in gang.context.entries}
-    systems = registry.queue_systems()
-    return next(
-        (
-            system
-            for system in systems
-            if any(resource.group in groups for resource in system.resources)
-        ),
-        next(iter(systems), None),
+    return next(iter(_of_entries(gang.context)), next(iter(registry.queue_systems()), None))
+
+
+def _systems(context: ActionContext) -> str:
+    """Return who admits the gang, by its entries; without any who could."""
+    found = _of_entries(context) or registry.queue_systems()
+    return names(system.label for system in found)
+
+
+def _of_entries(context: ActionContext) -> tuple[QueueSystem, ...]:
+    groups = {entry.meta.ref.group for entry in context.entries}
+    return tuple(
+        system
+        for system in registry.queue_systems()
+        if any(resource.group in groups for resource in system.resources)
     )

@@ -25,7 +25,7 @@ def decide(gang: GangIndex, desired: DesiredAction) -> Pulled | PlanRefusal:
     if desired.until is not None and (lever is None or not lever.takes_end):
         return refusals.until_misplaced(desired.verb, gang.name)
     if gang.is_queued and lever is None:
-        return refusals.queue_unknown(gang)
+        return refusals.queue_decides(gang, queue_system(gang))
     if kind is None or lever is None:
         return refusals.no_lever(gang)
     return _pull(lever, gang, kind, desired)

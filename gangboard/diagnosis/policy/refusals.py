@@ -12,6 +12,7 @@ from gangboard.domain.acting.gang_index import GangIndex
 from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.reading.wording import label, sentence
+from gangboard.domain.registry import QueueSystem
 
 
 def not_of_gang(gang: GangIndex, uid: str) -> PlanRefusal:
@@ -81,10 +82,16 @@ def no_lever(gang: GangIndex) -> PlanRefusal:
     return PlanRefusal(f"gangboard knows no way to suspend {gang.name}.")
 
 
-def queue_unknown(gang: GangIndex) -> PlanRefusal:
-    """Refuse an owner whose queue is of a system that gangboard does not know how to act on."""
+def queue_decides(gang: GangIndex, system: QueueSystem | None) -> PlanRefusal:
+    """Refuse an owner whose queue decides when it runs and leaves no way that gangboard knows."""
+    where = f"queue {gang.queue}" if gang.queue else "a queue"
+    if system is None:
+        return PlanRefusal(
+            f"{gang.name} is in {where}, which gangboard does not read: it may undo this."
+        )
     return PlanRefusal(
-        f"{gang.name} is in queue {gang.queue}, which gangboard does not read: it may undo this."
+        f"{gang.name} is in {where} of {system.label}, which decides when it runs: gangboard knows no way "
+        "to stop it there."
     )
 
 

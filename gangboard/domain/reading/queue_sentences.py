@@ -186,8 +186,10 @@ def _why(facts: GangFacts, state: QueueStatus, it: str, is_late: bool) -> str:
 
 
 def system(facts: GangFacts) -> str:
-    """Return what admits here: `Kueue`."""
-    return names(facts.queue_systems) or "the queue system"
+    """Return what admits it, by its entries; without any what admits here: `Kueue`."""
+    known = {facts.admission.get(entry.meta.ref.group) for entry in facts.entries}
+    own = sorted(one.label for one in known if one is not None)
+    return names(own or facts.queue_systems) or "the queue system"
 
 
 def unseen(facts: GangFacts) -> str:

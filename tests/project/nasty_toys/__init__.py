@@ -1,0 +1,1 @@
+"""Toys that are as strange as a kind can be."""

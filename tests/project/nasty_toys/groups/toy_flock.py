@@ -1,0 +1,31 @@
+"""Flocks: pods name the one that they belong to by an annotation."""
+
+from __future__ import annotations
+
+from gangboard.decode.wire import Wire, WireMeta, read_meta
+from gangboard.domain.group import Group, Policy
+from gangboard.domain.registry import GroupingAPI, Resource
+
+
+class _Spec(Wire):
+    least: int = 1
+
+
+class Flock(Wire):
+    """A flock as served."""
+
+    metadata: WireMeta
+    spec: _Spec | None = None
+
+
+def _build(wire: Flock, version: str) -> Group:
+    meta = read_meta(wire.metadata, "toys.example", "Flock", version)
+    return Group(meta, Policy.GANG, quorum=(wire.spec or _Spec()).least)
+
+
+GROUPING = GroupingAPI(
+    label="Toys",
+    group="toys.example",
+    resources=(Resource("toys.example", "flocks", "Flock", ("v1",), Flock, Group, _build),),
+    annotations={"toys.example/flock": "Flock"},
+)

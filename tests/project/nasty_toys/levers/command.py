@@ -1,0 +1,81 @@
+"""`command`: a Command that the toys' controller obeys, confirmed by the status of the toy Job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gangboard.domain.acting.decision import Decision, DesiredAction, PlanRefusal, nothing_to_do
+from gangboard.domain.acting.gang_index import GangIndex
+from gangboard.domain.acting.lever import Lever, LeverState, Made, Readiness, Rule
+from gangboard.domain.acting.phrases import gang_resumed, gang_stopped
+from gangboard.domain.acting.requests import json_text, object_path
+from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
+from gangboard.domain.hold import ACTION_ANNOTATION
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
+
+
+def _ask(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+    stops = desired.verb is Verb.SUSPEND
+    if owner.suspended is stops:
+        return nothing_to_do(f"{gang.name} is {'stopped already' if stops else 'not stopped'}")
+    word = "Stop" if stops else "Go"
+    return Decision(
+        lambda: (_command(owner, desired, word),),
+        before={"status.phase": "Running" if stops else "Stopped"},
+        after={"status.phase": "Stopped" if stops else "Running"},
+        watch_seconds=3.0,
+        reactions=(gang_stopped(gang) if stops else gang_resumed(gang),),
+    )
+
+
+def _command(owner: Owner, desired: DesiredAction, word: str) -> Step:
+    ref = owner.meta.ref
+    name = f"{ref.name}-{desired.action}"
+    body = {
+        "apiVersion": "toys.example/v1",
+        "kind": "Command",
+        "metadata": {
+            "name": name,
+            "namespace": ref.namespace,
+            "annotations": {ACTION_ANNOTATION: desired.action},
+        },
+        "spec": {"word": word, "job": ref.name, "uid": ref.uid},
+    }
+    return Step(
+        StepKind.CREATE,
+        f"Create Command {name}",
+        ObjectRef("toys.example", "Command", ref.namespace, name, ""),
+        "POST",
+        object_path("toys.example", "v1", ref.namespace, "commands"),
+        json_text(body),
+    )
+
+
+def _in_effect(raw: Mapping[str, Any], stops: bool) -> bool:
+    phase = (raw.get("status") or {}).get("phase")
+    return phase == "Stopped" if stops else phase in ("Running", "Waiting")
+
+
+def _readiness(_levers: ClusterLevers, _kinds: str, shut: str) -> LeverState:
+    what = "A Command to the controller of toys."
+    return LeverState(Readiness.OFF if shut else Readiness.READY, what, usable=not shut)
+
+
+def _makes(_parents: Sequence[tuple[str, str]]) -> Made:
+    rule = Rule("object.spec.word in ['Stop', 'Go']", "gangboard commands toys to stop and to go")
+    return Made("toys.example", "commands", "Command", ("create", "get"), (rule,))
+
+
+LEVER = Lever(
+    key="command",
+    position=90,
+    label="a Command",
+    title="Command a toy",
+    suspend=_ask,
+    resume=_ask,
+    readiness=_readiness,
+    makes=_makes,
+    in_effect=_in_effect,
+)

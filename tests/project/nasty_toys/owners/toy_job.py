@@ -1,0 +1,51 @@
+"""Toy Jobs: a kind that is called as another one is, whose status alone says whether it runs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gangboard.decode.wire import Wire, WireMeta, read_meta
+from gangboard.domain.owner import Owner
+from gangboard.domain.registry import OwnerKind, Resource
+
+
+class _Labels(Wire):
+    line: str = msgspec.field(default="", name="toys.example/line")
+
+
+class _Meta(WireMeta):
+    labels: _Labels | None = None
+
+
+class _Spec(Wire):
+    pods: int = 1
+
+
+class _Status(Wire):
+    phase: str = ""
+
+
+class ToyJob(Wire):
+    """A toy Job as served."""
+
+    metadata: _Meta
+    spec: _Spec | None = None
+    status: _Status | None = None
+
+
+def _build(wire: ToyJob, version: str) -> Owner:
+    labels = wire.metadata.labels or _Labels()
+    return Owner(
+        read_meta(wire.metadata, "toys.example", "Job", version),
+        suspended=(wire.status or _Status()).phase in ("Stopped", "Waiting"),
+        desired=(wire.spec or _Spec()).pods,
+        queue=labels.line,
+    )
+
+
+OWNER = OwnerKind(
+    resource=Resource("toys.example", "jobs", "Job", ("v1",), ToyJob, Owner, _build),
+    label="toy Job",
+    levers=("command",),
+    makes=(("toys.example", "Rack"),),
+)

@@ -1,0 +1,167 @@
+"""A kind that is as strange as can be, in five files: its pods adopted by a label over a middle owner, stopped by a
+POST, called Job as another one, its group named by an annotation, its queue another toy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from gangboard.actions import guards, service
+from gangboard.actions.permissions.manifests import manifests
+from gangboard.actions.permissions.names import ACTOR, Wanted
+from gangboard.domain.action import ActionRequest, ActionTarget, Verb
+from gangboard.polling import poll
+from gangboard.store.models import Action, Gang
+from tests.actions.site import Site, make_site
+from tests.project.toys import PLACE, ToyShop, dropped_in, simulator
+
+
+@dataclass
+class Nursery:
+    """A watched cluster of toys."""
+
+    site: Site
+    shop: ToyShop
+
+    def gang(self, group: str, name: str) -> Gang:
+        return Gang.objects.get(api_group=group, name=name, gone_at=None)
+
+    def ask(self, verb: Verb, name: str) -> str:
+        """Ask as a person does, of the toy Job as it is stored; return the id of the action."""
+        gang = self.gang("toys.example", name)
+        target = ActionTarget(
+            self.site.cluster.name, "toys.example", "Job", PLACE, name, gang.uid, None
+        )
+        request = ActionRequest(verb, target, "bed time", via="api")
+
+        return service.request(
+            self.site.viewer, request, now=self.site.clock.now(), clock=self.site.clock
+        ).action_id
+
+    def act(self, verb: Verb, name: str) -> Action:
+        return self.site.engine().finish(self.ask(verb, name))
+
+
+@pytest.fixture
+def nursery(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nursery]:
+    with dropped_in(monkeypatch), simulator() as cluster:
+        shop = ToyShop(cluster)
+        shop.toy("run", 4)
+        late = shop.toy(
+            "late", 2, status={"phase": "Waiting"}, labels={"toys.example/line": "slide"}
+        )
+        shop.ticket(late, "slide")
+        shop.namesake("run")
+        yield Nursery(make_site(cluster, name="toys"), shop)
+        for cluster_id in list(poll._caches):
+            poll.drop_cache(cluster_id)
+
+
+def test_what_belongs_together_is_one_gang_and_no_job_is_taken_for_another(
+    nursery: Nursery,
+) -> None:
+    gangs = {
+        (gang.api_group, gang.kind, gang.name): gang for gang in Gang.objects.filter(gone_at=None)
+    }
+    assert set(gangs) == {
+        ("toys.example", "Job", "run"),
+        ("toys.example", "Job", "late"),
+        ("batch", "Job", "run"),
+    }
+    toy = gangs["toys.example", "Job", "run"]
+    assert (toy.code, toy.health) == ("running", "running")
+    assert (toy.desired, toy.quorum, toy.created, toy.ready) == (4, 4, 4, 4)
+    real = gangs["batch", "Job", "run"]
+    assert (real.code, real.desired, real.quorum, real.ready) == ("running", 1, None, 1)
+
+
+def test_one_that_waits_in_its_line_says_so_and_is_left_to_it(nursery: Nursery) -> None:
+    late = nursery.gang("toys.example", "late")
+    assert (late.code, late.health) == ("queue-evaluating", "waiting")
+    assert late.message.startswith("Queue slide has not admitted it yet")
+    refused = nursery.act(Verb.RESUME, "late")
+    assert refused.state == "refused"
+    assert refused.message == (
+        "Job late is in queue slide of Toy lines, which decides when it runs: gangboard knows no way to "
+        "stop it there."
+    )
+
+
+def test_it_is_stopped_by_one_command_and_confirmed_by_its_status(nursery: Nursery) -> None:
+    with nursery.shop.at_work():
+        action = nursery.act(Verb.SUSPEND, "run")
+    assert (action.state, action.lever) == ("verified", "command"), action.message
+    assert action.message == "Job run is suspended and stays so."
+    sent = nursery.site.wire.changes
+    assert [(one.verb, one.resource.plural) for one in sent if one.resource] == [
+        ("create", "commands")
+    ]
+    (command,) = nursery.shop.commands()
+    assert command["spec"]["word"] == "Stop"
+    assert command["metadata"]["annotations"] == {"gangboard.dev/action": action.pk}
+    nursery.site.poll()
+    assert nursery.gang("toys.example", "run").health == "suspended"
+    assert nursery.gang("batch", "run").health == "running"
+
+
+def test_what_its_controller_does_not_confirm_is_not_called_done(nursery: Nursery) -> None:
+    action = nursery.act(Verb.SUSPEND, "run")
+    assert action.state == "failed"
+    assert "its controller does not say that it has acted" in action.message
+    assert len(nursery.shop.commands()) == 1
+
+
+def test_one_that_goes_again_later_is_found_out(nursery: Nursery) -> None:
+    with nursery.shop.at_work():
+        action = nursery.act(Verb.SUSPEND, "run")
+    assert action.state == "verified", action.message
+    nursery.site.poll()
+    assert guards.suspicious() == {}
+    nursery.shop.set_phase("run", "Running")
+    nursery.site.poll()
+    assert guards.suspicious() == {nursery.site.cluster.pk: [action.pk]}
+    guards.inspect_all(nursery.site.cluster.pk, nursery.site.clock)
+    action.refresh_from_db()
+    assert action.state == "reverted"
+    assert action.message == ("It was undone: Job run does not say any more that it is suspended.")
+
+
+def test_the_actor_may_command_toys_and_change_nothing_of_them(nursery: Nursery) -> None:
+    made = manifests(Wanted())
+    role = next(
+        one for one in made if (one["kind"], one["metadata"]["name"]) == ("ClusterRole", ACTOR)
+    )
+    rights = {
+        plural: set(rule["verbs"])
+        for rule in role["rules"]
+        if rule["apiGroups"] == ["toys.example"]
+        for plural in rule["resources"]
+    }
+    assert rights == {"jobs": {"get"}, "commands": {"create", "get"}}
+    policy = next(
+        one
+        for one in made
+        if (one["kind"], one["metadata"]["name"])
+        == ("ValidatingAdmissionPolicy", f"{ACTOR}-commands.toys.example")
+    )
+    expressions = [rule["expression"] for rule in policy["spec"]["validations"]]
+    assert expressions == ["object.spec.word in ['Stop', 'Go']"]
+
+
+def test_pages_and_api_have_it_beside_the_other_job(nursery: Nursery) -> None:
+    client = Client(HTTP_HOST="localhost")
+    client.force_login(nursery.site.user)
+    rows = client.get("/api/v1/gangs/?kind=Job&q=run").json()["results"]
+    assert sorted(row["api_group"] for row in rows) == ["batch", "toys.example"]
+    page = client.get(
+        reverse("gang", args=[nursery.gang("toys.example", "run").pk])
+    ).content.decode()
+    assert "4 of 4" in page
+    assert "run-flock" in page
+    cluster = client.get("/api/v1/clusters/toys/").json()
+    assert ["command", True] in [[one["lever"], one["ready"]] for one in cluster["levers"]]
