@@ -1,6 +1,7 @@
 """Which gangs need a kind of owner that cannot be looked at: those of it, below it, and that may be made of it.
 
-A gang of another kind is told as if the kind was not served: what could not be read has nothing to do with it.
+A gang of another kind is told as if the kind was not served: what could not be read has nothing to do with it. So
+it is with a grouping API that is for the pods of some kinds only.
 """
 
 from __future__ import annotations
@@ -24,11 +25,20 @@ def concerning(
         return ()
     kinds = {kind.resource.key: kind for kind in registry.owner_kinds()}
     things = (root, *members)
-    return tuple(
-        one
-        for one in found
-        if one.resource not in kinds or _is_concerned(kinds[one.resource], root, things)
-    )
+    refs = {(thing.meta.ref.group, thing.meta.ref.kind) for thing in things}
+    groupings = {
+        resource.key: set(api.groups_of)
+        for api in registry.grouping_apis()
+        for resource in api.resources
+        if api.groups_of is not None
+    }
+
+    def is_needed(one: Unobserved) -> bool:
+        if one.resource in groupings:
+            return bool(groupings[one.resource] & refs)
+        return one.resource not in kinds or _is_concerned(kinds[one.resource], root, things)
+
+    return tuple(filter(is_needed, found))
 
 
 def _is_concerned(kind: OwnerKind, root: Linked, things: Iterable[Linked]) -> bool:

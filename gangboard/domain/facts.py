@@ -119,11 +119,19 @@ class GangFacts:
     """uid of a pod or group that took room from this gang, as events tell → the gang of that one."""
     queue_statuses: Mapping[str, QueueStatus] = field(init=False, repr=False, compare=False)
     """How a queue stands to its owner and to each Job, by uid."""
+    named: Mapping[tuple[str, str, str], Owner | Group] = field(
+        init=False, repr=False, compare=False
+    )
+    """(API group, kind, name) → what stands in `middle`, and what in `groups` is an object."""
 
     def __post_init__(self) -> None:
         """Ask once how queues stand to it: rules ask for each of its Jobs."""
         found = queue_statuses_of(self.owner, self.jobs, self.entries, self.queue_visibility)
         object.__setattr__(self, "queue_statuses", found)
+        groups = (group for group in self.groups if group.entry is None)
+        things: tuple[Owner | Group, ...] = (*self.middle, *groups)
+        named = {(one.meta.ref.group, one.meta.ref.kind, one.meta.ref.name): one for one in things}
+        object.__setattr__(self, "named", named)
 
     @property
     def makers(self) -> tuple[Owner, ...]:

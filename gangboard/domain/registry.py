@@ -162,6 +162,8 @@ class GroupingAPI:
     annotations: Mapping[str, str] = field(default_factory=dict)
     """Annotations of pods whose value is the name of their group in their namespace → its kind. Empty where
     pods name it in a field of their own, or not at all."""
+    groups_of: tuple[tuple[str, str], ...] | None = None
+    """(API group, kind) of the owners whose pods alone it groups: no other gang needs it. None for any pods."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,8 @@ def waiting_roles(unit: Unit) -> tuple[Waiting, ...]:
 
 def dependent_roles(owner: Owner) -> frozenset[str]:
     """Return the names of the roles whose Jobs JobSet leaves suspended until another role is there."""
-    return frozenset(role.name for role in owner.roles if any(_unmet(owner, role)))
+    dependent = (role for role in owner.roles if role.depends_on)
+    return frozenset(role.name for role in dependent if any(_unmet(owner, role)))
 
 
 def _is_held_back(unit: Unit, role: Role) -> bool:
@@ -43,7 +44,7 @@ def _is_held_back(unit: Unit, role: Role) -> bool:
 
 
 def _unmet(owner: Owner, role: Role) -> Iterator[tuple[Dependency, Role | None]]:
-    roles = {one.name: one for one in owner.roles}
+    roles = {one.name: one for one in owner.roles} if role.depends_on else {}
     for dependency in role.depends_on:
         on = roles.get(dependency.role)
         reached = reached_jobs(on, dependency) if on is not None else None
