@@ -25,6 +25,7 @@ from gangboard.readmodels.fit import FitShape, fit_shapes
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.gang_history import GangHistory, read_gang_history
 from gangboard.readmodels.gangs import GangRow, build_row
+from gangboard.readmodels.group_tree import as_tree
 from gangboard.readmodels.group_visibility import UnseenGroups
 from gangboard.readmodels.groups import GroupRow, groups_by_uid
 from gangboard.readmodels.kubectl import KubectlCommand, commands_for
@@ -253,7 +254,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
             for job in detail.jobs
         ),
         members=tuple(member_row(member) for member in detail.members),
-        groups=groups.rows,
+        groups=as_tree(groups.rows),
         facts=tuple(
             KindFact(printable(label), printable(text)) for label, text in detail.facts.items()
         ),

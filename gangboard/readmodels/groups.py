@@ -95,6 +95,8 @@ class GroupRow:
     gang: GangName | None
     stale: bool
     """Its cluster has not answered lately, or groups of its kind cannot be looked at there."""
+    depth: int = 0
+    """How many groups of its gang stand above it, where these are shown as a tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +254,7 @@ def _row(
         uid=ref.uid,
         generation=meta.generation,
         policy=group.policy.value,
-        policy_label="" if group.templates else _POLICIES[group.policy],
+        policy_label="" if _is_plan(group) else _POLICIES[group.policy],
         policy_text=printable(group.policy_text),
         quorum=group.quorum,
         template_name=printable(group.template_name),
@@ -272,6 +274,11 @@ def _row(
         gang=gang,
         stale=cluster.is_stale or not is_seen,
     )
+
+
+def _is_plan(group: Group) -> bool:
+    """Whether only its templates have policies: a Workload."""
+    return bool(group.templates) and group.policy is Policy.UNKNOWN
 
 
 def _printable_condition(condition: Condition | None) -> Condition | None:

@@ -1,0 +1,90 @@
+"""Groups of one gang as a tree."""
+
+from __future__ import annotations
+
+from gangboard.readmodels.group_tree import as_tree
+from gangboard.readmodels.groups import GroupRow
+
+
+def a_row(kind: str, name: str, *, parent: str = "", controller: str = "") -> GroupRow:
+    return GroupRow(
+        id=name,
+        cluster="east",
+        api_group="scheduling.k8s.io",
+        api_version="v1beta1",
+        kind=kind,
+        namespace="research",
+        name=name,
+        uid=f"uid-{kind}-{name}",
+        generation=1,
+        policy="gang",
+        policy_label="",
+        policy_text="",
+        quorum=None,
+        template_name="",
+        template_quorum=None,
+        workload="",
+        parent=parent,
+        topology_keys=(),
+        priority=None,
+        disruption_mode="",
+        placed=None,
+        placed_face=None,
+        templates=(),
+        template_word="template",
+        controller=controller,
+        created_at=None,
+        deleting_since=None,
+        gang=None,
+        stale=False,
+    )
+
+
+def drawn(*rows: GroupRow) -> list[tuple[int, str, str]]:
+    return [(row.depth, row.kind, row.name) for row in as_tree(rows)]
+
+
+def test_what_was_made_of_a_group_stands_below_it() -> None:
+    of = "PodGang run"
+    rows = (
+        a_row("Workload", "run", controller=of),
+        a_row("CompositePodGroup", "run", controller=of),
+        a_row("PodGang", "run", controller="PodCliqueSet chat"),
+        a_row("PodGroup", "left", parent="run", controller=of),
+        a_row("PodGroup", "right", parent="run", controller=of),
+    )
+    assert drawn(*rows) == [
+        (0, "PodGang", "run"),
+        (1, "Workload", "run"),
+        (1, "CompositePodGroup", "run"),
+        (2, "PodGroup", "left"),
+        (2, "PodGroup", "right"),
+    ]
+
+
+def test_groups_that_nothing_above_is_known_of_stand_side_by_side() -> None:
+    """Near miss: what they name is not there."""
+    rows = (a_row("PodGroup", "a", parent="gone"), a_row("PodGroup", "b", controller="Job train"))
+    assert drawn(*rows) == [(0, "PodGroup", "a"), (0, "PodGroup", "b")]
+
+
+def test_a_ring_loses_no_group_and_shows_none_twice() -> None:
+    rows = (
+        a_row("CompositePodGroup", "a", parent="b"),
+        a_row("CompositePodGroup", "b", parent="a"),
+        a_row("CompositePodGroup", "self", parent="self"),
+    )
+    found = drawn(*rows)
+    assert sorted(name for _, _, name in found) == ["a", "b", "self"]
+    assert found[0] == (0, "CompositePodGroup", "self")
+
+
+def test_a_group_of_another_kind_with_the_name_of_a_parent_is_none() -> None:
+    rows = (a_row("PodGroup", "run"), a_row("PodGroup", "left", parent="run"))
+    assert drawn(*rows) == [(0, "PodGroup", "run"), (0, "PodGroup", "left")]
+
+
+def test_a_tree_deeper_than_any_is_drawn_to_a_bound() -> None:
+    rows = [a_row("CompositePodGroup", "c0")]
+    rows += [a_row("CompositePodGroup", f"c{n}", parent=f"c{n - 1}") for n in range(1, 9)]
+    assert [depth for depth, _, _ in drawn(*rows)] == [0, 1, 2, 3, 4, 4, 4, 4, 4]
