@@ -22,6 +22,8 @@ EVENT_REASONS = frozenset(
         "HeadlessServiceCreationFailed",
         "JobCreationFailed",
         "PVCCreationFailed",
+        # What stands between a controller and a scheduler, and cannot tell that of a gang.
+        "KAIBackendMappingFailed",
         # The scheduler (Karpenter says FailedScheduling, too).
         "FailedScheduling",
         "Preempted",

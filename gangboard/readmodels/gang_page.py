@@ -239,7 +239,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         subjects.append(maker_subject(maker))
     offers = gang_offers(viewer=viewer, gang=gang, cluster=cluster, subjects=subjects, now=now)
     uids = [ref.uid for ref in detail.groups]
-    groups = groups_by_uid(uids, viewer=viewer, cluster=cluster)
+    groups = groups_by_uid(uids, viewer=viewer, cluster=cluster, owner=(gang.api_group, gang.kind))
     found = GangDetail(
         row=row,
         findings=tuple(

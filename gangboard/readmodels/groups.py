@@ -154,12 +154,19 @@ def group_detail(*, viewer: Viewer, group_id: str, now: datetime) -> GroupRow | 
     return next(iter(build_rows(stored, viewer=viewer, clusters=clusters)), None)
 
 
-def groups_by_uid(uids: Collection[str], *, viewer: Viewer, cluster: Freshness) -> GroupPage:
+def groups_by_uid(
+    uids: Collection[str],
+    *,
+    viewer: Viewer,
+    cluster: Freshness,
+    owner: tuple[str, str] | None = None,
+) -> GroupPage:
     """Return the stored groups with these uids that the viewer may see, by kind and name.
 
-    Beside them what could not be looked at in their cluster.
+    Beside them what could not be looked at in their cluster; of a gang whose `owner` is of that (API group,
+    kind) what could have groups of it.
     """
-    id_, kinds = cluster.cluster_id, _resources()
+    id_, kinds = cluster.cluster_id, _resources(owner)
     clusters = {id_: cluster}
     visibility = read_group_visibility(kinds, clusters)
     visible = select_objects(viewer=viewer, resources=kinds)
@@ -179,13 +186,14 @@ def group_kinds() -> tuple[str, ...]:
     return tuple(sorted(set(_resources().values())))
 
 
-def _resources() -> dict[str, str]:
-    """Resource key → kind of everything that groups pods."""
+def _resources(owner: tuple[str, str] | None = None) -> dict[str, str]:
+    """Resource key → kind of everything that groups pods, or pods of owners of an (API group, kind)."""
     return {
         resource.key: resource.kind
         for api in registry.grouping_apis()
         for resource in api.resources
         if resource.model is Group
+        and (owner is None or api.groups_of is None or owner in api.groups_of)
     }
 
 

@@ -22,6 +22,7 @@ from tests.stored_queues import store
 
 Ask = Callable[..., Any]
 COMPOSITES = "compositepodgroups.scheduling.k8s.io"
+PODGANGS = "podgangs.scheduler.grove.io"
 
 
 def names(response: Any) -> list[str]:
@@ -39,6 +40,7 @@ def groups_are_seen(world: World) -> None:
         (PODGROUPS, "ok"),
         (WORKLOADS, "not-served"),
         (COMPOSITES, "not-served"),
+        (PODGANGS, "not-served"),
     ):
         make_resource(Cluster.objects.get(name="east"), resource, state=state)
 

@@ -36,7 +36,7 @@ class BuildError(Exception):
 
 @dataclass(frozen=True)
 class Module:
-    """One folder of `modules/`: the binaries it makes and the manifests that come with them.
+    """One folder of `modules/`: the binaries it makes, perhaps none, and the manifests that come with them.
 
     `binaries` maps the name that Go gives a binary to the name we keep it under, `manifests_from`
     is the Go module whose source holds the files (or folders) listed in `manifests`. `replaced` is a Go
@@ -111,6 +111,17 @@ MODULES: dict[str, Module] = {
                 )
             },
         ),
+        # Its controllers are no module of their own, and the API of its scheduler can be had in no version.
+        Module(
+            "grove",
+            {},
+            manifests_from="github.com/ai-dynamo/grove/operator/api",
+            manifests=tuple(
+                f"core/v1alpha1/crds/grove.io_{plural}.yaml"
+                for plural in ("podcliques", "podcliquescalinggroups", "podcliquesets")
+            ),
+            takes="seconds",
+        ),
         kubernetes("1.37.0"),
         kubernetes("1.36.3"),
         kubernetes("1.35.4"),
@@ -180,7 +191,10 @@ def _build(module: Module, folder: Path) -> None:
         flags = ["-trimpath", f"-ldflags={module.ldflags}"]
         if module.replaced:
             flags.append(f"-modfile={_with_replacements(module, workspace / _REPLACED)}")
-        _go(module, ["install", *flags, "tool"], GOBIN=str(workspace / "bin"))
+        if module.binaries:
+            _go(module, ["install", *flags, "tool"], GOBIN=str(workspace / "bin"))
+        else:
+            _go(module, ["mod", "download", module.manifests_from])
         for made, kept in module.binaries.items():
             (workspace / "bin" / made).rename(workspace / "bin" / kept)
         sources = {module.manifests_from: module.manifests} if module.manifests else {}

@@ -16,6 +16,8 @@ TRAINJOBS = Unobserved("trainjobs.trainer.kubeflow.org", "forbidden", "")
 JOBSETS = Unobserved("jobsets.jobset.x-k8s.io", "forbidden", "")
 JOBS = Unobserved("jobs.batch", "forbidden", "")
 SETS = Unobserved("leaderworkersets.leaderworkerset.x-k8s.io", "forbidden", "")
+PODGANGS = Unobserved("podgangs.scheduler.grove.io", "forbidden", "")
+PODCLIQUES = Unobserved("podcliques.grove.io", "forbidden", "")
 PODS = Unobserved("pods", "forbidden", "")
 
 
@@ -40,6 +42,10 @@ def under(thing: Owner, group: str, kind: str) -> Owner:
         (JOBS, Owner(a_meta("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "serve")), False),
         (SETS, Owner(a_meta("disaggregatedset.x-k8s.io", "DisaggregatedSet", "serve")), True),
         (SETS, Owner(a_meta("unheard.example", "Thing", "x")), True),
+        (PODGANGS, Owner(a_meta("grove.io", "PodCliqueSet", "chat")), True),
+        (PODGANGS, a_job("train"), False),
+        (PODCLIQUES, Owner(a_meta("grove.io", "PodCliqueSet", "chat")), True),
+        (PODCLIQUES, a_job("train"), False),
         (PODS, a_job("train"), True),
     ],
 )

@@ -32,6 +32,7 @@ from tests.factories import (
 pytestmark = pytest.mark.django_db
 
 COMPOSITES = "compositepodgroups.scheduling.k8s.io"
+PODGANGS = "podgangs.scheduler.grove.io"
 BLIND = ("forbidden", "failing", "unknown-version")
 
 
@@ -40,7 +41,8 @@ def make_site(name: str = "eu-train", **columns: Any) -> Cluster:
     cluster = make_cluster(name, **columns)
     make_resource(cluster, PODGROUPS)
     make_resource(cluster, WORKLOADS)
-    make_resource(cluster, COMPOSITES, state="not-served", version="", listed_at=None)
+    for absent in (COMPOSITES, PODGANGS):
+        make_resource(cluster, absent, state="not-served", version="", listed_at=None)
     return cluster
 
 
@@ -128,11 +130,25 @@ def test_kinds_in_the_same_state_are_told_together(owner: Viewer) -> None:
     cluster = make_site()
     ResourceState.objects.filter(cluster=cluster).update(state="forbidden")
     ((_, _, kinds, sentence),) = said(owner)
-    assert kinds == ("CompositePodGroup", "PodGroup", "Workload")
+    assert kinds == ("CompositePodGroup", "PodGang", "PodGroup", "Workload")
     assert sentence == (
-        "The reader may not list CompositePodGroups, PodGroups and Workloads in cluster eu-train: "
-        "which there are now is not known."
+        "The reader may not list CompositePodGroups, PodGangs, PodGroups and Workloads in cluster "
+        "eu-train: which there are now is not known."
     )
+
+
+@pytest.mark.parametrize(
+    ("owner_kind", "kinds"),
+    [(("grove.io", "PodCliqueSet"), ["PodGang"]), (("batch", "Job"), [])],
+)
+def test_of_a_gang_only_what_could_have_groups_of_it_is_told(
+    owner: Viewer, owner_kind: tuple[str, str], kinds: list[str]
+) -> None:
+    cluster = make_site()
+    change(cluster, PODGANGS, state="forbidden")
+    freshness = read_freshness(viewer=owner, now=NOW)[cluster.pk]
+    found = groups_by_uid([], viewer=owner, cluster=freshness, owner=owner_kind)
+    assert [kind for one in found.unseen for kind in one.kinds] == kinds
 
 
 def test_kinds_in_different_states_are_told_apart(owner: Viewer) -> None:
@@ -189,7 +205,7 @@ def test_a_cluster_that_does_not_answer(
     make_site(contact_at=None if contact is None else NOW - contact, problem=problem)
     ((_, told, kinds, text),) = said(owner)
     assert (told, text) == (state, sentence)
-    assert kinds == ("CompositePodGroup", "PodGroup", "Workload")
+    assert kinds == ("CompositePodGroup", "PodGang", "PodGroup", "Workload")
 
 
 def test_a_cluster_that_answers_and_was_not_looked_at_yet(owner: Viewer) -> None:
@@ -197,7 +213,8 @@ def test_a_cluster_that_answers_and_was_not_looked_at_yet(owner: Viewer) -> None
     ((_, state, _, sentence),) = said(owner)
     assert (state, sentence) == (
         "not-looked",
-        "CompositePodGroups, PodGroups and Workloads of cluster young have not been looked at yet.",
+        "CompositePodGroups, PodGangs, PodGroups and Workloads of cluster young have not been "
+        "looked at yet.",
     )
 
 

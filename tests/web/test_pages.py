@@ -96,8 +96,12 @@ class TestGroupsThatCannotBeSeen:
     def _all_are_read(self, world: World) -> None:
         for cluster in (world.cluster, world.other_cluster):
             make_resource(cluster, PODGROUPS)
-            for kind in ("workloads", "compositepodgroups"):
-                make_resource(cluster, f"{kind}.scheduling.k8s.io", state="not-served")
+            for kind in (
+                "workloads.scheduling.k8s.io",
+                "compositepodgroups.scheduling.k8s.io",
+                "podgangs.scheduler.grove.io",
+            ):
+                make_resource(cluster, kind, state="not-served")
 
     def test_none_is_said_only_where_all_was_looked_at(self, owner: Person) -> None:
         WatchedObject.objects.all().delete()

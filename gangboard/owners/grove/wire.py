@@ -1,0 +1,128 @@
+"""What is read of Grove's objects (operator/api/core/v1alpha1 of v0.1.0-alpha.12-rc1)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gangboard.decode.jobs import WireTemplateSpec
+from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_text
+
+GROUP = "grove.io"
+PODCLIQUESET, SCALING_GROUP, PODCLIQUE = "PodCliqueSet", "PodCliqueScalingGroup", "PodClique"
+CLIQUE_LABEL, PODGANG_LABEL = "grove.io/podclique", "grove.io/podgang"
+
+# What Grove itself waits for, and no refusal (operator/internal/errors/errors.go).
+_WAITS = frozenset({"ERR_REQUEUE_AFTER", "ERR_CONTINUE_RECONCILE_AND_REQUEUE"})
+
+
+class WireError(Wire):
+    """One entry of `lastErrors`."""
+
+    code: str | None = None
+    description: str | None = None
+
+
+class WireStatus(Wire):
+    """`status` of each of them, as far as all have it alike."""
+
+    conditions: list[WireCondition] | None = None
+    last_errors: list[WireError] | None = None
+
+
+class WireCliqueSpec(Wire):
+    """`spec` of a PodClique, in a template or by itself."""
+
+    pod_spec: WireTemplateSpec | None = None
+    replicas: Int32 | None = None
+    min_available: Int32 | None = None
+
+    @property
+    def pod(self) -> WireTemplateSpec:
+        """The spec of its pods."""
+        return self.pod_spec or WireTemplateSpec()
+
+
+class _WireCliqueTemplate(Wire):
+    name: str = ""
+    spec: WireCliqueSpec | None = None
+
+
+class WireScalingGroup(Wire):
+    """`spec` of a PodCliqueScalingGroup; with a name its entry in a template."""
+
+    name: str = ""
+    clique_names: list[str] | None = None
+    replicas: Int32 | None = None
+
+
+class WireSetTemplate(Wire):
+    """`spec.template` of a PodCliqueSet."""
+
+    cliques: list[_WireCliqueTemplate] | None = None
+    groups: list[WireScalingGroup] | None = msgspec.field(
+        default=None, name="podCliqueScalingGroups"
+    )
+    priority_class_name: str | None = None
+
+
+class WireSet(Wire):
+    """`spec` of a PodCliqueSet."""
+
+    replicas: Int32 | None = None
+    template: WireSetTemplate | None = None
+
+
+class WirePodCliqueSet(Wire):
+    """A PodCliqueSet as narrow as it is kept."""
+
+    metadata: WireMeta
+    spec: WireSet | None = None
+    status: WireStatus | None = None
+
+
+class WireClique(WireStatus):
+    """`status` of a PodClique."""
+
+    scheduled_replicas: Int32 | None = None
+
+
+class _WireLabels(Wire):
+    podgang: str | None = msgspec.field(default=None, name=PODGANG_LABEL)
+
+
+class _WirePodCliqueMeta(WireMeta):
+    labels: _WireLabels | None = None
+
+
+class WirePodClique(Wire):
+    """A PodClique as narrow as it is kept."""
+
+    metadata: _WirePodCliqueMeta
+    spec: WireCliqueSpec | None = None
+    status: WireClique | None = None
+
+
+class WirePodCliqueScalingGroup(Wire):
+    """A PodCliqueScalingGroup as narrow as it is kept."""
+
+    metadata: WireMeta
+    spec: WireScalingGroup | None = None
+    status: WireStatus | None = None
+
+
+def or_one(number: int | None) -> int:
+    """Return a number of which the API server makes one where it is left out, and that is not negative."""
+    return 1 if number is None else max(0, number)
+
+
+def last_error(status: WireStatus | None) -> dict[str, str]:
+    """Return the last of the errors that Grove could not go on after, as the detail of an owner keeps it.
+
+    They are those of its last look at the object; it takes them away when a look succeeds.
+    """
+    errors = [
+        one for one in (status.last_errors if status else None) or () if one.code not in _WAITS
+    ]
+    if not errors or not errors[-1].description:
+        return {}
+    return {"error code": errors[-1].code or "", "error": read_text(errors[-1].description)}

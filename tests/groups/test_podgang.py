@@ -1,0 +1,65 @@
+"""PodGangs as Grove writes them."""
+
+from __future__ import annotations
+
+from gangboard.domain.group import Group, Policy
+from gangboard.groups.podgang import GROUPING
+from tests.controlplane.grove import initialized, labels, podgang
+from tests.decode.reading import Json, model
+
+SET: Json = {
+    "apiVersion": "grove.io/v1alpha1",
+    "kind": "PodCliqueSet",
+    "metadata": {"name": "chat", "namespace": "serving", "uid": "uid-chat"},
+}
+
+
+def a_podgang(status: Json | None = None, **spec: object) -> Group:
+    made = podgang("chat-0", SET, {"chat-0-pre": 2, "chat-0-dec": 0}, {"chat-0-pre": ["a", "b"]})
+    made["metadata"] |= {"uid": "uid-chat-0", "resourceVersion": "7"}
+    made["spec"] |= spec
+    found: Group = model(GROUPING.resources[0], made | ({"status": status} if status else {}))
+    return found
+
+
+def test_it_has_a_part_for_each_podclique_with_what_that_needs() -> None:
+    found = a_podgang()
+    assert found.policy is Policy.GANG
+    assert [(one.name, one.quorum, one.members) for one in found.templates] == [
+        ("chat-0-pre", 2, ("a", "b")),
+        ("chat-0-dec", 0, ()),
+    ]
+    assert found.quorum == 2
+    assert found.meta.controller is not None
+    assert found.meta.controller.uid == "uid-chat"
+
+
+def test_its_phase_is_not_read_and_whether_it_was_placed_only_a_condition_tells() -> None:
+    assert a_podgang(initialized(True)).placed is None
+    placed = initialized(True)
+    placed["conditions"].append({**placed["conditions"][0], "type": "Scheduled"})
+    found = a_podgang(placed)
+    assert found.placed is not None
+    assert found.placed.is_true
+
+
+def test_the_topology_that_it_must_keep_is_read_and_what_it_prefers_is_not() -> None:
+    required = {"packConstraint": {"required": "rack", "preferred": "kubernetes.io/hostname"}}
+    assert a_podgang(topologyConstraint=required).topology_keys == ("rack",)
+    preferred = {"packConstraint": {"preferred": "kubernetes.io/hostname"}}
+    assert a_podgang(topologyConstraint=preferred).topology_keys == ()
+
+
+def test_one_without_a_spec_has_no_parts() -> None:
+    """The API server takes none such; a CRD that was changed by somebody would."""
+    made = {"metadata": {"name": "odd", "namespace": "x", "uid": "u", "resourceVersion": "1"}}
+    found: Group = model(GROUPING.resources[0], made)
+    assert (found.quorum, found.templates) == (0, ())
+
+
+def test_labels_are_those_that_grove_writes() -> None:
+    assert labels("chat", base_podgang="chat-0") == {
+        "app.kubernetes.io/managed-by": "grove-operator",
+        "app.kubernetes.io/part-of": "chat",
+        "grove.io/base-podgang": "chat-0",
+    }

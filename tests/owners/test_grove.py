@@ -1,0 +1,653 @@
+"""PodCliqueSets with all that Grove's operator makes of one: the gang, and what a person is told of it.
+
+The operator is played as on real API servers (tests/controlplane/grove.py), here against a dict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any, cast
+
+import pytest
+
+from gangboard.decode.pods import POD
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.diagnosis.policy.plan import offers
+from gangboard.domain.action import ActionContext
+from gangboard.domain.event import Event
+from gangboard.domain.group import Group
+from gangboard.domain.health import Health
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.registry import Resource
+from gangboard.domain.verdict import Verdict
+from tests.controlplane.client import Client
+from tests.controlplane.grove import (
+    Operator,
+    clique,
+    last_error,
+    podcliqueset,
+    scaling_group,
+)
+from tests.decode.reading import Json, model, read
+from tests.diagnosis.policy.making import READY
+from tests.domain_objects import NOW, ago, an_event
+
+FORMS = ("v1alpha1", "v1alpha2", "v1alpha3")
+SERVED = {"v1alpha1": "v1alpha1", "v1alpha2": "v1alpha2", "v1alpha3": "v1beta1", "": ""}
+PAIR = (clique("pre", 2, 2), clique("dec", 3, 1))
+_MANY = 5_000
+
+
+class Stored:
+    """Stands in for an API server: keeps what is created and patched, by kind and name."""
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[str, str], Json] = {}
+
+    def create(self, obj: Json) -> Json:
+        made = deepcopy(obj)
+        name = made["metadata"]["name"]
+        made["metadata"] |= {
+            "uid": f"uid-{made['kind']}-{name}",
+            "resourceVersion": "7",
+            "creationTimestamp": made["metadata"].get("creationTimestamp", "2026-11-21T11:50:00Z"),
+        }
+        self.objects[made["kind"], name] = made
+        return made
+
+    def create_all(self, objects: Iterator[Json]) -> list[Json]:
+        return [self.create(obj) for obj in objects]
+
+    def patch(self, _version: str, kind: str, name: str, body: Json, _namespace: str) -> Json:
+        _merge(self.objects[kind, name], body)
+        return self.objects[kind, name]
+
+    def patch_status(
+        self, version: str, kind: str, name: str, status: Json, namespace: str
+    ) -> Json:
+        return self.patch(version, kind, name, {"status": status}, namespace)
+
+    def models(self) -> list[Any]:
+        """Return all as the product reads them."""
+        return [model(_resource(obj), obj, _version(obj)) for obj in self.objects.values()]
+
+    def list(self, _version: str, kind: str, _namespace: str, *, labels: str = "") -> list[Json]:
+        key, _, value = labels.partition("=")
+        return [
+            obj
+            for (of, _), obj in self.objects.items()
+            if of == kind and obj["metadata"]["labels"].get(key) == value
+        ]
+
+
+def _merge(into: Json, body: Json) -> None:
+    for key, value in body.items():
+        if value is None:
+            into.pop(key, None)
+        elif isinstance(value, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def _version(obj: Json) -> str:
+    return str(obj["apiVersion"].rpartition("/")[2])
+
+
+def _resource(obj: Json) -> Resource:
+    if obj["kind"] == "Pod":
+        return POD
+    group = obj["apiVersion"].rpartition("/")[0]
+    found = (one for one in registry.resources() if (one.group, one.kind) == (group, obj["kind"]))
+    return next(found)
+
+
+class Play:
+    """One PodCliqueSet `chat`, what is made of it, and what is told of it."""
+
+    def __init__(self, version: str = "v1alpha3") -> None:
+        self.store = Stored()
+        self.version = version
+        self.operator = Operator(cast("Client", self.store), version)
+        self.events: list[Event] = []
+
+    def make(self, *cliques: Json, groups: tuple[Json, ...] = (), replicas: int = 1) -> Json:
+        return podcliqueset("chat", "team-a", cliques or PAIR, groups=groups, replicas=replicas)
+
+    def obj(self, kind: str, name: str) -> Json:
+        return self.store.objects[kind, name]
+
+    def run(self, *names: str) -> None:
+        """Place these pods, or all, and let them be ready."""
+        for (kind, name), obj in self.store.objects.items():
+            if kind == "Pod" and (not names or name in names):
+                since = {"status": "True", "lastTransitionTime": "2026-11-21T11:55:00Z"}
+                obj["spec"]["nodeName"] = "n0"
+                obj["status"] = {
+                    "phase": "Running",
+                    "conditions": [{"type": one, **since} for one in ("PodScheduled", "Ready")],
+                }
+
+    def refuse(self, *names: str) -> None:
+        """Let the scheduler find no room for these pods."""
+        said = {
+            "reason": "Unschedulable",
+            "message": "0/1 nodes are available: 1 Insufficient cpu.",
+        }
+        for name in names:
+            condition = {"type": "PodScheduled", "status": "False", **said}
+            self.obj("Pod", name)["status"] = {"phase": "Pending", "conditions": [condition]}
+
+    def verdict(self) -> Verdict:
+        models = self.store.models()
+        root = next(one for one in models if one.meta.ref.kind == "PodCliqueSet")
+        others = [one for one in models if one is not root]
+        return assess(
+            assemble(
+                root,
+                others,
+                now=NOW,
+                events=self.events,
+                gang_api_version=SERVED[self.version],
+            )
+        )
+
+    def told(self) -> tuple[str, Health, str]:
+        found = self.verdict().finding
+        return found.code, found.health, found.message
+
+
+def played(version: str = "v1alpha3", *cliques: Json, **options: Any) -> Play:
+    """Return a set with all that is made of it, its pods free for the scheduler."""
+    play = Play(version)
+    play.operator.play(play.make(*cliques, **options))
+    return play
+
+
+# One gang
+
+
+@pytest.mark.parametrize("version", ["", *FORMS])
+def test_it_is_one_gang_with_all_that_is_made_of_it_in_every_form(version: str) -> None:
+    play = played(version, groups=(scaling_group("more", "dec", replicas=2, minimum=1),))
+    models = play.store.models()
+    for order in (models, models[::-1]):
+        graph = OwnershipGraph()
+        for one in order:
+            graph.put(one)
+        assert graph.roots() == {"uid-PodCliqueSet-chat"}
+        assert len(graph.members("uid-PodCliqueSet-chat")) == len(models)
+
+
+@pytest.mark.parametrize("version", ["", *FORMS])
+def test_every_pod_and_quorum_is_counted_once_in_every_form(version: str) -> None:
+    play = played(version)
+    play.run()
+    found = play.verdict()
+    assert (found.finding.code, found.finding.message) == ("running", "All 5 pods are ready.")
+    assert (found.members.desired, found.members.created, found.members.ready) == (5, 5, 5)
+    assert found.members.quorum == 2 + 1
+
+
+def test_its_groups_are_listed_from_the_podgang_down() -> None:
+    kinds = [ref.kind for ref in played("v1alpha3").verdict().groups]
+    assert sorted(kinds) == ["CompositePodGroup", "PodGang", "PodGroup", "PodGroup", "Workload"]
+
+
+def test_pods_that_only_their_label_leads_to_it_are_its_own() -> None:
+    """Near miss: `part-of` alone, which many things have, leads nowhere."""
+    play = played("")
+    orphan = play.store.models()
+    for one in orphan:
+        if isinstance(one, Pod):
+            object.__setattr__(one.meta, "controller", None)
+    graph = OwnershipGraph()
+    for one in orphan:
+        graph.put(one)
+    assert graph.roots() == {"uid-PodCliqueSet-chat"}
+    stranger = next(one for one in play.store.models() if isinstance(one, Pod))
+    object.__setattr__(stranger.meta, "controller", None)
+    object.__setattr__(stranger.meta.ref, "uid", "uid-stranger")
+    del stranger.labels["grove.io/podclique"]
+    graph.put(stranger)
+    assert graph.root_of("uid-stranger") == "uid-stranger"
+
+
+# Its size
+
+
+def test_before_anything_is_made_its_template_tells_its_size() -> None:
+    play = Play()
+    play.store.create(
+        play.make(groups=(scaling_group("more", "dec", replicas=3, minimum=1),), replicas=2)
+    )
+    found = play.verdict()
+    assert found.members.desired == 2 * (2 + 3 * 3)
+    assert found.requests == {"cpu": "22"}
+    assert (found.finding.code, found.finding.health) == ("pods-not-created", Health.BLOCKED)
+
+
+def test_a_podclique_that_is_not_made_is_missed_by_its_name() -> None:
+    play = played("", groups=(scaling_group("more", "dec", replicas=2, minimum=1),))
+    play.run()
+    for kind, name in list(play.store.objects):
+        if name.startswith("chat-0-more-1-dec"):
+            del play.store.objects[kind, name]
+    found = play.verdict()
+    assert (found.members.desired, found.finding.unit) == (8, "chat-0-more-1-dec")
+    assert found.finding.message == (
+        "PodClique chat-0-more-1-dec: PodCliqueSet chat has made none of its 3 pods."
+    )
+
+
+def test_a_scaling_group_has_the_size_that_an_autoscaler_gave_it() -> None:
+    group = scaling_group("more", "dec", replicas=2, minimum=1)
+    grown, shrunk = played("", groups=(group,)), played("", groups=(group,))
+    grown.obj("PodCliqueScalingGroup", "chat-0-more")["spec"]["replicas"] = 4
+    assert grown.verdict().members.desired == 2 + 4 * 3
+    shrunk.obj("PodCliqueScalingGroup", "chat-0-more")["spec"]["replicas"] = 1
+    for kind, name in list(shrunk.store.objects):
+        if name.startswith("chat-0-more-1-dec"):
+            del shrunk.store.objects[kind, name]
+    assert shrunk.verdict().members.desired == 2 + 3
+
+
+def test_a_podclique_has_the_size_that_an_autoscaler_gave_it() -> None:
+    play = played("")
+    play.obj("PodClique", "chat-0-dec")["spec"]["replicas"] = 1
+    assert play.verdict().members.desired == 2 + 1
+
+
+def test_what_is_being_deleted_is_made_anew_and_counts_no_more() -> None:
+    play = played("")
+    play.run()
+    play.obj("PodClique", "chat-0-dec")["metadata"]["deletionTimestamp"] = "2026-11-21T11:59:30Z"
+    found = play.verdict()
+    assert (found.members.desired, found.members.created) == (5, 2)
+    assert (found.finding.code, found.finding.unit) == ("pods-not-created", "chat-0-dec")
+
+
+# How much of it is enough
+
+
+def test_at_the_minimum_of_a_podclique_the_rest_is_missed_as_size() -> None:
+    play = played("")
+    play.run("chat-0-pre-0", "chat-0-pre-1", "chat-0-dec-0")
+    play.refuse("chat-0-dec-1", "chat-0-dec-2")
+    code, health, message = play.told()
+    assert (code, health) == ("below-size", Health.DEGRADED)
+    assert message.startswith("PodClique chat-0-dec: 1 of 3 members runs, the quorum is 1.")
+
+
+def test_below_it_pods_that_hold_nodes_hold_them_in_vain() -> None:
+    """Near miss: the default scheduler alone keeps no PodGang together."""
+    play = played("")
+    play.run("chat-0-dec-0", "chat-0-dec-1", "chat-0-dec-2", "chat-0-pre-0")
+    play.refuse("chat-0-pre-1")
+    assert play.told()[:2] == ("partly-placed", Health.DEGRADED)
+
+
+@pytest.mark.parametrize("version", FORMS)
+def test_minima_that_differ_are_all_three_told(version: str) -> None:
+    """Grove lowers `minReplicas` to 0 once a PodGang was placed; the core group keeps what it needed."""
+    play = played(version)
+    play.refuse("chat-0-pre-0", "chat-0-pre-1")
+    play.run("chat-0-dec-0", "chat-0-dec-1", "chat-0-dec-2")
+    assert not _numbers(play.verdict())
+    play.obj("PodGang", "chat-0")["spec"]["podgroups"][0]["minReplicas"] = 0
+    assert _numbers(play.verdict()) == {
+        "minAvailable of the PodClique": "2",
+        "minReplicas in the PodGang": "0",
+        "minCount of the group": "2",
+    }
+
+
+def _numbers(verdict: Verdict) -> dict[str, str]:
+    return {
+        one.label: one.value
+        for finding in verdict.findings
+        for one in finding.evidence
+        if one.label.startswith("min")
+    }
+
+
+# Gates
+
+
+def gated(*, lacking: int = 0, **options: Any) -> Play:
+    play = Play("")
+    play.operator.create(play.make(**options), lacking=lacking)
+    return play
+
+
+def test_gated_pods_wait_for_the_pods_of_their_podgang() -> None:
+    play = gated(lacking=1)
+    code, health, message = play.told()
+    assert (code, health) == ("scheduling-gated", Health.WAITING)
+    assert message == (
+        "PodClique chat-0-dec: 2 of 2 pods wait for PodGang chat-0, of which 4 of 5 pods exist."
+    )
+
+
+def test_a_podgang_that_names_a_podclique_that_is_gone_says_so() -> None:
+    play = gated()
+    play.obj("PodGang", "chat-0")["spec"]["podgroups"].append(
+        {"name": "chat-0-old", "minReplicas": 1, "podReferences": []}
+    )
+    code, health, message = play.told()
+    assert (code, health) == ("scheduling-gated", Health.BLOCKED)
+    assert message.endswith(
+        "3 of 3 pods wait for PodGang chat-0, which names PodClique chat-0-old that does not exist."
+    )
+
+
+def test_a_podgang_that_lists_only_pods_that_are_gone_says_so() -> None:
+    play = gated()
+    for name in ("chat-0-pre", "chat-0-dec"):
+        play.operator.pods[name] = ["gone"]
+    play.operator.initialize("chat-0")
+    assert play.told()[2].endswith("3 of 3 pods wait for PodGang chat-0 to list them.")
+
+
+def test_a_podgang_that_is_not_there_says_so() -> None:
+    play = gated()
+    del play.store.objects["PodGang", "chat-0"]
+    assert play.told()[1:] == (
+        Health.BLOCKED,
+        "PodClique chat-0-dec: 3 of 3 pods wait for PodGang chat-0, which does not exist.",
+    )
+
+
+def scaled() -> Play:
+    """A base PodGang whose pods are free, and one that follows it whose pods are not."""
+    play = gated(groups=(scaling_group("more", "dec", replicas=2, minimum=1),))
+    for name in ("chat-0", "chat-0-more-0"):
+        play.operator.initialize(name)
+    play.operator.ungate("chat-0")
+    return play
+
+
+def test_what_follows_a_base_podgang_waits_until_that_is_placed() -> None:
+    play = scaled()
+    play.run("chat-0-pre-0", *(f"chat-0-more-0-dec-{index}" for index in range(3)))
+    play.refuse("chat-0-pre-1")
+    play.operator.cliques.pop("chat-0-more-1-dec")
+    play.operator.observe()
+    found = {one.unit: one for one in play.verdict().findings}["chat-0-more-1-dec"]
+    assert (found.code, found.health) == ("scheduling-gated", Health.WAITING)
+    assert found.message == (
+        "PodClique chat-0-more-1-dec: 3 of 3 pods wait for base PodGang chat-0: PodClique "
+        "chat-0-pre has 1 of 2 pods placed."
+    )
+    assert [one.value for one in found.evidence[:2]] == ["1", "2"]
+
+
+def test_when_it_is_placed_nobody_but_the_operator_is_waited_for() -> None:
+    """Near miss."""
+    play = scaled()
+    play.run("chat-0-pre-0", "chat-0-pre-1", *(f"chat-0-more-0-dec-{n}" for n in range(3)))
+    play.operator.observe()
+    assert play.told() == (
+        "scheduling-gated",
+        Health.BLOCKED,
+        "PodClique chat-0-more-1-dec: 3 of 3 pods wait for the Grove operator: PodGang "
+        "chat-0-more-0 is complete.",
+    )
+
+
+def test_a_base_podgang_that_is_not_there_says_so() -> None:
+    play = scaled()
+    play.run("chat-0-pre-0", "chat-0-pre-1", *(f"chat-0-more-0-dec-{n}" for n in range(3)))
+    del play.store.objects["PodGang", "chat-0"]
+    assert play.told()[2].endswith("for base PodGang chat-0, which does not exist.")
+
+
+def test_gates_of_others_are_told_as_such() -> None:
+    play = gated()
+    for (kind, _), obj in play.store.objects.items():
+        if kind == "Pod":
+            obj["spec"]["schedulingGates"].append({"name": "example.com/other"})
+    assert play.told()[2].endswith(
+        "scheduling gates example.com/other and grove.io/podgang-pending-creation."
+    )
+
+
+# Groups that are not made
+
+
+@pytest.mark.parametrize("version", ["v1alpha2", "v1alpha3"])
+def test_what_comes_first_and_is_not_there_is_named(version: str) -> None:
+    """The Workload, then its groups, then the gates."""
+    play = Play(version)
+    play.operator.create(play.make())
+    play.operator.initialize("chat-0")
+    code, health, message = play.told()
+    assert (code, health) == ("podgroup-missing", Health.BLOCKED)
+    assert message.endswith(
+        "3 pods wait for PodGroup chat-0-dec, which does not exist: of PodGang chat-0 not even a "
+        "Workload was made."
+    )
+    play.operator.make_groups("chat-0", only="Workload")
+    assert play.told()[2].endswith("of PodGang chat-0 Workload chat-0 was made.")
+    play.operator.make_groups("chat-0")
+    assert play.told()[0] == "scheduling-gated"
+
+
+def test_before_its_podgang_is_complete_a_group_is_not_missed() -> None:
+    """Near miss: it is made of a complete one."""
+    play = Play("v1alpha2")
+    play.operator.create(play.make(), lacking=1)
+    assert play.told()[0] == "scheduling-gated"
+
+
+def test_of_1_35_it_is_the_workload() -> None:
+    play = Play("v1alpha1")
+    play.operator.create(play.make())
+    play.operator.initialize("chat-0")
+    assert play.told()[2].endswith(
+        "wait for podGroup chat-0-dec of Workload chat-0, which does not exist: of PodGang chat-0 "
+        "not even a Workload was made."
+    )
+
+
+def test_a_group_that_comes_any_moment_is_not_missed() -> None:
+    play = Play("v1alpha2")
+    play.operator.create(play.make())
+    play.operator.initialize("chat-0")
+    for (kind, _), obj in play.store.objects.items():
+        if kind == "Pod":
+            obj["metadata"]["creationTimestamp"] = "2026-11-21T11:59:45Z"
+    found = play.verdict().finding
+    assert (found.code, found.health, found.recheck_at) == ("starting", Health.STARTING, ago(-15))
+
+
+BACKEND = last_error(
+    "ERR_BUILD_POD_RESOURCE",
+    "failed to prepare pod spec with scheduler backend",
+    "preferred topology is not supported by the scheduler backend",
+)
+QUOTA = last_error(
+    "ERR_CREATE_POD",
+    "failed to create Pods for PodClique team-a/chat-0-dec",
+    'pods "chat-0-dec-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=2, '
+    "limited: pods=2",
+)
+
+
+def without_pods(error: Json, kind: str = "PodClique", name: str = "chat-0-dec") -> Play:
+    play = Play("")
+    play.operator.create(play.make())
+    for key in list(play.store.objects):
+        if key[0] == "Pod" and key[1].startswith("chat-0-dec"):
+            del play.store.objects[key]
+    play.operator.fail(kind, name, "team-a", error)
+    return play
+
+
+def test_a_backend_that_cannot_express_it_is_quoted() -> None:
+    play = without_pods(BACKEND)
+    found = play.verdict().finding
+    assert (found.code, found.health) == ("group-not-expressible", Health.BLOCKED)
+    assert found.message == (
+        "PodClique chat-0-dec: Its scheduler cannot be told of PodGang chat-0: preferred topology "
+        "is not supported by the scheduler backend."
+    )
+    assert found.advice[0].endswith("(recreate).")
+    assert found.evidence[0].label == "lastErrors"
+    assert found.evidence[0].value == BACKEND["description"]
+
+
+def test_a_backend_that_says_so_in_an_event_is_quoted_too() -> None:
+    play = gated()
+    podgang = next(one for one in play.store.models() if one.meta.ref.kind == "PodGang")
+    note = "topology name cannot be empty when topology constraints are defined"
+    play.events = [an_event(podgang, "KAIBackendMappingFailed", note=note)]
+    code, health, message = play.told()
+    assert (code, health) == ("group-not-expressible", Health.BLOCKED)
+    assert message.endswith(f"Its scheduler cannot be told of PodGang chat-0: {note}.")
+
+
+def test_once_its_pods_have_nodes_it_was_expressed() -> None:
+    """Near miss: an error that was, and members that run."""
+    play = played("")
+    play.run()
+    play.operator.fail("PodCliqueSet", "chat", "team-a", BACKEND)
+    assert play.told()[0] == "running"
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [("ERR_CREATE_POD", "pod-creation-refused"), ("ERR_CREATE_PODGANG", "group-creation-failed")],
+)
+def test_what_the_api_server_refused_is_told_by_what_it_was(code: str, told: str) -> None:
+    play = without_pods({**QUOTA, "code": code})
+    found = play.verdict().finding
+    assert (found.code, found.health) == (told, Health.BLOCKED)
+    assert found.message == (
+        '0 of 3 pods exist, and Grove failed at PodClique chat-0-dec: pods "chat-0-dec-x" is '
+        "forbidden: exceeded quota: small, requested: pods=1, used: pods=2, "
+        "limited: pods=2."
+    )
+
+
+def test_any_other_error_of_the_set_is_told_of_what_is_not_made() -> None:
+    error = last_error("ERR_GET_CLUSTER_TOPOLOGY_LEVELS", "failed", "timeout")
+    play = without_pods(error, "PodCliqueSet", "chat")
+    assert play.told() == (
+        "pods-not-created",
+        Health.BLOCKED,
+        "PodClique chat-0-dec: 0 of 3 pods exist, and Grove failed at PodCliqueSet chat: timeout.",
+    )
+
+
+def test_what_grove_only_waits_for_is_no_error() -> None:
+    """Near miss: it writes such a word while it has not made everything yet."""
+    play = without_pods(last_error("ERR_REQUEUE_AFTER", "waiting", "x"))
+    assert "failed at" not in play.told()[2]
+
+
+def test_an_error_is_evidence_of_whatever_else_is_found() -> None:
+    play = played("")
+    play.run("chat-0-pre-0", "chat-0-pre-1", "chat-0-dec-0")
+    play.refuse("chat-0-dec-1", "chat-0-dec-2")
+    play.operator.fail("PodClique", "chat-0-dec", "team-a", QUOTA)
+    found = play.verdict().finding
+    assert found.code == "below-size"
+    assert found.evidence[-1].value == QUOTA["description"]
+
+
+# Nothing suspends it
+
+
+def of_kind(play: Play, kind: str) -> Owner:
+    found: Owner = next(one for one in play.store.models() if one.meta.ref.kind == kind)
+    return found
+
+
+def test_nothing_suspends_it_nor_what_it_makes() -> None:
+    play = played("")
+    owner, part = of_kind(play, "PodCliqueSet"), of_kind(play, "PodClique")
+    context = ActionContext(owner=owner, middle=(part,))
+    for plan in offers(context, READY, owner.meta.ref.uid, ago(0)):
+        assert plan.why_not == (
+            "PodCliqueSet chat cannot be suspended: PodCliqueSets have no suspend field, and scaling "
+            "to 0 would end all pods and their PodGangs without a record of how many there were."
+        )
+    for plan in offers(context, READY, part.meta.ref.uid, ago(0)):
+        assert "is made by PodCliqueSet chat" in plan.why_not
+
+
+def test_under_an_owner_that_is_not_known_that_one_is_named() -> None:
+    play = Play("")
+    made = play.make()
+    made["metadata"]["ownerReferences"] = [
+        {
+            "apiVersion": "nvidia.com/v1alpha1",
+            "kind": "DynamoGraphDeployment",
+            "name": "graph",
+            "uid": "uid-graph",
+            "controller": True,
+        }
+    ]
+    play.operator.play(made)
+    play.run()
+    assert play.told()[0] == "running"
+    owner = of_kind(play, "PodCliqueSet")
+    for plan in offers(ActionContext(owner=owner), READY, owner.meta.ref.uid, ago(0)):
+        assert "DynamoGraphDeployment/graph" in plan.why_not
+
+
+# Bad input
+
+
+def test_thousands_of_podcliques_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In seconds: nothing looks at all of them for each."""
+    monkeypatch.setattr(Operator, "observe", lambda _self: None)
+    play = Play("")
+    play.operator.play(play.make(*(clique(f"c{index}", 1, 1) for index in range(_MANY))))
+    play.run()
+    found = play.verdict()
+    assert found.finding.message == f"All {_MANY} pods are ready."
+    assert (found.members.desired, found.members.created) == (_MANY, _MANY)
+
+
+def test_numbers_that_make_no_sense_are_read_as_what_the_api_server_would_allow() -> None:
+    play = Play("")
+    made = play.make(clique("odd", -3, -1))
+    made["spec"]["replicas"] = -1
+    play.store.create(made)
+    assert play.verdict().members.desired == 0
+
+
+def test_more_replicas_than_anybody_could_run_are_not_followed_one_by_one() -> None:
+    play = Play("")
+    play.store.create(play.make(replicas=2_000_000_000))
+    models = play.store.models()
+    assert len(models[0].roles) == 10_000
+
+
+def test_a_template_that_cannot_be_read_in_part_is_a_problem_and_the_rest_is_kept() -> None:
+    play = Play("")
+    made = play.store.create(play.make())
+    made["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["containers"][0]["resources"] = {
+        "requests": {"cpu": "lots"}
+    }
+    owner, problem = read(_resource(made), made)
+    assert owner.desired == 5
+    assert problem is not None
+    assert "in clique pre" in problem.sentence
+
+
+def test_groups_of_a_podgang_without_its_set_are_the_gang_of_that_podgang() -> None:
+    play = played("v1alpha3")
+    models = [one for one in play.store.models() if isinstance(one, Group)]
+    graph = OwnershipGraph()
+    for one in models:
+        graph.put(one)
+    assert graph.roots() == {"uid-PodGang-chat-0"}
+    assert len(graph.members("uid-PodGang-chat-0")) == len(models)

@@ -1,0 +1,309 @@
+"""PodCliqueSets on real API servers and schedulers of three minors, told by a whole gangboard. All at once.
+
+Grove's operator is played (tests/controlplane/grove.py): it writes the objects, real schedulers place the
+pods. Each form of core groups has situations of its own, each with nodes of its own and a near miss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.controlplane.clearing import clear_nodes, delete_namespace
+from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.conditions import is_true
+from tests.controlplane.grove import (
+    PODGANGS,
+    Operator,
+    clique,
+    last_error,
+    podcliqueset,
+    scaling_group,
+    serve,
+    serve_no_more,
+)
+from tests.controlplane.nodes import make_nodes, node
+from tests.controlplane.objects import namespace
+from tests.installation import Installation
+
+pytestmark = pytest.mark.controlplane
+
+POOL = "test.gangboard.dev/pool"
+FORMS = {"k137": "v1alpha3", "k136": "v1alpha2", "k135": "v1alpha1"}
+"""Cluster → the version of `scheduling.k8s.io` in which core groups of PodGangs are made there."""
+
+
+@dataclass
+class Place:
+    """A namespace with nodes of its own, in which one thing happens."""
+
+    client: Client
+    name: str
+    cluster: str
+    installation: Installation
+    operators: dict[str, Operator] = field(default_factory=dict)
+
+    def operator(self, name: str = "run") -> Operator:
+        """Return who makes what belongs to a PodCliqueSet."""
+        return self.operators.setdefault(name, Operator(self.client, FORMS[self.cluster]))
+
+    def set(self, name: str, *cliques: tuple[str, int, int, str], **options: Any) -> Json:
+        """Return a PodCliqueSet on the nodes of this place: (clique, pods, minimum, cpu) each."""
+        on = {POOL: self.name}
+        made = [clique(one, pods, least, cpu=cpu, on=on) for one, pods, least, cpu in cliques]
+        return podcliqueset(name, self.name, made, **options)
+
+    def play(self, name: str, *cliques: tuple[str, int, int, str], **options: Any) -> None:
+        """Make one with all that belongs to it, its pods free for the scheduler."""
+        self.operator(name).play(self.set(name, *cliques), **options)
+
+    def placed(self, name: str) -> int:
+        """Return how many pods of a PodCliqueSet have a node."""
+        labels = f"app.kubernetes.io/part-of={name}"
+        pods = self.client.list("v1", "Pod", self.name, labels=labels)
+        return sum(is_true(one, "PodScheduled") for one in pods)
+
+    def told(self, name: str = "run") -> Json:
+        """Return what the API says of it; nothing but the code `""` before it is known."""
+        found = self.installation.gangs(
+            kind="PodCliqueSet", namespace=self.name, cluster=self.cluster
+        )
+        return next((gang for gang in found if gang["name"] == name), {"code": ""})
+
+    def findings(self, name: str = "run") -> list[Json]:
+        """Return all that is found of it."""
+        found: list[Json] = self.installation.get(f"gangs/{self.told(name)['id']}/")["findings"]
+        return found
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is brought about on a cluster, and what a person should then read of PodCliqueSet `run`."""
+
+    cluster: str
+    make: Callable[[Place], None]
+    code: str
+    health: str
+    message: str
+    members: Mapping[str, int | None]
+    twin: str
+    """The code of `twin`, a near miss in the same place."""
+    cpu: str = "64"
+
+
+def _whole(place: Place) -> None:
+    """Two PodCliques whose groups are placed. Twin: no node is large enough for one of them."""
+    place.play("run", ("pre", 2, 2, "1"), ("dec", 2, 1, "2"))
+    place.play("twin", ("pre", 2, 2, "1"), ("dec", 2, 1, "65"))
+
+
+def _base_first(place: Place) -> None:
+    """The base PodGang has its nodes, and Grove has not counted that yet. Twin: it has."""
+    for name in ("run", "twin"):
+        operator = place.operator(name)
+        group = scaling_group("more", "dec", replicas=2, minimum=1)
+        operator.create(place.set(name, ("pre", 2, 2, "1"), ("dec", 2, 2, "1"), groups=(group,)))
+        for podgang in operator.podgangs:
+            operator.initialize(podgang)
+            operator.make_groups(podgang)
+        operator.ungate(f"{name}-0")
+    wait(lambda: place.placed("twin") == 4, what="the base PodGang of twin", timeout=60)
+    place.operator("twin").observe()
+    place.operator("twin").ungate("twin-0-more-0")
+
+
+def _tree_waits(place: Place) -> None:
+    """One PodClique finds no room, so nothing of the tree is placed. Twin: there is room for both."""
+    place.play("twin", ("pre", 2, 2, "1"), ("dec", 1, 1, "1"))
+    wait(lambda: place.placed("twin") == 3, what="the pods of twin", timeout=60)
+    place.play("run", ("pre", 2, 2, "1"), ("dec", 2, 2, "8"))
+
+
+def _podclique_gone(place: Place) -> None:
+    """Its PodGang names a PodClique that nobody made. Twin: a pod of it is not made yet."""
+    operator = place.operator()
+    operator.create(place.set("run", ("pre", 2, 2, "1")))
+    parts = operator.podgangs["run-0"]["spec"]["podgroups"]
+    parts = [*parts, {"name": "run-0-old", "minReplicas": 1, "podReferences": []}]
+    place.client.patch(PODGANGS, "PodGang", "run-0", {"spec": {"podgroups": parts}}, place.name)
+    place.play("twin", ("pre", 2, 2, "1"), lacking=1)
+
+
+def _one_group_waits(place: Place) -> None:
+    """One PodClique is placed, the other one finds no room. Twin: it does."""
+    place.play("twin", ("pre", 1, 1, "1"), ("dec", 1, 1, "1"))
+    wait(lambda: place.placed("twin") == 2, what="the pods of twin", timeout=60)
+    place.play("run", ("pre", 2, 2, "1"), ("dec", 2, 2, "3"))
+
+
+def _released(place: Place) -> None:
+    """`minReplicas` is 0 by now, and the core group still needs two. Twin: it was not lowered."""
+    for name in ("run", "twin"):
+        place.play(name, ("dec", 2, 2, "3"))
+    parts = place.operator().podgangs["run-0"]["spec"]["podgroups"]
+    parts = [{**part, "minReplicas": 0} for part in parts]
+    place.client.patch(PODGANGS, "PodGang", "run-0", {"spec": {"podgroups": parts}}, place.name)
+
+
+def _no_group_yet(place: Place) -> None:
+    """The Workload is there, its PodGroup is not made. Twin: it is, and the gates are not taken away."""
+    for name in ("run", "twin"):
+        operator = place.operator(name)
+        operator.create(place.set(name, ("dec", 2, 2, "1")))
+        operator.initialize(f"{name}-0")
+        operator.make_groups(f"{name}-0", only="Workload" if name == "run" else "")
+
+
+def _not_expressible(place: Place) -> None:
+    """The backend refuses to prepare pods. Twin: the API server refuses them."""
+    cause = 'pods "x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=2, limited: pods=2'
+    errors = {
+        "run": last_error(
+            "ERR_BUILD_POD_RESOURCE",
+            "failed to prepare pod spec with scheduler backend",
+            "preferred topology is not supported by the scheduler backend",
+        ),
+        "twin": last_error("ERR_CREATE_POD", "failed to create Pods", cause),
+    }
+    for name, error in errors.items():
+        place.operator(name).create(place.set(name, ("dec", 2, 2, "1")), lacking=2)
+        place.operator(name).fail("PodClique", f"{name}-0-dec", place.name, error)
+
+
+def _flat_whole(place: Place) -> None:
+    """As on 1.37, by entries of one Workload. Twin: no node is large enough for one of them."""
+    _whole(place)
+
+
+def _below_size(place: Place) -> None:
+    """Its minimum is placed, one more finds no room. Twin: it asks for its minimum only."""
+    place.play("twin", ("dec", 1, 1, "1"))
+    wait(lambda: place.placed("twin") == 1, what="the pod of twin", timeout=60)
+    place.play("run", ("dec", 3, 2, "3"))
+
+
+SITUATIONS: dict[str, Situation] = {
+    "tree-whole": Situation(
+        "k137", _whole, "running", "running", "All 4 pods are ready.",
+        {"desired": 4, "created": 4, "ready": 4, "quorum": 3}, twin="no-matching-node",
+    ),
+    "tree-waits": Situation(
+        "k137", _tree_waits, "insufficient-resources", "waiting",
+        "Group run-0-dec: 2 pods need 16 CPUs, and 15 are free on the only node that could host them "
+        "(test.gangboard.dev/pool=grove-tree-waits): at most 1 of 2 fits.",
+        {"desired": 4, "created": 4, "scheduled": 0, "quorum": 4}, twin="running", cpu="18",
+    ),
+    "base-first": Situation(
+        "k137", _base_first, "scheduling-gated", "waiting",
+        "Group run-0-more-1-dec: 2 of 2 pods wait for base PodGang run-0: PodClique run-0-pre has 0 "
+        "of 2 pods placed.",
+        {"desired": 6, "created": 6, "ready": 4, "quorum": 6}, twin="running",
+    ),
+    "podclique-gone": Situation(
+        "k137", _podclique_gone, "scheduling-gated", "waiting",
+        "2 of 2 pods wait for PodGang run-0, which names PodClique run-0-old that does not exist.",
+        {"desired": 2, "created": 2, "scheduled": 0}, twin="scheduling-gated",
+    ),
+    "one-group-waits": Situation(
+        "k136", _one_group_waits, "insufficient-resources", "waiting",
+        "Group run-0-dec: 2 pods need 6 CPUs, and 5 are free on the only node that could host them "
+        "(test.gangboard.dev/pool=grove-one-group-waits): only 1 of 2 fits.",
+        {"desired": 4, "created": 4, "ready": 2, "quorum": 4}, twin="running", cpu="9",
+    ),
+    "released": Situation(
+        "k136", _released, "no-matching-node", "blocked",
+        "2 pods ask for 3 CPUs each, and the only node that matches their node selector "
+        "(test.gangboard.dev/pool=grove-released) has 2.",
+        {"desired": 2, "created": 2, "scheduled": 0, "quorum": 2}, twin="no-matching-node", cpu="2",
+    ),
+    "no-group-yet": Situation(
+        "k136", _no_group_yet, "podgroup-missing", "blocked",
+        "2 pods wait for PodGroup run-0-dec, which does not exist: of PodGang run-0 Workload run-0 "
+        "was made.",
+        {"desired": 2, "created": 2, "scheduled": 0}, twin="scheduling-gated",
+    ),
+    "not-expressible": Situation(
+        "k136", _not_expressible, "group-not-expressible", "blocked",
+        "Its scheduler cannot be told of PodGang run-0: preferred topology is not supported by the "
+        "scheduler backend.",
+        {"desired": 2, "created": 0, "quorum": 2}, twin="pod-creation-refused",
+    ),
+    "flat-whole": Situation(
+        "k135", _flat_whole, "running", "running", "All 4 pods are ready.",
+        {"desired": 4, "created": 4, "ready": 4, "quorum": 3}, twin="no-matching-node",
+    ),
+    "flat-below-size": Situation(
+        "k135", _below_size, "below-size", "degraded",
+        "2 of 3 members run, the quorum is 2. 1 pod needs 3 CPUs, and 1 is free on the only node that "
+        "could host it (test.gangboard.dev/pool=grove-flat-below-size).",
+        {"desired": 3, "created": 3, "ready": 2, "quorum": 2}, twin="running", cpu="8",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def places(
+    controlplane_137: ControlPlane, controlplane_136: ControlPlane, controlplane_135: ControlPlane
+) -> Iterator[dict[str, Place]]:
+    """Every situation brought about, each in a namespace of its own."""
+    planes = {"k137": controlplane_137, "k136": controlplane_136, "k135": controlplane_135}
+    for plane in planes.values():
+        clear_nodes(plane.client)
+        serve(plane.client)
+    kubeconfigs = {name: plane.kubeconfig for name, plane in planes.items()}
+    found: dict[str, Place] = {}
+    with Installation(kubeconfigs) as installation:
+        try:
+            for name, situation in SITUATIONS.items():
+                client = planes[situation.cluster].client
+                place = Place(client, f"grove-{name}", situation.cluster, installation)
+                found[name] = place
+                client.create(namespace(place.name))
+                make_nodes(client, [node(place.name, cpu=situation.cpu, labels={POOL: place.name})])
+                situation.make(place)
+            yield found
+        finally:
+            for place in found.values():
+                delete_namespace(place.client, place.name)
+    for plane in planes.values():
+        clear_nodes(plane.client)
+        serve_no_more(plane.client)
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+    situation, place = SITUATIONS[name], places[name]
+
+    def told() -> tuple[Any, ...]:
+        gang = place.told()
+        members = gang.get("members", {})
+        return (
+            gang["code"],
+            gang.get("health"),
+            gang.get("message"),
+            {key: members.get(key) for key in situation.members},
+        )
+
+    expected = (situation.code, situation.health, situation.message, dict(situation.members))
+    wait(lambda: told() == expected, what=str(expected), seen=told, timeout=60)
+    wait(
+        lambda: place.told("twin")["code"] == situation.twin,
+        what=f"{situation.twin} of the twin",
+        seen=lambda: place.told("twin"),
+        timeout=60,
+    )
+
+
+def test_the_three_minima_are_told_where_they_differ(places: dict[str, Place]) -> None:
+    place = places["released"]
+
+    def numbers(name: str) -> list[str]:
+        evidence = place.findings(name)[0]["evidence"]
+        return [one["value"] for one in evidence if one["label"].startswith("min")]
+
+    wait(lambda: numbers("run") == ["2", "0", "2"], what="2, 0, 2", seen=lambda: numbers("run"))
+    assert numbers("twin") == []
