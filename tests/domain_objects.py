@@ -23,6 +23,7 @@ from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests, Role
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState
+from gangboard.owners.jobset.policies import POLICIES, written
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NAMESPACE = "team-a"
@@ -124,6 +125,9 @@ def a_jobset(name: str = "run", *roles: Role, **fields: Any) -> Owner:
         )
         for role in roles or (a_role(),)
     )
+    policies = fields.pop("policies", None)
+    if policies is not None:
+        fields["detail"] = {POLICIES: written(policies)}
     given = {
         "desired": sum(role.replicas * role.pods for role in named),
         "counted_restarts": fields.get("restarts", 0),

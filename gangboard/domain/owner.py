@@ -116,36 +116,6 @@ class GangRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class FailureRule:
-    """One rule of a failure policy, in JobSet's words."""
-
-    action: str
-    reasons: tuple[str, ...] = ()
-    roles: tuple[str, ...] = ()
-    """ReplicatedJobs that it is about; empty for all."""
-    patterns: tuple[str, ...] = ()
-    """`onJobFailureMessagePatterns`: it is about failures with such a message only; empty for any."""
-
-
-@dataclass(frozen=True, slots=True)
-class Policies:
-    """What an owner will do with its child Jobs by itself: read before one of them is stopped."""
-
-    success_operator: str = "All"
-    """`All` or `Any`."""
-    success_roles: tuple[str, ...] = ()
-    """Roles that count for success; empty for all."""
-    failure_rules: tuple[FailureRule, ...] = ()
-    restart_strategy: str = ""
-    in_order: bool = False
-    """`startupPolicy: InOrder`."""
-    coordinator: str = ""
-    """Name of the child Job that the coordinator's address points at, or empty."""
-    ttl_seconds: int | None = None
-    """`ttlSecondsAfterFinished`."""
-
-
-@dataclass(frozen=True, slots=True)
 class SuspendChange:
     """One change of `spec.suspend` of an owner, as it was watched."""
 
@@ -215,10 +185,9 @@ class Owner:
     """Reason of a condition such as `FailureTarget` that announces the end before pods are gone."""
     delegated_template: str = ""
     """Annotation `scheduling.k8s.io/group-template-name` of a child Job."""
-    policies: Policies | None = None
     independent_claim: str = ""
-    """The annotation or field by which a JobSet asks that its children be suspended one by one,
-    as it is written there (`jobset.sigs.k8s.io/reconciliation-mode: Independent`), or empty."""
+    """The annotation or field by which it asks that its Jobs be suspended one by one, as it is written
+    there (`jobset.sigs.k8s.io/reconciliation-mode: Independent`), or empty."""
     paused_parallelism: int | None = None
     """For a Job: the parallelism that was kept when gangboard set it to 0 (annotation)."""
     held_by: str = ""

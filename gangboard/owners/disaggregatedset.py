@@ -131,7 +131,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=2,
+        decoder_version=3,
     ),
     label="DisaggregatedSet",
     makes=(_MADE,),

@@ -169,7 +169,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=4,
+        decoder_version=5,
     ),
     label="Job",
     own_managers=_OWN_MANAGERS,

@@ -160,7 +160,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=2,
+        decoder_version=3,
     ),
     label="LeaderWorkerSet",
     makes=(),

@@ -4,16 +4,10 @@ from typing import Any
 import pytest
 import yaml
 
-from gangboard.domain.owner import (
-    Dependency,
-    FailureRule,
-    GangRequest,
-    Outcome,
-    Owner,
-    Policies,
-)
+from gangboard.domain.owner import Dependency, GangRequest, Outcome, Owner
 from gangboard.owners.job import OWNER as JOB
 from gangboard.owners.jobset import MAX_CHILDREN, OWNER, is_current
+from gangboard.owners.jobset.policies import FailureRule, Policies, policies_of
 from tests.decode.reading import Json, captured, captures, model, read, with_identity
 
 JOBSET = OWNER.resource
@@ -126,7 +120,7 @@ def test_the_example() -> None:
 def test_what_the_example_does_by_itself() -> None:
     owner: Owner = model(JOBSET, EXAMPLE)
     rule = FailureRule("RestartJobSetAndIgnoreMaxRestarts", reasons=("PodFailurePolicy",))
-    assert owner.policies == Policies(
+    assert policies_of(owner) == Policies(
         success_operator="All",
         success_roles=("driver",),
         failure_rules=(rule,),
@@ -139,8 +133,8 @@ def test_what_the_example_does_by_itself() -> None:
 
 
 def test_without_policies_it_does_what_the_webhook_fills_in() -> None:
-    assert jobset().policies == Policies(success_operator="All")
-    assert jobset(failurePolicy={"maxRestarts": 1}).policies == Policies(
+    assert policies_of(jobset()) == Policies(success_operator="All")
+    assert policies_of(jobset(failurePolicy={"maxRestarts": 1})) == Policies(
         restart_strategy="Recreate"
     )
 
@@ -159,7 +153,7 @@ def test_all_that_a_policy_can_say() -> None:
         coordinator={"replicatedJob": "driver", "jobIndex": 2},
         ttlSecondsAfterFinished=0,
     )
-    assert owner.policies == Policies(
+    assert policies_of(owner) == Policies(
         success_operator="Any",
         failure_rules=(
             FailureRule("RestartJob", ("BackoffLimitExceeded",), ("workers",), ("exit code 3",)),
@@ -390,9 +384,10 @@ def test_captured_jobsets_say_what_their_state_is_called(file: Any) -> None:
     (owner,) = captured(file, JOBSET)
     jobs = captured(file, JOB.resource)
     state = file.stem.removeprefix("jobset-")
-    assert owner.policies is not None
-    assert (owner.policies.success_operator, owner.policies.in_order) == ("All", False)
-    assert owner.policies.restart_strategy == ("" if owner.max_restarts is None else "Recreate")
+    policies = policies_of(owner)
+    assert policies is not None
+    assert (policies.success_operator, policies.in_order) == ("All", False)
+    assert policies.restart_strategy == ("" if owner.max_restarts is None else "Recreate")
     assert (owner.independent_claim, owner.last_action) == ("", "")
     names = {name for one in owner.roles for name in one.child_names}
     assert {job.meta.ref.name for job in jobs} <= names

@@ -9,8 +9,9 @@ import pytest
 
 from gangboard.domain.capacity import Resident
 from gangboard.domain.objects import Controller
-from gangboard.domain.owner import FailureRule, Owner, Policies
+from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.owners.jobset.policies import POLICIES, FailureRule, Policies, written
 from tests.domain_objects import (
     NOW,
     a_job,
@@ -61,7 +62,7 @@ def test_the_deadline_of_a_child_job_ends_its_pods_only() -> None:
     cluster.put(replace(jobset, max_restarts=3, counted_restarts=3))
     assert ends_of(cluster.residents()["run"]) == [(60, 2, False)]
     again = Policies(failure_rules=(FailureRule("RestartJobSetAndIgnoreMaxRestarts"),))
-    cluster.put(replace(jobset, policies=again))
+    cluster.put(replace(jobset, detail={POLICIES: written(again)}))
     assert cluster.residents()["run"].ends == ()
 
 

@@ -20,12 +20,12 @@ from gangboard.domain.owner import (
     Outcome,
     Owner,
     PodRequests,
-    Policies,
     Role,
 )
 from gangboard.domain.registry import OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.jobset.conduct import CONDUCT, tries_again
+from gangboard.owners.jobset.policies import POLICIES, Policies, written
 from gangboard.owners.jobset.wire import (
     WireJobSet,
     WireJobSetLabels,
@@ -76,7 +76,7 @@ def _build(wire: WireJobSet, version: str) -> Owner:
         group_name=_only(role.group_name for role in roles),
         priority_class=_only(job.pod.priority_class_name or "" for job in jobs),
         resumed_at=resumed_at(conditions),
-        policies=policies,
+        detail={POLICIES: written(policies)},
         independent_claim=read_independent_claim(wire),
         last_action=annotations.last_action,
         grace_seconds=max((job.grace_seconds for job in jobs), default=DEFAULT_GRACE),
@@ -208,7 +208,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=4,
+        decoder_version=5,
     ),
     label="JobSet",
     own_managers=_OWN_MANAGERS,

@@ -12,24 +12,32 @@ from collections.abc import Mapping
 from gangboard.domain.acting.gang_index import GangIndex
 from gangboard.domain.acting.lever import Lever
 from gangboard.domain.acting.phrases import they_are
-from gangboard.domain.owner import FailureRule, Owner, Policies
+from gangboard.domain.owner import Owner
 from gangboard.domain.reading.wording import count, is_or_are, label, names
 from gangboard.domain.registry import JobConduct, Jobs
+from gangboard.owners.jobset.policies import FailureRule, Policies, policies_of
 
 _ONE_JOB_ACTIONS = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
 _UNLIMITED = "AndIgnoreMaxRestarts"
 _IN_PLACE = "InPlaceRestart"
 
 
+def _policies(gang: GangIndex) -> Policies | None:
+    """Return the policies of the JobSet of a gang, which may stand below another owner."""
+    found = (policies_of(one) for one in (gang.owner, *gang.context.middle))
+    return next((one for one in found if one is not None), None)
+
+
 def _undone_when(gang: GangIndex) -> str:
     """Return when it undoes a bare suspend of a Job: after 72 to 95 ms, or as its pods are gone (observed)."""
-    policies = gang.owner.policies
+    policies = _policies(gang)
     return "once its pods are gone" if policies and policies.in_order else "within a second"
 
 
 def tries_again(jobset: Owner) -> bool:
     """Whether it makes Jobs that fail anew: it restarts, all of them or one."""
-    rules = jobset.policies.failure_rules if jobset.policies is not None else ()
+    policies = policies_of(jobset)
+    rules = policies.failure_rules if policies is not None else ()
     if any(rule.action != "FailJobSet" for rule in rules):
         return True
     return jobset.max_restarts is not None and jobset.counted_restarts < jobset.max_restarts
@@ -40,7 +48,7 @@ def tries_again(jobset: Owner) -> bool:
 
 def _outcome(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
     """Say whether the JobSet can complete meanwhile, and what that does to them."""
-    policies = gang.owner.policies
+    policies = _policies(gang)
     if policies is None:
         return ()
     name, targets = gang.name, policies.success_roles
@@ -94,7 +102,8 @@ def _reactions(
 
     Jobs that are stopped with it do not fail either.
     """
-    if gang.owner.policies is None or not gang.unfinished_beside(job, chosen):
+    policies = _policies(gang)
+    if policies is None or not gang.unfinished_beside(job, chosen):
         return ()
     owner, name = gang.owner, gang.name
     if owner.max_restarts is None:
@@ -104,7 +113,7 @@ def _reactions(
     stopped = Counter(
         gang.jobs[uid].role_name for uid in (chosen & gang.jobs.keys()) | {job.meta.ref.uid}
     )
-    rules = gang.owner.policies.failure_rules
+    rules = policies.failure_rules
     found = [
         f"If {_occasion(rule)}, {_act(gang, job, lever, rule.action)}."
         for rule in rules
@@ -166,7 +175,7 @@ def _warnings(gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str])
 
 
 def _coordinator(gang: GangIndex, job: Owner, state: str) -> str:
-    policies = gang.owner.policies
+    policies = _policies(gang)
     if policies is None or policies.coordinator != job.meta.ref.name:
         return ""
     return (
@@ -177,7 +186,7 @@ def _coordinator(gang: GangIndex, job: Owner, state: str) -> str:
 
 def _in_place(gang: GangIndex, job: Owner, state: str, chosen: frozenset[str]) -> str:
     """Restarted pods wait for all pods of the JobSet (in_place_restart.go, JobSet v0.12)."""
-    policies = gang.owner.policies
+    policies = _policies(gang)
     if policies is None or policies.restart_strategy != _IN_PLACE:
         return ""
     if not gang.unfinished_beside(job, chosen):

@@ -11,7 +11,7 @@ from gangboard.decode.annotations import WireActed
 from gangboard.decode.jobs import WireJobSpec, WireScheduling
 from gangboard.decode.managers import NO_ENTRIES
 from gangboard.decode.wire import Int32, Name, Wire, WireCondition, WireMeta, read_text
-from gangboard.domain.owner import FailureRule, Policies
+from gangboard.owners.jobset.policies import FailureRule, Policies
 
 _MODE = "jobset.sigs.k8s.io/reconciliation-mode"
 _SKIP = "jobset.sigs.k8s.io/skip-suspend-reconciliation"

@@ -177,7 +177,6 @@ _FROM_JOBSET = (
     "gang_request",
     "group_name",
     "priority_class",
-    "policies",
     "grace_seconds",
 )
 """What a TrainJob has by the JobSet that the Trainer makes for it."""
@@ -198,7 +197,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=2,
+        decoder_version=3,
     ),
     label="TrainJob",
     own_managers=_OWN_MANAGERS,

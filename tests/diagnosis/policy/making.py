@@ -18,8 +18,9 @@ from gangboard.domain.action import (
 )
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Condition
-from gangboard.domain.owner import Owner, Policies
+from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
+from gangboard.owners.jobset.policies import Policies
 from tests.domain_objects import NOW, a_job, a_jobset, a_meta, a_role, child_jobs
 
 INSTALL = "manage.py print_rbac --cluster east | kubectl apply -f -"

@@ -13,7 +13,8 @@ import pytest
 
 from gangboard.domain.action import ClusterLevers
 from gangboard.domain.group import Policy
-from gangboard.domain.owner import Dependency, FailureRule, Owner, Policies
+from gangboard.domain.owner import Dependency, Owner
+from gangboard.owners.jobset.policies import FailureRule, Policies
 from tests.diagnosis.policy.making import (
     CLAIM,
     NATIVE,

@@ -12,7 +12,8 @@ import pytest
 
 from gangboard.diagnosis.policy.selection import Selection, of_selection
 from gangboard.domain.action import ActionContext, ClusterLevers, Verb
-from gangboard.domain.owner import Dependency, FailureRule, Owner, Policies
+from gangboard.domain.owner import Dependency, Owner
+from gangboard.owners.jobset.policies import FailureRule, Policies
 from tests.diagnosis.policy.making import (
     CLAIM,
     NATIVE,
