@@ -54,6 +54,7 @@ def test_every_expected_gang_is_there(start: Start) -> None:
         "TrainJob": "trainer.kubeflow.org/v1alpha1",
         "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
         "DisaggregatedSet": "disaggregatedset.x-k8s.io/v1",
+        "PodCliqueSet": "grove.io/v1alpha1",
     }
     for name in ("east", "west"):
         simulator = start(name)
@@ -95,6 +96,9 @@ def test_every_reference_leads_to_what_it_names(demo: Demo) -> None:
         ("trainer.kubeflow.org/v1alpha1", "TrainJob"),
         ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
         ("disaggregatedset.x-k8s.io/v1", "DisaggregatedSet"),
+        ("grove.io/v1alpha1", "PodCliqueSet"),
+        ("grove.io/v1alpha1", "PodClique"),
+        ("scheduler.grove.io/v1alpha1", "PodGang"),
     )
     everything = [item for version, kind in kinds for item in client.list(version, kind)]
     by_uid = {item["metadata"]["uid"]: item for item in everything}

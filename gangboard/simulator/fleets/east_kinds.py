@@ -129,6 +129,36 @@ SETS = (
     ),
 )
 
+CLIQUES = (
+    Gang(
+        "serving",
+        "PodCliqueSet",
+        "rag",
+        "running",
+        age="6d",
+        roles=(Role("prefill", _CPU, pods=2), Role("decode", _CPU, pods=3, quorum=1)),
+    ),
+    Gang(
+        "serving",
+        "PodCliqueSet",
+        "rag-next",
+        "image-pull",
+        age="22m",
+        roles=(
+            Role("prefill", _CPU, pods=2),
+            Role("decode", _CPU, pods=2, states=("image-pull",)),
+        ),
+    ),
+    Gang(
+        "serving",
+        "PodCliqueSet",
+        "rag-70b",
+        "insufficient-resources",
+        age="41m",
+        roles=(Role("decode", _WHOLE, pods=2, states=("unschedulable",)),),
+    ),
+)
+
 RUNS = (
     Gang(
         "research",
