@@ -17,7 +17,7 @@ from gangboard.actions.permissions.names import ACTOR, Wanted
 from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.polling import poll
 from gangboard.store.models import Action, Gang
-from tests.actions.site import Site, make_site
+from tests.actions.site import Site, at, make_site
 from tests.project.toys import PLACE, ToyShop, dropped_in, simulator
 
 
@@ -114,6 +114,28 @@ def test_what_its_controller_does_not_confirm_is_not_called_done(nursery: Nurser
     assert action.state == "failed"
     assert "its controller does not say that it has acted" in action.message
     assert len(nursery.shop.commands()) == 1
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+def test_a_command_whose_answer_is_lost_is_looked_for_and_not_sent_again(
+    nursery: Nursery, arrived: bool
+) -> None:
+    action_id = nursery.ask(Verb.SUSPEND, "run")
+
+    def lose() -> None:
+        faults = nursery.site.simulator.faults
+        faults.reset(resource="commands", verb="create", count=1, applied=arrived)
+
+    with nursery.shop.at_work():
+        engine = nursery.site.engine(checkpoint=at("create:about-to-send", lose))
+        action = engine.finish(action_id, seconds=4000)
+    assert len(nursery.site.wire.writes("create", "commands")) == 1
+    if arrived:
+        assert action.state == "verified", action.message
+    else:
+        assert action.state == "failed", action.message
+        assert "Whether Command run-" in action.message
+        assert nursery.shop.commands() == []
 
 
 def test_one_that_goes_again_later_is_found_out(nursery: Nursery) -> None:
