@@ -12,6 +12,7 @@ from gangboard.diagnosis.concerned import concerning
 from gangboard.diagnosis.current_attempt import current_uids, natural
 from gangboard.diagnosis.object_links import WORKLOAD, Linked
 from gangboard.diagnosis.ownership_tree import tree_of
+from gangboard.diagnosis.references import odd_references, with_known_controller
 from gangboard.diagnosis.workload_entries import entry_groups
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.blueprint import Blueprint
@@ -65,6 +66,7 @@ def assemble(
     victims: Iterable[tuple[Pod, str]] = (),
     takers: Mapping[str, ObjectRef] = _NO_TAKERS,
     blueprints: Sequence[Blueprint] = (),
+    owned_elsewhere: bool = False,
 ) -> GangFacts:
     """Return the facts of the gang of `root`.
 
@@ -73,11 +75,15 @@ def assemble(
     `claims` what keeps its pods from using claims that they name, `suspensions` what was watched of
     `spec.suspend` by uid, `victims` pods that were preempted for a member, each with the uid of that
     member, `takers` the gangs of those that preempted, by uid, `blueprints` what its owners name and are
-    made by.
+    made by, `owned_elsewhere` whether a reference of `root` names an owner of another namespace.
     What former attempts of the owner left behind is taken out, its events included. Jobs, groups
     and pods come in the order of their names, events newest first.
     """
     known: dict[str, Linked] = {thing.meta.ref.uid: thing for thing in (root, *objects)}
+    by_uid = {uid: thing for uid, thing in known.items() if isinstance(thing, Owner)}
+    for uid, thing in known.items():
+        if (isinstance(thing, Owner) and thing is not root) or isinstance(thing, Pod):
+            known[uid] = with_known_controller(thing, by_uid)
     owners = [thing for thing in known.values() if isinstance(thing, Owner)]
     current = current_uids(root, owners) if isinstance(root, Owner) else frozenset()
     old = frozenset(owner.meta.ref.uid for owner in owners) - current
@@ -103,6 +109,7 @@ def assemble(
         pods=pods,
         foreign_pods=others,
         events=told,
+        odd_references=tuple(odd_references(root, by_uid, owned_elsewhere=owned_elsewhere)),
         not_made=tuple(_not_made(tree, told)),
         nodes={pod.node: nodes[pod.node] for pod in (*pods, *others) if pod.node in nodes},
         nodes_known=nodes_known,

@@ -38,8 +38,7 @@ class GangResolver:
         if uid in links.pods:
             return self._pod_root(uid, links.pods[uid])
         if uid in links.attachments:
-            owner = links.attachments[uid].owner
-            return self.root_of(owner) if owner in links.owners or owner in links.pods else None
+            return self.root_of(links.attachments[uid].owner) if self._is_attached(uid) else None
         return self._homes(uid)[0] if uid in links.groups else None
 
     def gangs_of(self, uid: str) -> set[str]:
@@ -60,7 +59,8 @@ class GangResolver:
         found = {root for uid in links.owners if (root := self.root_of(uid)) is not None}
         found.update(home for uid in links.groups for home in self._homes(uid))
         for uid, pod in links.pods.items():
-            if pod.controller not in links.owners or self.root_of(pod.controller) is None:
+            is_known = links.owns(pod.controller, pod.namespace)
+            if not is_known or self.root_of(pod.controller) is None:
                 root = self._pod_root(uid, pod)
                 if root is not None:
                     found.add(root)
@@ -117,7 +117,15 @@ class GangResolver:
         links = self._links
         if links.attachments:
             for uid in (*owners, *pods):
-                yield from links.attached_to[uid]
+                yield from filter(self._is_attached, links.attached_to[uid])
+
+    def _is_attached(self, uid: str) -> bool:
+        """Whether what an object says that it is about is known in its namespace."""
+        links, link = self._links, self._links.attachments[uid]
+        pod = links.pods.get(link.owner)
+        return links.owns(link.owner, link.namespace) or (
+            pod is not None and pod.namespace == link.namespace
+        )
 
     # Owners and their pods
 
@@ -126,9 +134,8 @@ class GangResolver:
         owners = self._links.owners
 
         def above(one: str) -> str | None:
-            controller = owners[one].controller
-            found = owners.get(controller)
-            return None if found is None or found.makes_gangs else controller
+            found = self._links.owner_above(one)
+            return None if found is None or owners[found].makes_gangs else found
 
         for _ in range(_USUAL_DEPTH):
             controller = above(uid)
@@ -147,9 +154,21 @@ class GangResolver:
 
     def family(self, uid: str) -> list[str]:
         """Return an owner and every owner below it."""
+        links = self._links
+        return self._all_below(uid, lambda above, one: links.owner_above(one) == above)
+
+    def possible_family(self, uid: str) -> list[str]:
+        """Return an owner, there or not, and every owner that any reference leads to it or below it."""
+        return self._all_below(uid, lambda _above, _one: True)
+
+    def _all_below(self, uid: str, is_under: Callable[[str, str], bool]) -> list[str]:
         found = {uid: None}
         for owner in (waiting := [uid]):
-            new = [one for one in self._links.owners_under[owner] if one not in found]
+            new = [
+                one
+                for one in self._links.owners_under[owner]
+                if one not in found and is_under(owner, one)
+            ]
             found.update(dict.fromkeys(new))
             waiting.extend(new)
         return list(found)
@@ -161,7 +180,7 @@ class GangResolver:
     def _pod_root(self, uid: str, pod: PodLink) -> str | None:
         if pod.infrastructure:
             return None
-        owner = self._links.owner_by(pod.maker)
+        owner = self._links.owner_by(pod.maker, pod.namespace)
         gang = self._gang_above(owner) if owner is not None else None
         if gang is not None:
             return gang
@@ -209,7 +228,7 @@ class GangResolver:
         for one in waiting:
             named = links.named(one.controller_ref) if one.controller_ref else None
             for uid in (*one.owners, *((named,) if named is not None else ())):
-                if uid in links.owners and not links.owners[uid].makes_gangs:
+                if links.owns(uid, one.name[2]) and not links.owners[uid].makes_gangs:
                     gang = self._gang_above(uid)
                     if gang is not None:
                         return gang
@@ -222,7 +241,13 @@ class GangResolver:
     def owning_groups(self, link: GroupLink) -> Iterator[str]:
         """Yield the groups that its references name as its owners; a Workload is only its plan."""
         groups = self._links.groups
-        return (uid for uid in link.owners if uid in groups and groups[uid].kind != WORKLOAD)
+        return (
+            uid
+            for uid in link.owners
+            if uid in groups
+            and groups[uid].kind != WORKLOAD
+            and _share_namespace(groups[uid], link)
+        )
 
     def chain(self, uid: str) -> list[str]:
         """Return a group and the groups above it, up to the topmost known.
@@ -247,7 +272,9 @@ class GangResolver:
             if name[1] == WORKLOAD:
                 continue
             is_parent = name[1] == COMPOSITE and links.named(name) == one
-            under = {*(links.children_of[name] if is_parent else ()), *links.groups_under[one]}
+            owned = links.groups_under[one]
+            under = {uid for uid in owned if _share_namespace(links.groups[uid], links.groups[one])}
+            under |= links.children_of[name] if is_parent else set()
             new = [child for child in under if child not in found]
             found.update(dict.fromkeys(new))
             waiting.extend(new)
@@ -269,7 +296,8 @@ class GangResolver:
 
     def _owned_by(self, place: Place) -> tuple[set[str], bool]:
         """Return the gangs of the owned pods that name a group, and whether bare ones do too."""
-        owners = [self._links.owner_by(maker) for maker in self._links.makers_naming(place)]
+        makers, namespace = self._links.makers_naming(place), place[1]
+        owners = [self._links.owner_by(maker, namespace) for maker in makers]
         gangs = [self._gang_above(uid) if uid is not None else None for uid in owners]
         return {gang for gang in gangs if gang is not None}, None in gangs
 
@@ -344,6 +372,10 @@ class GangResolver:
     def _name_of(self, uid: str) -> str:
         link = self._links.owners.get(uid) or self._links.groups.get(uid)
         return link.name[3] if link is not None else ""
+
+
+def _share_namespace(one: GroupLink, other: GroupLink) -> bool:
+    return one.name[2] == other.name[2]
 
 
 def _climb(start: str, above: Callable[[str], str | None]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 from gangboard.diagnosis import registry
 from gangboard.domain.group import Group, read_entry
 from gangboard.domain.hold import Hold
-from gangboard.domain.objects import ObjectRef
+from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
@@ -36,8 +36,19 @@ name of its `WorkloadEntry` and the kind PodGroup, and in second place the Workl
 """
 Name = tuple[str, str, str, str]
 """(API group, kind, namespace, name)."""
-Maker = tuple[str, Name | None]
-"""What leads from a pod to its owner: uid of its controller, or empty, and the owner that its label names."""
+
+
+class Maker(NamedTuple):
+    """What leads from a pod to its owner, the first that is known there counts."""
+
+    controller: str
+    """uid, or empty."""
+    others: tuple[str, ...]
+    """uids of further owner references."""
+    adopter: Name | None
+    """The owner that its label names (`OwnerKind.pod_label`), there or not."""
+
+
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -64,6 +75,8 @@ class OwnerLink(NamedTuple):
     """What it makes are gangs of their own (`OwnerKind.makes_gangs`)."""
     stands_alone: bool = True
     """It can be a gang (`OwnerKind.stands_alone`)."""
+    others: tuple[str, ...] = ()
+    """uids of further owner references: they count where the controller is not known."""
 
 
 class PodLink(NamedTuple):
@@ -81,6 +94,8 @@ class PodLink(NamedTuple):
     """Of the group that it names; of another API than the core one with its API group."""
     adopter: Name | None = None
     """The owner that its label names (`OwnerKind.pod_label`), there or not."""
+    others: tuple[str, ...] = ()
+    """uids of further owner references: they count where the controller is not known."""
 
     @property
     def place(self) -> Place:
@@ -90,7 +105,7 @@ class PodLink(NamedTuple):
     @property
     def maker(self) -> Maker:
         """What leads to its owner."""
-        return self.controller, self.adopter
+        return Maker(self.controller, self.others, self.adopter)
 
 
 class GroupLink(NamedTuple):
@@ -129,6 +144,7 @@ class AttachmentLink(NamedTuple):
 
     owner: str
     """uid of what it is about, as it says itself; its owner references do not count."""
+    namespace: str
 
 
 Link = OwnerLink | PodLink | GroupLink | AttachmentLink
@@ -144,7 +160,15 @@ def link_of(model: Linked) -> Link:
         return _owner_link(model)
     if isinstance(model, Group):
         return _group_link(model)
-    return AttachmentLink(model.owner_uid)
+    return AttachmentLink(model.owner_uid, intern(model.meta.ref.namespace))
+
+
+def _others(meta: Meta) -> tuple[str, ...]:
+    """Return the uids of the owner references beside the controller's, in their order."""
+    controller = meta.controller.uid if meta.controller else ""
+    if len(meta.owner_uids) < 2 and controller:
+        return ()
+    return tuple(intern(uid) for uid in dict.fromkeys(meta.owner_uids) if uid != controller)
 
 
 def _name(ref: ObjectRef) -> Name:
@@ -166,6 +190,7 @@ def _pod_link(pod: Pod) -> PodLink:
         and (controller.group, controller.kind) in _INFRASTRUCTURE,
         group_kind=intern(pod.group_kind or POD_GROUP),
         adopter=_adopter(pod),
+        others=_others(pod.meta),
     )
 
 
@@ -186,6 +211,7 @@ def _owner_link(owner: Owner) -> OwnerLink:
         created=_created(owner),
         makes_gangs=registry.makes_gangs(owner.meta.ref.group, owner.meta.ref.kind),
         stands_alone=registry.stands_alone(owner.meta.ref.group, owner.meta.ref.kind),
+        others=_others(owner.meta),
     )
 
 
@@ -308,20 +334,39 @@ class ObjectLinks:
         """
         return self._makers_naming.get(place, ())
 
-    def owner_by(self, maker: Maker) -> str | None:
-        """Return the known owner that a pod leads to, by its controller, else by its label; None for none."""
-        controller, adopter = maker
-        if controller in self.owners:
+    def owner_by(self, maker: Maker, namespace: str) -> str | None:
+        """Return the known owner that a pod of a namespace leads to; None for none.
+
+        By its controller, else by another reference, else by its label.
+        """
+        found = self.owner_of(maker.controller, maker.others, namespace)
+        if found is not None or maker.adopter is None:
+            return found
+        return self.named(maker.adopter)
+
+    def owner_of(self, controller: str, others: tuple[str, ...], namespace: str) -> str | None:
+        """Return the first of these references that leads to a known owner of the namespace."""
+        if self.owns(controller, namespace):
             return controller
-        return self.named(adopter) if adopter is not None else None
+        return next((uid for uid in others if self.owns(uid, namespace)), None)
+
+    def owns(self, uid: str, namespace: str) -> bool:
+        """Whether an owner is known that can own something in a namespace: of another one none can."""
+        owner = self.owners.get(uid)
+        return owner is not None and owner.name[2] in ("", namespace)
+
+    def owner_above(self, uid: str) -> str | None:
+        """Return the known owner that an owner leads to; None for none."""
+        link = self.owners[uid]
+        return self.owner_of(link.controller, link.others, link.name[2])
 
     def pods_of(self, owner: str) -> Iterator[str]:
         """Yield the pods that lead to an owner."""
-        yield from self.pods_under[owner]
         name = self.owners[owner].name
-        for pod in self.pods_adopted[name]:
+        for pod in self.pods_under[owner] | self.pods_adopted[name]:
             link = self.pods[pod]
-            if link.controller != owner and self.owner_by(link.maker) == owner:
+            is_controlled = link.controller == owner and self.owns(owner, link.namespace)
+            if is_controlled or self.owner_by(link.maker, link.namespace) == owner:
                 yield pod
 
     def _created(self, uid: str) -> float:
@@ -341,8 +386,9 @@ class ObjectLinks:
 
     def _set_pod(self, uid: str, link: PodLink, *, there: bool) -> None:
         _set_item(self.pods, uid, link, there=there)
-        if link.controller:
-            self.pods_under.set(link.controller, uid, there=there)
+        for above in (link.controller, *link.others):
+            if above:
+                self.pods_under.set(above, uid, there=there)
         if link.node:
             self.pods_on.set(link.node, uid, there=there)
         if link.group:
@@ -364,8 +410,9 @@ class ObjectLinks:
     def _set_owner(self, uid: str, link: OwnerLink, *, there: bool) -> None:
         _set_item(self.owners, uid, link, there=there)
         self.namesakes.set(link.name, uid, there=there)
-        if link.controller:
-            self.owners_under.set(link.controller, uid, there=there)
+        for above in (link.controller, *link.others):
+            if above:
+                self.owners_under.set(above, uid, there=there)
         # Once each: two templates can name two entries of one Workload.
         for named in {one for place in link.templates for one in _both(place)}:
             self.templates_naming.set(named, uid, there=there)

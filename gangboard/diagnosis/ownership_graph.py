@@ -3,7 +3,8 @@
 The order in which objects come does not matter: everything is answered from the links of the
 objects that are known now, and nothing is remembered about how it came to be.
 
-- An owner, and a pod of an owner: the topmost owner reached by controller references.
+- An owner, and a pod of an owner: the topmost owner reached by controller references, where that is not known by
+  any other owner reference. An owner of another namespace owns nothing: Kubernetes does not allow it.
   That ends below an owner that makes gangs (a CronJob), which belongs to none.
 - A pod that no reference leads to a known owner: the one that its label names, where its kind has
   such a label; else the gang of the core PodGroup that it names, on 1.35 of the Workload; else it is a gang.
@@ -96,6 +97,16 @@ class OwnershipGraph:
         """
         return self._resolver.members(root)
 
+    def is_owned_elsewhere(self, uid: str) -> bool:
+        """Whether a reference of an object names a known owner of another namespace, which owns nothing here."""
+        links = self._links
+        link = links.owners.get(uid) or links.pods.get(uid)
+        if link is None:
+            return False
+        namespace = link.name[2] if isinstance(link, OwnerLink) else link.namespace
+        above = (link.controller, *link.others)
+        return any(one in links.owners and not links.owns(one, namespace) for one in above)
+
     def foreign_pods(self, root: str) -> tuple[str, ...]:
         """Return the uids of pods outside a gang that name one of its groups, in order."""
         return self._resolver.foreign_pods(root)
@@ -174,7 +185,7 @@ class OwnershipGraph:
         places: set[Place] = set(link.templates)
         groups: set[str] = set(links.workloads_for[link.name])
         pods: set[str] = set(links.pods_adopted[link.name])
-        for owner in resolver.family(uid):
+        for owner in resolver.possible_family(uid):
             found |= resolver.gangs_of(owner)
             groups |= links.groups_under[owner]
             pods |= links.pods_under[owner]

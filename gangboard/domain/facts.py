@@ -70,6 +70,8 @@ class GangFacts:
     foreign_pods: tuple[Pod, ...] = ()
     """Pods of other gangs that share one of its groups: the scheduler counts them too."""
     events: tuple[Event, ...] = ()
+    odd_references: tuple[str, ...] = ()
+    """What is odd about how it hangs together: sentences."""
     not_made: tuple[NotMade, ...] = ()
     """Those of them that say so of the owner or of what makes its Jobs, by the reasons of their kinds."""
     nodes: Mapping[str, Node] = field(default_factory=dict)

@@ -300,6 +300,7 @@ class Assessor:
                 autoscaling=moment.autoscaling,
                 claims=troubles,
                 blueprints=cache.blueprints.of(members[root]),
+                owned_elsewhere=cache.ownership_graph.is_owned_elsewhere(root),
                 suspensions=cache.suspend_history.of(members[root]),
                 victims=[
                     (pod, taker)

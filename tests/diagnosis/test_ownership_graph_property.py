@@ -16,6 +16,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from tests.domain_objects import (
+    NAMESPACE,
     a_composite,
     a_group,
     a_hold,
@@ -44,12 +45,22 @@ def _controller(uid: str | None) -> Controller | None:
     return Controller("batch", "Job", f"name-{uid}", uid) if uid else None
 
 
+def _references(draw: Any, of: Controller | None) -> dict[str, Any]:
+    """Words of the metadata: the controller, further owners, and a namespace in which some of them are."""
+    others = draw(st.sampled_from([(), (), (), ("o0",), ("o2", "o1"), ("unknown", "o3")]))
+    return {
+        "of": of,
+        "owner_uids": (*((of.uid,) if of else ()), *others),
+        "namespace": draw(st.sampled_from([NAMESPACE] * 5 + ["team-b"])),
+    }
+
+
 @st.composite
 def owners(draw: Any) -> Model:
     return a_job(
         draw(st.sampled_from(["n0", "n1"])),
         uid=draw(st.sampled_from(OWNERS)),
-        of=_controller(draw(owner_uid)),
+        **_references(draw, _controller(draw(owner_uid))),
         group_name=draw(st.sampled_from(["", "", *GROUPS, *ENTRIES])),
         created_at=ago(draw(st.integers(0, 2))),
     )
@@ -68,7 +79,7 @@ def pods(draw: Any) -> Model:
     return a_pod(
         uid,
         uid=uid,
-        of=draw(owner_uid.map(_controller) | other),
+        **_references(draw, draw(owner_uid.map(_controller) | other)),
         group=draw(st.sampled_from(["", *GROUPS, *ENTRIES])),
         on=draw(st.sampled_from(["", "n0", "n1"])),
     )
@@ -83,7 +94,7 @@ def groups(draw: Any) -> Model:
         draw(st.sampled_from([uid, uid, uid[0] + "0"])),
         uid=uid,
         created_at=ago(draw(st.integers(0, 2))),
-        of=_controller(draw(group_owner)),
+        **_references(draw, _controller(draw(group_owner))),
         parent_name=draw(st.sampled_from(["", *COMPOSITES])),
         workload_name=draw(st.sampled_from(["", *WORKLOADS])),
     )
@@ -99,7 +110,7 @@ def workloads(draw: Any) -> Model:
         # Of two objects of one name either can be the newer, before and after an upgrade.
         version=draw(st.sampled_from(["v1alpha1", "v1beta1"])),
         created_at=ago(draw(st.integers(0, 2))),
-        of=_controller(draw(group_owner)),
+        **_references(draw, _controller(draw(group_owner))),
         controller_ref=draw(st.none() | ref),
     )
 
@@ -111,9 +122,10 @@ def attachments(draw: Any) -> Model:
     about = draw(st.sampled_from(["", "unknown", *ALL]))
     of = a_job("n0", uid="elsewhere")
     if uid[0] == "h":
-        by = _controller(draw(owner_uid))
-        return a_hold(of, name=uid, uid=uid, owner_uid=about, of=by)
-    return an_entry(of, uid, uid=uid, owner_uid=about)
+        words = _references(draw, _controller(draw(owner_uid)))
+        return a_hold(of, name=uid, uid=uid, owner_uid=about, **words)
+    where = _references(draw, None)["namespace"]
+    return an_entry(of, uid, uid=uid, owner_uid=about, namespace=where)
 
 
 steps = st.lists(
@@ -129,6 +141,7 @@ def _short(step: Model | str) -> str:
     meta = step.meta
     said = [f"{meta.ref.uid}={meta.ref.kind}/{meta.ref.name}"]
     said += [f"under {meta.controller.kind} {meta.controller.uid}"] if meta.controller else []
+    said += [f"owners {meta.owner_uids} in {meta.ref.namespace}"]
     words = "group_name parent_name workload_name controller_ref node owner_uid"
     for word in words.split():
         if getattr(step, word, None):

@@ -11,6 +11,7 @@ import pytest
 from gangboard.simulator import Simulator
 from gangboard.simulator.resources import Resource
 from gangboard.store.gangs import unpack_detail
+from gangboard.store.models import Gang
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]
@@ -160,3 +161,17 @@ def test_an_event_that_only_its_kind_knows_is_kept_and_told(watch: Watch) -> Non
         "objects-not-made",
         f"What TrainJob run needs cannot be made: {cause}.",
     )
+
+
+def test_a_kind_that_is_served_in_two_versions_is_read_once(watch: Watch) -> None:
+    """In the one that can be read, whichever the server likes best; each object is one gang."""
+    both = Resource(GROUP, ("v2", "v1alpha1"), "trainjobs", "TrainJob", custom=True)
+    watching = watch(extra=(both, RUNTIMES))
+    put_trainjob(watching.simulator)
+    watching.settle()
+    assert watching.state("trainjobs.trainer.kubeflow.org").version == "v1alpha1"
+    assert watching.objects("trainjobs.trainer.kubeflow.org") == 1
+    found = Gang.objects.filter(
+        cluster=watching.cluster, namespace="default", name__startswith="run"
+    )
+    assert [(gang.kind, gang.name) for gang in found] == [("TrainJob", "run")]

@@ -1,0 +1,51 @@
+"""Owner references as they count: read alike by whoever puts a gang together, and what is odd about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from gangboard.diagnosis import registry
+from gangboard.domain.group import Group
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.reading.wording import label
+
+
+def with_known_controller(thing: Owner | Pod, owners: Mapping[str, Owner]) -> Owner | Pod:
+    """Return an object with the first of its owners that is known as its controller, where its own is not.
+
+    The ownership graph decides so; whoever reads the gang then needs to look at one reference only.
+    """
+    controller = thing.meta.controller
+    if controller is not None and controller.uid in owners:
+        return thing
+    found = next((owners[uid] for uid in thing.meta.owner_uids if uid in owners), None)
+    if found is None:
+        return thing
+    ref = found.meta.ref
+    made_by = Controller(ref.group, ref.kind, ref.name, ref.uid)
+    return replace(thing, meta=replace(thing.meta, controller=made_by))
+
+
+def odd_references(
+    root: Owner | Pod | Group, owners: Mapping[str, Owner], *, owned_elsewhere: bool
+) -> Iterator[str]:
+    """Yield what is odd about how a gang hangs together, as sentences."""
+    name = label(root.meta.ref)
+    above = root.meta.controller
+    if isinstance(root, Owner) and above is not None and above.uid in owners:
+        yield (
+            f"{name} names itself as its owner, which says nothing."
+            if above.uid == root.meta.ref.uid
+            else f"Owner references form a ring: {name} is taken as the topmost."
+        )
+    if owned_elsewhere:
+        yield (
+            f"{name} names an owner of another namespace: none can own it, so it is a gang of its own."
+        )
+    if isinstance(root, Pod):
+        for key, _, kind in registry.pod_labels():
+            if key in root.labels:
+                yield f"{name} is labelled as one of {kind} {root.labels[key]}, which is not known."

@@ -1,0 +1,232 @@
+"""References that are wrong, odd or many: nothing is counted twice, nothing is lost, and it is said in a word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from gangboard.decode.pods import POD
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import Verdict
+from tests.decode.reading import model
+from tests.domain_objects import (
+    NOW,
+    Made,
+    a_group,
+    a_hold,
+    a_job,
+    a_jobset,
+    a_meta,
+    a_pod,
+    a_role,
+    an_entry,
+    child_jobs,
+    pods_of,
+)
+
+ELSEWHERE = "team-b"
+
+
+def uid(thing: Made) -> str:
+    return thing.meta.ref.uid
+
+
+def graph_of(*objects: Made) -> OwnershipGraph:
+    graph = OwnershipGraph()
+    for thing in objects:
+        graph.put(thing)
+    return graph
+
+
+def owned_by(thing: Any, *owners: str) -> Any:
+    """Return the object with these owner references, none of which is a controller."""
+    return replace(thing, meta=replace(thing.meta, controller=None, owner_uids=owners))
+
+
+def controlled_by(thing: Any, of: Any) -> Any:
+    ref = of.meta.ref
+    controller = Controller(ref.group, ref.kind, ref.name, ref.uid)
+    return replace(thing, meta=replace(thing.meta, controller=controller, owner_uids=(ref.uid,)))
+
+
+def judged(graph: OwnershipGraph, root: Any, *objects: Any) -> Verdict:
+    """Judge a gang by the members that the graph gives it, as a poll does."""
+    members = graph.members(uid(root))
+    known = {uid(one): one for one in (root, *objects)}
+    facts = assemble(
+        root,
+        [known[one] for one in members if one != uid(root)],
+        now=NOW,
+        gang_api_version="v1beta1",
+        owned_elsewhere=graph.is_owned_elsewhere(uid(root)),
+    )
+    return assess(facts)
+
+
+def words(verdict: Verdict) -> list[str]:
+    return [one.message for one in verdict.findings if one.code == "odd-reference"]
+
+
+JOBSET = a_jobset("run")
+(JOB,) = child_jobs(JOBSET)
+PODS = pods_of(JOB, 2, on="n0")
+
+
+def test_one_that_names_itself_as_its_owner() -> None:
+    jobset = controlled_by(JOBSET, JOBSET)
+    objects: list[Made] = [jobset, JOB, *PODS]
+    for order in permutations(objects[:3]):
+        graph = graph_of(*order, *objects[3:])
+        assert graph.roots() == {uid(jobset)}
+        assert set(graph.members(uid(jobset))) == set(map(uid, objects))
+    verdict = judged(graph, *objects)
+    assert (verdict.finding.code, verdict.members.desired, verdict.members.ready) == (
+        "running",
+        2,
+        2,
+    )
+    assert words(verdict) == ["JobSet run names itself as its owner, which says nothing."]
+
+
+def test_a_ring_is_one_gang_with_each_pod_once() -> None:
+    one, other = a_jobset("a", uid="u1"), a_jobset("b", uid="u2")
+    one, other = controlled_by(one, other), controlled_by(other, one)
+    jobs = [*child_jobs(one), *child_jobs(other)]
+    pods = [pod for job in jobs for pod in pods_of(job, 2, on="n0")]
+    owners: list[Owner] = [one, other, *jobs]
+    for order in permutations(owners):
+        graph = graph_of(*order, *pods)
+        assert graph.roots() == {"u1"}
+    objects: list[Made] = [one, other, *jobs, *pods]
+    assert set(graph.members("u1")) == set(map(uid, objects))
+    verdict = judged(graph, *objects)
+    assert sorted(member.ref.name for member in verdict.pods) == sorted(
+        pod.meta.ref.name for pod in pods
+    )
+    assert words(verdict) == ["Owner references form a ring: JobSet a is taken as the topmost."]
+
+
+def test_an_owner_of_another_namespace_owns_nothing() -> None:
+    """Kubernetes lets none own it (the garbage collector takes such an owner for gone)."""
+    job = a_job("away", of=JOBSET, namespace=ELSEWHERE)
+    pod = a_pod("away-0", of=JOB, namespace=ELSEWHERE, on="n0")
+    graph = graph_of(JOBSET, JOB, job, pod, *PODS)
+    assert graph.roots() == {uid(JOBSET), uid(job), uid(pod)}
+    assert set(graph.members(uid(JOBSET))) == {uid(JOBSET), uid(JOB), *map(uid, PODS)}
+    assert graph.members(uid(pod)) == (uid(pod),)
+    verdict = judged(graph, pod)
+    assert words(verdict) == [
+        "Pod away-0 names an owner of another namespace: none can own it, so it is a gang of its own."
+    ]
+    assert judged(graph, JOBSET, JOB, *PODS).members.desired == 2
+    assert words(judged(graph, JOBSET, JOB, *PODS)) == []
+    # Whichever comes last.
+    assert graph_of(pod, job, *PODS, JOB, JOBSET).roots() == graph.roots()
+
+
+def test_what_goes_elsewhere_touches_both() -> None:
+    graph = graph_of(JOBSET, JOB, *PODS)
+    away = replace(JOB, meta=replace(JOB.meta, ref=replace(JOB.meta.ref, namespace=ELSEWHERE)))
+    assert graph.put(away) >= {uid(JOBSET), uid(JOB)}
+    assert graph.root_of(uid(PODS[0])) == uid(PODS[0])
+    assert graph.put(JOB) >= {uid(JOBSET)}
+    assert graph.roots() == {uid(JOBSET)}
+
+
+def test_groups_holds_and_entries_of_another_namespace_belong_to_nobody_here() -> None:
+    group = a_group("ring", quorum=2, of=JOB, namespace=ELSEWHERE)
+    hold = a_hold(JOB, namespace=ELSEWHERE)
+    entry = an_entry(JOBSET, namespace=ELSEWHERE)
+    graph = graph_of(JOBSET, JOB, group, hold, entry)
+    assert graph.root_of(uid(group)) == uid(group)
+    assert graph.root_of(uid(hold)) is None
+    assert graph.root_of(uid(entry)) is None
+    assert set(graph.members(uid(JOBSET))) == {uid(JOBSET), uid(JOB)}
+
+
+def test_of_two_that_claim_control_one_has_it() -> None:
+    """The API server refuses it (only one reference can have controller set to true); a bad one might not."""
+    first, second = a_job("first"), a_job("second")
+    references = [
+        {"apiVersion": "batch/v1", "kind": "Job", "controller": True,
+         "name": one.meta.ref.name, "uid": uid(one)}
+        for one in (first, second)
+    ]  # fmt: skip
+    meta = {"name": "p", "namespace": "team-a", "uid": "up", "ownerReferences": references}
+    pod: Pod = model(POD, {"metadata": meta, "spec": {"containers": []}})
+    objects: list[Made] = [first, second, pod]
+    for order in permutations(objects):
+        graph = graph_of(*order)
+        shown = [root for root in graph.roots() if "up" in graph.members(root)]
+        assert shown == [uid(first)]
+
+
+@pytest.mark.parametrize("others", [("unknown",), ("unknown", "another"), ()])
+def test_any_reference_to_a_known_owner_counts_where_no_controller_is_known(
+    others: tuple[str, ...],
+) -> None:
+    job = owned_by(JOB, *others, uid(JOBSET))
+    pods = [owned_by(pod, *others, uid(JOB)) for pod in PODS]
+    objects: list[Made] = [JOBSET, job, *pods]
+    for order in permutations(objects):
+        graph = graph_of(*order)
+        assert graph.roots() == {uid(JOBSET)}
+        assert set(graph.members(uid(JOBSET))) == set(map(uid, objects))
+    verdict = judged(graph, *objects)
+    assert (verdict.finding.code, verdict.members.desired) == ("running", 2)
+    (state,) = verdict.jobs
+    assert (state.created, state.ready) == (2, 2)
+
+
+def test_of_two_owners_that_do_not_control_it_the_first_known_counts() -> None:
+    first, second = a_job("first"), a_job("second")
+    pod = owned_by(a_pod("p"), uid(first), uid(second))
+    graph = graph_of(second, pod)
+    assert graph.root_of(uid(pod)) == uid(second)
+    assert uid(first) in graph.put(first)
+    assert graph.root_of(uid(pod)) == uid(first)
+    assert uid(pod) not in graph.members(uid(second))
+    assert uid(second) in graph.remove(uid(first))
+    assert graph.root_of(uid(pod)) == uid(second)
+
+
+def test_two_owners_of_one_tree_are_one_gang() -> None:
+    top = Owner(meta=a_meta("trainer.kubeflow.org", "TrainJob", "run", uid="t1"))
+    jobset = controlled_by(JOBSET, top)
+    job = owned_by(JOB, "t1", uid(jobset))
+    graph = graph_of(top, jobset, job, *PODS)
+    assert graph.roots() == {"t1"}
+    assert set(graph.members("t1")) == {"t1", uid(jobset), uid(job), *map(uid, PODS)}
+
+
+def test_a_label_that_names_what_is_not_there() -> None:
+    labels = {"leaderworkerset.sigs.k8s.io/name": "serve"}
+    pod = a_pod(
+        "serve-0", of=Controller("apps", "StatefulSet", "serve", "s"), labels=labels, on="n0"
+    )
+    verdict = judged(graph_of(pod), pod)
+    assert verdict.finding.code == "running"
+    assert words(verdict) == [
+        "Pod serve-0 is labelled as one of LeaderWorkerSet serve, which is not known."
+    ]
+
+
+def test_five_thousand_children() -> None:
+    jobset = a_jobset("large", a_role("w", jobs=5000, pods=1))
+    jobs = child_jobs(jobset)
+    pods = [pod for job in jobs for pod in pods_of(job, 1, on="n0")]
+    graph = graph_of(*pods, *jobs, jobset)
+    assert graph.roots() == {uid(jobset)}
+    assert len(graph.members(uid(jobset))) == 10_001
+    verdict = judged(graph, jobset, *jobs, *pods)
+    assert (verdict.finding.code, verdict.members.desired, verdict.members.ready) == (
+        "running", 5000, 5000,
+    )  # fmt: skip
