@@ -60,7 +60,7 @@ class Asked:
     field: str
     """Where it is said: `spec.trainer.numNodes`."""
     why_not: str = ""
-    """Why what it made does not follow it, where that is known: a clause without a full stop."""
+    """Why what it made does not follow it, where that is known: a clause, shown as evidence."""
     advice: tuple[str, ...] = ()
     """What makes it follow, where that is known."""
 

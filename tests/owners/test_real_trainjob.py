@@ -276,8 +276,7 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "unheard": Situation(
         _unheard, "size-mismatch", "degraded",
-        "TrainJob run asks for 3 pods (spec.trainer.numNodes), and part node has 1: "
-        "ClusterTrainingRuntime train-unheard-unlabelled labels no part as its trainer.",
+        "TrainJob run asks for 3 pods (spec.trainer.numNodes), and part node has 1.",
         {"desired": 1, "created": 1, "ready": 1}, twin="running",
     ),
     "failed": Situation(
@@ -365,11 +364,11 @@ def test_an_initializer_is_in_no_gang_by_design(places: dict[str, Place]) -> Non
     ]
 
 
-def test_what_helps_is_told_where_a_part_has_no_label(places: dict[str, Place]) -> None:
-    assert places["unheard"].told()["advice"] == [
-        "Label the part of ClusterTrainingRuntime train-unheard-unlabelled that trains "
-        f"{STEP}: trainer (recreate)."
-    ]
+def test_why_and_what_helps_is_told_where_a_part_has_no_label(places: dict[str, Place]) -> None:
+    gang, name = places["unheard"].detail(), "ClusterTrainingRuntime train-unheard-unlabelled"
+    assert gang["advice"] == [f"Label the part of {name} that trains {STEP}: trainer (recreate)."]
+    said = {one["label"]: one["value"] for one in gang["findings"][0]["evidence"]}
+    assert said["why"] == f"{name} labels no part as its trainer"
 
 
 def test_its_progress_is_shown_as_its_training_tells_it(places: dict[str, Place]) -> None:

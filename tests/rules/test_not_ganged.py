@@ -146,6 +146,11 @@ def test_of_pods_that_were_not_told_to_the_api_nothing_is_known() -> None:
     assert ask("not-ganged", half_placed(labels={})) is None
 
 
+def test_pods_that_are_in_a_group_of_kubernetes_are_no_matter_of_another_api() -> None:
+    """Kubernetes 1.36 makes one for each child Job."""
+    assert ask("not-ganged", half_placed(group="ring")) is None
+
+
 def test_a_member_that_is_replaced_later_is_scheduled_alone_by_any_scheduler() -> None:
     assert ask("not-ganged", half_placed(memory=ran())) is None
 

@@ -30,7 +30,8 @@ def test_fewer_than_asked_for() -> None:
 def test_why_and_what_helps_where_it_is_known() -> None:
     asked = Asked(3, FIELD, "runtime plain labels no part as its trainer", ("Label it.",))
     finding = found("size-mismatch", running(asked))
-    assert finding.message.endswith("has 2: runtime plain labels no part as its trainer.")
+    assert finding.message.endswith("has 2.")
+    assert finding.evidence[-1].value == "runtime plain labels no part as its trainer"
     assert finding.advice == ("Label it.",)
 
 

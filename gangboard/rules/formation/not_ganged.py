@@ -73,7 +73,8 @@ def _by_another_api(unit: Unit, request: GangRequest) -> Finding | None:
     A scheduler that knows the API binds nobody before all can be bound; a member that is replaced later is
     scheduled alone by any of them.
     """
-    pods = [pod for pod in unit.current if not request.mark or request.mark in pod.labels]
+    loose = [pod for pod in unit.current if not pod.group_name]
+    pods = [pod for pod in loose if not request.mark or request.mark in pod.labels]
     if unit.memory.whole_at is not None or any(pod.scheduler_name != _STOCK for pod in pods):
         return None
     placed = [pod for pod in pods if pod.is_placed]

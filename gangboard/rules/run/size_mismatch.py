@@ -23,17 +23,18 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _finding(unit: Unit, role: Role, asked: Asked) -> Finding:
-    why = f": {asked.why_not}" if asked.why_not else ""
     made = role.replicas * role.pods
+    why = (Evidence("why", asked.why_not, unit.owner.meta.ref),) if asked.why_not else ()
     return unit_finding(
         RULE,
         unit,
         f"{label(unit.owner.meta.ref)} asks for {count(asked.pods, 'pod')} ({asked.field}), and "
-        f"part {role.name} has {made}{why}.",
+        f"part {role.name} has {made}.",
         advice=asked.advice,
         evidence=(
             Evidence(asked.field, str(asked.pods), unit.owner.meta.ref),
             Evidence(f"pods of {role.name}", str(made), unit.owner.meta.ref),
+            *why,
         ),
     )
 
