@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -72,8 +73,9 @@ def trainjob(
     }
 
 
-UNKNOWN_RUNTIME = "must be created before the TrainJob is created"
-"""What the Trainer's webhook says of a runtime that it does not know, or not yet."""
+UNKNOWN_RUNTIME = r"must be created before the TrainJob is created|runtime '[^']+' not found"
+"""What the webhooks of Trainer and of Kueue say of a runtime that they do not know, or not yet: the API server
+asks both at once, and the first to refuse is told."""
 
 
 def create_when_taken(client: Client, made: Json) -> None:
@@ -83,7 +85,7 @@ def create_when_taken(client: Client, made: Json) -> None:
         try:
             client.create(made)
         except ApiError as error:
-            if UNKNOWN_RUNTIME not in error.message:
+            if re.search(UNKNOWN_RUNTIME, error.message) is None:
                 raise
             return False
         return True
