@@ -206,12 +206,14 @@ def test_pods_that_only_their_label_leads_to_it_are_its_own() -> None:
     for one in orphan:
         if isinstance(one, Pod):
             object.__setattr__(one.meta, "controller", None)
+            object.__setattr__(one.meta, "owner_uids", ())
     graph = OwnershipGraph()
     for one in orphan:
         graph.put(one)
     assert graph.roots() == {"uid-PodCliqueSet-chat"}
     stranger = next(one for one in play.store.models() if isinstance(one, Pod))
     object.__setattr__(stranger.meta, "controller", None)
+    object.__setattr__(stranger.meta, "owner_uids", ())
     object.__setattr__(stranger.meta.ref, "uid", "uid-stranger")
     del stranger.labels["grove.io/podclique"]
     graph.put(stranger)
