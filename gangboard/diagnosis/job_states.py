@@ -45,6 +45,8 @@ def _job_state(
     hold: Hold | None,
 ) -> JobState:
     nodes = {pod.node for pod in pods if pod.is_live and pod.is_placed}
+    queue = facts.queue_statuses[job.meta.ref.uid]
+    has_own_entry = bool(queue.entries) and not queue.by_owner and job is not facts.owner
     return JobState(
         ref=job.meta.ref,
         generation=job.meta.generation,
@@ -64,6 +66,8 @@ def _job_state(
         held_by=hold.by if hold else "",
         held_reason=hold.reason if hold else "",
         held_until=hold.until if hold else None,
+        queue=queue.queue if has_own_entry else "",
+        queue_standing=queue.standing.value if has_own_entry else "",
     )
 
 

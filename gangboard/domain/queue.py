@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -21,6 +22,8 @@ class QueueCode(StrEnum):
     REQUEUED = "requeued"
     PREEMPTED = "preempted"
     WAITING_FOR_QUOTA = "waiting-for-quota"
+    TOPOLOGY = "topology-does-not-fit"
+    ADMISSION_GATED = "admission-gated"
     ADMISSION_CHECK = "admission-check"
     QUEUE_EVALUATING = "queue-evaluating"
 
@@ -58,6 +61,17 @@ class QueueMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class AssignedNodes:
+    """The nodes that an admission system has chosen for some pods of an entry."""
+
+    label: str
+    value: str
+    """By this label the pods are known."""
+    nodes: Mapping[str, int]
+    """Node → how many of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class QueueEntry:
     """The entry of one owner in a queue. Its controller reference names the owner."""
 
@@ -83,6 +97,8 @@ class QueueEntry:
     """What it has of that quota."""
     asks: tuple[FlavorAmount, ...] = ()
     """What it asks for in any flavor, as far as it is told while it waits."""
+    assigned: tuple[AssignedNodes, ...] = ()
+    """To which nodes its pods were assigned, where its queue does that."""
     replaces: str = ""
     """Name of the entry of the same owner in whose place it comes once it is admitted."""
     is_variant: bool = False

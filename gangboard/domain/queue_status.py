@@ -113,6 +113,9 @@ def _queue_status(
 
 
 def _of_entries(entries: tuple[QueueEntry, ...]) -> QueueStanding:
+    # What grows while it runs waits with a second entry; until that has the place it runs by the first.
+    running = {entry.meta.ref.name for entry in entries if entry.admitted and entry.active}
+    entries = tuple(entry for entry in entries if entry.replaces not in running)
     if not any(entry.active for entry in entries):
         return QueueStanding.DEACTIVATED
     admitted = all(entry.admitted and entry.active for entry in entries)

@@ -119,6 +119,10 @@ class JobState:
     """Who asked for the Hold, as the Hold says."""
     held_reason: str = ""
     held_until: datetime | None = None
+    queue: str = ""
+    """The queue in which it has an entry of its own; empty where it has none, or that names none."""
+    queue_standing: str = ""
+    """A `QueueStanding` by that entry; empty where it has none."""
 
 
 @dataclass(frozen=True, slots=True)

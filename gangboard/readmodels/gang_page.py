@@ -10,6 +10,7 @@ from gangboard.diagnosis import registry
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
+from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.verdict import JobState
 from gangboard.readmodels.action_offers import (
     gang_offers,
@@ -44,6 +45,11 @@ from gangboard.store.models import Gang
 
 SHOWN_NODES = 4
 """Nodes of a Job that are named before the rest is counted."""
+_IN_QUEUE: Mapping[str, str] = {
+    QueueStanding.WAITS: "waits in",
+    QueueStanding.ADMITTED: "admitted by",
+    QueueStanding.DEACTIVATED: "deactivated in",
+}
 _WITHOUT_GROUP = frozenset({"not-eligible", "owned", "pod-by-pod"})
 """Modes of Jobs that are to have no group; in all others one is missing, or not there yet."""
 
@@ -81,10 +87,24 @@ class JobRow:
     held_by: str = ""
     held_reason: str = ""
     held_until: datetime | None = None
+    queue: str = ""
+    queue_standing: str = ""
+    """What the queue does with it by an entry of its own: waits, admitted or deactivated; empty without one."""
     actions: tuple[OfferRow, ...] = ()
     """Suspend and resume, on or off."""
     open_action: ActionRow | None = None
     """The action on it that is not over."""
+
+    @property
+    def queue_text(self) -> str:
+        """How the queue stands to it, or empty: `admitted by queue gpu`."""
+        begun = _IN_QUEUE.get(self.queue_standing, "")
+        return f"{begun} queue {self.queue}".strip() if begun and self.queue else ""
+
+    @property
+    def queued_row(self) -> JobRow | None:
+        """The Job itself when it has an entry of its own in a queue."""
+        return self if self.queue_standing else None
 
     @property
     def held_row(self) -> JobRow | None:
@@ -350,6 +370,8 @@ def _job(job: JobState, hidden: tuple[ObjectRef, ...], *, own: str) -> JobRow:
         held_by=printable(job.held_by),
         held_reason=printable(job.held_reason),
         held_until=job.held_until,
+        queue=printable(job.queue),
+        queue_standing=job.queue_standing,
     )
 
 

@@ -184,6 +184,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
                 "reason": "its PodGroup asks for 8",
             },
             "hold": None,
+            "queue": None,
             "actions": LOOK_ONLY,
         }
     ]

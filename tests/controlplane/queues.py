@@ -47,6 +47,12 @@ def cluster_queue(
     }
 
 
+def cohort(name: str, *, parent: str = "") -> Json:
+    """Return a Cohort, below another one if that is given."""
+    spec = {"parentName": parent} if parent else {}
+    return {"apiVersion": KUEUE, "kind": "Cohort", "metadata": {"name": name}, "spec": spec}
+
+
 def local_queue(name: str, namespace: str, *, cluster_queue: str) -> Json:
     """Return a LocalQueue of that ClusterQueue."""
     metadata = {"name": name, "namespace": namespace}

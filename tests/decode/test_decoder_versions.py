@@ -47,7 +47,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "storageclasses.storage.k8s.io": (1, "94ea2bacd232"),
     "trainingruntimes.trainer.kubeflow.org": (1, "191eea6305b2"),
     "trainjobs.trainer.kubeflow.org": (3, "078e110bc103"),
-    "workloads.kueue.x-k8s.io": (4, "214e3ded8ab2"),
+    "workloads.kueue.x-k8s.io": (5, "059757d33faf"),
     "workloads.scheduling.k8s.io": (1, "834f9ec9b651"),
 }
 """Resource → version of its decoder, and the fingerprint of all fields that it reads and keeps."""

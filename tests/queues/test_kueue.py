@@ -3,7 +3,7 @@ from decimal import Decimal
 
 import pytest
 
-from gangboard.domain.queue import QueueEntry
+from gangboard.domain.queue import AssignedNodes, QueueEntry
 from gangboard.domain.quota import FlavorAmount
 from gangboard.owners import job, jobset
 from gangboard.queues.kueue import QUEUE
@@ -180,3 +180,38 @@ def test_a_slice_names_the_one_that_it_replaces() -> None:
     annotations = {"kueue.x-k8s.io/workload-slice-replacement-for": "team-a/job-run-1"}
     assert entry({"metadata": {"annotations": annotations}}).replaces == "job-run-1"
     assert entry({}).replaces == ""
+
+
+# As v0.19.2 wrote it for 4 pods on two of four nodes with a rack label (observed).
+OBSERVED_SLICES = [
+    {"domainCount": 2, "podCounts": {"universal": 2},
+     "valuesPerLevel": [{"individual": {"prefix": "t", "roots": ["2", "3"]}}]}
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("assignment", "nodes"),
+    [
+        ({"levels": ["kubernetes.io/hostname"], "slices": OBSERVED_SLICES}, {"t2": 2, "t3": 2}),
+        ({"levels": ["rack", "kubernetes.io/hostname"],
+          "domains": [{"values": ["r1", "n1"], "count": 3}, {"values": ["r1", "n2"], "count": 1}]},
+         {"n1": 3, "n2": 1}),
+        ({"levels": ["kubernetes.io/hostname"], "slices": [
+            {"domainCount": 3, "podCounts": {"individual": [1, 2, 3]},
+             "valuesPerLevel": [{"individual": {"prefix": "a-", "suffix": "-z", "roots": ["1", "2", "3"]}}]},
+            {"domainCount": 1, "podCounts": {"universal": 4}, "valuesPerLevel": [{"universal": "a-1-z"}]}]},
+         {"a-1-z": 5, "a-2-z": 2, "a-3-z": 3}),
+        ({"levels": ["rack"], "slices": OBSERVED_SLICES}, None),
+        ({"levels": ["kubernetes.io/hostname"], "slices": [{"domainCount": 9}]}, None),
+        ({"levels": []}, None),
+        ({}, None),
+        (None, None),
+    ],
+)  # fmt: skip
+def test_the_nodes_to_which_pods_were_assigned(
+    assignment: Json | None, nodes: dict[str, int] | None
+) -> None:
+    part = {"name": "w", "topologyAssignment": assignment}
+    found = entry({"status": {"admission": {"clusterQueue": "gpu", "podSetAssignments": [part]}}})
+    expected = () if nodes is None else (AssignedNodes("kueue.x-k8s.io/podset", "w", nodes),)
+    assert found.assigned == expected

@@ -105,7 +105,7 @@ QUEUES: dict[str, tuple[str, str, str, str]] = {
     ),
     "gated": (
         "Admission is gated by: example.com/approval",
-        "AdmissionGated", "queue-evaluating", "admission is gated by example.com/approval",
+        "AdmissionGated", "admission-gated", "admission is gated by example.com/approval",
     ),
     # Not brought about: reasons of their own, behind a gate (jobset-kueue.md §3.3).
     "reason-alone": (
@@ -221,26 +221,37 @@ def test_a_queue_that_nobody_named_is_not_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "cause"),
+    ("text", "code", "cause"),
     [
-        (
-            'topology "racks" allows to fit only 3 out of 8 pod(s). Total nodes: 4',
-            "topology racks has room for only 3 of 8 pods now",
-        ),
-        (
-            'topology "racks" doesn\'t allow to fit any of 8 pod(s)',
-            "topology racks has room for none of 8 pods now",
-        ),
-        (
-            "Workload requires preemption, but it's gated",
-            "Kueue says “Workload requires preemption, but it's gated”",
-        ),
+        # Brought about on v0.19.2.
+        ('couldn\'t assign flavors to pod set w: topology "racks" allows to fit only 2 out of 5 pod(s). '
+         'Total nodes: 4; excluded: resource "cpu": 2',
+         "topology-does-not-fit", "topology racks has room for only 2 of 5 pods now"),
+        # Of its source (jobset-kueue.md §3.3).
+        ('topology "racks" doesn\'t allow to fit any of 8 pod(s)',
+         "topology-does-not-fit", "topology racks has room for none of 8 pods now"),
+        ("Workload requires preemption, but it's gated",
+         "waiting-for-quota", "it would have to preempt others, and a gate keeps it from that"),
+    ],
+)  # fmt: skip
+def test_other_words_are_told_too(text: str, code: str, cause: str) -> None:
+    message = told(waiting(text))
+    assert (message.code, message.cause, message.text) == (code, cause, text)
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        ("TopologyPlacementFailed", "topology-does-not-fit"),
+        ("AdmissionGated", "admission-gated"),
+        ("OnHold", "queue-evaluating"),
+        ("PendingEvaluation", "queue-evaluating"),
     ],
 )
-def test_other_words_are_told_too(text: str, cause: str) -> None:
-    """Not brought about: the texts of v0.19.2's source (jobset-kueue.md §3.3)."""
-    message = told(waiting(text))
-    assert (message.code, message.cause, message.text) == ("queue-evaluating", cause, text)
+def test_a_reason_that_says_as_much_decides_where_the_text_does_not(reason: str, code: str) -> None:
+    message = told(waiting("in words of a later release", reason))
+    assert message.code == code
+    assert message.is_out_of_line is (reason == "OnHold")
 
 
 LATE = "Exceeded the PodsReady timeout k17/jobset-late-f212a"

@@ -46,6 +46,8 @@ SENTENCES = {
     "requeued": (Health.WAITING, "Queue gpu-lq took {} back: it is so."),
     "preempted": (Health.WAITING, "Queue gpu-lq took {} back for another workload: it is so."),
     "waiting-for-quota": (Health.WAITING, "Queue gpu-lq has not admitted {} yet: it is so."),
+    "topology-does-not-fit": (Health.WAITING, "Queue gpu-lq has not admitted {} yet: it is so."),
+    "admission-gated": (Health.WAITING, "Queue gpu-lq has not admitted {} yet: it is so."),
     "admission-check": (Health.WAITING, "Queue gpu-lq has not admitted {} yet: it is so."),
     "queue-evaluating": (Health.WAITING, "Queue gpu-lq has not admitted {} yet: it is so."),
 }
@@ -236,3 +238,41 @@ def test_only_a_queue_that_is_closed_is_looked_at() -> None:
         "waiting-for-quota", facts_of(QUEUED, an_entry(QUEUED, message=message), queues=tree)
     )
     assert finding.message == "Queue gpu-lq has not admitted it yet: it is so."
+
+
+def test_of_several_jobs_with_entries_it_is_said_how_many_are_admitted() -> None:
+    three = a_jobset("run", a_role("workers", jobs=3))
+    first, second, third = child_jobs(three)
+    kept, entry = queued(third, "waiting-for-quota", CAUSE)
+    admitted = [an_entry(job, admitted=True, has_quota=True) for job in (first, second)]
+    facts = facts_of(three, first, second, kept, *admitted, entry)
+    verdict = assess(facts)
+    finding = next(one for one in verdict.findings if one.code == "waiting-for-quota")
+    assert finding.message == (
+        f"2 of 3 Jobs are admitted. Queue gpu-lq has not admitted Job {third.meta.ref.name} yet: {CAUSE}."
+    )
+    told = {job.ref.name: (job.queue, job.queue_standing) for job in verdict.jobs}
+    assert told == {
+        first.meta.ref.name: ("gpu-lq", "admitted"),
+        second.meta.ref.name: ("gpu-lq", "admitted"),
+        third.meta.ref.name: ("gpu-lq", "waits"),
+    }
+
+
+def test_with_one_entry_of_the_owner_its_jobs_have_no_standing_of_their_own() -> None:
+    jobs = [replace(job, suspended=True) for job in child_jobs(QUEUED)]
+    verdict = assess(
+        facts_of(QUEUED, *jobs, an_entry(QUEUED, message=a_message("waiting-for-quota")))
+    )
+    assert {job.queue_standing for job in verdict.jobs} == {""}
+
+
+def test_what_grows_while_it_runs_is_admitted_as_it_was() -> None:
+    """A second Workload slice waits (`workload-slice-replacement-for`) while the first one runs."""
+    running = an_entry(RUN, "slice-1", admitted=True, has_quota=True)
+    larger = an_entry(RUN, "slice-2", replaces="slice-1", message=a_message("waiting-for-quota"))
+    standing = queue_statuses_of(RUN, (), (running, larger), "served")[RUN.meta.ref.uid].standing
+    assert standing == "admitted"
+    both_wait = replace(running, admitted=False, has_quota=False)
+    standing = queue_statuses_of(RUN, (), (both_wait, larger), "served")[RUN.meta.ref.uid].standing
+    assert standing == "waits"

@@ -132,6 +132,15 @@ class HeldSerializer(serializers.Serializer[Any]):
     until = TimeField(source="held_until", allow_null=True)
 
 
+class JobQueueSerializer(serializers.Serializer[Any]):
+    """How a queue stands to a Job that has an entry of its own in it."""
+
+    name = WordField(source="queue")
+    standing = serializers.CharField(
+        source="queue_standing", help_text="`waits`, `admitted` or `deactivated`."
+    )
+
+
 class JobSerializer(serializers.Serializer[Any]):
     """A child Job."""
 
@@ -149,6 +158,11 @@ class JobSerializer(serializers.Serializer[Any]):
     scheduling = SchedulingSerializer(source="*")
     hold = HeldSerializer(
         allow_null=True, source="held_row", help_text="The Hold on it, suspended or not."
+    )
+    queue = JobQueueSerializer(
+        allow_null=True,
+        source="queued_row",
+        help_text="How a queue stands to it; null: it has no entry of its own.",
     )
     actions = OfferSerializer(many=True, help_text="What the caller may do to it now.")
 

@@ -16,7 +16,7 @@ from gangboard.domain.quota import Queue, QueueLevel, QueueState
 from gangboard.domain.reading.attempt_history import latest
 from gangboard.domain.reading.grace import CREATION_GRACE
 from gangboard.domain.reading.job_holds import hold_of, holds_by_job
-from gangboard.domain.reading.wording import is_or_are, label, names
+from gangboard.domain.reading.wording import is_or_are, label, names, out_of
 from gangboard.domain.verdict import Evidence
 
 HEALTH = {
@@ -161,6 +161,19 @@ def _of_some(facts: GangFacts, jobs: list[Owner]) -> str:
         return f"{queue} has admitted {who}, and {system(facts)} has not resumed {it} yet."
     is_late = is_overdue(facts, jobs[0])
     return f"{queue} has not admitted {who} yet{_why(facts, state, it, is_late)}."
+
+
+def admitted_jobs_text(facts: GangFacts) -> str:
+    """Return `1 of 3 Jobs is admitted.` of Jobs with entries of their own; nothing where none of them is."""
+    own = [
+        status
+        for job in facts.jobs
+        if (status := facts.queue_statuses[job.meta.ref.uid]).entries and not status.by_owner
+    ]
+    admitted = sum(status.standing is QueueStanding.ADMITTED for status in own)
+    if not admitted or admitted == len(own):
+        return ""
+    return f"{out_of(admitted, len(own), 'Job')} {is_or_are(admitted)} admitted."
 
 
 def queue_text(facts: GangFacts, state: QueueStatus) -> str:

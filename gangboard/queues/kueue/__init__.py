@@ -26,7 +26,7 @@ from gangboard.decode.wire import (
     read_time,
 )
 from gangboard.domain.objects import Condition, Meta, find_condition
-from gangboard.domain.queue import QueueEntry, QueueMessage
+from gangboard.domain.queue import AssignedNodes, QueueEntry, QueueMessage
 from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.registry import QueueSystem, Resource
 from gangboard.domain.traits import QueueTraits
@@ -35,6 +35,7 @@ from gangboard.queues.kueue.flavors import CHECKS, FLAVORS
 from gangboard.queues.kueue.messages import AdmissionCheck, Requeueing, is_true, message_of
 from gangboard.queues.kueue.quantities import Amounts, added
 from gangboard.queues.kueue.queues import GROUP, QUEUE_RESOURCES, VERSIONS
+from gangboard.queues.kueue.topology import WireTopologyAssignment, assigned_nodes
 
 _WORKLOAD = "Workload"
 _BACK_OF_THE_LINE = ("PodsReadyTimeout", "AdmissionCheck")
@@ -82,6 +83,8 @@ class _WireSchedulingStats(Wire):
 
 
 class _WirePodSetAssignment(Wire):
+    name: str = ""
+    topology_assignment: WireTopologyAssignment | None = None
     flavors: dict[str, str] | None = None
     resource_usage: Quantities | None = None
 
@@ -134,6 +137,7 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         admitted_by=admission.cluster_queue or "",
         holds=added(_holds(admission, amounts)),
         asks=added(_asks(status, amounts)),
+        assigned=tuple(_assigned(admission)),
         replaces=(annotations.replaces or "").rpartition("/")[2],
         is_variant=is_variant,
     )
@@ -172,6 +176,13 @@ def _holds(admission: _WireAdmission, amounts: Amounts) -> Iterator[FlavorAmount
         flavors = part.flavors or {}
         for resource, amount in amounts.each("assigned usage", part.resource_usage):
             yield FlavorAmount(flavors.get(resource, ""), resource, amount)
+
+
+def _assigned(admission: _WireAdmission) -> Iterator[AssignedNodes]:
+    for part in admission.pod_set_assignments or ():
+        found = assigned_nodes(part.name, part.topology_assignment)
+        if found is not None:
+            yield found
 
 
 def _asks(status: _WireWorkloadStatus, amounts: Amounts) -> Iterator[FlavorAmount]:
@@ -236,7 +247,7 @@ QUEUE = QueueSystem(
             wire=WireWorkload,
             model=QueueEntry,
             build=_build,
-            decoder_version=4,
+            decoder_version=5,
         ),
         *QUEUE_RESOURCES,
         FLAVORS,

@@ -53,12 +53,13 @@ _OTHER_NAMESPACE = "workload namespace doesn't match ClusterQueue selector"
 _PREEMPTING = re.compile(r"Pending the preemption of (\d{1,6}) workload")
 _OVERTAKEN = "Workload no longer fits after processing another workload"
 _FOR_JOB = re.compile(r"JobUID: ([^\s,)]+)")
-# Not brought about (tas_flavor_snapshot.go).
+# The second form was not brought about (tas_flavor_snapshot.go).
 _TOPOLOGY = re.compile(
     r'topology "([^"]{1,253})" (?:allows to fit only (\d{1,6}) out of (\d{1,6})|'
     r"doesn't allow to fit any of (\d{1,6})) (?:pod|slice)"
 )
 _GATED = re.compile(r"Admission is gated by: (.+)", re.DOTALL)
+_PREEMPTION_GATED = "requires preemption, but it's gated"  # not brought about (scheduler.go)
 
 _REASONS = {
     "WaitingForQuota": QueueCode.WAITING_FOR_QUOTA,
@@ -66,6 +67,8 @@ _REASONS = {
     "ExceedsMaxQuota": QueueCode.EXCEEDS_QUOTA,
     "NoMatchingFlavor": QueueCode.NO_MATCHING_FLAVOR,
     "Suspended": QueueCode.QUEUE_STOPPED,
+    "TopologyPlacementFailed": QueueCode.TOPOLOGY,
+    "AdmissionGated": QueueCode.ADMISSION_GATED,
 }
 """Reason of `QuotaReserved=False` that says as much as a text (not brought about)."""
 _PODS_FIRST = ("Waiting", "WaitingForPodsReady")
@@ -263,18 +266,25 @@ def _of_others(reserved: Condition) -> QueueMessage | None:
         return QueueMessage(
             QueueCode.QUEUE_EVALUATING, "the pods of those it admitted have to be ready first"
         )
+    if _PREEMPTION_GATED in text:
+        return QueueMessage(
+            QueueCode.WAITING_FOR_QUOTA,
+            "it would have to preempt others, and a gate keeps it from that",
+        )
+    if reserved.reason == "OnHold":
+        return QueueMessage(
+            QueueCode.QUEUE_EVALUATING, "its owner keeps it on hold", is_out_of_line=True
+        )
     if (gated := _GATED.search(text)) is not None:
         return QueueMessage(
-            QueueCode.QUEUE_EVALUATING,
+            QueueCode.ADMISSION_GATED,
             f"admission is gated by {shorten(gated[1])}",
             is_out_of_line=True,
         )
     if (topology := _TOPOLOGY.search(text)) is not None:
         name, some, wanted, none = topology.groups()
         room = f"only {some} of {wanted}" if some else f"none of {none}"
-        return QueueMessage(
-            QueueCode.QUEUE_EVALUATING, f"topology {name} has room for {room} pods now"
-        )
+        return QueueMessage(QueueCode.TOPOLOGY, f"topology {name} has room for {room} pods now")
     return None
 
 

@@ -20,6 +20,7 @@ from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.reading.findings import gang_finding, unit_finding
 from gangboard.domain.reading.job_holds import resume_advice
 from gangboard.domain.reading.queue_sentences import (
+    admitted_jobs_text,
     health_in_queue,
     kept_jobs,
     message_evidence,
@@ -95,7 +96,7 @@ def find_in_unit(unit: Unit) -> Finding | None:
     return unit_finding(
         _OF_UNIT,
         unit,
-        of_jobs(facts, waiting),
+        " ".join(filter(None, (admitted_jobs_text(facts), of_jobs(facts, waiting)))),
         health=Health.BLOCKED if late else health_in_queue(facts, own[0]),
         advice=_look(facts, waiting),
         evidence=evidence,
@@ -112,4 +113,4 @@ def _is_told_here(facts: GangFacts, job: Owner) -> bool:
 
 
 _OF_UNIT = UnitRule(_CODE, Stage.ADMISSION, _TITLE, 25, find_in_unit, health=Health.WAITING)
-RULE = GangRule(_CODE, Stage.ADMISSION, _TITLE, 46, find, _OF_UNIT)
+RULE = GangRule(_CODE, Stage.ADMISSION, _TITLE, 48, find, _OF_UNIT)

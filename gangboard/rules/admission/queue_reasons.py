@@ -16,6 +16,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.reading.findings import gang_finding, unit_finding
 from gangboard.domain.reading.queue_sentences import (
+    admitted_jobs_text,
     kept_jobs,
     message_evidence,
     queue_evidence,
@@ -78,7 +79,12 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
         return unit_finding(
             of_unit,
             unit,
-            " ".join(_sentence(beginning, several, _jobs(several)) for several in alike.values()),
+            " ".join(
+                (
+                    *filter(None, (admitted_jobs_text(unit.facts),)),
+                    *(_sentence(beginning, several, _jobs(several)) for several in alike.values()),
+                )
+            ),
             advice=_advice(found),
             evidence=_evidence(unit.facts, own),
             since=_since(own),
@@ -154,6 +160,10 @@ RULES = (
     _rule(QueueCode.PREEMPTED, "Preempted", Health.WAITING, "{queue} took {who} back for {taker}"),
     # The quota is taken by others, and can become free.
     _rule(QueueCode.WAITING_FOR_QUOTA, "Waits for quota", Health.WAITING, _WAITS),
+    # There is quota, and no rack or block with room for as many of its pods as must be together.
+    _rule(QueueCode.TOPOLOGY, "Topology does not fit", Health.WAITING, _WAITS),
+    # Somebody has asked that it is not looked at yet.
+    _rule(QueueCode.ADMISSION_GATED, "Admission gated", Health.WAITING, _WAITS),
     # The quota is its own, and somebody else has to agree before it starts.
     _rule(QueueCode.ADMISSION_CHECK, "Admission check", Health.WAITING, _WAITS),
 )

@@ -1,0 +1,67 @@
+"""`topology-drift`: the nodes that a queue assigned, and the nodes on which the pods are."""
+
+from typing import Any
+
+import pytest
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from gangboard.domain.queue import AssignedNodes
+from gangboard.domain.verdict import Evidence
+from tests.domain_objects import Made, a_job, a_node, a_pod, an_entry
+from tests.rules.asking import ask, first, found, unit_of
+
+LABEL = "kueue.x-k8s.io/podset"
+ASSIGNED = (AssignedNodes(LABEL, "main", {"n1": 2, "n2": 2}),)
+JOB = a_job("train", pods=4, queue="gpu-lq")
+NODES = [a_node(f"n{number}") for number in range(1, 5)]
+
+
+def on(*nodes: str, pod_set: str = "main", **fields: Any) -> list[Made]:
+    return [
+        a_pod(f"train-{index}", of=JOB, on=node, labels={LABEL: pod_set}, ready=True, **fields)
+        for index, node in enumerate(nodes)
+    ]
+
+
+def unit(*pods: Made, **entry: Any) -> Unit:
+    given = {"assigned": ASSIGNED, "admitted": True, "has_quota": True, **entry}
+    return unit_of(JOB, an_entry(JOB, **given), *pods, *NODES)
+
+
+def test_pods_on_nodes_that_were_not_assigned() -> None:
+    finding = found("topology-drift", unit(*on("n1", "n1", "n3", "n4")))
+    assert finding.health is Health.DEGRADED
+    assert (
+        finding.message == "It runs, but 2 pods are on n3 and n4, where Kueue did not assign them."
+    )
+    entry = an_entry(JOB)
+    assert finding.evidence == (
+        Evidence("assigned to pods main", "2 on n1, 2 on n2", entry.meta.ref),
+    )
+    assert finding.advice == ("Suspend and resume it, so that Queue gpu-lq assigns it anew.",)
+
+
+def test_more_on_a_node_than_were_assigned_to_it() -> None:
+    finding = found("topology-drift", unit(*on("n1", "n1", "n1", "n2")))
+    assert finding.message == "It runs, but 1 pod is on n1, where Kueue did not assign it."
+
+
+@pytest.mark.parametrize(
+    ("pods", "entry"),
+    [
+        (on("n1", "n1", "n2", "n2"), {}),
+        (on("n2", "n1", "n2", "n1"), {}),
+        (on("n3", "n3", "n3", "n3", pod_set="another"), {}),
+        (on("n3", "n3", "n3", "n3"), {"assigned": ()}),
+        (on("n3", "n3", "n3", "n3"), {"admitted": False}),
+        (on("n3", "n3", "n3"), {}),
+    ],
+)
+def test_no_drift(pods: list[Made], entry: dict[str, Any]) -> None:
+    assert ask("topology-drift", unit(*pods, **entry)) is None
+
+
+def test_it_goes_before_running() -> None:
+    assert first(unit(*on("n1", "n1", "n3", "n4"))) == "topology-drift"
+    assert first(unit(*on("n1", "n1", "n2", "n2"))) == "running"
