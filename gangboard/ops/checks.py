@@ -1,14 +1,32 @@
-"""What `manage.py check --deploy` says besides Django's own."""
+"""What `manage.py check` says besides Django's own; before every command and in every worker that starts."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Tags, Warning, register  # noqa: A004  # Django's name
+from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004  # Django's name
+
+from gangboard.diagnosis import registry
 
 SHORTEST_TOKEN = 32
 """Characters; of what `openssl rand -hex 24` prints there are 48."""
+
+
+@register()
+def registries_are_whole(**_: Any) -> list[CheckMessage]:
+    """Return what is half-made or said twice in `owners/`, `levers/`, `groups/`, `queues/` and `rules/`."""
+    try:
+        for members in (
+            registry.owner_kinds,
+            registry.levers,
+            registry.grouping_apis,
+            registry.rules,
+        ):
+            members()
+    except registry.RegistryError as error:
+        return [Error(str(error), id="gangboard.E001")]
+    return []
 
 
 @register(Tags.security, deploy=True)

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 from django.core.checks import Tags, run_checks
+from django.core.checks.registry import registry as django_checks
 from pytest_django import Settings
 
+from gangboard.diagnosis import registry
+from gangboard.domain.acting.lever import Lever
+from gangboard.ops.checks import registries_are_whole
 from tests.ops.test_commands import manage
 
 LOOK = """
@@ -71,3 +75,16 @@ def test_metrics_that_are_hardly_closed_are_told(
     told = run_checks(tags=[Tags.security], include_deployment_checks=True)
     assert [one.id for one in told if str(one.id).startswith("gangboard.")] == found
     assert not token or token not in str(told)
+
+
+def test_a_half_made_registry_stops_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert registries_are_whole() == []
+
+    def half_made() -> tuple[Lever, ...]:
+        raise registry.RegistryError("gangboard.levers.half has no constant LEVER of type Lever")
+
+    monkeypatch.setattr(registry, "levers", half_made)
+    (found,) = registries_are_whole()
+    assert found.is_serious()
+    assert found.msg == "gangboard.levers.half has no constant LEVER of type Lever"
+    assert registries_are_whole in django_checks.get_checks()
