@@ -295,7 +295,11 @@ def _trainer(layout: Layout) -> Process:
 
 
 def free_ports() -> Ports:
-    """Return free ports below the range from which the system serves outgoing connections."""
+    """Return free ports below the range from which the system serves outgoing connections.
+
+    They are kept for this process until it ends: other lanes look for ports at the same time, and what is free
+    is not taken yet.
+    """
     found: list[int] = []
     wanted = [field.name for field in fields(Ports)]
     chooser = random.SystemRandom()
@@ -307,6 +311,21 @@ def free_ports() -> Ports:
                 probe.bind((HOST, port))
             except OSError:
                 continue
-        if port not in found:
+        if port not in found and _reserve(port):
             found.append(port)
     return Ports(**dict(zip(wanted, found, strict=True)))
+
+
+def _reserve(port: int) -> bool:
+    """Take a port for this process; return False where another process has it.
+
+    By a name in the abstract namespace of Unix sockets, which leaves no file and goes with the process.
+    """
+    taken = socket.socket(socket.AF_UNIX)
+    try:
+        taken.bind(f"\0gangboard-test-port-{port}")
+    except OSError:
+        taken.close()
+        return False
+    taken.detach()  # open until the process ends, and no object that would be missed to be closed
+    return True
