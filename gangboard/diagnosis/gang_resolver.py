@@ -198,7 +198,8 @@ class GangResolver:
                 return (owner,)
             found = {home for group in self._groups_naming(uid) for home in self._homes(group)}
             found |= self._homes_by_pods(uid)  # 1.35
-            return self._in_order(found) or (self.chain(uid)[-1],)
+            above = self.chain(uid)[-1]
+            return self._in_order(found) or (self._homes(above) if above != uid else (uid,))
         chain = self.chain(uid)
         for one in chain:
             owner = self._owner_of(self._links.groups[one])

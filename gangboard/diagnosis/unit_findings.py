@@ -59,8 +59,8 @@ def evaluate_unit(unit: Unit, crashes: list[Finding]) -> UnitFinding:
     ref = unit.owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
     said = kind.evidence(unit) if kind is not None and kind.evidence is not None else ()
-    finding = replace(found.finding, evidence=(*found.finding.evidence, *said))
-    return replace(found, finding=finding) if said else found
+    evidence = tuple(dict.fromkeys((*found.finding.evidence, *said)))
+    return replace(found, finding=replace(found.finding, evidence=evidence)) if said else found
 
 
 def _evaluate(unit: Unit, crashes: list[Finding]) -> UnitFinding:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gangboard.domain.advice import Advice, AdviceKind
+from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group, Policy, label_of_group
-from gangboard.domain.owner import Owner
+from gangboard.domain.owner import Owner, Role
 from gangboard.domain.placing import When
 from gangboard.domain.reading.wording import label, names
 from gangboard.placement.advice_parts import lower_size_of_parts
@@ -62,7 +63,17 @@ def _label_of_quorum(what_if: WhatIf, group: Group, changed_object: ChangedObjec
         return label(what_if.unit.jobs[0].meta.ref)
     if changed_object is ChangedObject.WORKLOAD:
         return label_of_group(what_if.unit.group_name)
+    role = _role_with_quorum(what_if.unit)
+    if changed_object is ChangedObject.ROLE and role is not None:
+        return f"{role.noun} {role.name} in {label(what_if.unit.owner.meta.ref)}"
     return label(group.meta.ref)
+
+
+def _role_with_quorum(unit: Unit) -> Role | None:
+    """Return the role whose quorum its group was made with; None for none, or another by now."""
+    if len(unit.roles) != 1 or unit.roles[0].quorum != unit.quorum:
+        return None
+    return unit.roles[0] if unit.quorum is not None else None
 
 
 def _most_in_any_order(what_if: WhatIf, most: int, when: When) -> int:
@@ -85,6 +96,8 @@ def _who_sets_quorum(what_if: WhatIf, group: Group) -> ChangedObject | None:
     if controller is None or controller.kind == "Workload":
         is_135 = what_if.unit.facts.gang_api_version == "v1alpha1"
         return ChangedObject.WORKLOAD if is_135 else ChangedObject.POD_GROUP
+    if _role_with_quorum(what_if.unit) is not None:
+        return ChangedObject.ROLE
     job = job_of(what_if, group)
     if job is None or job.meta.ref.uid != what_if.own_uid or job.gang_request is None:
         return None

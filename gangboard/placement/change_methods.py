@@ -27,6 +27,8 @@ class ChangedObject(StrEnum):
     """1.36 makes one of every Indexed Job whose parallelism equals its completions."""
     OF_PARTS = "owner of parts"
     """Its parts have a size that nobody can change (`KindTraits.parts`)."""
+    ROLE = "Role of an owner"
+    """The owner's spec has its quorum (`Role.quorum`), and nobody can change that there."""
     POD = "Pod"
     POD_GROUP = "PodGroup"
     WORKLOAD = "Workload"

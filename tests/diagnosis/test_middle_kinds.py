@@ -136,6 +136,13 @@ def test_a_workload_of_1_35_that_a_group_owns_is_in_its_gang() -> None:
     assert gangs(job, above, plan) == {"uid-train": uids(job, above, plan)}
 
 
+def test_a_workload_that_a_group_owns_is_where_that_group_is() -> None:
+    """Here in the gang of the Job whose template names the group."""
+    job, group = a_job(group_name="g"), a_group("g", quorum=2)
+    plan = a_workload("plan", of=group)
+    assert gangs(job, group, plan) == {"uid-train": uids(job, group, plan)}
+
+
 def test_without_an_owner_the_group_on_top_is_the_gang_of_all() -> None:
     above = a_composite("above")
     below = a_group("below", quorum=1, of=above)

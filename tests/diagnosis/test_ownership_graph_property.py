@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -37,6 +38,8 @@ ATTACHED = ["h0", "h1", "q0", "q1"]
 ALL = [*OWNERS, *PODS, *GROUPS, *COMPOSITES, *WORKLOADS, *ATTACHED]
 
 owner_uid = st.none() | st.sampled_from([*OWNERS, "unknown"])
+MIDDLE = "o3"
+"""Of a kind that only stands between an owner and its pods."""
 # Groups can be owned by groups, also in a ring.
 group_owner = owner_uid | st.sampled_from([*GROUPS, *COMPOSITES, *WORKLOADS])
 
@@ -57,13 +60,18 @@ def _references(draw: Any, of: Controller | None) -> dict[str, Any]:
 
 @st.composite
 def owners(draw: Any) -> Model:
-    return a_job(
+    uid = draw(st.sampled_from(OWNERS))
+    made = a_job(
         draw(st.sampled_from(["n0", "n1"])),
-        uid=draw(st.sampled_from(OWNERS)),
+        uid=uid,
         **_references(draw, _controller(draw(owner_uid))),
         group_name=draw(st.sampled_from(["", "", *GROUPS, *ENTRIES])),
         created_at=ago(draw(st.integers(0, 2))),
     )
+    if uid != MIDDLE:
+        return made
+    ref = replace(made.meta.ref, group="grove.io", kind="PodClique")
+    return replace(made, meta=replace(made.meta, ref=ref))
 
 
 @st.composite

@@ -307,3 +307,20 @@ def test_the_three_minima_are_told_where_they_differ(places: dict[str, Place]) -
 
     wait(lambda: numbers("run") == ["2", "0", "2"], what="2, 0, 2", seen=lambda: numbers("run"))
     assert numbers("twin") == []
+
+
+def test_a_minimum_that_would_fit_is_advised_and_means_to_make_it_anew(
+    places: dict[str, Place],
+) -> None:
+    """Grove's webhook lets nobody change `minAvailable` (admission/pcs/validation/podcliqueset.go)."""
+    place = places["one-group-waits"]
+    wanted = (
+        "Lower the quorum of PodClique run-0-dec in PodCliqueSet run from 2 to 1: 1 pod fits now "
+        "(recreate)."
+    )
+    wait(
+        lambda: any(wanted in finding["advice"] for finding in place.findings()),
+        what=wanted,
+        seen=lambda: [finding["advice"] for finding in place.findings()],
+        timeout=60,
+    )

@@ -27,7 +27,7 @@ from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.registry import OwnerKind, Resource
-from gangboard.owners.grove.reasons import RULES, evidence
+from gangboard.owners.grove import failures, gates
 from gangboard.owners.grove.wire import (
     CLIQUE_LABEL,
     GROUP,
@@ -247,8 +247,8 @@ OWNERS = (
         current=_is_current,
         complete=_complete_set,
         role_of=_role_of,
-        rules=RULES,
-        evidence=evidence,
+        rules=(*failures.RULES, *gates.RULES),
+        evidence=failures.evidence,
         no_lever=(
             "PodCliqueSets have no suspend field, and scaling to 0 would end all pods and their "
             "PodGangs without a record of how many there were."

@@ -1,0 +1,158 @@
+"""What Grove, or the backend of a scheduler, failed at: quoted, and told as the reason that it is."""
+
+from __future__ import annotations
+
+import re
+
+from gangboard.domain.event import Event, last_seen_seconds
+from gangboard.domain.facts import Unit
+from gangboard.domain.group import Group
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.owner import Owner
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import is_formed, missing, succeeded
+from gangboard.domain.reading.wording import label, out_of, sentence, shorten
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.owners.grove.lookup import clique_of, error_of, podgang_of
+
+# A backend tells so in an event on the PodGang (kai/backend.go), or as the cause of an error.
+_BACKEND_REFUSED = "BackendMappingFailed"
+_NOT_EXPRESSIBLE = re.compile(
+    r"scheduler backend|unsupported|not supported|at most \d|too (many|deep)|preferred topology"
+    r"|feature gate|CompositePodGroup",
+    re.IGNORECASE,
+)
+_HEAD = re.compile(r"^\[Operation: [^\]]*\] message: ")
+_REFUSED = re.compile(r'forbidden|denied the request|failed calling webhook|"[^"]*" is invalid')
+
+
+def find_not_expressible(unit: Unit) -> Finding | None:
+    """Return a finding while a backend has not made groups of a PodGang and says that it cannot."""
+    if unit.group is not None or unit.placed or not (unit.unplaced or missing(unit)):
+        return None
+    podgang = podgang_of(unit)
+    event = _refusal(unit, podgang)
+    if event is not None:
+        text, said = event.note, Evidence(event.reason, event.note, event.regarding)
+        since = event.first_seen
+    else:
+        error = error_of(unit, _is_of_backend)
+        if error is None:
+            return None
+        text, said, since = error.detail["error"], _evidence_of_error(error), None
+    whose = label(podgang.meta.ref if podgang is not None else unit.owner.meta.ref)
+    return unit_finding(
+        NOT_EXPRESSIBLE,
+        unit,
+        f"Its scheduler cannot be told of {whose}: {sentence(shorten(_words(text)))}",
+        advice=(
+            f"Make {label(unit.owner.meta.ref)} anew in a shape that its scheduler takes: Grove "
+            "changes none in place (recreate).",
+        ),
+        evidence=(said,),
+        since=since,
+    )
+
+
+def _refusal(unit: Unit, podgang: Group | None) -> Event | None:
+    if podgang is None:
+        return None
+    found = [
+        event
+        for event in unit.facts.events
+        if event.reason.endswith(_BACKEND_REFUSED) and event.regarding.uid == podgang.meta.ref.uid
+    ]
+    return max(found, key=last_seen_seconds, default=None)
+
+
+def find_error(unit: Unit) -> Finding | None:
+    """Return a finding while something of a unit is not made and Grove says what it failed at."""
+    if is_formed(unit) or not missing(unit):
+        return None
+    error = error_of(unit)
+    if error is None:
+        return None
+    text = error.detail["error"]
+    rule = _rule_for(error)
+    there = len(unit.current) + succeeded(unit)
+    exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}"
+    return unit_finding(
+        rule,
+        unit,
+        f"{exist}, and Grove failed at {label(error.meta.ref)}: {sentence(shorten(_words(text)))}",
+        evidence=(_evidence_of_error(error), Evidence("pods", f"{there} of {unit.wanted}")),
+    )
+
+
+def _rule_for(error: Owner) -> UnitRule:
+    """Return as which reason an error counts: what was refused, by the error's code, or neither."""
+    if not _REFUSED.search(error.detail["error"]):
+        return FAILED
+    return GROUP_FAILED if "PODGANG" in error.detail["error code"] else REFUSED
+
+
+def _is_of_backend(error: Owner) -> bool:
+    text = error.detail["error"]
+    return bool(_NOT_EXPRESSIBLE.search(text)) and not _REFUSED.search(text)
+
+
+def _words(text: str) -> str:
+    """Return the innermost cause of an error: Grove puts its own head and each cause behind another."""
+    return _HEAD.sub("", text.rpartition(", cause: ")[2])
+
+
+def _evidence_of_error(error: Owner) -> Evidence:
+    return Evidence("lastErrors", error.detail["error"], error.meta.ref)
+
+
+def evidence(unit: Unit) -> tuple[Evidence, ...]:
+    """Return the three minima of a unit where they differ, and the last error of its objects.
+
+    Once a PodGang was placed Grove can lower its `minReplicas` to 0; a core group cannot need no pod, and
+    keeps the last positive number.
+    """
+    error = error_of(unit)
+    said = (_evidence_of_error(error),) if error is not None else ()
+    podgang = podgang_of(unit)
+    clique = clique_of(unit)
+    if unit.group is None or unit.quorum is None or podgang is None or clique is None:
+        return said
+    name = clique.meta.ref.name
+    part = next((one for one in podgang.templates if one.name == name), None)
+    if part is None:
+        return said
+    numbers = (clique.detail["minAvailable"], str(part.quorum), str(unit.quorum))
+    if len(set(numbers)) == 1:
+        return said
+    return (
+        *said,
+        Evidence("minAvailable of the PodClique", numbers[0], clique.meta.ref),
+        Evidence("minReplicas in the PodGang", numbers[1], podgang.meta.ref),
+        Evidence("minCount of the group", numbers[2], unit.group.meta.ref),
+    )
+
+
+NOT_EXPRESSIBLE = UnitRule(
+    "group-not-expressible",
+    Stage.FORMATION,
+    "Group cannot be expressed",
+    20,
+    find_not_expressible,
+    health=Health.BLOCKED,
+)
+GROUP_FAILED = UnitRule(
+    "group-creation-failed",
+    Stage.FORMATION,
+    "Group not created",
+    31,
+    find_error,
+    health=Health.BLOCKED,
+)
+REFUSED = UnitRule(
+    "pod-creation-refused", Stage.FORMATION, "Pods refused", 31, find_error, health=Health.BLOCKED
+)
+FAILED = UnitRule(
+    "pods-not-created", Stage.FORMATION, "Pods not created", 31, find_error, health=Health.BLOCKED
+)
+RULES = NOT_EXPRESSIBLE, FAILED
