@@ -336,10 +336,6 @@ def _queue(
     return Queue(meta, level, **given)
 
 
-def queue_name(queue: Queue) -> QueueName:
-    return queue.name
-
-
 def succeeded(reason: str = "CompletionsReached", message: str = "") -> Finish:
     return Finish(Outcome.SUCCEEDED, reason, message, ago(60))
 

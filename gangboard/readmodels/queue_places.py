@@ -130,7 +130,7 @@ def why_first(line: Sequence[QueueEntry]) -> str:
         return "Nobody else stands in line."
     second = rest[0]
     if first.priority > second.priority:
-        return f"Its priority is the highest: {first.priority}, the next has {second.priority}."
+        return f"Its priority is the highest: {first.priority:,}, the next has {second.priority:,}."
     if first.in_line_since != second.in_line_since:
-        return f"Of those with priority {first.priority} it has stood in line for longest."
-    return f"Of those with priority {first.priority} and its time its uid comes first."
+        return f"Of those with priority {first.priority:,} it has stood in line for longest."
+    return f"Of those with priority {first.priority:,} and its time its uid comes first."

@@ -1,7 +1,7 @@
 """Queues by name: what an entry reaches, and what is above it, however people have wired that."""
 
 from gangboard.domain.quota import QueueTree
-from tests.domain_objects import a_queue, an_alias, queue_name, shared_quota
+from tests.domain_objects import a_queue, an_alias, shared_quota
 
 
 def test_an_entry_names_the_alias_of_its_namespace_else_a_queue_of_the_cluster() -> None:
@@ -29,13 +29,13 @@ def test_a_circle_is_told_and_walked_once() -> None:
     assert tree.above(queue) == (queue, a, b, c)
     assert tree.is_circular(queue)
     assert tree.is_circular(shared_quota("self", cohort="self"))
-    assert tree.below(queue_name(c)) == {queue_name(one) for one in (a, b, c, queue)}
+    assert tree.below(c.name) == {one.name for one in (a, b, c, queue)}
 
 
 def test_who_takes_the_place_of_a_queue_has_its_links() -> None:
     tree = QueueTree([a_queue("gpu", cohort="old"), shared_quota("old"), shared_quota("new")])
     tree.put(a_queue("gpu", cohort="new"))
-    assert tree.below(queue_name(shared_quota("old"))) == {queue_name(shared_quota("old"))}
-    assert queue_name(a_queue("gpu")) in tree.below(queue_name(shared_quota("new")))
-    tree.drop(queue_name(a_queue("gpu")))
+    assert tree.below(shared_quota("old").name) == {shared_quota("old").name}
+    assert a_queue("gpu").name in tree.below(shared_quota("new").name)
+    tree.drop(a_queue("gpu").name)
     assert tree.entrance("kueue.x-k8s.io", "any", "gpu") is None

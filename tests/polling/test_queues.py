@@ -11,7 +11,7 @@ from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import QueueState, Quota
 from gangboard.polling.queues import QueueTracker
-from tests.domain_objects import a_jobset, a_queue, an_alias, an_entry, queue_name, shared_quota
+from tests.domain_objects import a_jobset, a_queue, an_alias, an_entry, shared_quota
 
 RUN = a_jobset("run", suspended=True, queue="gpu-lq")
 OTHER = a_jobset("other", suspended=True, queue="gpu-lq", namespace="team-b")
@@ -70,7 +70,7 @@ def test_an_older_queue_of_the_same_name_goes_without_a_word() -> None:
     anew = a_queue("gpu", uid="uid-anew")
     made.put(anew)
     assert made.remove(QUEUE.meta.ref.uid) == set()
-    assert made.of_entries([an_entry(RUN)]).get(queue_name(QUEUE)) is anew
+    assert made.of_entries([an_entry(RUN)]).get(QUEUE.name) is anew
 
 
 def test_the_queues_of_an_entry_with_what_is_above_also_in_a_circle() -> None:

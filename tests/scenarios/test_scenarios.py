@@ -31,7 +31,8 @@ FIT = "gpu-short"
 LOOKED_AT_LATER = (("k137", FIT), ("k136", FIT), ("k137", "room-comes"))
 ON_THE_BOARD = ("no-matching-node", "exceeds-capacity")
 """The codes of 1.35 whose sentences are looked for on the Board."""
-NOT_SHOWN_HERE = {"deactivated", *QueueCode} - {"preempted", "queue-evaluating"}
+SHOWN_WITHOUT_A_QUEUE = {"preempted", "queue-evaluating", "topology-does-not-fit"}
+NOT_SHOWN_HERE = {"deactivated", "topology-drift", *QueueCode} - SHOWN_WITHOUT_A_QUEUE
 """They need Kueue and are tested elsewhere; docs/testing.md says where."""
 
 

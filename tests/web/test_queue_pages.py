@@ -68,6 +68,22 @@ def test_numbers_who_is_first_and_why(owner: Person, queued: str) -> None:
         assert said in page
 
 
+def test_who_waits_in_a_queue_and_stands_in_no_line_is_not_first(
+    owner: Person, world: World
+) -> None:
+    serve(world.cluster)
+    kept_out = QueueMessage(QueueCode.QUEUE_STOPPED, "it is stopped", is_out_of_line=True)
+    store(
+        world.cluster,
+        a_queue("gpu", state=QueueState.STOPPED, pending=1),
+        an_alias("gpu-lq", to="gpu"),
+        waits("kept", message=kept_out),
+    )
+    page = text_of(owner, "/queues/")
+    assert "1 in no line" in page
+    assert "nobody stands in line" in page
+
+
 def test_one_queue_in_full(owner: Person, queued: str) -> None:
     page = text_of(owner, "/queues/eu-train/gpu/")
     for said in (
