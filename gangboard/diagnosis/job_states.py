@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.current_attempt import natural, pods_by_job, standing
 from gangboard.diagnosis.scheduling_mode import scheduling_of
 from gangboard.domain.facts import GangFacts, Unit
@@ -75,6 +76,9 @@ def member_states(facts: GangFacts) -> tuple[MemberState, ...]:
     """Return the state of each pod, in the order of the facts."""
     jobs = {job.meta.ref.uid: job.meta.ref.name for job in facts.jobs}
     stays = {pod.meta.ref.uid for pod in standing(facts.pods, facts.jobs)}
+    ref = facts.owner.meta.ref
+    kind = registry.owner_kind(ref.group, ref.kind)
+    role_of = kind.role_of if kind is not None else None
     return tuple(
         MemberState(
             ref=pod.meta.ref,
@@ -84,6 +88,7 @@ def member_states(facts: GangFacts) -> tuple[MemberState, ...]:
             label=label if pod.meta.ref.uid in stays else f"{label}, replaced",
             reason=reason,
             group=pod.group_name,
+            part=role_of(pod) if role_of is not None else "",
         )
         for pod in facts.pods
         for state, label, reason in (_member(facts, pod),)

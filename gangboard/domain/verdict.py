@@ -137,6 +137,8 @@ class MemberState:
     """Word for the square: ready, starting, waiting, terminating, succeeded, failed …"""
     reason: str = ""
     group: str = ""
+    part: str = ""
+    """The role of its owner that it belongs to (a replica), where no Job made it; empty where it has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,12 +215,19 @@ class GangDetail:
             return "No group of it is known."
         if self.gone_at is not None:
             return "None of its groups is left."
-        if self.jobs and all(job.mode in _WITHOUT_GROUP for job in self.jobs):
+        if self._is_pod_by_pod:
             return (
                 "It has no group: its pods are scheduled one by one. That is the plain case, not a "
                 "fault."
             )
         return "It has no group now."
+
+    @property
+    def _is_pod_by_pod(self) -> bool:
+        """Whether no Job, and no pod where there are no Jobs, is meant to have a group."""
+        if self.jobs:
+            return all(job.mode in _WITHOUT_GROUP for job in self.jobs)
+        return bool(self.members) and not any(member.group for member in self.members)
 
     @property
     def others(self) -> tuple[FindingRow, ...]:

@@ -27,6 +27,8 @@ class MemberRow:
     face: Face
     label: str
     reason: str
+    part: str = ""
+    """The role of its owner, such as a replica, where no Job made it."""
 
     @property
     def sentence(self) -> str:
@@ -37,16 +39,16 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class MemberBlock:
-    """Squares in a row: pods of one Job, at most BLOCK of them."""
+    """Squares in a row: pods of one Job, or of one role where there are no Jobs, at most BLOCK of them."""
 
     key: str
     """Unique within the gang; part of an element's id."""
-    job: str
-    """Empty in the second and later blocks of the same Job."""
+    title: str
+    """Name of the Job or role; empty in the second and later blocks of the same."""
     ready: int | None
     """How many are ready now; None when the pods are those of the last look and nobody knows."""
     pods: int
-    """Ready and all pods of the Job, given with its first block."""
+    """Ready and all pods of it, given with its first block."""
     members: tuple[MemberRow, ...]
 
 
@@ -62,16 +64,17 @@ def member_row(member: MemberState) -> MemberRow:
         face=face_of(member.state),
         label=printable(member.label),
         reason=printable(member.reason),
+        part=printable(member.part),
     )
 
 
 def make_blocks(members: Iterable[MemberRow], *, past: bool = False) -> tuple[MemberBlock, ...]:
-    """Return the pods by Job, in the order in which they come; `past`: as they were seen last."""
-    jobs: dict[str, list[MemberRow]] = {}
+    """Return the pods by Job or role, in the order in which they come; `past`: as they were seen last."""
+    makers: dict[str, list[MemberRow]] = {}
     for member in members:
-        jobs.setdefault(member.job, []).append(member)
+        makers.setdefault(member.job or member.part, []).append(member)
     blocks: list[MemberBlock] = []
-    for number, (job, pods) in enumerate(jobs.items()):
+    for number, (title, pods) in enumerate(makers.items()):
         ready = None if past else sum(member.health == Health.RUNNING for member in pods)
         for start in range(0, len(pods), BLOCK):
             squares = tuple(pods[start : start + BLOCK])
@@ -79,7 +82,7 @@ def make_blocks(members: Iterable[MemberRow], *, past: bool = False) -> tuple[Me
             blocks.append(
                 MemberBlock(
                     key=f"{number}-{start // BLOCK}",
-                    job=(job or "no Job") if first else "",
+                    title=(title or "no Job") if first else "",
                     ready=ready if first else 0,
                     pods=len(pods) if first else 0,
                     members=squares,

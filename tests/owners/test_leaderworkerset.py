@@ -216,3 +216,9 @@ def test_nothing_suspends_it_and_the_reason_is_told() -> None:
             "LeaderWorkerSet run cannot be suspended: LeaderWorkerSets have no suspend field, and "
             "scaling to 0 would end all pods without a record of how many there were."
         )
+
+
+def test_each_pod_is_shown_with_its_replica() -> None:
+    pods = [member(replica, index) for replica in (0, 1) for index in (0, 1, 2)]
+    shown = judged(lws(), *pods).pods
+    assert [one.part for one in shown] == ["run-0"] * 3 + ["run-1"] * 3

@@ -1,5 +1,6 @@
 """The page of one gang: findings, Jobs, members, groups, steps, events, commands."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -153,13 +154,27 @@ def test_one_square_per_pod_by_job(owner: Viewer) -> None:
     members = make_members("a", 2) + make_members("b", 70, Health.WAITING)
     detail = read(owner, detail=Detail(members=members))
     assert [
-        (block.job, block.ready, block.pods, len(block.members)) for block in detail.blocks
+        (block.title, block.ready, block.pods, len(block.members)) for block in detail.blocks
     ] == [
         ("a", 2, 2, 2),
         ("b", 0, 70, 64),
         ("", 0, 0, 6),
     ]
     assert detail.members[0].sentence == "a-0: ready on gpu-01"
+
+
+def test_pods_that_no_job_made_stand_by_their_replica(owner: Viewer) -> None:
+    members = (
+        *(replace(one, job="", part="llama-0") for one in make_members("llama-0", 2)),
+        *(replace(one, job="", part="llama-1") for one in make_members("llama-1", 1)),
+        *(replace(one, job="") for one in make_members("alone", 1)),
+    )
+    detail = read(owner, detail=Detail(members=members))
+    assert [(block.title, block.pods) for block in detail.blocks] == [
+        ("llama-0", 2),
+        ("llama-1", 1),
+        ("no Job", 1),
+    ]
 
 
 def test_groups_are_as_they_are_stored(owner: Viewer) -> None:

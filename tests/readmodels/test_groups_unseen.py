@@ -25,6 +25,7 @@ from tests.factories import (
     make_cluster,
     make_gang,
     make_job,
+    make_members,
     make_podgroup,
     make_resource,
 )
@@ -273,6 +274,14 @@ def test_no_group_is_the_plain_case_only_where_none_is_missing(
         for at, mode in enumerate(modes)
     )
     assert on_its_page(owner, make_site(), detail=Detail(jobs=jobs)) == (sentence, [])
+
+
+@pytest.mark.parametrize(("group", "sentence"), [("", PLAIN), ("gone", "It has no group now.")])
+def test_pods_without_jobs_are_scheduled_one_by_one_unless_they_name_a_group(
+    owner: Viewer, group: str, sentence: str
+) -> None:
+    detail = Detail(members=make_members("run", 2, group=group))
+    assert on_its_page(owner, make_site(), detail=detail) == (sentence, [])
 
 
 @pytest.mark.parametrize("state", BLIND)
