@@ -21,7 +21,7 @@ def test_the_room_works_on_postgresql(postgres_url: str, room: str) -> None:
         env={**os.environ, "DATABASE_URL": postgres_url, "CI": ""},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
