@@ -1,0 +1,189 @@
+"""`hold`: one Job, kept suspended by a Hold whatever its controller does.
+
+The policy of the Hold (`domain.hold_manifest`) turns every resume of the Job back, so it lasts through
+restarts of what made the Job. It is proved by a dry run before anything is suspended.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from shlex import quote
+
+from gangboard.domain.acting.decision import (
+    PROVED_SECONDS,
+    Decision,
+    DesiredAction,
+    PlanRefusal,
+    generation_unknown,
+    shown,
+)
+from gangboard.domain.acting.gang_index import GangIndex
+from gangboard.domain.acting.lever import Lever, LeverState, Readiness
+from gangboard.domain.acting.phrases import job_resumed, moment, pods_of_job
+from gangboard.domain.acting.requests import prove, resume_job, suspend_job
+from gangboard.domain.action import ClusterLevers, PolicyState, Step, StepKind
+from gangboard.domain.hold import HOLD_LEVER, Hold
+from gangboard.domain.owner import Owner
+from gangboard.domain.reading.wording import label, sentence
+from gangboard.levers.hold.limits import makes
+from gangboard.levers.hold.steps import create_hold, delete_hold, hold_name
+from gangboard.levers.hold.words import (
+    about_cluster,
+    about_end,
+    about_holders,
+    about_proof,
+    about_there,
+    of_release,
+    parent_of,
+)
+
+_SMALL = ("The ", "A ", "An ", "No ", "It ", "Its ", "This ")
+
+
+def _suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+    """Return create, prove, patch; of a Hold that is there already only prove and patch."""
+    refused = _end_impossible(gang, job, desired)
+    if refused is not None:
+        return refused
+    there = gang.holds_on(job)
+    name = there[0].meta.ref.name if there else hold_name(job.meta.ref.name, desired.action)
+    return Decision(
+        partial(_hold_steps, gang, job, desired, not there),
+        before={"spec.suspend": shown(job.suspended), "Hold": name if there else "none"},
+        after={"spec.suspend": "true", "Hold": name},
+        watch_seconds=PROVED_SECONDS,
+        reactions=(
+            *about_there(there),
+            pods_of_job(gang, job),
+            about_proof(desired.levers),
+            f"The Hold keeps it suspended while {gang.name} is restarted, or suspended and "
+            f"resumed; it goes when {parent_of(job)} is deleted.",
+            *about_end(desired),
+        ),
+        warnings=about_cluster(desired.levers),
+    )
+
+
+def _end_impossible(gang: GangIndex, job: Owner, desired: DesiredAction) -> PlanRefusal | None:
+    until = desired.until
+    if until is None:
+        return None
+    if until <= desired.now:
+        return PlanRefusal(f"The end {moment(until)} is past: a Hold needs a later one.")
+    there = gang.holds_on(job)
+    if there and all(hold.until != until.replace(microsecond=0) for hold in there):
+        return PlanRefusal(
+            f"{label(job.meta.ref)} has Hold {there[0].meta.ref.name} already, which has another "
+            "end: leave out the end, or resume the Job first."
+        )
+    return None
+
+
+def _hold_steps(
+    gang: GangIndex, job: Owner, desired: DesiredAction, create: bool
+) -> tuple[Step, ...]:
+    # It comes back so 30 to 55 ms after the Hold was made (observed).
+    proof = prove(StepKind.PROVE_HOLD, gang, job, "is turned back")
+    patch = suspend_job(gang, job, desired.action, suspend=True)
+    return (create_hold(gang, job, desired), proof, patch) if create else (proof, patch)
+
+
+def _resume(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
+    """Return the removal of every Hold on it, and the resume where the Job may run."""
+    holds, blocked = gang.holds_on(job), desired.blocked or generation_unknown(job.meta)
+    only = blocked is not None or gang.wait_of(job) is not None or not job.suspended
+    suspend = shown(job.suspended)
+    return Decision(
+        partial(_release_steps, gang, job, desired, holds, only),
+        before={"spec.suspend": suspend, "Hold": ", ".join(hold.meta.ref.name for hold in holds)},
+        after={"spec.suspend": suspend if only else "false", "Hold": "none"},
+        watch_seconds=PROVED_SECONDS,
+        reactions=of_release(gang, job, blocked.why if blocked else "")
+        if only
+        else job_resumed(gang, job),
+        warnings=about_holders(holds, desired.by),
+        resumes=not only,
+    )
+
+
+def _release_steps(
+    gang: GangIndex, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...], only: bool
+) -> tuple[Step, ...]:
+    removed = tuple(delete_hold(gang.context, hold) for hold in holds)
+    return removed if only else removed + resume_job(gang, job, desired.action)
+
+
+def _unavailable(levers: ClusterLevers) -> PlanRefusal | None:
+    """Say why no Hold can be made: half a sentence. One that may be there is tried and proved."""
+    needs = f"manage.py print_rbac --cluster {quote(levers.cluster or 'NAME')} | kubectl apply -f -"
+    if levers.hold is PolicyState.MISSING:
+        return PlanRefusal(_half(levers.hold_sentence) or "the Hold is not installed here", needs)
+    if levers.hold is PolicyState.CHANGED:
+        found = _half(levers.hold_sentence)
+        return PlanRefusal(found or "the policy of the Hold was changed and is not trusted", needs)
+    return None
+
+
+def _half(text: str) -> str:
+    """Return a sentence as part of another one: `The Hold …` begins small there, a name does not."""
+    bare = text.strip().rstrip(".")
+    return bare[:1].lower() + bare[1:] if bare.startswith(_SMALL) else bare
+
+
+def _stopped(gang: GangIndex, job: Owner) -> str:
+    holds = gang.holds_on(job)
+    if not (job.suspended and holds):
+        return ""
+    by = f" of {holds[0].by}" if holds[0].by else ""
+    return f"held already, by Hold {holds[0].meta.ref.name}{by}"
+
+
+def _undoes(gang: GangIndex, job: Owner) -> bool:
+    return bool(gang.holds_on(job))
+
+
+def _readiness(levers: ClusterLevers, _kinds: str, shut: str) -> LeverState:
+    said = sentence(levers.hold_sentence[:1].upper() + levers.hold_sentence[1:])
+    readiness, text, usable = _state(levers, said)
+    return LeverState(
+        readiness, text, usable and not shut, levers.hold_proved_at, levers.hold_refuted_at
+    )
+
+
+def _state(levers: ClusterLevers, said: str) -> tuple[Readiness, str, bool]:
+    if levers.hold in (PolicyState.MISSING, PolicyState.CHANGED):
+        return Readiness.MISSING, said, False
+    if levers.hold_refuted_at is not None:
+        return Readiness.REFUTED, "Installed; not in force at the last proof.", False
+    if levers.hold is PolicyState.NOT_SEEN:
+        proved = levers.hold_proved_at is not None
+        return Readiness.READY if proved else Readiness.UNPROVED, said, proved
+    if levers.hold_proved_at is None:
+        unproved = "Installed, unproved: it is proved each time before a Job is suspended."
+        return Readiness.UNPROVED, f"{unproved} {said}".strip(), True
+    return Readiness.READY, f"Installed and proved. {said}".strip(), True
+
+
+LEVER = Lever(
+    key=HOLD_LEVER,
+    position=20,
+    label="Hold",
+    title="Hold one Job",
+    suspend=_suspend,
+    resume=_resume,
+    readiness=_readiness,
+    unavailable=_unavailable,
+    stopped=_stopped,
+    undoes=_undoes,
+    writes=("spec", "suspend"),
+    makes=makes,
+    lasts=True,
+    takes_end=True,
+    needs_nothing=True,
+    button=("Hold", "Release"),
+    done="Held",
+    applied="Suspended",
+    state="held",
+    after_restart="made anew suspended: the Hold stays",
+    renewals="a restart or a resume",
+)

@@ -1,0 +1,86 @@
+"""What is said of a Hold before the click."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gangboard.domain.acting.decision import (
+    DesiredAction,
+)
+from gangboard.domain.acting.gang_index import GangIndex
+from gangboard.domain.acting.phrases import moment
+from gangboard.domain.action import ClusterLevers, PolicyState
+from gangboard.domain.hold import (
+    Hold,
+)
+from gangboard.domain.owner import Owner
+from gangboard.domain.reading.wording import label, shorten
+
+
+def about_there(holds: Sequence[Hold]) -> tuple[str, ...]:
+    """Say that a Hold is there already, which is then used."""
+    return tuple(
+        f"Hold {hold.meta.ref.name} is there already"
+        f"{f', made by {hold.by}' if hold.by else ''}"
+        f"{f', and ends at {moment(hold.until)}' if hold.until else ''}: no other is made."
+        for hold in holds
+    )
+
+
+def about_proof(levers: ClusterLevers) -> str:
+    """Say what the Hold is before its proof: never more than `unproved`."""
+    last = levers.hold_proved_at
+    known = f"proved here last at {moment(last)}" if last else "not proved here yet"
+    installed = "installed, unproved" if levers.hold is PolicyState.INSTALLED else "unproved"
+    return f"The Hold is {installed} ({known}): it is proved for this Job before that is suspended."
+
+
+def parent_of(job: Owner) -> str:
+    """Return what made a Job, in a sentence."""
+    controller = job.meta.controller
+    return f"{controller.kind} {controller.name}" if controller else "its owner"
+
+
+def about_end(desired: DesiredAction) -> tuple[str, ...]:
+    """Say when it ends by itself, where that was asked for."""
+    if desired.until is None:
+        return ()
+    return (f"gangboard removes the Hold and resumes it at {moment(desired.until)}.",)
+
+
+def about_cluster(levers: ClusterLevers) -> tuple[str, ...]:
+    """Warn of what is not known of the Hold in this cluster before its proof."""
+    found = []
+    refuted, proved = levers.hold_refuted_at, levers.hold_proved_at
+    if refuted is not None and (proved is None or refuted > proved):
+        found.append(f"The last proof of the Hold failed, at {moment(refuted)}.")
+    if levers.hold is PolicyState.INSTALLED and levers.hold_sentence:
+        said = levers.hold_sentence
+        found.append(f"{said[:1].upper()}{said[1:]}.")
+    if levers.hold is PolicyState.NOT_SEEN:
+        found.append(
+            "gangboard may not look whether the Hold is installed here: the proof will tell."
+        )
+    return tuple(found)
+
+
+def of_release(gang: GangIndex, job: Owner, blocked: str) -> tuple[str, ...]:
+    """Say that nothing but the removal of the Hold is done, because of `blocked` or by itself."""
+    if blocked:
+        return ("Only the Hold is removed.", blocked)
+    if not job.suspended:
+        return (f"Only the Hold is removed: {label(job.meta.ref)} is not suspended.",)
+    wait = gang.wait_of(job)
+    if wait is None:
+        return ("Only the Hold is removed.",)
+    return (f"Only the Hold is removed: {wait.why}, and the Job starts when {wait.until}.",)
+
+
+def about_holders(holds: Iterable[Hold], by: str) -> tuple[str, ...]:
+    """Name those whose Hold is removed by somebody else."""
+    return tuple(
+        f"Hold {hold.meta.ref.name} was made by {hold.by}"
+        + (f": “{shorten(hold.reason)}”" if hold.reason else ".")
+        for hold in holds
+        if hold.by and by and hold.by != by
+    )
