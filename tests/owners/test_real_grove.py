@@ -324,3 +324,18 @@ def test_a_minimum_that_would_fit_is_advised_and_means_to_make_it_anew(
         seen=lambda: [finding["advice"] for finding in place.findings()],
         timeout=60,
     )
+
+
+def test_its_groups_are_drawn_as_a_tree_from_the_podgang_down(places: dict[str, Place]) -> None:
+    place = places["tree-whole"]
+    gang = place.told()["id"]
+    groups = place.installation.get(f"gangs/{gang}/")["groups"]
+    assert [(one["kind"], one["name"]) for one in groups] == [
+        ("PodGang", "run-0"),
+        ("Workload", "run-0"),
+        ("CompositePodGroup", "run-0"),
+        ("PodGroup", "run-0-dec"),
+        ("PodGroup", "run-0-pre"),
+    ]
+    page = place.installation.page(f"/gangs/{gang}/")
+    assert [page.count(f'class="below-{depth}"') for depth in (1, 2, 3)] == [2, 2, 0]

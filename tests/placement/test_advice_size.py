@@ -13,7 +13,7 @@ from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.domain.capacity import ClusterRoom, Needs, NodeRoom
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group, Policy, WorkloadEntry
-from gangboard.domain.owner import GangRequest, Owner
+from gangboard.domain.owner import GangRequest, Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.placement.advice import advise
 from gangboard.placement.unit_placement import placing_of
@@ -372,3 +372,27 @@ def test_and_so_are_the_pods_of_its_only_job() -> None:
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 8 to 6: "
         "that many fit when empty, 1 now (recreate)."
     ]
+
+
+# The group of a role, whose quorum its owner sets
+
+
+def of_a_role(quorum: int | None, *, of: Owner) -> list[str]:
+    role = Role("pre", replicas=1, pods=4, noun="part", quorum=quorum)
+    group = a_group("g", quorum=4, of=of)
+    pods = pods_of(of, 4, group="g")
+    unit = unit_of(of, *pods, group, facts={"room": ClusterRoom(TWO), "kubernetes": V137})
+    unit = replace(unit, jobs=(), roles=(role,))
+    return texts(advised(unit, AdviceKind.QUORUM))
+
+
+def test_a_quorum_that_the_owner_sets_is_lowered_by_making_it_anew() -> None:
+    assert of_a_role(4, of=a_train()) == [
+        "Lower the quorum of part pre in Job train from 4 to 2: 2 pods fit now (recreate)."
+    ]
+
+
+def test_a_group_that_has_another_one_by_now_is_not_set_there() -> None:
+    """Near miss: the number of the owner is not the one that keeps its pods away."""
+    assert of_a_role(1, of=a_train()) == []
+    assert of_a_role(None, of=a_train()) == []
