@@ -11,6 +11,7 @@ import pytest
 from tests.controlplane.clearing import clear_nodes, delete_namespace
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.grove import Operator, clique, podcliqueset
 from tests.controlplane.leaderworkersets import disaggregatedset, leaderworkerset, template
 from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import job, jobset, namespace, pod, pod_template, podgroup
@@ -35,13 +36,15 @@ GANGS: dict[tuple[str, str], tuple[int, str, int]] = {
     ("TrainJob", "admitted"): (1, "running", 2),
     ("LeaderWorkerSet", "serve"): (1, "running", 4),
     ("DisaggregatedSet", "split"): (1, "running", 4),
+    ("PodCliqueSet", "chat"): (1, "running", 4),
     ("PodGroup", "ring"): (1, "running", 2),
     ("Pod", "lone"): (1, "running", 1),
     ("Pod", "web-*"): (2, "running", 1),
     ("Pod", "db-0"): (1, "running", 1),
 }
 """A run of a CronJob is a gang; the CronJob itself, what stands between an owner and its pods (the JobSet of a
-TrainJob, the LeaderWorkerSets of a DisaggregatedSet), entries in queues, and the pods of a DaemonSet are none."""
+TrainJob, the LeaderWorkerSets of a DisaggregatedSet, PodCliques and PodGangs), entries in queues, and the pods
+of a DaemonSet are none."""
 
 AGENTS = 1
 """Pods of the DaemonSet."""
@@ -115,6 +118,8 @@ def cluster(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[C
         make_nodes(client, [node("mixed", cpu="64", labels=POOL)])
         client.create_all(_objects())
         _cronjob_with_a_run(client)
+        cliques = [clique("pre", 2, 2, on=POOL), clique("dec", 2, 1, on=POOL)]
+        Operator(client, "v1alpha3").play(podcliqueset("chat", WHERE, cliques))
         create_when_taken(client, trainjob("train", WHERE, RUNTIMES[1], nodes=2))
         labels = in_queue("queue")
         create_when_taken(client, trainjob("admitted", WHERE, RUNTIMES[0], nodes=2, labels=labels))
