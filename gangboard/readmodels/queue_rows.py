@@ -33,8 +33,20 @@ FACES = {
 }
 
 
+class ShowsState:
+    """Something of which a face tells whether it admits."""
+
+    __slots__ = ()
+    face: Face
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it admits as usual: then nothing is said of its state."""
+        return self.face.word == QueueState.ACTIVE
+
+
 @dataclass(frozen=True, slots=True)
-class AliasRow:
+class AliasRow(ShowsState):
     """A name by which the owners of a namespace reach a queue."""
 
     kind: str
@@ -46,7 +58,7 @@ class AliasRow:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueRow:
+class QueueRow(ShowsState):
     """One queue that admits."""
 
     id: str

@@ -22,7 +22,7 @@ from gangboard.readmodels.queue_places import (
     gangs_of_entries,
     place_rows,
 )
-from gangboard.readmodels.queue_rows import QueuePlace, order_sentences, shared_names
+from gangboard.readmodels.queue_rows import QueuePlace, ShowsState, order_sentences, shared_names
 from gangboard.readmodels.queue_visibility import WatchedQueues
 from gangboard.readmodels.state_labels import Face
 from gangboard.store.access import Viewer
@@ -91,7 +91,7 @@ class LackRow:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueWait:
+class QueueWait(ShowsState):
     """One entry of a gang that waits in a queue."""
 
     entry: str
@@ -112,6 +112,11 @@ class QueueWait:
     """What has to become free, as far as its system tells."""
     order: tuple[str, ...]
     stale: bool
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nobody stands before it."""
+        return self.position == 1
 
 
 def read_waits(
