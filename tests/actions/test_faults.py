@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gangboard.simulator.resources import JOBS
 from gangboard.store.models import Action, Grant
 from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, PATCH, WORKER, Killed, Site, at, played
 
@@ -144,6 +145,8 @@ def test_the_whole_jobset_is_changed_between_check_and_patch(site: Site) -> None
 
 
 def _write_to_it(site: Site) -> None:
+    """Let somebody change it by the API: from then on its controllers act."""
+    site.simulator.world.thaw(JOBS, (NAMESPACE, WORKER))
     site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
 
 
@@ -164,6 +167,25 @@ def test_a_job_that_an_armed_hold_has_suspended_is_resumed_when_it_fails(site: S
     assert action.state == "failed", action.message
     assert "it was resumed" in action.message
     assert site.holds() == []
+    assert not site.suspended()
+
+
+def test_a_job_that_its_controller_has_resumed_meanwhile_is_resumed(site: Site) -> None:
+    """The Hold is gone, and its JobSet is quicker than we are: our patch meets a Job that runs."""
+
+    def fail() -> None:
+        _write_to_it(site)
+        site.simulator.faults.forbidden(resource="jobs", verb="patch", count=1)
+
+    def resume() -> None:
+        site.touch(WORKER, lambda job: job["spec"].update(suspend=False))
+
+    points = {PATCH: fail, "undo:about-to-send": resume}
+    engine = site.engine(checkpoint=lambda point: points.pop(point, lambda: None)())
+    action = engine.finish(site.request(), seconds=4000)
+    assert points == {}
+    assert action.state == "failed", action.message
+    assert action.message.endswith("; it was resumed."), action.message
     assert not site.suspended()
 
 
