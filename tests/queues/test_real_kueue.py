@@ -673,15 +673,25 @@ def test_jobs_with_workloads_of_their_own_under_a_jobset(places: dict[str, Place
     assert verdict.finding.code == "controller-conflict", verdict.finding
     told = r"kueue suspends Job run-w-\d and jobset resumes it: \d+ changes "
     assert re.match(told, verdict.finding.message), verdict.finding.message
-    assert sorted(job.queue_standing for job in verdict.jobs) == ["admitted", "waits"]
+    assert _standings(verdict) == ["admitted", "waits"]
+
+
+def _standings(verdict: Verdict) -> list[str]:
+    return sorted(job.queue_standing for job in verdict.jobs)
 
 
 def _watched(place: Place) -> Verdict:
-    """Return what is said of `run` after its Jobs have been watched for a while."""
+    """Return what is said of `run` after its Jobs have been watched for a while.
+
+    Their fight can be told before both Jobs have their Workloads.
+    """
     history = SuspendHistory()
-    give_up_at = time.monotonic() + 40
+    give_up_at = time.monotonic() + 60
     verdict = place.verdict()
-    while verdict.finding.code != "controller-conflict" and time.monotonic() < give_up_at:
+    while (
+        verdict.finding.code != "controller-conflict"
+        or _standings(verdict) != ["admitted", "waits"]
+    ) and time.monotonic() < give_up_at:
         for _ in range(20):
             for job in place.read(JOB.resource, "batch/v1"):
                 history.put(job, datetime.now(UTC))
