@@ -30,7 +30,7 @@ from tests.sign_in import sign_in
 PAGES = 100
 GANGS = 1_000
 PODS = 2_000
-CHANGES = 15
+CHANGES = 10
 REACH_SECONDS = 3.0
 _ONE = ("--cluster", "load")
 BYTES = 10_000

@@ -135,7 +135,7 @@ def _wait_in_api(scene: Scene, code: str) -> float:
 
 def test_a_change_is_in_the_api(scene: Scene) -> None:
     seconds = []
-    for number in range(10):
+    for number in range(8):
         suspend = number % 2 == 0
         true_since = scene.suspend(suspend)
         seconds.append(_wait_in_api(scene, "suspended" if suspend else "running") - true_since)
@@ -184,7 +184,7 @@ def test_a_change_is_on_an_open_page(scene: Scene, browser: Browser) -> None:
         page.evaluate(WATCH_ROW, f"g-{scene.gang_id}")
         _wait_on_page(page, "Running", 0)
         seconds = []
-        for turn in range(8):
+        for turn in range(6):
             suspend = turn % 2 == 0
             number = len(page.evaluate("() => window.seen"))
             true_since = scene.suspend(suspend)
