@@ -81,12 +81,30 @@ class JobConduct:
 
 
 @dataclass(frozen=True, slots=True)
+class KindNotes:
+    """What the table of kinds says of a kind beside what the registry tells (docs/kinds.md): Markdown."""
+
+    gang: str = ""
+    """What one gang of it is."""
+    units: str = ""
+    """Which groups place its pods together, and what stands for these where there are none."""
+    queues: str = ""
+    """The admission systems that take it, and how; empty where none does."""
+    limits: str = ""
+    """What its controller does not allow, or does by itself."""
+    tested: str = ""
+    """With which controller, or whose CRDs, and on which Kubernetes."""
+
+
+@dataclass(frozen=True, slots=True)
 class OwnerKind:
     """A kind of object a person makes. One file in `owners/` each, in a constant named OWNER."""
 
     resource: Resource
     label: str
     """How pages call it."""
+    notes: KindNotes = KindNotes()
+    """What the table of kinds says of it. Required of every kind that is a gang or makes gangs."""
     traits: KindTraits = NO_TRAITS
     """What reasons and advice say of it."""
     tries_again: Callable[[Owner], bool] | None = None
@@ -152,6 +170,18 @@ class OwnerKind:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupingNotes:
+    """What the table of grouping APIs says of one beside what the registry tells (docs/kinds.md): Markdown."""
+
+    members: str = ""
+    """How a pod comes into a group of it."""
+    limits: str = ""
+    """What it does not tell, or does not allow."""
+    tested: str = ""
+    """With which scheduler or controller, or whose CRDs, and on which Kubernetes."""
+
+
+@dataclass(frozen=True, slots=True)
 class GroupingAPI:
     """An API that says which pods belong together. One file in `groups/`, constant GROUPING."""
 
@@ -164,6 +194,8 @@ class GroupingAPI:
     pods name it in a field of their own, or not at all."""
     groups_of: tuple[tuple[str, str], ...] | None = None
     """(API group, kind) of the owners whose pods alone it groups: no other gang needs it. None for any pods."""
+    notes: GroupingNotes = GroupingNotes()
+    """What the table of grouping APIs says of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +215,8 @@ class QueueSystem:
     """Values of `spec.managedBy` of what runs elsewhere → the rest of the sentence that says so."""
     lever: Lever | None = None
     """How an owner that it manages is stopped and started. None where it leaves no way."""
+    tested: str = ""
+    """With which controller, or whose CRDs, and on which Kubernetes: Markdown for docs/kinds.md."""
     job_reactions: Callable[[GangIndex], tuple[str, ...]] | None = None
     """What it does when one Job of an owner that it manages is stopped."""
     job_warnings: Callable[[GangIndex, Owner, Lever], tuple[str, ...]] | None = None

@@ -16,7 +16,7 @@ from gangboard.decode.unions import WireUnion, read_union, set_members
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import Condition, find_condition
-from gangboard.domain.registry import GroupingAPI, Resource
+from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
 
 _GROUP = "scheduling.k8s.io"
 _PLACED = (
@@ -219,6 +219,14 @@ def _resource(
 
 GROUPING = GroupingAPI(
     label="Kubernetes",
+    notes=GroupingNotes(
+        members="`spec.schedulingGroup`; on 1.35 `spec.workloadRef`",
+        limits=(
+            "that a group was placed is never taken back; one below its quorum, or that does not "
+            "exist, leaves no word. On 1.35 groups have no object"
+        ),
+        tested="the schedulers of 1.35, 1.36 and 1.37",
+    ),
     group=_GROUP,
     resources=(
         _resource(

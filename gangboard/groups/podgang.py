@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import find_condition
-from gangboard.domain.registry import GroupingAPI, Resource
+from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
 
 _GROUP = "scheduler.grove.io"
 
@@ -88,6 +88,10 @@ def _keys(constraint: _WireTopology | None) -> Iterator[str]:
 
 GROUPING = GroupingAPI(
     label="Grove",
+    notes=GroupingNotes(
+        members="it lists its pods; these name it by a label",
+        tested="its public types, its operator played, on 1.35, 1.36 and 1.37",
+    ),
     group=_GROUP,
     groups_of=(("grove.io", "PodCliqueSet"),),
     resources=(

@@ -16,7 +16,7 @@ from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta, read_text, r
 from gangboard.domain.action import Verb
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.wording import label
-from gangboard.domain.registry import OwnerKind, Resource
+from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 
 _SCHEDULE, _ZONE, _CONCURRENCY, _DEADLINE = "schedule", "timeZone", "concurrencyPolicy", "deadline"
 
@@ -121,6 +121,16 @@ OWNER = OwnerKind(
         decoder_version=3,
     ),
     label="CronJob",
+    notes=KindNotes(
+        gang="each run, a Job, is one; the CronJob is none",
+        units="as of the Job",
+        queues="Kueue takes its runs",
+        limits=(
+            "nothing: it leaves a run alone. Suspended it starts no further run. With "
+            "`concurrencyPolicy: Replace` it deletes a suspended run when the next is due"
+        ),
+        tested="the CronJob controller of 1.37",
+    ),
     levers=("suspend",),
     makes_gangs=True,
     reactions=_reactions,

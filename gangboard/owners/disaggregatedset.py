@@ -17,7 +17,7 @@ from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_con
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.registry import OwnerKind, Resource
+from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 
 _GROUP = "disaggregatedset.x-k8s.io"
 _MADE = "leaderworkerset.x-k8s.io", "LeaderWorkerSet"
@@ -134,6 +134,14 @@ OWNER = OwnerKind(
         decoder_version=3,
     ),
     label="DisaggregatedSet",
+    notes=KindNotes(
+        gang="the DisaggregatedSet with its LeaderWorkerSets and their pods",
+        units=(
+            "as of the LeaderWorkerSet, each replica of each role; a role that is not made is one, too"
+        ),
+        limits="it has no suspend field; it makes and scales its LeaderWorkerSets itself",
+        tested="LeaderWorkerSet 0.9 on 1.37",
+    ),
     makes=(_MADE,),
     complete=_complete,
     role_of=_role_of,

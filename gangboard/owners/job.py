@@ -20,7 +20,7 @@ from gangboard.decode.wire import (
 )
 from gangboard.domain.objects import Condition, find_condition, resumed_at
 from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests
-from gangboard.domain.registry import OwnerKind, Resource
+from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
 
 _OWN_MANAGERS = ("kubernetes.io/job-controller",)
@@ -172,6 +172,13 @@ OWNER = OwnerKind(
         decoder_version=5,
     ),
     label="Job",
+    notes=KindNotes(
+        gang="the Job",
+        units="its PodGroup, else itself",
+        queues="Kueue",
+        limits="under another owner its own field is that one's",
+        tested="the Job controllers of 1.35, 1.36 and 1.37",
+    ),
     own_managers=_OWN_MANAGERS,
     makes=(),
     levers=("suspend",),

@@ -29,7 +29,7 @@ from gangboard.decode.wire import (
 )
 from gangboard.domain.owner import LeaderState, Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.registry import OwnerKind, Resource
+from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 
 _GROUP = "leaderworkerset.x-k8s.io"
 _PREFIX = "leaderworkerset.sigs.k8s.io"
@@ -163,6 +163,17 @@ OWNER = OwnerKind(
         decoder_version=3,
     ),
     label="LeaderWorkerSet",
+    notes=KindNotes(
+        gang="the LeaderWorkerSet with the pods that its labels name",
+        units="its PodGroups, else each replica (a leader and its workers)",
+        queues="Kueue, each replica for itself",
+        limits=(
+            "it has no suspend field. What it says of its readiness is not believed: pods are "
+            "counted. Workers that wait for their leader (`LeaderReady`, exclusive placement) are "
+            "not missed"
+        ),
+        tested="LeaderWorkerSet 0.9 on 1.37",
+    ),
     makes=(),
     pod_label=_NAME,
     role_of=_role_of,

@@ -26,7 +26,7 @@ from gangboard.decode.wire import read_conditions, read_meta
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.registry import OwnerKind, Resource
+from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.owners.grove import failures, gates
 from gangboard.owners.grove.wire import (
     CLIQUE_LABEL,
@@ -243,6 +243,20 @@ OWNERS = (
     OwnerKind(
         resource=_resource("podcliquesets", PODCLIQUESET, WirePodCliqueSet, _build_set),
         label=PODCLIQUESET,
+        notes=KindNotes(
+            gang="the PodCliqueSet with its scaling groups, PodCliques and their pods, and its PodGangs",
+            units=(
+                "the core PodGroups that its pods name, else each PodClique with `minAvailable` as quorum"
+            ),
+            limits=(
+                "it has no suspend field. Cliques, `minAvailable` and scaling groups are changed by "
+                "making it anew. Pods of a scaled PodGang wait behind a gate until the base PodGang "
+                "is placed"
+            ),
+            tested=(
+                "CRDs of Grove 0.1 alpha 12, its operator played, real schedulers of 1.35, 1.36 and 1.37"
+            ),
+        ),
         makes=((GROUP, SCALING_GROUP), (GROUP, PODCLIQUE)),
         current=_is_current,
         complete=_complete_set,

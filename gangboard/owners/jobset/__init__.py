@@ -22,7 +22,7 @@ from gangboard.domain.owner import (
     PodRequests,
     Role,
 )
-from gangboard.domain.registry import OwnerKind, Resource
+from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.jobset.conduct import CONDUCT, tries_again
 from gangboard.owners.jobset.policies import POLICIES, Policies, written
@@ -211,6 +211,13 @@ OWNER = OwnerKind(
         decoder_version=5,
     ),
     label="JobSet",
+    notes=KindNotes(
+        gang="the JobSet with its Jobs",
+        units="PodGroups, else each Job",
+        queues="Kueue",
+        limits="it resumes a Job that is suspended alone and not held",
+        tested="JobSet 0.12 on 1.35, 1.36 and 1.37",
+    ),
     own_managers=_OWN_MANAGERS,
     makes=(("batch", "Job"),),
     levers=("suspend",),

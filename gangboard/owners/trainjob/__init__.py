@@ -29,7 +29,7 @@ from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import Condition, ObjectRef, find_condition, resumed_at
 from gangboard.domain.owner import Finish, Outcome, Owner
 from gangboard.domain.reading.wording import label
-from gangboard.domain.registry import OwnerKind, Resource
+from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.owners.trainjob.runtime import (
     GROUP,
     NODES,
@@ -200,6 +200,18 @@ OWNER = OwnerKind(
         decoder_version=3,
     ),
     label="TrainJob",
+    notes=KindNotes(
+        gang="the TrainJob with its JobSet and Jobs",
+        units="as of the JobSet",
+        queues="Kueue",
+        limits=(
+            "it writes its JobSet anew; one that was suspended below it loses its pods and gets new "
+            "ones. Its runtime tells which parts train, which prepare (those are in no gang by "
+            "design), and whether a gang is asked for; a PodGroup of another API is decoration for "
+            "the stock scheduler"
+        ),
+        tested="Kubeflow Trainer 2.3 on 1.37",
+    ),
     own_managers=_OWN_MANAGERS,
     makes=(_JOBSETS, ("batch", "Job")),
     levers=("suspend",),

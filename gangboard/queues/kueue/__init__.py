@@ -226,6 +226,7 @@ def _takes_over(owner: str, queue: str, suspended: bool) -> str:
 
 QUEUE = QueueSystem(
     label="Kueue",
+    tested="Kueue 0.19 on 1.37",
     takes_over=_takes_over,
     traits=QueueTraits(
         manager="kueue", suspend_instead="Suspend it by spec.active of its Workload."

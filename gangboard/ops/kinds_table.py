@@ -1,0 +1,158 @@
+"""The tables of kinds, grouping APIs and admission systems as Markdown, made from the registries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from gangboard.diagnosis import registry
+from gangboard.domain.registry import OwnerKind, Resource
+
+_NOT = "no"
+
+
+def write_tables(text: str) -> str:
+    """Return a paper with its tables as the registries have them now.
+
+    A table stands between `<!-- kinds NAME -->` and `<!-- end -->`, where NAME is one of `TABLES`.
+    Raises KeyError for any other.
+    """
+
+    def table(found: re.Match[str]) -> str:
+        return f"{found[1]}\n{TABLES[found[2]]()}\n{found[3]}"
+
+    return _BLOCK.sub(table, text)
+
+
+_BLOCK = re.compile(r"(<!-- kinds (\w+) -->)\n.*?(<!-- end -->)", re.DOTALL)
+
+
+def _short() -> str:
+    """Return the table for who wants to know whether a kind is known, and what it is stopped by."""
+    head = "Kind", "Versions", "Suspended as a whole", "One part of it", "Tested with"
+    rows = [
+        (_kind(kind), _versions(kind.resource), _whole(kind), _part(kind), kind.notes.tested)
+        for kind in _gangs()
+    ]
+    return _table(head, rows)
+
+
+def _reading() -> str:
+    head = "Kind", "Versions", "Read with it", "Queues", "Suspended as a whole", "One part of it"
+    rows = [
+        (
+            _kind(kind),
+            _versions(kind.resource),
+            _read_with(kind),
+            kind.notes.queues or _NOT,
+            _whole(kind),
+            _part(kind),
+        )
+        for kind in _gangs()
+    ]
+    return _table(head, rows)
+
+
+def _knowledge() -> str:
+    head = "Kind", "The gang", "Its groups", "What its controller does not allow", "Tested with"
+    rows = [
+        (_kind(kind), kind.notes.gang, kind.notes.units, kind.notes.limits, kind.notes.tested)
+        for kind in _gangs()
+    ]
+    return _table(head, rows)
+
+
+def _groups() -> str:
+    head = (
+        "API",
+        "Objects",
+        "Of the pods of",
+        "How a pod comes into one",
+        "What it does not tell",
+        "Tested with",
+    )
+    rows = [
+        (
+            f"{api.label} (`{api.group}`)",
+            ", ".join(f"{one.kind} {_versions(one)}" for one in api.resources) or "none",
+            "any kind" if api.groups_of is None else _names(api.groups_of),
+            api.notes.members,
+            api.notes.limits,
+            api.notes.tested,
+        )
+        for api in registry.grouping_apis()
+    ]
+    return _table(head, rows)
+
+
+def _queues() -> str:
+    head = "System", "Objects", "Suspended by", "Tested with"
+    rows = [
+        (
+            system.label,
+            ", ".join(f"{one.kind} {_versions(one)}" for one in system.resources) or "none",
+            system.lever.label if system.lever is not None else _NOT,
+            system.tested,
+        )
+        for system in registry.queue_systems()
+    ]
+    return _table(head, rows)
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "short": _short,
+    "reading": _reading,
+    "knowledge": _knowledge,
+    "groups": _groups,
+    "queues": _queues,
+}
+
+
+def _gangs() -> list[OwnerKind]:
+    """Return the kinds that are gangs or make some, by name; what stands between others is read with them."""
+    found = [one for one in registry.owner_kinds() if one.stands_alone or one.makes_gangs]
+    return sorted(found, key=lambda kind: (kind.label.lower(), kind.resource.group))
+
+
+def _kind(kind: OwnerKind) -> str:
+    return f"{kind.label} (`{kind.resource.group}`)"
+
+
+def _versions(resource: Resource) -> str:
+    return ", ".join(f"`{version}`" for version in resource.versions)
+
+
+def _read_with(kind: OwnerKind) -> str:
+    """Return what else is read for its gangs: what it names and is made by, and what it makes."""
+    blueprints = [one.kind for one in kind.blueprints]
+    made = [name for _, name in kind.makes or ()]
+    return ", ".join((*blueprints, *made)) or "nothing"
+
+
+def _whole(kind: OwnerKind) -> str:
+    return _labels(kind.levers)
+
+
+def _part(kind: OwnerKind) -> str:
+    """Return what stops one of the Jobs below it, which the kind that makes these tells."""
+    below = (registry.owner_kind(*one) for one in kind.makes or ())
+    makers = (kind, *(one for one in below if one is not None))
+    return _labels(dict.fromkeys(key for one in makers for key in one.child_levers))
+
+
+def _labels(keys: Iterable[str]) -> str:
+    found = (registry.lever(key) for key in keys)
+    return "; ".join(one.label for one in found if one is not None) or _NOT
+
+
+def _names(kinds: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(name for _, name in kinds)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
