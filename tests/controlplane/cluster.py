@@ -173,6 +173,20 @@ class ControlPlane:
                 self._wait_ready(name)
             self._resting = []
 
+    def heal(self) -> dict[str, str]:
+        """Start again what has ended by itself; name → the end of its log.
+
+        As a cluster would: Kueue, for one, panics at times. Not while it rests or somebody uses it in the
+        background, whose doing it may be.
+        """
+        if self._resting or self._users:
+            return {}
+        ended = [name for name in self._processes if self._supervisor.exit_code(name) is not None]
+        said = {name: self.log_of(name) for name in ended}
+        for name in ended:
+            self.restart_process(name)
+        return said
+
     # Processes
 
     def stop_process(self, name: str) -> None:

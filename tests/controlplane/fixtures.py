@@ -61,15 +61,40 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 
 _last_file: Path | None = None
+_HEALED = "healed"
+_healed: list[str] = []
+"""What the summary tells, collected where the lanes report to."""
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Rest all control planes when another file of tests begins; those that it uses wake up."""
+    """Heal all control planes and rest them when another file of tests begins; those that it uses wake up.
+
+    They are healed before a second try, too: one failure would be that of all tests that follow.
+    """
     global _last_file
-    if item.path != _last_file:
-        _last_file = item.path
+    another = item.path != _last_file
+    _last_file = item.path
+    if another or getattr(item, "execution_count", 1) > 1:
+        for plane in _RUNNING:
+            for name, log in plane.heal().items():
+                said = f"{name} of {plane.profile.name} had ended before {item.nodeid}:\n{log}"
+                item.user_properties.append((_HEALED, said))
+    if another:
         for plane in _RUNNING:
             plane.rest()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Keep what was started again before a test."""
+    if report.when == "setup":
+        _healed.extend(str(said) for name, said in report.user_properties if name == _HEALED)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Tell what ended by itself and was started again: nobody hides it by that."""
+    if _healed:
+        terminalreporter.section("processes of control planes that were started again")
+        terminalreporter.write_line("\n\n".join(_healed))
 
 
 def _started(profile: str) -> Iterator[ControlPlane]:

@@ -60,5 +60,17 @@ def test_killed_process_is_gone_until_it_is_restarted(
     client.wait_for(JOBSET, "JobSet", "run", where, until=_is_ready)
 
 
+def test_one_that_ended_by_itself_is_healed(controlplane_137: ControlPlane) -> None:
+    plane = controlplane_137
+    assert plane.heal() == {}
+    plane.kill_process("jobset")
+    wait(lambda: "jobset" not in plane.process_ids, what="jobset to be gone")
+    with plane.awake():
+        assert plane.heal() == {}
+    assert list(plane.heal()) == ["jobset"]
+    assert "jobset" in plane.process_ids
+    assert plane.heal() == {}
+
+
 def _is_ready(found: Json) -> bool:
     return any(entry["ready"] for entry in found["status"].get("replicatedJobsStatus", []))

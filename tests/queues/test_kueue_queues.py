@@ -145,6 +145,7 @@ def test_stopped_is_what_its_spec_says_before_kueue_does(stop: str, cause: str) 
         ("TopologyNotFound", 'Can\'t admit new workloads: there is no Topology "t" for TAS flavor "f".',
          'there is no Topology "t" for TAS flavor "f"', ""),
         ("Unknown", "Can't admit new workloads.", "", ""),
+        ("Ready", "Can admit new workloads", "", ""),
     ],
 )  # fmt: skip
 def test_why_a_cluster_queue_is_inactive(

@@ -29,7 +29,7 @@ _NOTHING = Decimal(0)
 _MISSING = re.compile(
     r"references (missing|inactive) (ResourceFlavor|AdmissionCheck)\(s\): ([^\s:]+)"
 )
-_CANNOT = re.compile(r"^Can't admit new workloads[:;]? *")
+_CANNOT = re.compile(r"^Can't admit new workloads[:;]? *(.*)", re.DOTALL)
 _WORDS = {
     "Terminating": "it is being deleted",
     "ClusterQueueIsInactive": f"its {_CLUSTER} is inactive",
@@ -184,7 +184,9 @@ def _why_inactive(name: str, active: Condition) -> tuple[str, str]:
         return _WORDS[active.reason], ""
     missing = _MISSING.search(active.message)
     if missing is None:
-        return shorten(_CANNOT.sub("", active.message)).rstrip("."), ""
+        # After a circle of cohorts it may say `False` with "Can admit new workloads" (observed): no cause.
+        said = _CANNOT.match(active.message)
+        return shorten(said[1]).rstrip(".") if said is not None else "", ""
     how, kind, several = missing.groups()
     which = f"{kind} {names(several.rstrip('.,').split(','))}"
     if how == "missing":
