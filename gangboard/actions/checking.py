@@ -161,7 +161,7 @@ def _to_compare_with(live: Live, ground: ActionContext, planned: Plan) -> dict[s
         "watch": planned.watch_seconds,
         "grace": max((job.grace_seconds for job in own.values()), default=30),
         "subjects": _subjects(live, planned),
-        "selector": _selector(planned.subject),
+        "selector": _selector(ground, planned.subject),
         "jobs": _names(own),
         "siblings": {
             "jobs": _names(others),
@@ -228,10 +228,20 @@ def _subjects(live: Live, planned: Plan) -> list[dict[str, Any]]:
     return [*found, about]
 
 
-def _selector(ref: ObjectRef) -> str:
-    """Return by which label the pods of an owner are found that makes them without Jobs; empty for others."""
-    kind = registry.owner_kind(ref.group, ref.kind)
-    return f"{kind.pod_label}={ref.name}" if kind is not None and kind.pod_label else ""
+def _selector(ground: ActionContext, subject: ObjectRef) -> str:
+    """Return by which label the pods are found that an owner, or what it made, makes without Jobs.
+
+    Empty for others. The first that has such a label tells which: all of one gang have the same.
+    """
+    found: dict[str, list[str]] = {}
+    whole = (ground.owner, *ground.middle) if subject.uid == ground.owner.meta.ref.uid else ()
+    for one in whole:
+        ref = one.meta.ref
+        kind = registry.owner_kind(ref.group, ref.kind)
+        if kind is not None and kind.pod_label:
+            found.setdefault(kind.pod_label, []).append(ref.name)
+    label_of_pods = next(iter(found), "")
+    return f"{label_of_pods} in ({','.join(found[label_of_pods])})" if label_of_pods else ""
 
 
 def _subject(path: str, patch: str, name: str, uid: str) -> dict[str, Any]:

@@ -43,10 +43,20 @@ def tested(patch: str, pointer: str) -> Any:
 
 def value_at(raw: Json, pointer: str) -> Any:
     """Return the value of a field; of one that is not there what its absence means."""
+    found = _found_at(raw, pointer)
+    return _ABSENT.get(pointer) if found is None else found
+
+
+def has(raw: Json, pointer: str) -> bool:
+    """Whether a field is there at all."""
+    return _found_at(raw, pointer) is not None
+
+
+def _found_at(raw: Json, pointer: str) -> Any:
     found: Any = raw
     for key in pointer.strip("/").split("/"):
         found = found.get(key) if isinstance(found, dict) else None
-    return _ABSENT.get(pointer) if found is None else found
+    return found
 
 
 def has_all(raw: Json, wanted: dict[str, Any]) -> bool:

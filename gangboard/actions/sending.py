@@ -60,7 +60,7 @@ def _rehearse(execution: ActionExecution) -> float:
         if step.kind not in (StepKind.PATCH.value, StepKind.CREATE.value):
             continue
         try:
-            actor_client.send(execution.client, step, dry_run=True)
+            answer = actor_client.send(execution.client, step, dry_run=True)
         except KubeError as error:
             if error.code in retries.TRANSIENT_CODES - {KubeErrorCode.SERVER_ERROR}:
                 raise
@@ -69,10 +69,31 @@ def _rehearse(execution: ActionExecution) -> float:
                 execution,
                 ActionExit(found.state, f"{found.sentence} This was a dry run: nothing was sent."),
             )
+        dropped = _dropped(step, json.loads(answer.body))
+        if dropped:
+            return exit_early(execution, ActionExit(ActionState.REFUSED, dropped))
     execution.context[_REHEARSED] = True
     execution.checkpoint("rehearsal:answered")
     execution.write(context=True)
     return 0.0
+
+
+def _dropped(step: ActionStep, raw: Json) -> str:
+    """Say that a field is not kept by the API server: the CustomResourceDefinition there is older than it.
+
+    It drops what its schema does not know, and answers 200.
+    """
+    if step.kind != StepKind.PATCH.value:
+        return ""
+    gone = [one for one in patches.wanted_fields(step.patch) if not patches.has(raw, one)]
+    if not gone:
+        return ""
+    field = gone[0].strip("/").replace("/", ".")
+    kind = step.subject["kind"]
+    return (
+        f"This cluster's {kind} has no {field}: the API server dropped it in a dry run. Nothing was "
+        f"sent. A newer CustomResourceDefinition of {kind} may have it."
+    )
 
 
 def _prove(execution: ActionExecution, step: ActionStep) -> float:

@@ -15,7 +15,7 @@ from gangboard.domain.action import Verb
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.objects import ObjectRef, is_job
+from gangboard.domain.objects import is_job
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_TRAITS, KindTraits, QueueTraits
@@ -125,6 +125,12 @@ class OwnerKind:
     suspended_condition: str = ""
     """Type of the condition by which its controller says that it has acted on its suspension; empty where it
     says no such thing."""
+    has_acted: Callable[[Mapping[str, Any]], bool] | None = None
+    """`status` as served → whether its controller has acted on its suspension, where it says so in a field
+    of its own and not in a condition."""
+    refuses: Callable[[Owner, Verb], str] | None = None
+    """(owner, verb) → why its controller would not do that with this very object, though the kind has
+    levers: a sentence; empty where it would."""
     child_label: str = ""
     """Label of its child Jobs whose value is its name, so that few are listed; empty for none."""
     current: Callable[[Owner, Owner], bool] | None = None
@@ -140,9 +146,9 @@ class OwnerKind:
     event_reasons: Mapping[str, str] = field(default_factory=dict)
     """Reasons of the events by which its controller says that it could not make what it makes for it → the
     words of the note before the cause."""
-    makers: Callable[[ObjectRef], Iterable[tuple[str, str, str]]] | None = None
-    """Owner → (API group, kind, name) of the owners that it makes and that make its Jobs for it, in its
-    namespace. None where it makes Jobs itself, or none."""
+    makers: Callable[[Owner], Iterable[tuple[str, str, str]]] | None = None
+    """Owner → (API group, kind, name) of the owners that it makes and that make its Jobs or its pods for it,
+    in its namespace. None where it makes these itself, or none."""
     makes: tuple[tuple[str, str], ...] | None = None
     """(API group, kind) of the owners that it makes, directly or through each other: without them nothing can be
     said of its gangs. None where that is not known: then nothing is said while any kind cannot be read."""

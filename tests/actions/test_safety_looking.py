@@ -108,3 +108,15 @@ def test_s13_what_the_dry_run_shows_is_said_before_anything_is_sent(
     action = Action.objects.get()
     assert "This was a dry run: nothing was sent." in action.message
     assert len(site.wire.writes("patch", "jobs", dry_run=True)) == 1
+
+
+def test_s13_a_field_that_the_api_server_drops_is_not_asked_for(site: Site) -> None:
+    """Its CustomResourceDefinition is older than the field: a write of it is answered with 200."""
+
+    def drop(_resource: Any, _old: Any, new: Any) -> Any:
+        new.get("spec", {}).pop("suspend", None)
+        return new
+
+    site.simulator.writer.admission = drop
+    untouched(site, site.act(name=JOBSET), "refused", "has no spec.suspend")
+    assert "dropped it in a dry run. Nothing was sent." in Action.objects.get().message

@@ -249,7 +249,7 @@ def test_its_jobset_is_not_suspended_for_the_trainer_undoes_that() -> None:
 
 def test_its_jobset_is_found_by_its_name() -> None:
     assert OWNER.makers is not None
-    assert list(OWNER.makers(trainjob().meta.ref)) == [("jobset.x-k8s.io", "JobSet", "run")]
+    assert list(OWNER.makers(trainjob())) == [("jobset.x-k8s.io", "JobSet", "run")]
 
 
 def of_both(*, controller: str, **fields: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from gangboard.actions import patches
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.checking import restarts_of
 from gangboard.actions.execution import ActionExecution
@@ -136,13 +137,17 @@ def _has_acted(execution: ActionExecution, raw: Json) -> bool:
     if lever is not None and lever.in_effect is not None:
         return lever.in_effect(raw, suspends)
     kind = registry.owner_kind(*_kind_of(raw))
-    if not suspends or kind is None or not kind.suspended_condition:
+    if not suspends or kind is None:
         return True
-    if raw["spec"].get("suspend") is not True:
+    if patches.value_at(raw, "/" + "/".join(kind.suspend_field)) is not True:
         return True
-    conditions = (raw.get("status") or {}).get("conditions") or ()
+    status = raw.get("status") or {}
+    if kind.has_acted is not None:
+        return kind.has_acted(status)
     wanted = kind.suspended_condition
-    return any(one["type"] == wanted and one["status"] == "True" for one in conditions)
+    return not wanted or any(
+        one["type"] == wanted and one["status"] == "True" for one in status.get("conditions") or ()
+    )
 
 
 def _kind_of(raw: Json) -> tuple[str, str]:

@@ -22,6 +22,9 @@ def decide(gang: GangIndex, desired: DesiredAction) -> Pulled | PlanRefusal:
     if refused is not None:
         return refused
     kind, lever = kind_of(gang.owner), _lever_of(gang, desired.levers)
+    against = kind.refuses(gang.owner, desired.verb) if kind is not None and kind.refuses else ""
+    if against:
+        return PlanRefusal(against)
     if desired.until is not None and (lever is None or not lever.takes_end):
         return refusals.until_misplaced(desired.verb, gang.name)
     if gang.is_queued and lever is None:

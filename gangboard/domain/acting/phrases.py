@@ -69,7 +69,8 @@ def gang_stopped(gang: GangIndex) -> str:
     """Say what becomes of the pods of a gang that is stopped as a whole."""
     workers = [job for job in _workers(gang) if asks_for_pods(job)]
     known = [job.active_pods for job in workers if job.active_pods is not None]
-    pods = sum(known) if len(known) == len(workers) else None
+    is_counted = len(known) == len(workers) and not _pods_without_job(gang)
+    pods = sum(known) if is_counted else None
     return pods_deleted(pods, gang.owner.grace_seconds)
 
 
@@ -78,7 +79,13 @@ def gang_resumed(gang: GangIndex) -> str:
     number = sum(
         seats_of(job) for job in _workers(gang) if job.parallelism != 0 and not gang.holds_on(job)
     )
-    return pods_made(number)
+    return pods_made(number + (_pods_without_job(gang) if gang.jobs else 0))
+
+
+def _pods_without_job(gang: GangIndex) -> int:
+    """Return how many pods its roles ask for that no Job makes."""
+    roles = (role for role in gang.owner.roles if not role.child_names)
+    return sum(role.replicas * role.pods for role in roles)
 
 
 def _workers(gang: GangIndex) -> list[Owner]:

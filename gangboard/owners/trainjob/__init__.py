@@ -26,7 +26,7 @@ from gangboard.decode.wire import (
     read_time,
 )
 from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.objects import Condition, ObjectRef, find_condition, resumed_at
+from gangboard.domain.objects import Condition, find_condition, resumed_at
 from gangboard.domain.owner import Finish, Outcome, Owner
 from gangboard.domain.reading.wording import label
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
@@ -182,9 +182,9 @@ _FROM_JOBSET = (
 """What a TrainJob has by the JobSet that the Trainer makes for it."""
 
 
-def _makers(trainjob: ObjectRef) -> Iterator[tuple[str, str, str]]:
+def _makers(trainjob: Owner) -> Iterator[tuple[str, str, str]]:
     """Yield its JobSet, which has its name (real-owners.md §1.2)."""
-    yield (*_JOBSETS, trainjob.name)
+    yield (*_JOBSETS, trainjob.meta.ref.name)
 
 
 OWNER = OwnerKind(
