@@ -10,7 +10,7 @@ import ssl
 import time
 from collections.abc import Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import urllib3.exceptions
@@ -26,11 +26,10 @@ from urllib3.util import Timeout
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import CredentialError
 from gangboard.kube.faults import WIRE_FAULTS, SentRequest, answer_fault, connect_fault
+from gangboard.kube.kept_connections import IDLE_SECONDS, KeptConnections
 from gangboard.kube.transport import TLSConnection, tls_context
 
 MOST_IDLE = 8
-IDLE_SECONDS = 30.0
-"""Load balancers forget a silent connection sooner or later, and do not say so."""
 
 
 @dataclass(slots=True)
@@ -41,8 +40,11 @@ class _Exchange:
     tls: TLSConnection | None
     """The connection to use. None takes one that is idle, else a new one."""
     reused: bool = False
-    """The pool chose one that was idle: the server may have closed it meanwhile."""
+    """It was idle: the server may have closed it meanwhile."""
 
+
+_CLOSED = (ConnectionError, ssl.SSLEOFError)
+_SILENT = (TimeoutError, urllib3.exceptions.TimeoutError)
 
 _EXCHANGE: ContextVar[_Exchange] = ContextVar("exchange")
 """That of this thread: neither the client nor urllib3 has an argument for it."""
@@ -86,10 +88,10 @@ class Pool(HTTPSConnectionPool):
 
     def _put_conn(self, conn: Any) -> None:
         """Keep a connection whose answer was read to its end; None is one that was given up."""
-        if conn is None:
-            return
+        if conn is None or conn.can_be_cut:
+            return  # whoever watches on it gives it back, or disposes of it
         # The server may have asked to close: then http.client has let go of the socket.
-        if conn.is_closed or conn.can_be_cut or self.pool is None or self.pool.full():
+        if conn.is_closed or self.pool is None or self.pool.full():
             conn.close()
             return
         conn.idle_since = time.monotonic()
@@ -163,10 +165,16 @@ class Client(ApiClient):
         super().__init__(configuration)
         self.default_headers.clear()  # its User-Agent goes before that of a request
         self.rest_client = RestClient(configuration, tls_context(credentials))
+        self.of_watches = KeptConnections()
         try:
             self.new_connection()
         except urllib3.exceptions.HTTPError as error:
             raise CredentialError("The server address is not an address.") from error
+
+    def close(self) -> None:
+        """Close what is idle."""
+        super().close()
+        self.of_watches.close()
 
     def new_connection(self) -> TLSConnection:
         """Return an unconnected connection that nobody has used."""
@@ -183,10 +191,13 @@ class Client(ApiClient):
     ) -> HTTPResponse:
         """Send a request and return once the headers of its answer are here. Raises KubeError.
 
-        Over `tls`, or over one that was idle; then it is repeated once if the server had closed that.
-        Reading the answer to its end gives the connection back, closing the answer closes it.
+        Over `tls`, or over one that is idle. On one that was used before it is repeated once where the
+        server had closed that, and on such a `tls` also where nothing comes within the deadline for
+        reaching the server: the network may have forgotten it, and does not say so.
+        Reading the answer to its end gives a connection of the pool back, closing the answer closes it.
         """
-        exchange = _Exchange(asked, tls)
+        is_kept = tls is not None and not tls.is_closed
+        exchange = _Exchange(_briefly(asked) if is_kept else asked, tls, reused=is_kept)
         request = self._serialized(asked, query, headers, body)
         timeout = (asked.connect_seconds, max(asked.seconds, 0.001))
         under_way = _EXCHANGE.set(exchange)
@@ -194,12 +205,13 @@ class Client(ApiClient):
             return cast("HTTPResponse", self.call_api(*request, _request_timeout=timeout).response)
         except (*WIRE_FAULTS, ApiException) as error:
             fault = _wire_fault(error)
-            if not (exchange.reused and isinstance(fault, ConnectionError | ssl.SSLEOFError)):
+            in_vain = (*_CLOSED, *_SILENT) if is_kept else _CLOSED
+            if not (exchange.reused and isinstance(fault, in_vain)):
                 raise answer_fault(fault, asked) from fault
         finally:
             _EXCHANGE.reset(under_way)
-        # The server had closed it and never saw the request.
-        return self.exchange(asked, query, headers, body, self.new_connection())
+        # It is closed by now; one of a watch is connected anew, so that it can be cut all the same.
+        return self.exchange(asked, query, headers, body, tls or self.new_connection())
 
     def _serialized(
         self,
@@ -223,6 +235,11 @@ class Client(ApiClient):
             auth_settings=["BearerToken"] if asked.secret else [],
             _request_auth=bearer,
         )
+
+
+def _briefly(asked: SentRequest) -> SentRequest:
+    """Return the request with no more time than for reaching the server."""
+    return replace(asked, until=asked.until - max(0.0, asked.seconds - asked.connect_seconds))
 
 
 def _wire_fault(error: Exception) -> Exception:

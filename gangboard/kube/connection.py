@@ -116,9 +116,9 @@ class Connection:
     def open(
         self, tls: TLSConnection, path: str, query: Query, *, accept: str = JSON
     ) -> HTTPResponse:
-        """Connect a new TLS connection, send a request, and return once the headers say 200 and JSON.
+        """Send a request over `tls`, connected if need be, and return once the headers say 200 and JSON.
 
-        For answers without an end. The caller disposes of the connection. Raises KubeError.
+        For answers without an end. The caller disposes of the connection, or keeps it. Raises KubeError.
         """
         asked = self._asked("GET", path, None)
         headers = self._headers("identity", accept)
@@ -133,6 +133,16 @@ class Connection:
     def new_tls_connection(self) -> TLSConnection:
         """Return an unconnected TLS connection of one's own."""
         return self._client.new_connection()
+
+    def connection_for_watch(self) -> TLSConnection:
+        """Return a connection that can be cut: one that was kept, else an unconnected one."""
+        tls = self._client.of_watches.take() or self._client.new_connection()
+        tls.can_be_cut = True
+        return tls
+
+    def keep(self, tls: TLSConnection) -> None:
+        """Keep the connection of a watch for the next one: its answer was read to the very end."""
+        self._client.of_watches.keep(tls)
 
     def _asked(self, method: str, path: str, deadline: float | None) -> SentRequest:
         token = self._token_file.current() if self._token_file else self._credentials.token

@@ -27,6 +27,8 @@ class Unchunker:
     def __init__(self) -> None:
         self.finished = False
         """The last chunk was seen: this is the end, not a broken connection."""
+        self.has_rest = False
+        """Bytes came behind the end, which belong to nothing."""
         self._left = 0
         self._line = bytearray()
         self._data_just_ended = False
@@ -52,6 +54,7 @@ class Unchunker:
             if end >= 0:
                 self._take_line(bytes(self._line).strip())
                 self._line.clear()
+        self.has_rest |= position < len(data)
         return bytes(payload)
 
     def _take_line(self, line: bytes) -> None:

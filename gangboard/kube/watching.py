@@ -58,8 +58,11 @@ class Watch:
         self._overdue = overdue
         self._on_open = on_open
         self._closed = threading.Event()
-        self._tls = connection.new_tls_connection()
-        self._tls.can_be_cut = True
+        self._lock = threading.Lock()
+        self._tls: TLSConnection | None = None
+        """While it is ours: under the lock."""
+        self._was_read = False
+        """The answer was read to its end, so the connection can have another one."""
 
     def __enter__(self) -> Watch:
         return self
@@ -74,11 +77,16 @@ class Watch:
 
     def close(self) -> None:
         """End the iteration at once, without an error. From any thread, any number of times."""
-        self._closed.set()
-        self._tls.cut()
+        with self._lock:
+            self._closed.set()
+            if self._tls is not None:
+                self._tls.cut()
 
     def __iter__(self) -> Iterator[list[bytes]]:
-        tls = self._tls
+        with self._lock:
+            if self._closed.is_set():
+                return
+            self._tls = tls = self._connection.connection_for_watch()
         try:
             yield from self._batches(tls)
         except KubeError:
@@ -86,11 +94,18 @@ class Watch:
             if not self._closed.is_set():
                 raise
         finally:
-            tls.dispose()
+            self._let_go(tls)
+
+    def _let_go(self, tls: TLSConnection) -> None:
+        """Keep the connection for the next watch where it can have one. `close` does not reach it then."""
+        with self._lock:
+            self._tls = None
+            if self._was_read and not self._closed.is_set() and not tls.is_closed:
+                self._connection.keep(tls)
+            else:
+                tls.dispose()
 
     def _batches(self, tls: TLSConnection) -> Iterator[list[bytes]]:
-        if self._closed.is_set():
-            return
         response = self._connection.open(tls, self._path, self._query)
         try:
             ends_at = time.monotonic() + self._timeout_seconds
@@ -99,6 +114,8 @@ class Watch:
             chunked = response.headers.get("Transfer-Encoding", "").lower() == "chunked"
             yield from self._lines(tls.wire, Unchunker() if chunked else None, ends_at)
         finally:
+            if self._was_read:
+                response.release_conn()  # else closing the answer closes the connection
             response.close()
 
     def _lines(
@@ -120,6 +137,7 @@ class Watch:
                 return
         if splitter.has_rest or (frames and not frames.finished):
             raise self._error(KubeErrorCode.BROKEN_OFF, "broke off in the middle of")
+        self._was_read = frames is not None and not frames.has_rest
 
     def _read(self, wire: DeadlineSocket, heard_at: float, ends_at: float) -> bytes | None:
         """Wait for at least one byte and return what has arrived; empty at its end, None when we end it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 import time
@@ -39,6 +40,10 @@ SHORT_WATCH = 1.0
 ("very short watch"): opened again at once it would be asked for without end, and tell nothing."""
 LEAST_SECONDS = 2
 """Seconds for which a watch is asked for at least, so that its end in time is never a short one."""
+WAITED_FOR = 0.5
+"""Seconds for which a window goes on at most so that its watches, which last whole seconds, can end."""
+LATE = 0.5
+"""Seconds by which a server may end a watch later than it was asked to."""
 
 
 class Reflector(threading.Thread):
@@ -70,6 +75,8 @@ class Reflector(threading.Thread):
         self._has_dropped = False
         """Something was read that nobody took any more: then nothing is known up to now."""
         self._watch: Watch | None = None
+        self._ends_by_itself = 0.0
+        """Moment at which the server will have ended the watch; 0 where that is not worth waiting for."""
         self._resource_version = watched.resource_version
         put_off = watched.put_off
         self.error: KubeError | None = (
@@ -87,6 +94,11 @@ class Reflector(threading.Thread):
         self._halted.set()
         if self._watch is not None:
             self._watch.close()
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether its watch is about to end: one that is not cut keeps its connection for the next one."""
+        return self.is_alive() and time.monotonic() < self._ends_by_itself
 
     def run(self) -> None:
         """List and watch until told to stop. A defect of our own is kept for the writer to raise."""
@@ -241,11 +253,15 @@ class Reflector(threading.Thread):
 
         quiet = threading.Timer(SHORT_WATCH, live)
         quiet.daemon = True
+        left = self._ends_at - time.monotonic()
+        seconds = max(LEAST_SECONDS, math.ceil(left))
+        is_soon = seconds - left <= WAITED_FOR
+        self._ends_by_itself = time.monotonic() + seconds + LATE if is_soon else 0.0
         self._watch = Watch(
             self._connection,
             self._path,
             self._resource_version,
-            timeout_seconds=max(LEAST_SECONDS, int(self._ends_at - time.monotonic() + 0.5)),
+            timeout_seconds=seconds,
             query=dict(self._watched.resource.query),
             on_open=quiet.start,
         )

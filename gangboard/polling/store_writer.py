@@ -217,12 +217,13 @@ class StoreWriter:
             for watched in views
         ]
 
-    def write_contact(
-        self, contact_at: datetime | None, problem: str, sentence: str, *, at_once: bool = False
-    ) -> None:
-        """Record the last contact and the cluster's problem, a few times a minute; renew the lease."""
-        if not at_once and time.monotonic() - self._contact_written < CONTACT_EVERY:
-            return
+    @property
+    def contact_is_due(self) -> bool:
+        """Whether the last contact has to be recorded again, as a few times a minute."""
+        return time.monotonic() - self._contact_written >= CONTACT_EVERY
+
+    def write_contact(self, contact_at: datetime | None, problem: str, sentence: str) -> None:
+        """Record the last contact and the cluster's problem; renew the lease."""
         self._contact_written = time.monotonic()
         with writing(self._cache.claim):
             save_contact(

@@ -135,7 +135,7 @@ class Window:
                 KubeErrorCode.TIMEOUT, f"{host} did not say in time what it serves."
             )
         if self.error is not None:
-            self.writer.write_contact(None, *self._problem(), at_once=True)
+            self.writer.write_contact(None, *self._problem())
         if not self._list_only:
             self._hold(min(self._ends_at, schedule.next_at) - time.monotonic(), lambda: False)
 
@@ -262,16 +262,22 @@ class Window:
             self.writer.commit()
             first_pending = None
             self.error = self._common_error(reflectors)
-            self.writer.write_contact(heard_at(self._cache.watched), *self._problem())
+            if self.writer.contact_is_due:
+                self.writer.write_contact(heard_at(self._cache.watched), *self._problem())
 
     def _is_over(self, reflectors: list[Reflector]) -> bool:
-        """The time is up. A list that has begun is let end, or a large cluster never got in."""
+        """The time is up. A list that has begun is let end, or a large cluster never got in.
+
+        So is a watch that is about to end by itself: its connection is the next window's then.
+        """
         if self._stopping.is_set():
             return True
         late = time.monotonic() - self._ends_at
         if late < 0 or self._list_only:
             return False
-        return late > LIST_SECONDS or not any(reflector.is_listing for reflector in reflectors)
+        return late > LIST_SECONDS or not any(
+            reflector.is_listing or reflector.ends_by_itself for reflector in reflectors
+        )
 
     def _finish(self, reflectors: list[Reflector]) -> None:
         """Take what is still queued while the readers end, and store from where to go on."""
@@ -290,7 +296,7 @@ class Window:
         if any(reflector.vanished for reflector in reflectors) or self._holds_should_be_served():
             self._cache.discovery_schedule.hasten()
         self.error = self._cache.trouble = self._last_error(reflectors)
-        self.writer.write_contact(heard_at(self._cache.watched), *self._problem(), at_once=True)
+        self.writer.write_contact(heard_at(self._cache.watched), *self._problem())
         self.writer.store_everything()
 
     def _holds_should_be_served(self) -> bool:

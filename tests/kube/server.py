@@ -139,6 +139,11 @@ class Server:
     def url(self) -> str:
         return f"https://127.0.0.1:{self.port}"
 
+    @property
+    def open(self) -> int:
+        """How many connections are open."""
+        return sum(thread.is_alive() for thread in self._threads)
+
     def stop(self) -> None:
         self._stopping.set()
         for thread in (self._acceptor, *self._threads):

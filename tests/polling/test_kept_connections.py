@@ -1,0 +1,108 @@
+"""A watch that the end of its window ends keeps its connection for the next window, and no longer than the cluster is ours."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models.functions import Now
+
+from gangboard.kube.credentials import read_kubeconfig
+from gangboard.polling import poll
+from gangboard.polling.cluster_cache import ClusterCache
+from gangboard.store.cluster_leases import acquire_lease
+from gangboard.store.clusters import remove_cluster, replace_credentials
+from gangboard.store.models import Gang, Lease
+from tests.polling.conftest import HOLDER, Watching, eventually
+
+Watch = Callable[..., Watching]
+
+
+def sockets(watching: Watching) -> int:
+    """How many connections the cluster has open."""
+    return len(watching.simulator._server._open)
+
+
+def test_the_next_window_watches_on_the_same_connections(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A window of whole seconds: that is how long a watch can be asked for."""
+    watching = watch()
+    assert watching.window(2.0).error is None
+    assert watching.gang("debug-shell")
+    watching.simulator.objects.delete("v1", "Pod", "debug-shell", "team-infra")
+    made: list[object] = []
+    accept = watching.simulator._server.get_request
+    monkeypatch.setattr(
+        watching.simulator._server, "get_request", lambda: made.append(None) or accept()
+    )
+    watched = [one for one in _cache(watching).watched.values() if one.version]
+    assert watching.window(2.0).error is None
+    assert len(watched) > 10
+    assert made == []
+    assert not Gang.objects.filter(name="debug-shell", gone_at=None).exists()
+
+
+def _cache(watching: Watching) -> ClusterCache:
+    held = acquire_lease(watching.cluster.pk, HOLDER)
+    assert held is not None
+    cache = poll._cache_of(held)
+    assert cache is not None
+    return cache
+
+
+def _keep(watching: Watching) -> None:
+    """Have a connection kept, without the second that a watch takes to end."""
+    connection = _cache(watching).connection
+    tls = connection.connection_for_watch()
+    tls.connect_until(time.monotonic() + 60)
+    connection.keep(tls)
+
+
+def _another_worker_has_it(watching: Watching) -> None:
+    past = Now() - timedelta(seconds=1)
+    Lease.objects.update(holder="another worker", expires_at=past)
+    assert acquire_lease(watching.cluster.pk, "another worker") is not None
+    assert not poll.poll_window(watching.cluster.pk, HOLDER)
+
+
+def _it_is_removed(watching: Watching) -> None:
+    remove_cluster(name=watching.cluster.name)
+    assert not poll.poll_window(watching.cluster.pk, HOLDER)
+
+
+def _it_has_other_credentials(watching: Watching) -> None:
+    other = read_kubeconfig(watching.simulator.kubeconfig_text(read_only=True))
+    replace_credentials(
+        name=watching.cluster.name, document=other.to_document(), server=other.server
+    )
+    _cache(watching)
+
+
+def _it_rests(watching: Watching) -> None:
+    poll.hand_back(watching.cluster.pk, HOLDER)
+
+
+def _its_worker_stops(watching: Watching) -> None:
+    poll.hand_back(watching.cluster.pk, HOLDER, keep=False)
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        _another_worker_has_it,
+        _it_is_removed,
+        _it_has_other_credentials,
+        _it_rests,
+        _its_worker_stops,
+    ],
+)
+def test_what_is_kept_is_closed_when(watch: Watch, happens: Callable[[Watching], Any]) -> None:
+    watching = watch()
+    _keep(watching)
+    eventually(lambda: sockets(watching) == 1)
+    happens(watching)
+    eventually(lambda: sockets(watching) == 0)
