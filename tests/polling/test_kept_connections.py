@@ -34,15 +34,18 @@ def test_the_next_window_watches_on_the_same_connections(
     assert watching.window(2.0).error is None
     assert watching.gang("debug-shell")
     watching.simulator.objects.delete("v1", "Pod", "debug-shell", "team-infra")
-    made: list[object] = []
+    accepted: list[Any] = []
     accept = watching.simulator._server.get_request
-    monkeypatch.setattr(
-        watching.simulator._server, "get_request", lambda: made.append(None) or accept()
-    )
+
+    def counted() -> Any:
+        accepted.append(accept())
+        return accepted[-1]
+
+    monkeypatch.setattr(watching.simulator._server, "get_request", counted)
     watched = [one for one in _cache(watching).watched.values() if one.version]
     assert watching.window(2.0).error is None
     assert len(watched) > 10
-    assert made == []
+    assert accepted == []
     assert not Gang.objects.filter(name="debug-shell", gone_at=None).exists()
 
 

@@ -1,0 +1,167 @@
+"""Situations of real controllers: all of a file are brought about at once, each with a near miss beside it.
+
+A file has its own `Place` (what can be done in one), a function for each situation, and the table of them:
+
+    SITUATIONS = {"whole": Situation(_whole, "running", "running", "All 3 pods are ready.", twin="starting")}
+
+    @pytest.fixture(scope="module")
+    def places(controlplane_kueue, board):
+        found = {name: Place(controlplane_kueue.client, f"lws-{name}", board) for name in SITUATIONS}
+        with brought_about(SITUATIONS, found):
+            yield found
+
+    @pytest.mark.parametrize("name", SITUATIONS)
+    def test_what_a_person_reads(places, name):
+        check(SITUATIONS[name], places[name])
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, TypeVar
+
+from tests.controlplane.clearing import clear_nodes, delete_namespaces
+from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.nodes import make_nodes, node
+from tests.controlplane.objects import namespace
+from tests.installation import Installation
+
+POOL = "test.gangboard.dev/pool"
+"""Label of the node of a place, whose value is the name of the place."""
+TOLD = 60.0
+"""Seconds in which what is expected is told, of what was brought about; more to wait for what comes first."""
+
+
+@dataclass
+class Place(ABC):
+    """A namespace in which one thing happens to `run`, and a near miss of it to `twin`."""
+
+    client: Client
+    name: str
+
+    @abstractmethod
+    def told(self, name: str = "run") -> Json:
+        """Return what is said of a gang, in the words of the API; the code `""` before it is known."""
+
+    def nodes(self, cpu: str) -> Sequence[Json]:
+        """Return the nodes of this place, of so many cpu each."""
+        return [node(self.name, cpu=cpu, labels={POOL: self.name})]
+
+    def filled(self, message: str) -> str:
+        """Return an expected message with the names in it that only controllers know."""
+        return message
+
+    def leave(self) -> None:  # noqa: B027 - most have nothing
+        """Stop what goes on, and delete what is outside of the namespace."""
+
+    def wait_told(self, code: str, name: str = "run") -> None:
+        """Wait until this is said of a gang."""
+        wait(
+            lambda: self.told(name)["code"] == code,
+            what=f"{code} of {name} in {self.name}",
+            seen=lambda: self.told(name),
+            timeout=2 * TOLD,
+        )
+
+
+@dataclass
+class PlaceOnBoard(Place):
+    """A place that a whole gangboard tells of."""
+
+    installation: Installation
+    kind: ClassVar[str]
+    """Of the gangs."""
+
+    def told(self, name: str = "run") -> Json:
+        """Return the gang as the API has it."""
+        found = self.installation.gangs(kind=self.kind, namespace=self.name)
+        return next((gang for gang in found if gang["name"] == name), {"code": ""})
+
+    def detail(self, name: str = "run") -> Json:
+        """Return all that the API says of it."""
+        return self.installation.get(f"gangs/{self.told(name)['id']}/")
+
+
+P = TypeVar("P", bound=Place)
+
+
+@dataclass(frozen=True)
+class Situation(Generic[P]):
+    """What is brought about, and what a person should then read of `run`."""
+
+    make: Callable[[P], None]
+    code: str
+    health: str
+    message: str | None
+    """None where it has a number that goes on."""
+    members: Mapping[str, int | None] = field(default_factory=dict)
+    twin: str = field(kw_only=True)
+    """The code of `twin`, which differs in one thing. Where that is the same, the file tests what is told otherwise."""
+    cpu: str = "64"
+    """Of the node of its place."""
+
+
+@contextmanager
+def brought_about(
+    situations: Mapping[str, Situation[P]],
+    places: Mapping[str, P],
+    *,
+    shared: Sequence[Json] = (),
+) -> Iterator[None]:
+    """Bring all situations about at once, and leave nothing of them afterwards.
+
+    `places` may have more names than `situations`: they are made, and nothing happens there. `shared`
+    are nodes of all of them.
+    """
+    clients = {id(place.client): place.client for place in places.values()}.values()
+
+    def begin(name: str) -> None:
+        situation, place = situations.get(name), places[name]
+        place.client.create(namespace(place.name))
+        if situation is not None:
+            if nodes := place.nodes(situation.cpu):
+                make_nodes(place.client, nodes)
+            situation.make(place)
+
+    try:
+        for client in clients:
+            clear_nodes(client)
+            if shared:
+                make_nodes(client, shared)
+        # They have nothing in common, and wait most of the time.
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(begin, places))
+        yield
+    finally:
+        for place in places.values():
+            place.leave()
+        for client in clients:
+            mine = [place.name for place in places.values() if place.client is client]
+            delete_namespaces(client, mine)
+            clear_nodes(client)
+
+
+def check(situation: Situation[P], place: P) -> None:
+    """Wait until `run` is told as expected, and `twin` by its code. Raises AssertionError."""
+
+    def told() -> tuple[Any, ...]:
+        gang = place.told()
+        members = gang.get("members", {})
+        return (
+            gang["code"],
+            gang.get("health"),
+            gang.get("message") if situation.message is not None else None,
+            {key: members.get(key) for key in situation.members},
+        )
+
+    def expected() -> tuple[Any, ...]:
+        message = situation.message
+        filled = place.filled(message) if message is not None else None
+        return situation.code, situation.health, filled, dict(situation.members)
+
+    wait(lambda: told() == expected(), what=str(expected()), seen=told, timeout=TOLD)
+    place.wait_told(situation.twin, "twin")
