@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from gangboard.decode.podspec import WirePodSpec
 from gangboard.decode.unions import WireUnion, read_union
-from gangboard.decode.wire import Int32, Int64, Wire
+from gangboard.decode.wire import Int32, Int64, Wire, or_one
 from gangboard.domain.owner import GangRequest
 
 # What `backoffLimit` is set to when the limit is per index: no limit at all.
@@ -19,6 +21,12 @@ class WireTemplateSpec(WirePodSpec):
     """`spec` of a pod template, with what only templates are asked for."""
 
     termination_grace_period_seconds: Int64 | None = None
+
+    @property
+    def grace_seconds(self) -> int:
+        """Seconds that its pods have to end once they are deleted; zero is a choice."""
+        grace = self.termination_grace_period_seconds
+        return DEFAULT_GRACE if grace is None else grace
 
 
 class WirePodTemplate(Wire):
@@ -59,8 +67,7 @@ class WireJobSpec(Wire):
     @property
     def grace_seconds(self) -> int:
         """Seconds that its pods have to end once they are deleted; zero is a choice."""
-        grace = self.pod.termination_grace_period_seconds
-        return DEFAULT_GRACE if grace is None else grace
+        return self.pod.grace_seconds
 
     @property
     def width(self) -> int:
@@ -68,13 +75,18 @@ class WireJobSpec(Wire):
 
         JobSet counts a child Job as ready by the same number (jobset_controller.go).
         """
-        parallelism = 1 if self.parallelism is None else self.parallelism
+        parallelism = or_one(self.parallelism)
         return parallelism if self.completions is None else min(parallelism, self.completions)
 
     @property
     def retry_limit(self) -> int | None:
         """`backoffLimit`, or None when there is no limit for the Job as a whole."""
         return None if self.backoff_limit == _NO_LIMIT else self.backoff_limit
+
+
+def read_manager(named: str | None, own: Collection[str]) -> str:
+    """Return who else than the kind's own controller is to reconcile an object, by `spec.managedBy`."""
+    return "" if named is None or named in own else named
 
 
 def read_indexes(text: str | None) -> tuple[str, int]:

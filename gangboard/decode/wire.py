@@ -89,6 +89,11 @@ def read_moment(text: str | None) -> datetime | None:
         return None
 
 
+def or_one(number: int | None) -> int:
+    """Return a number of which the API server makes one where it is left out, and that is not negative."""
+    return 1 if number is None else max(0, number)
+
+
 def read_text(text: str | None) -> str:
     """Return text for people, without NUL: containers can write it and databases refuse it."""
     return text.replace("\x00", "") if text else ""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from gangboard.domain.objects import Condition, Meta, ObjectRef
+from gangboard.domain.objects import Condition, Meta, ObjectRef, first_true
 
 
 class Outcome(StrEnum):
@@ -25,6 +26,14 @@ class Finish:
     reason: str = ""
     message: str = ""
     at: datetime | None = None
+
+
+def finish_by(conditions: tuple[Condition, ...], ends: Mapping[str, Outcome]) -> Finish | None:
+    """Return the end that the first of these terminal conditions tells, or None: type → outcome."""
+    found = first_true(conditions, *ends)
+    if found is None:
+        return None
+    return Finish(ends[found.type], found.reason, found.message, found.since)
 
 
 @dataclass(frozen=True, slots=True)

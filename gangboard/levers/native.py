@@ -142,7 +142,7 @@ def _readiness(levers: ClusterLevers, kinds: str, shut: str) -> LeverState:
     said = f"For {kinds}s that ask for Independent: {build} {seen} to honour it."
     if not levers.native_honoured:
         return LeverState(Readiness.UNPROVED, said)
-    return LeverState(Readiness.OFF if shut else Readiness.READY, said, usable=not shut)
+    return LeverState.ready(said, shut)
 
 
 LEVER = Lever(

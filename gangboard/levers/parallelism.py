@@ -104,7 +104,7 @@ def _readiness(levers: ClusterLevers, _kinds: str, shut: str) -> LeverState:
     if not levers.parallelism:
         return LeverState(Readiness.OFF, f"Switched off ({_switch(levers)}).")
     paused = "spec.parallelism 0, where there is no better way; the old value is kept."
-    return LeverState(Readiness.OFF if shut else Readiness.READY, paused, usable=not shut)
+    return LeverState.ready(paused, shut)
 
 
 def _bounds(kind: str) -> tuple[Mapping[str, str], Rule]:

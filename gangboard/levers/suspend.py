@@ -12,7 +12,7 @@ from gangboard.domain.acting.decision import (
     watch,
 )
 from gangboard.domain.acting.gang_index import GangIndex
-from gangboard.domain.acting.lever import Lever, LeverState, Readiness
+from gangboard.domain.acting.lever import Lever, LeverState
 from gangboard.domain.acting.phrases import gang_resumed, gang_stopped
 from gangboard.domain.acting.requests import FieldChange, patch_owner
 from gangboard.domain.action import ClusterLevers, Verb
@@ -49,7 +49,7 @@ def _stopped(gang: GangIndex) -> tuple[str, ...]:
 
 def _readiness(_levers: ClusterLevers, _kinds: str, shut: str) -> LeverState:
     what = "spec.suspend of an owner that no queue manages and nobody else suspends."
-    return LeverState(Readiness.OFF if shut else Readiness.READY, what, usable=not shut)
+    return LeverState.ready(what, shut)
 
 
 LEVER = Lever(

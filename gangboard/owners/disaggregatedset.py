@@ -13,7 +13,15 @@ from dataclasses import replace
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
-from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
+from gangboard.decode.wire import (
+    Int32,
+    Wire,
+    WireCondition,
+    WireMeta,
+    or_one,
+    read_conditions,
+    read_meta,
+)
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
@@ -65,7 +73,7 @@ def _build(wire: WireDisaggregatedSet, version: str) -> Owner:
     for role in (wire.spec or _WireDisaggregatedSetSpec()).roles or ():
         spec = role.spec or _WireSpecOfRole()
         template = spec.leader_worker_template or _WireTemplate()
-        replicas, size = _or_one(spec.replicas), max(1, _or_one(template.size))
+        replicas, size = or_one(spec.replicas), max(1, or_one(template.size))
         worker, malformed = pod_requests(_spec(template.worker_template))
         leader, also = pod_requests(_spec(template.leader_template or template.worker_template))
         faults += [f"in {role.name} {fault}" for fault in dict.fromkeys((*malformed, *also))]
@@ -83,11 +91,6 @@ def _build(wire: WireDisaggregatedSet, version: str) -> Owner:
 
 def _spec(template: WirePodTemplate | None) -> WireTemplateSpec:
     return (template and template.spec) or WireTemplateSpec()
-
-
-def _or_one(number: int | None) -> int:
-    """Return a number of which the API server makes one where it is left out, and that is not negative."""
-    return 1 if number is None else max(0, number)
 
 
 def _size(roles: Sequence[Role]) -> int:

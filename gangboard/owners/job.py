@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gangboard.decode.annotations import WireActedJob
-from gangboard.decode.jobs import WireJobSpec, read_gang_request, read_indexes
+from gangboard.decode.jobs import WireJobSpec, read_gang_request, read_indexes, read_manager
 from gangboard.decode.managers import NO_ENTRIES, last_writer
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
@@ -14,16 +14,18 @@ from gangboard.decode.wire import (
     Wire,
     WireCondition,
     WireMeta,
+    or_one,
     read_conditions,
     read_meta,
     read_time,
 )
-from gangboard.domain.objects import Condition, find_condition, resumed_at
-from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests
+from gangboard.domain.objects import Condition, first_true, resumed_at
+from gangboard.domain.owner import Outcome, Owner, PodRequests, finish_by
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
 
 _OWN_MANAGERS = ("kubernetes.io/job-controller",)
+_ENDS = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
 
 
 class _WireLabels(Wire):
@@ -78,8 +80,8 @@ def _build(wire: WireJob, version: str) -> Owner:
     spec, status = wire.spec or WireJobSpec(), wire.status or _WireJobStatus()
     conditions = read_conditions(status.conditions)
     requests, faults = pod_requests(spec.pod)
-    parallelism = 1 if spec.parallelism is None else spec.parallelism
-    finish = _finish(conditions)
+    parallelism = or_one(spec.parallelism)
+    finish = finish_by(conditions, _ENDS)
     failed_indexes, failed_index_count = read_indexes(status.failed_indexes)
     suspend_set_by, set_at = last_writer(wire.metadata.managed_fields, "/spec/suspend")
     owner = Owner(
@@ -105,7 +107,7 @@ def _build(wire: WireJob, version: str) -> Owner:
         has_success_policy=spec.success_policy is not None,
         active_pods=status.active_pods,
         queue=labels.queue or "",
-        managed_by="" if spec.managed_by in _OWN_MANAGERS else spec.managed_by or "",
+        managed_by=read_manager(spec.managed_by, _OWN_MANAGERS),
         gang_request=read_gang_request(spec.scheduling, quorum=parallelism, default="basic"),
         group_name=spec.pod.group_name,
         priority_class=spec.pod.priority_class_name or "",
@@ -131,28 +133,16 @@ def _desired(spec: WireJobSpec, status: _WireJobStatus) -> int:
     until the first pod succeeds; from then on nothing is replaced and what is there is left to end.
     """
     succeeded = status.succeeded or 0
-    parallelism = 1 if spec.parallelism is None else spec.parallelism
+    parallelism = or_one(spec.parallelism)
     if spec.completions is not None:
         return succeeded + max(0, min(parallelism, spec.completions - succeeded))
     return succeeded + (status.active or 0) if succeeded else parallelism
 
 
-def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
-    """Return the end of the Job by its terminal condition, `Failed` or `Complete`."""
-    for type_, outcome in (("Failed", Outcome.FAILED), ("Complete", Outcome.SUCCEEDED)):
-        found = find_condition(conditions, type_)
-        if found is not None and found.is_true:
-            return Finish(outcome, found.reason, found.message, found.since)
-    return None
-
-
 def _ending(conditions: tuple[Condition, ...]) -> str:
     """Return why the Job will end although its pods are not all gone (KEP-3998, KEP-3939)."""
-    for type_ in ("FailureTarget", "SuccessCriteriaMet"):
-        found = find_condition(conditions, type_)
-        if found is not None and found.is_true:
-            return found.reason or type_
-    return ""
+    found = first_true(conditions, "FailureTarget", "SuccessCriteriaMet")
+    return "" if found is None else found.reason or found.type
 
 
 def _tries_again(job: Owner) -> bool:

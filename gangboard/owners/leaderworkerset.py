@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.jobs import DEFAULT_GRACE, WirePodTemplate, WireTemplateSpec
+from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import (
@@ -24,6 +24,7 @@ from gangboard.decode.wire import (
     Wire,
     WireCondition,
     WireMeta,
+    or_one,
     read_conditions,
     read_meta,
 )
@@ -91,7 +92,7 @@ def _build(wire: WireLeaderWorkerSet, version: str) -> Owner:
     labels = wire.metadata.labels or _WireLabels()
     spec = wire.spec or WireLeaderWorkerSetSpec()
     template = spec.leader_worker_template or _WireLeaderWorkerTemplate()
-    replicas, size = _or_one(spec.replicas), max(1, _or_one(template.size))
+    replicas, size = or_one(spec.replicas), max(1, or_one(template.size))
     leader, faults_of_leader = pod_requests(template.leader)
     worker, faults_of_worker = pod_requests(template.worker)
     specs = (template.leader, template.worker)
@@ -107,14 +108,9 @@ def _build(wire: WireLeaderWorkerSet, version: str) -> Owner:
         queue=labels.queue or "",
         group_name=_same(*(one.group_name for one in specs)),
         priority_class=_same(*(one.priority_class_name or "" for one in specs)),
-        grace_seconds=max(map(_grace, specs)),
+        grace_seconds=max(one.grace_seconds for one in specs),
     )
     return deliver(owner, tuple(dict.fromkeys((*faults_of_leader, *faults_of_worker))))
-
-
-def _or_one(number: int | None) -> int:
-    """Return a number of which the API server makes one where it is left out, and that is not negative."""
-    return 1 if number is None else max(0, number)
 
 
 def _roles(wire: WireLeaderWorkerSet, replicas: int, size: int) -> tuple[Role, ...]:
@@ -137,11 +133,6 @@ def _until(wire: WireLeaderWorkerSet) -> LeaderState | None:
 
 def _same(one: str, other: str) -> str:
     return one if one == other else ""
-
-
-def _grace(spec: WireTemplateSpec) -> int:
-    grace = spec.termination_grace_period_seconds
-    return DEFAULT_GRACE if grace is None else grace
 
 
 def _role_of(pod: Pod) -> str:

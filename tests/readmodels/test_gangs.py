@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence
 from gangboard.readmodels.freshness import read_freshness
@@ -400,8 +401,8 @@ class TestText:
 
 
 def test_the_cost_of_a_list_does_not_grow_with_it(
-    owner: Viewer, django_assert_num_queries: object
+    owner: Viewer, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     make_gangs(make_cluster(), 60)
-    with django_assert_num_queries(2):  # type: ignore[operator]
+    with django_assert_num_queries(2):
         list_gangs(viewer=owner, filters=GangFilters(), now=NOW)

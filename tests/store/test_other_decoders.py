@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from gangboard.store import observations
 from gangboard.store.cluster_leases import (
@@ -99,10 +100,10 @@ def test_what_crashed_half_way_is_begun_anew(
 
 
 def test_nothing_is_written_where_all_was_read_by_the_same(
-    cluster: Cluster, django_assert_num_queries: pytest.FixtureRequest
+    cluster: Cluster, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     held = take(cluster)
-    with django_assert_num_queries(1):  # type: ignore[operator]  # pytest-django's
+    with django_assert_num_queries(1):
         forget_other_decoders(held, {JOBS: 2, PODS: 2})
 
 

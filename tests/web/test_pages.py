@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Heartbeat, ResourceState, WatchedObject
@@ -329,13 +330,13 @@ class TestBoard:
         assert "First page" in second
 
     def test_queries_do_not_grow_with_the_rows(
-        self, owner: Person, world: World, django_assert_num_queries: object
+        self, owner: Person, world: World, django_assert_num_queries: DjangoAssertNumQueries
     ) -> None:
         # session, user, roles; clusters, life signs, rows, tiles, choices; for the menus what
         # each cluster allows (5); for the navigation whether queues are served.
         for number in (1, 80):
             make_gangs(world.cluster, number, now=timezone.now()) if number > 1 else None
-            with django_assert_num_queries(14):  # type: ignore[operator]
+            with django_assert_num_queries(14):
                 text_of(owner.client, "/")
 
     def test_a_change_of_filters_is_answered_without_the_frame(

@@ -40,6 +40,11 @@ class LeverState:
     refuted_at: datetime | None = None
     """When its last proof failed, if none has held since."""
 
+    @classmethod
+    def ready(cls, sentence: str, shut: str) -> LeverState:
+        """Return one that needs no more than to be allowed; `shut`: why nobody may pull it now."""
+        return cls(Readiness.OFF if shut else Readiness.READY, sentence, usable=not shut)
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:

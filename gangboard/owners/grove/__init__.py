@@ -22,7 +22,7 @@ from typing import Any
 from gangboard.decode.jobs import DEFAULT_GRACE
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
-from gangboard.decode.wire import read_conditions, read_meta
+from gangboard.decode.wire import or_one, read_conditions, read_meta
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
@@ -43,7 +43,6 @@ from gangboard.owners.grove.wire import (
     WireSet,
     WireSetTemplate,
     last_error,
-    or_one,
 )
 
 _FOLLOWED = 10_000
@@ -64,7 +63,7 @@ def _build_set(wire: WirePodCliqueSet, version: str) -> Owner:
         conditions=read_conditions(status.conditions if status is not None else None),
         priority_class=template.priority_class_name or "",
         grace_seconds=max(
-            (_grace(clique.spec) for clique in template.cliques or () if clique.spec),
+            (one.spec.pod.grace_seconds for one in template.cliques or () if one.spec),
             default=DEFAULT_GRACE,
         ),
         detail=last_error(status),
@@ -126,7 +125,7 @@ def _build_clique(wire: WirePodClique, version: str) -> Owner:
         roles=(role,),
         pod_requests=_requests((role,)),
         conditions=read_conditions(status.conditions),
-        grace_seconds=_grace(wire.spec or WireCliqueSpec()),
+        grace_seconds=(wire.spec or WireCliqueSpec()).pod.grace_seconds,
         detail={
             "scheduled": str(status.scheduled_replicas or 0),
             "minAvailable": str(role.quorum),
@@ -207,11 +206,6 @@ def _size(roles: Sequence[Role]) -> int:
 
 def _requests(roles: Sequence[Role]) -> tuple[PodRequests, ...]:
     return tuple(PodRequests(role.pods, role.requests) for role in roles if role.pods)
-
-
-def _grace(spec: WireCliqueSpec) -> int:
-    grace = spec.pod.termination_grace_period_seconds
-    return DEFAULT_GRACE if grace is None else grace
 
 
 def _is_current(_owner: Owner, child: Owner) -> bool:

@@ -110,11 +110,6 @@ class WirePodCliqueScalingGroup(Wire):
     status: WireStatus | None = None
 
 
-def or_one(number: int | None) -> int:
-    """Return a number of which the API server makes one where it is left out, and that is not negative."""
-    return 1 if number is None else max(0, number)
-
-
 def last_error(status: WireStatus | None) -> dict[str, str]:
     """Return the last of the errors that Grove could not go on after, as the detail of an owner keeps it.
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from gangboard.decode.annotations import WireActed
-from gangboard.decode.jobs import DEFAULT_GRACE, read_gang_request
+from gangboard.decode.jobs import DEFAULT_GRACE, read_gang_request, read_manager
 from gangboard.decode.managers import last_writer
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
@@ -21,6 +21,7 @@ from gangboard.domain.owner import (
     Owner,
     PodRequests,
     Role,
+    finish_by,
 )
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
@@ -38,6 +39,7 @@ from gangboard.owners.jobset.wire import (
 )
 
 _OWN_MANAGERS = ("jobset.sigs.k8s.io/jobset-controller",)
+_ENDS = {"Failed": Outcome.FAILED, "Completed": Outcome.SUCCEEDED}
 # More child Jobs of one role than a control plane can carry; names beyond are not made up.
 MAX_CHILDREN = 10_000
 # How the actions of a failure policy end whose restarts are not held against `maxRestarts`.
@@ -71,7 +73,7 @@ def _build(wire: WireJobSet, version: str) -> Owner:
         restarting=restarting is not None and restarting.is_true,
         job_restarts=dict(_job_restarts(wire.metadata.name, status)),
         queue=labels.queue or "",
-        managed_by="" if spec.managed_by in _OWN_MANAGERS else spec.managed_by or "",
+        managed_by=read_manager(spec.managed_by, _OWN_MANAGERS),
         gang_request=_gang_request(spec.scheduling),
         group_name=_only(role.group_name for role in roles),
         priority_class=_only(job.pod.priority_class_name or "" for job in jobs),
@@ -134,13 +136,8 @@ def _startup_order(spec: WireJobSetSpec) -> dict[str, tuple[Dependency, ...]]:
 
 def _finish(conditions: tuple[Condition, ...], status: WireJobSetStatus) -> Finish | None:
     """Return the end: by its condition, or by `terminalState` when that came without one."""
-    for type_, outcome in (("Failed", Outcome.FAILED), ("Completed", Outcome.SUCCEEDED)):
-        found = find_condition(conditions, type_)
-        if found is not None and found.is_true:
-            return Finish(outcome, found.reason, found.message, found.since)
-    outcomes = {"Failed": Outcome.FAILED, "Completed": Outcome.SUCCEEDED}
-    ended = outcomes.get(status.terminal_state or "")
-    return Finish(ended) if ended else None
+    ended = _ENDS.get(status.terminal_state or "")
+    return finish_by(conditions, _ENDS) or (Finish(ended) if ended else None)
 
 
 def _counted_restarts(status: WireJobSetStatus, policies: Policies) -> int:

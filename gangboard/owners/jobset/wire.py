@@ -10,7 +10,7 @@ import msgspec
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.jobs import WireJobSpec, WireScheduling
 from gangboard.decode.managers import NO_ENTRIES
-from gangboard.decode.wire import Int32, Name, Wire, WireCondition, WireMeta, read_text
+from gangboard.decode.wire import Int32, Name, Wire, WireCondition, WireMeta, or_one, read_text
 from gangboard.owners.jobset.policies import FailureRule, Policies
 
 _MODE = "jobset.sigs.k8s.io/reconciliation-mode"
@@ -63,7 +63,7 @@ class WireReplicatedJob(Wire):
     @property
     def count(self) -> int:
         """Jobs that it asks for; the CRD's default is one."""
-        return 1 if self.replicas is None else self.replicas
+        return or_one(self.replicas)
 
 
 class _WireSuccessPolicy(Wire):

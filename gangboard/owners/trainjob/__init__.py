@@ -15,19 +15,21 @@ from typing import Any
 import msgspec
 
 from gangboard.decode.annotations import WireActed
+from gangboard.decode.jobs import read_manager
 from gangboard.decode.managers import NO_ENTRIES, last_writer
 from gangboard.decode.wire import (
     Int32,
     Wire,
     WireCondition,
     WireMeta,
+    or_one,
     read_conditions,
     read_meta,
     read_time,
 )
 from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.objects import Condition, find_condition, resumed_at
-from gangboard.domain.owner import Finish, Outcome, Owner
+from gangboard.domain.objects import resumed_at
+from gangboard.domain.owner import Outcome, Owner, finish_by
 from gangboard.domain.reading.wording import label
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.owners.trainjob.runtime import (
@@ -41,7 +43,7 @@ from gangboard.owners.trainjob.runtime import (
 
 _OWN_MANAGERS = ("trainer.kubeflow.org/trainjob-controller",)
 _JOBSETS = "jobset.x-k8s.io", "JobSet"
-_ENDS = (("Failed", Outcome.FAILED), ("Complete", Outcome.SUCCEEDED))
+_ENDS = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
 _NOT_MADE = "TrainJob resources reconciliation failed: "
 
 _PROGRESS = "progress"  # in `detail`
@@ -104,11 +106,11 @@ def _build(wire: WireTrainJob, version: str) -> Owner:
         suspended=bool(spec.suspend),
         suspend_set_by=suspend_set_by,
         suspend_set_at=read_time(set_at),
-        desired=1 if asked is None else asked,
-        finish=_finish(conditions),
+        desired=or_one(asked),
+        finish=finish_by(conditions, _ENDS),
         conditions=conditions,
         queue=labels.queue or "",
-        managed_by="" if spec.managed_by in _OWN_MANAGERS else spec.managed_by or "",
+        managed_by=read_manager(spec.managed_by, _OWN_MANAGERS),
         resumed_at=resumed_at(conditions),
         last_action=annotations.last_action,
         blueprints=named_runtime(meta.ref.namespace, spec.runtime_ref),
@@ -137,14 +139,6 @@ def _duration(seconds: int) -> str:
 
 def _moment(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
-    for type_, outcome in _ENDS:
-        found = find_condition(conditions, type_)
-        if found is not None and found.is_true:
-            return Finish(outcome, found.reason, found.message, found.since)
-    return None
 
 
 def _complete(trainjob: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]) -> Owner:

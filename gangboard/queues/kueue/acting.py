@@ -15,7 +15,7 @@ from gangboard.domain.acting.decision import (
     watch,
 )
 from gangboard.domain.acting.gang_index import GangIndex
-from gangboard.domain.acting.lever import Lever, LeverState, Readiness
+from gangboard.domain.acting.lever import Lever, LeverState
 from gangboard.domain.acting.phrases import gang_stopped
 from gangboard.domain.acting.requests import FieldChange, json_patch, object_path
 from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
@@ -120,7 +120,7 @@ def _gave_up(entry: QueueEntry) -> str:
 
 def _readiness(_levers: ClusterLevers, _kinds: str, shut: str) -> LeverState:
     what = "spec.active of the Workloads of an owner in a queue."
-    return LeverState(Readiness.OFF if shut else Readiness.READY, what, usable=not shut)
+    return LeverState.ready(what, shut)
 
 
 LEVER = Lever(

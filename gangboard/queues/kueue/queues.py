@@ -8,7 +8,7 @@ those of v1beta2; v1beta1 calls three of them otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 
@@ -234,8 +234,8 @@ def _quota_of(found: Mapping[tuple[str, str], Quota], flavor: str, resource: str
     return found.get((flavor, resource)) or Quota(flavor, resource)
 
 
-def _resource(plural: str, kind: str, build: object) -> Resource:
-    return Resource(GROUP, plural, kind, VERSIONS, WireQueue, Queue, build)  # type: ignore[arg-type]
+def _resource(plural: str, kind: str, build: Callable[[WireQueue, str], Queue]) -> Resource:
+    return Resource(GROUP, plural, kind, VERSIONS, WireQueue, Queue, build)
 
 
 QUEUE_RESOURCES = (
