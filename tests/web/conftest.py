@@ -121,9 +121,12 @@ def viewer(cluster: Cluster) -> personas.Person:
     return personas.make_reader(cluster)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def own_notifier(monkeypatch: pytest.MonkeyPatch) -> Iterator[Notifier]:
-    """A notifier that never sees anything: pages wait a moment only, and share no reading."""
+    """A notifier that never sees anything: pages wait a moment only, and share no reading.
+
+    That of the process would go on looking after the test, when its database is closed to it.
+    """
     end = threading.Event()
 
     def look() -> DataVersions:

@@ -152,13 +152,22 @@ class TestSeveral:
         expect(dialog.get_by_role("heading", name="Suspend 2 Jobs")).to_be_visible()
         expect(dialog).to_contain_text("Not possible")
         dialog.get_by_label("Reason").fill(REASON)
-        # News would take the button away before somebody presses it twice.
-        page.route("**/live/batches/**", lambda _route: None)
         dialog.get_by_role("button", name="Suspend 2 Jobs").click()
         expect(dialog).to_contain_text("2 of 2 not sent yet.", timeout=SOON)
-        dialog.get_by_role("button", name="Stop what has not been sent").click()
-        expect(dialog).to_contain_text("2 were stopped before anything was sent.", timeout=SOON)
-        dialog.get_by_role("button", name="Stop what has not been sent").click()
+        stop = dialog.get_by_role("button", name="Stop what has not been sent")
+        under_the_pointer = stop.element_handle()
+        site.write(
+            "UPDATE store_action SET state = 'refused', finished_at = requested_at WHERE id = ?",
+            requested(site, "llama-workers-2"),
+        )
+        expect(dialog).to_contain_text("1 of 2 not sent yet.", timeout=SOON)
+        assert under_the_pointer.evaluate("button => button.isConnected")
+        # The news that nothing is left to stop would take it away before it is pressed twice.
+        page.route("**/live/asked/**", lambda _route: None)
+        page.evaluate("htmx.trigger('#live-asked', 'htmx:abort')")
+        stop.click()
+        expect(dialog).to_contain_text("1 was stopped before anything was sent.", timeout=SOON)
+        stop.click()
         expect(dialog).to_contain_text("Nothing was left to stop", timeout=SOON)
 
     def test_nothing_selected_is_said(self, page: Page, site: Site) -> None:

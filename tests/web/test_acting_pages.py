@@ -83,9 +83,7 @@ class TestGang:
         page = text(operator, f"/gangs/{gang.pk}/")
         assert "Held since 12:31:07; its 2 pods are gone. It was on gpu-09." in page
 
-    def test_no_shared_part_holds_a_token(
-        self, operator: Person, gang: Gang, own_notifier: object
-    ) -> None:
+    def test_no_shared_part_holds_a_token(self, operator: Person, gang: Gang) -> None:
         for path in (f"/live/gangs/{gang.pk}/", "/live/board/", "/live/holds/", "/live/actions/"):
             page = text(operator, f"{path}?version=x")
             assert "csrf" not in page.lower(), path

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from django.test import Client
 from django.utils import timezone
 
@@ -108,31 +107,24 @@ class TestGone:
         gang = a_past(world, ("room", 40), gone=True, namespace="vision")
         text_of(reader.client, gang, 404)
 
-    def test_its_page_is_live_and_ages_are_no_news(
-        self, owner: Person, world: World, own_notifier: object
-    ) -> None:
+    def test_its_page_is_live_and_ages_are_no_news(self, owner: Person, world: World) -> None:
         gang = a_past(world, ("room", 40), gone=True)
         question = first_question(owner.client, f"/gangs/{gang.id}/")
         assert question.ask(owner.client).status_code == 204
 
-    def test_a_gang_that_is_back_is_shown_anew(
-        self, owner: Person, world: World, own_notifier: object
-    ) -> None:
+    def test_a_gang_that_is_back_is_shown_anew(self, owner: Person, world: World) -> None:
         gang = a_past(world, ("room", 40), gone=True)
         question = first_question(owner.client, f"/gangs/{gang.id}/")
         gang.save(force_insert=True)
         assert question.ask(owner.client).headers["HX-Refresh"] == "true"
 
-    def test_an_open_page_is_told_when_the_row_goes(
-        self, owner: Person, world: World, own_notifier: object
-    ) -> None:
+    def test_an_open_page_is_told_when_the_row_goes(self, owner: Person, world: World) -> None:
         gang = a_past(world, ("room", 40))
         question = first_question(owner.client, f"/gangs/{gang.id}/")
         Gang.objects.filter(pk=gang.pk).delete()
         assert question.ask(owner.client).headers["HX-Refresh"] == "true"
 
 
-@pytest.mark.usefixtures("own_notifier")
 def test_a_wait_that_goes_on_is_no_news(owner: Person, world: World) -> None:
     gang = a_past(world, ("forming", 20), ("room", 0))
     question = first_question(owner.client, f"/gangs/{gang.id}/")

@@ -230,9 +230,7 @@ def make_hostile_record(cluster: Cluster, gang: Gang) -> None:
         "/live/clusters/eu-train/?version=x",
     ],
 )
-def test_it_is_printed_and_never_obeyed(
-    hostile: tuple[Person, str], own_notifier: object, path: str
-) -> None:
+def test_it_is_printed_and_never_obeyed(hostile: tuple[Person, str], path: str) -> None:
     person, gang_id = hostile
     response = person.client.get(path.replace("GANG", gang_id))
     assert response.status_code == 200

@@ -36,7 +36,6 @@ from tests.factories import make_gang, make_gangs
 from tests.personas import Person
 from tests.web.conftest import World
 
-pytestmark = pytest.mark.usefixtures("own_notifier")
 SOON = 60.0
 """Seconds in which a slow machine has done what a test waits for."""
 LONG = 10 * SOON

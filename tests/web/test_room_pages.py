@@ -220,7 +220,7 @@ def test_queries_do_not_grow_with_the_rows(
 
 @pytest.mark.parametrize("path", ["/live/reasons/", "/live/capacity/"])
 def test_an_open_page_is_told_what_has_changed_and_nothing_else(
-    owner: Person, nodes: World, own_notifier: object, path: str
+    owner: Person, nodes: World, path: str
 ) -> None:
     first = Question(path, "x").ask(owner.client)
     assert first.status_code == 200
