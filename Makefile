@@ -7,6 +7,8 @@ PORT ?= 8000
 LANES ?= 3
 # Tests of which `make coverage` tells what they went through: the tier `unit` unless it is told otherwise.
 COVERED ?= not services and not controlplane and not browser
+# A run of tests starts hundreds of processes: what one has compiled the others read, whatever is set outside.
+unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 
