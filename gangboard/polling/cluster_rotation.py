@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 
 from django.conf import settings
 
-from gangboard.polling.poll import hand_back, poll_window
+from gangboard.polling.poll import drop_cache, hand_back, poll_window
 from gangboard.polling.poll_slots import PollSlots
 from gangboard.store.cluster_leases import FreeCluster, acquire_lease, free_clusters
 from gangboard.store.heartbeats import living_pollers, slots_are_short
@@ -30,6 +30,8 @@ def poll_for_one_window(
     """Poll the cluster for one window; return whose window this worker has to order next."""
     if not slots.begin(cluster_id):
         return None
+    for lost in slots.take_lost():
+        drop_cache(lost)  # its lease has run out, too: nobody here asks for it any more
     following = None
     try:
         if poll_window(cluster_id, holder, stopping):

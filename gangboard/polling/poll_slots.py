@@ -29,6 +29,8 @@ class PollSlots:
     def __init__(self, number: int) -> None:
         self._number = number
         self._taken: dict[int, _Slot] = {}
+        self._lost: set[int] = set()
+        """Clusters whose next order never came, and that nobody was told of yet."""
         self._lock = threading.Lock()
 
     def begin(self, cluster_id: int) -> bool:
@@ -94,6 +96,12 @@ class PollSlots:
                 for slot in self._taken.values()
             )
 
+    def take_lost(self) -> set[int]:
+        """Return the clusters that have lost their slot since this was asked last, and have none now."""
+        with self._lock:
+            lost, self._lost = self._lost, set()
+            return lost - self._taken.keys()
+
     def _has(self, cluster_id: int) -> bool:
         promised = (slot.promised for slot in self._taken.values())
         return cluster_id in self._taken or cluster_id in promised
@@ -103,3 +111,4 @@ class PollSlots:
         for cluster_id, slot in list(self._taken.items()):
             if not slot.runs and now - slot.changed_at > LEASE_SECONDS:
                 del self._taken[cluster_id]
+                self._lost.add(cluster_id)

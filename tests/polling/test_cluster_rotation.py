@@ -350,3 +350,17 @@ class TestSlots:
         monkeypatch.setattr(time, "monotonic", lambda: later)
         assert not slots.are_full
         assert slots.begin(2)
+
+    def test_whose_order_was_lost_is_told_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Except of one that is back by then."""
+        slots = PollSlots(3)
+        for cluster in (1, 2, 3):
+            assert slots.begin(cluster)
+        slots.end(1, 1)
+        slots.end(2, 2)
+        assert slots.take_lost() == set()
+        later = time.monotonic() + 16
+        monkeypatch.setattr(time, "monotonic", lambda: later)
+        assert slots.begin(2)
+        assert slots.take_lost() == {1}, "a window of the third runs, and the second is back"
+        assert slots.take_lost() == set()

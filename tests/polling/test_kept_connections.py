@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,8 +12,10 @@ import pytest
 from django.db.models.functions import Now
 
 from gangboard.kube.credentials import read_kubeconfig
-from gangboard.polling import poll
+from gangboard.polling import poll, poll_slots
 from gangboard.polling.cluster_cache import ClusterCache
+from gangboard.polling.cluster_rotation import poll_for_one_window
+from gangboard.polling.poll_slots import PollSlots
 from gangboard.store.cluster_leases import acquire_lease
 from gangboard.store.clusters import remove_cluster, replace_credentials
 from gangboard.store.models import Gang, Lease
@@ -108,4 +111,19 @@ def test_what_is_kept_is_closed_when(watch: Watch, happens: Callable[[Watching],
     _keep(watching)
     eventually(lambda: sockets(watching) == 1)
     happens(watching)
+    eventually(lambda: sockets(watching) == 0)
+
+
+def test_what_is_kept_is_closed_when_the_next_order_never_came(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another order of this worker finds that out."""
+    watching = watch()
+    _keep(watching)
+    slots = PollSlots(2)
+    assert slots.begin(watching.cluster.pk)
+    slots.end(watching.cluster.pk, watching.cluster.pk)
+    monkeypatch.setattr(poll_slots, "LEASE_SECONDS", -1.0)
+    other = watching.cluster.pk + 1
+    poll_for_one_window(other, holder=HOLDER, slots=slots, stopping=threading.Event())
     eventually(lambda: sockets(watching) == 0)
