@@ -248,7 +248,7 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "initializer": Situation(
         _initializer, "dependency-waiting", "waiting",
-        "Job run-node-0: node waits until dataset-initializer is Complete: 0 of 1 Jobs are.",
+        "node waits until dataset-initializer is Complete: 0 of 1 Jobs are.",
         {"desired": 3, "created": 1, "ready": 1, "quorum": None}, twin="running",
     ),
     "suspended": Situation(

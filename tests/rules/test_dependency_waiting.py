@@ -61,7 +61,7 @@ def test_names_the_part_and_how_far_it_is(
     finding = found("dependency-waiting", unit)
     assert finding.health is Health.WAITING
     assert finding.symptom
-    assert finding.message == f"Job run-workers-0: {message}"
+    assert finding.message == message
     assert first(unit) == "dependency-waiting"
 
 
@@ -109,5 +109,5 @@ def test_just_met_is_not_overdue() -> None:
 def test_a_part_that_is_not_there() -> None:
     unit = waiting(Dependency("nobody", "Ready"))
     assert found("dependency-waiting", unit).message == (
-        "Job run-workers-0: workers wait until nobody is Ready, but there is no part nobody."
+        "workers wait until nobody is Ready, but there is no part nobody."
     )

@@ -46,17 +46,18 @@ def unit_finding(
     symptom: bool = False,
     recheck_at: datetime | None = None,
     since: datetime | None = None,
+    named: bool = True,
 ) -> Finding:
     """Return the finding of a rule about one unit, with the unit's name before the sentence.
 
-    `health` is the rule's own unless given.
+    `health` is the rule's own unless given. `named=False` for a sentence that says by itself of what it is.
     """
     return Finding(
         code=rule.code,
         health=health or rule.health or Health.UNKNOWN,
         stage=rule.stage,
         title=rule.title,
-        message=_scoped(unit, message),
+        message=_scoped(unit, message) if named else message,
         unit=unit.name,
         advice=advice,
         evidence=evidence,

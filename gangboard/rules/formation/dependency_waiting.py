@@ -35,6 +35,7 @@ def find(unit: Unit) -> Finding | None:
         symptom=True,
         # A restart makes Jobs anew: when it was is not said of those that are not there yet.
         since=None if unit.owner.restarts else attempt_start(unit),
+        named=False,  # it begins with the part that waits, whose Jobs are not made yet
     )
 
 
