@@ -5,8 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from gangboard.diagnosis import registry
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.quota import FlavorAmount, Quota
+from gangboard.domain.quota import FlavorAmount, Queue, Quota
 from gangboard.store.models import Cluster, Gang
 from tests.domain_objects import a_jobset, ago, an_entry
 from tests.factories import make_gang, make_resource, store_object
@@ -36,9 +37,12 @@ def store(cluster: Cluster, *objects: Any) -> None:
 
 
 def serve(cluster: Cluster, **states: str) -> None:
-    """Let the cluster serve Kueue; `states` are by kind."""
+    """Let the cluster serve Kueue, and no queues of schedulers; `states` are by kind."""
     for kind, key in KEYS.items():
         make_resource(cluster, key, state=states.get(kind, "ok"), needed=False)
+    for resource in registry.queue_resources(Queue):
+        if resource.group != KUEUE:
+            make_resource(cluster, resource.key, state="not-served", needed=False)
 
 
 def waits(name: str, namespace: str = "team-a", **fields: Any) -> QueueEntry:

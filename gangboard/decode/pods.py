@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -27,12 +28,12 @@ from gangboard.decode.wire import (
     read_time,
 )
 from gangboard.domain.capacity import Needs
+from gangboard.domain.group import GroupMark
 from gangboard.domain.objects import Controller
-from gangboard.domain.pod import Container, Pod
+from gangboard.domain.pod import STOCK_SCHEDULER, Container, Pod
 from gangboard.domain.pod_claims import PodClaim
 from gangboard.domain.registry import Resource
 
-NO_NAMES: Mapping[str, str] = {}
 _MARKS_FROM, _MARKS = 1_000, 1_000_000
 """Versions of this decoder stay below the first; with annotations they are above it."""
 _UNREAD = Needs(undecidable=("a part of its spec that could not be read",))
@@ -114,7 +115,7 @@ _CONDITIONS = msgspec.json.Decoder(list[WireCondition] | None)
 _STATUSES = msgspec.json.Decoder(list[WireContainerStatus] | None)
 
 
-def _build(wire: WirePod, version: str, names: Mapping[str, str] = NO_NAMES) -> Pod:
+def _build(wire: WirePod, version: str, marks: Sequence[GroupMark] = ()) -> Pod:
     spec, status = wire.spec or WirePlacedSpec(), wire.status or WirePodStatus()
     conditions = _CONDITIONS.decode(status.conditions)
     containers = _STATUSES.decode(status.container_statuses) or []
@@ -124,15 +125,17 @@ def _build(wire: WirePod, version: str, names: Mapping[str, str] = NO_NAMES) -> 
     allocation = Allocation(given, status, is_infeasible(conditions))
     requests, unread = placed_requests(spec, allocation)
     faults = list(unread.values())
-    group_name, group_kind = spec.group_name, ""
+    named = _Named(spec.group_name)
+    scheduler = spec.scheduler_name or ""
     labels: dict[str, str] = {}
     request = ""
     claims: tuple[PodClaim, ...] = ()
     try:
         request = (_CONSUMER.decode(wire.metadata.consumer) or WireConsumer()).request
         labels = _texts(wire.metadata.labels)
-        if names and not group_name:
-            group_name, group_kind = _group_named(_texts(wire.metadata.consumer), names)
+        if marks:
+            given_names = _names_given(labels, wire.metadata.consumer, marks)
+            named = _group_named(spec.group_name, scheduler, given_names, marks)
         needs = read_needs(spec, meta.ref.namespace, requests)
         claims = read_claims(spec, status.resource_claim_statuses, meta.ref.name, needs)
     except (ValueError, RecursionError) as error:  # what msgspec raises for bad data
@@ -144,12 +147,14 @@ def _build(wire: WirePod, version: str, names: Mapping[str, str] = NO_NAMES) -> 
         phase=status.phase or "",
         node=spec.node_name or "",
         nominated_node=status.nominated_node_name or "",
-        scheduler_name=spec.scheduler_name or "",
+        scheduler_name=scheduler,
         priority=spec.priority,
         priority_class=spec.priority_class_name or "",
         gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
-        group_name=group_name,
-        group_kind=group_kind,
+        group_name=named.group,
+        group_kind=named.kind,
+        ignores_group=named.is_ignored,
+        other_scheduler=named.other_scheduler,
         scheduled=pick_condition(conditions, "PodScheduled"),
         ready=pick_condition(conditions, "Ready"),
         disruption=pick_condition(conditions, "DisruptionTarget"),
@@ -182,10 +187,52 @@ def _texts(data: msgspec.Raw) -> dict[str, str]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _group_named(annotations: Mapping[str, str], names: Mapping[str, str]) -> tuple[str, str]:
-    """Return name and kind of the group that a pod names by an annotation; empty for none."""
-    found = ((annotations.get(key, ""), kind) for key, kind in names.items())
-    return next(((name, kind) for name, kind in found if name), ("", ""))
+class _Named(NamedTuple):
+    """The group that a pod names, if any."""
+
+    group: str = ""
+    kind: str = ""
+    """As in `Pod.group_kind`."""
+    is_ignored: bool = False
+    other_scheduler: bool = False
+
+
+def _names_given(
+    labels: Mapping[str, str], annotations: msgspec.Raw, marks: Sequence[GroupMark]
+) -> list[tuple[str, GroupMark]]:
+    """Return the names of groups that a pod gives, in the order of the marks.
+
+    Most pods have none: their annotations are only searched for the keys.
+    """
+    raw = bytes(annotations)
+    has_mark = any(mark.key.encode() in raw for mark in marks if not mark.is_label)
+    texts = _texts(annotations) if has_mark else {}
+    found = ((labels if mark.is_label else texts).get(mark.key, "") for mark in marks)
+    return [(name, mark) for name, mark in zip(found, marks, strict=True) if name]
+
+
+def _group_named(
+    core: str, scheduler: str, given: Sequence[tuple[str, GroupMark]], marks: Sequence[GroupMark]
+) -> _Named:
+    """Return the group that counts: of several names the one that the pod's scheduler reads.
+
+    `core` is what its own field names, which the schedulers of other APIs do not read. A name that its scheduler
+    does not read is kept: whoever gave it wanted a gang.
+    """
+    is_other = any(scheduler in mark.schedulers for mark in marks)
+    for name, mark in given:
+        if is_other:
+            is_read = scheduler in mark.schedulers
+        elif mark.any_name:
+            is_read = scheduler not in ("", STOCK_SCHEDULER)
+        else:
+            is_read = not (mark.schedulers or core)
+        if is_read:
+            return _Named(name, mark.kind, other_scheduler=is_other or mark.any_name)
+    if core:
+        return _Named(core, "", is_other, is_other)
+    name, kind = (given[0][0], given[0][1].kind) if given else ("", "")
+    return _Named(name, kind, bool(name), is_other)
 
 
 def _stays(controller: Controller | None) -> bool:
@@ -234,7 +281,7 @@ POD = Resource(
     model=Pod,
     build=_build,
     needed=True,
-    decoder_version=3,
+    decoder_version=4,
 )
 """How pods are read.
 
@@ -244,16 +291,16 @@ these cannot be read.
 """
 
 
-def pods_naming(names: Mapping[str, str]) -> Resource:
-    """Return how pods are read that name their groups by annotations: annotation → `Pod.group_kind`.
+def pods_naming(marks: Sequence[GroupMark]) -> Resource:
+    """Return how pods are read that name their groups by these labels and annotations.
 
-    Other annotations than before make another version of the decoder, so that pods are read again.
+    Others than before make another version of the decoder, so that pods are read again.
     """
-    if not names:
+    if not marks:
         return POD
-    mark = crc32(repr(sorted(names.items())).encode()) % _MARKS
+    mark = crc32(repr(sorted(marks)).encode()) % _MARKS
     return replace(
         POD,
-        build=partial(_build, names=names),
+        build=partial(_build, marks=tuple(marks)),
         decoder_version=POD.decoder_version + _MARKS_FROM * (1 + mark),
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from gangboard.diagnosis.object_links import POD_GROUP, WORKLOAD, has_entries
+from gangboard.diagnosis.object_links import CORE, POD_GROUP, WORKLOAD, has_entries
 from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests
@@ -42,7 +42,27 @@ def group_size(group: Group, pods: Sequence[Pod], foreign_pods: Sequence[Pod]) -
     name = group.name
     own = sum(pod.group_name == name for pod in pods)
     others = sum(pod.group_name == name for pod in foreign_pods)
+    if name in loose_groups((group,), (*pods, *foreign_pods)):
+        return own
     return max(own, quorum_of(group) - others)
+
+
+def loose_groups(groups: Iterable[Group], pods: Iterable[Pod]) -> frozenset[str]:
+    """Return the names of groups that keep nobody together.
+
+    No scheduler of their pods reads them; or they are of another API than the core one and without a quorum, such as those that
+    a scheduler makes of its own for each pod.
+    """
+    ignored, read = set[str](), set[str]()
+    for pod in pods:
+        if pod.group_name:
+            (ignored if pod.ignores_group else read).add(pod.group_name)
+    alone = {
+        group.name
+        for group in groups
+        if group.meta.ref.group != CORE and group.policy is not Policy.GANG
+    }
+    return frozenset(ignored - read | alone)
 
 
 def quorum_of(group: Group) -> int:

@@ -1,7 +1,8 @@
 """Which gangs need a kind of owner that cannot be looked at: those of it, below it, and that may be made of it.
 
 A gang of another kind is told as if the kind was not served: what could not be read has nothing to do with it. So
-it is with a grouping API that is for the pods of some kinds only.
+it is with a grouping API that is for the pods of some kinds only, and with one that pods name by a mark: gangs
+without such a pod do not need it.
 """
 
 from __future__ import annotations
@@ -33,9 +34,20 @@ def concerning(
         if api.groups_of is not None
     }
 
+    marked = {
+        resource.key: kind
+        for api in registry.grouping_apis()
+        for resource in api.resources
+        if (kind := f"{resource.kind}.{resource.group}") in registry.marked_kinds()
+    }
+    named = {thing.group_kind for thing in things if isinstance(thing, Pod)}
+    named.update(f"{kind}.{group}" for group, kind in refs)
+
     def is_needed(one: Unobserved) -> bool:
         if one.resource in groupings:
             return bool(groupings[one.resource] & refs)
+        if one.resource in marked:
+            return marked[one.resource] in named
         return one.resource not in kinds or _is_concerned(kinds[one.resource], root, things)
 
     return tuple(filter(is_needed, found))

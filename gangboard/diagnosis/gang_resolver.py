@@ -180,12 +180,15 @@ class GangResolver:
     def _pod_root(self, uid: str, pod: PodLink) -> str | None:
         if pod.infrastructure:
             return None
+        root = self._root_without_group(uid, pod)
+        group = self._links.object_at(pod.place) if pod.group and root == uid else None
+        return self._homes(group)[0] if group is not None else root
+
+    def _root_without_group(self, uid: str, pod: PodLink) -> str:
+        """Return the gang of a pod by its owners alone: without any it is one itself."""
         owner = self._links.owner_by(pod.maker, pod.namespace)
         gang = self._gang_above(owner) if owner is not None else None
-        if gang is not None:
-            return gang
-        group = self._links.object_at(pod.place) if pod.group else None
-        return self._homes(group)[0] if group is not None else uid
+        return uid if gang is None else gang
 
     # Groups
 
@@ -233,6 +236,9 @@ class GangResolver:
                     gang = self._gang_above(uid)
                     if gang is not None:
                         return gang
+                pod = links.pods.get(uid)
+                if pod is not None and pod.namespace == one.name[2] and not pod.infrastructure:
+                    return self._root_without_group(uid, pod)
             above = (*self.owning_groups(one), self.workload_of(one))
             new = dict.fromkeys(links.groups[uid] for uid in above if uid is not None)
             waiting += [group for group in new if group not in seen]

@@ -1,7 +1,7 @@
 """Divides a gang into its units: what gets a stage of its own.
 
 Each PodGroup (1.35: entry of a Workload) with pods, Jobs or roles of the gang is one, named after
-its Job when it is for that Job alone. So is each child Job in no group, and so are together the
+its Job when it is for that Job alone; not one that keeps nobody together (`loose_groups`). So is each child Job in no group, and so are together the
 missing Jobs of each role in no group, and the pods that the owner makes itself: those of each role
 where its kind tells their roles apart, else all of them.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from gangboard.diagnosis import registry
-from gangboard.diagnosis.bare_objects import group_size
+from gangboard.diagnosis.bare_objects import group_size, loose_groups
 from gangboard.diagnosis.current_attempt import natural, pods_by_job
 from gangboard.diagnosis.object_links import COMPOSITE, POD_GROUP, WORKLOAD
 from gangboard.diagnosis.workload_entries import takes_pods
@@ -56,6 +56,7 @@ class _Division:
             if (maker := _maker(group)) is not None
         }
         self._pods_of = pods_by_job(facts.pods, facts.jobs)
+        self._loose = loose_groups(facts.groups, (*facts.pods, *facts.foreign_pods))
         self._only_group = self._group_of_owner()
         self._group_of = {job.meta.ref.uid: self._group_of_job(job) for job in facts.jobs}
         self._in_group: dict[str, _Share] = defaultdict(_Share)
@@ -76,7 +77,7 @@ class _Division:
         for pod in self._facts.pods:
             self._deal_pod(pod)
         if self._facts.owner.meta.ref.kind in (POD_GROUP, COMPOSITE, WORKLOAD):
-            for name in self._groups:
+            for name in self._groups.keys() - self._loose:
                 self._in_group.setdefault(name, _Share())  # also without pods
         found = [self._group_unit(name) for name in sorted(self._in_group, key=natural)]
         found += [self._job_unit(share) for share in self._in_job.values()]
@@ -86,6 +87,10 @@ class _Division:
         yield from found
 
     # Which group a Job or role is in
+
+    def _group_named(self, pod: Pod) -> str:
+        """Return the group that keeps a pod together with others; empty for none."""
+        return "" if pod.group_name in self._loose else pod.group_name
 
     def _group_of_owner(self) -> str:
         """Return the PodGroup that the owner made for all of its Jobs, when it made just one.
@@ -98,7 +103,7 @@ class _Division:
             for name, group in self._groups.items()
             if (maker := _maker(group)) is not None and maker.uid in makers
         ]
-        return made[0] if len(made) == 1 else ""
+        return made[0] if len(made) == 1 and made[0] not in self._loose else ""
 
     def _group_of_job(self, job: Owner) -> str:
         """Return the group that a Job's pods are in or will be in; empty for none.
@@ -108,7 +113,7 @@ class _Division:
         """
         pods = self._pods_of[job.meta.ref.uid]
         if pods:
-            names = Counter(pod.group_name for pod in pods if pod.group_name)
+            names = Counter(name for pod in pods if (name := self._group_named(pod)))
             return max(names, key=lambda name: (names[name], name), default="")
         if job.group_name:
             return job.group_name
@@ -132,7 +137,7 @@ class _Division:
         if role.group_name:
             return role.group_name
         if self._role_of is not None:
-            return self._group_by_pods.get(role.name, "")
+            return self._group_by_pods.get(role.name, self._only_group)
         names = {self._group_of[job.meta.ref.uid] for job in jobs} or {self._only_group}
         name = names.pop() if len(names) == 1 else ""
         group = self._groups.get(name)
@@ -141,13 +146,14 @@ class _Division:
         return "" if own else name
 
     def _groups_of_roles(self) -> dict[str, str]:
-        """Return role → the group that most of its pods name, of roles without Jobs whose pods name any."""
+        """Return role → the group that most of its pods name, or none, of roles without Jobs that have pods."""
         found: dict[str, Counter[str]] = defaultdict(Counter)
         for pod in self._facts.pods if self._role_of is not None else ():
-            if self._role_of is not None and pod.group_name:
-                found[self._role_of(pod)][pod.group_name] += 1
+            if self._role_of is not None:
+                found[self._role_of(pod)][self._group_named(pod)] += 1
         return {
-            role: max(names, key=lambda name: (names[name], name)) for role, names in found.items()
+            role: max(names, key=lambda name: (bool(name), names[name], name))
+            for role, names in found.items()
         }
 
     # Dealing out
@@ -179,8 +185,9 @@ class _Division:
     def _deal_pod(self, pod: Pod) -> None:
         controller = pod.meta.controller
         job = self._group_of.get(controller.uid) if controller is not None else None
-        if pod.group_name:
-            self._in_group[pod.group_name].pods.append(pod)
+        group = self._group_named(pod)
+        if group:
+            self._in_group[group].pods.append(pod)
         elif job:
             self._in_group[job].pods.append(pod)
         elif job is not None and controller is not None:

@@ -28,8 +28,8 @@ _INFRASTRUCTURE = {("apps", "DaemonSet"), ("", "Node")}
 _NOTHING: frozenset[str] = frozenset()
 
 Place = tuple[str, str, str]
-"""(kind, namespace, name) of what pods and templates of pods name: in `scheduling.k8s.io`, or by an annotation
-with `Pod.group_kind` as kind.
+"""(kind, namespace, name) of what pods and templates of pods name: in `scheduling.k8s.io`, or by a label or
+an annotation with `Pod.group_kind` as kind.
 
 That is a PodGroup. On 1.35 it is an entry of a Workload, which has no object: it stands under the
 name of its `WorkloadEntry` and the kind PodGroup, and in second place the Workload is named.
@@ -119,7 +119,7 @@ class GroupLink(NamedTuple):
     controller_ref: Name | None
     created: float
     is_named: bool
-    """Pods name it: a core PodGroup, one that an annotation names, on 1.35 a Workload, whose entries they name."""
+    """Pods name it: a core PodGroup, one that a label or annotation names, on 1.35 a Workload, whose entries they name."""
 
     @property
     def kind(self) -> str:
@@ -231,11 +231,11 @@ def _group_link(group: Group) -> GroupLink:
 
 
 def is_named_by_pods(group: Group) -> bool:
-    """Whether pods name such an object: a core PodGroup, or one that an annotation names."""
+    """Whether pods name such an object: a core PodGroup, or one that a label or an annotation names."""
     ref = group.meta.ref
     if ref.group == CORE:
         return ref.kind == POD_GROUP
-    return f"{ref.kind}.{ref.group}" in registry.group_annotations().values()
+    return f"{ref.kind}.{ref.group}" in registry.marked_kinds()
 
 
 def has_entries(group: Group) -> bool:

@@ -17,6 +17,7 @@ import gangboard.queues
 import gangboard.rules
 from gangboard.decode.pods import pods_naming
 from gangboard.domain.acting.lever import Lever
+from gangboard.domain.group import GroupMark
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.registry import (
@@ -186,8 +187,9 @@ def blueprints() -> tuple[Resource, ...]:
 
 @cache
 def event_reasons() -> frozenset[str]:
-    """Return the reasons of events that kinds of owners know besides those that all rules read."""
-    return frozenset(reason for kind in owner_kinds() for reason in kind.event_reasons)
+    """Return the reasons of events that kinds of owners and of groups know besides those that all rules read."""
+    of_owners = frozenset(reason for kind in owner_kinds() for reason in kind.event_reasons)
+    return of_owners.union(*(api.event_reasons for api in grouping_apis()))
 
 
 @cache
@@ -197,25 +199,42 @@ def grouping_apis() -> tuple[GroupingAPI, ...]:
 
 
 @cache
-def group_annotations() -> Mapping[str, str]:
-    """Return annotation of pods → kind of the group that it names, as `Pod.group_kind` has it."""
-    return {
-        annotation: f"{kind}.{api.group}"
+def group_marks() -> tuple[GroupMark, ...]:
+    """Return the labels and annotations by which pods name their groups, by API group and key."""
+    return tuple(
+        GroupMark(key, is_label, f"{kind}.{api.group}", api.schedulers, api.any_name)
         for api in grouping_apis()
-        for annotation, kind in api.annotations.items()
-    }
+        for is_label, marks in ((False, api.annotations), (True, api.labels))
+        for key, kind in sorted(marks.items())
+    )
+
+
+@cache
+def marked_kinds() -> frozenset[str]:
+    """Return the kinds of groups that pods name by a label or an annotation, as `Pod.group_kind` has them."""
+    return frozenset(mark.kind for mark in group_marks())
 
 
 @cache
 def pods() -> Resource:
     """Return how pods are read, with what they name their groups by."""
-    return pods_naming(group_annotations())
+    return pods_naming(group_marks())
 
 
 @cache
 def queue_systems() -> tuple[QueueSystem, ...]:
-    """Return all admission systems, by label."""
+    """Return all admission systems, and the queues of schedulers, by label."""
     return find_members(gangboard.queues, "QUEUE", (QueueSystem,), lambda queue: queue.label)
+
+
+@cache
+def admission_systems() -> tuple[QueueSystem, ...]:
+    """Return those that keep an entry for each owner, and decide when it runs: others are queues of a scheduler."""
+    return tuple(
+        system
+        for system in queue_systems()
+        if any(resource.model is QueueEntry for resource in system.resources)
+    )
 
 
 @cache
@@ -257,16 +276,21 @@ def rules() -> tuple[GangRule | UnitRule, ...]:
     return find_members(gangboard.rules, "RULE", (GangRule, UnitRule), _place)
 
 
-def unit_rules_for(group: str, kind: str) -> tuple[UnitRule, ...]:
-    """Return the rules about one unit of a gang whose owner is of this kind, in the same order."""
+def unit_rules_for(group: str, kind: str, grouping: str = "") -> tuple[UnitRule, ...]:
+    """Return the rules about one unit of a gang whose owner is of this kind, in the same order.
+
+    `grouping` is the API group of the unit's group, empty for none.
+    """
     found = owner_kind(group, kind)
     own = found.rules if found is not None else ()
+    own += tuple(rule for api in grouping_apis() if api.group == grouping for rule in api.rules)
     return _in_order((*unit_rules(), *own)) if own else unit_rules()
 
 
 def titles() -> dict[str, str]:
-    """Return code → title of all reasons, those of single kinds included."""
-    own = (rule for kind in owner_kinds() for rule in kind.rules)
+    """Return code → title of all reasons, those of single kinds and grouping APIs included."""
+    own = [rule for kind in owner_kinds() for rule in kind.rules]
+    own += [rule for api in grouping_apis() for rule in api.rules]
     return {rule.code: rule.title for rule in (*own, *rules())}
 
 

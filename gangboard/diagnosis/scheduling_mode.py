@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from gangboard.diagnosis.object_links import CORE
 from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group, Policy, label_of_group, read_entry
@@ -56,8 +57,8 @@ def _mode(facts: GangFacts, job: Owner, pods: Sequence[Pod]) -> tuple[str, str]:
         return _without_named_group(facts, pods, template)
     if alone := next((role.alone for role in facts.owner.roles if role.name == job.role_name), ""):
         return "not-eligible", alone
-    if other := _asks_other_api(facts):
-        return "unknown", other
+    if other := _asks_other_api(facts, pods):
+        return other
     asked = _asks_for_gang(facts, job)
     if pods and asked and not facts.gang_api_version:
         return "fallen-back", (
@@ -71,7 +72,9 @@ def _mode(facts: GangFacts, job: Owner, pods: Sequence[Pod]) -> tuple[str, str]:
 
 def _ungrouped(facts: GangFacts, job: Owner, pods: Sequence[Pod], asked: str) -> tuple[str, str]:
     """Return why a Job has no group although the cluster serves them and its template names none."""
-    if named := next((pod.group_name for pod in pods if pod.group_name), ""):
+    if named := next(
+        (pod.group_name for pod in pods if pod.group_name and not pod.ignores_group), ""
+    ):
         return "unknown", f"Its pods name {label_of_group(named)}, which does not exist."
     if asked and pods:
         return (
@@ -109,7 +112,7 @@ def _group_of(facts: GangFacts, job: Owner, pods: Sequence[Pod], template: str) 
     """Return the group its pods are in; before there are pods, the one made or named for it."""
     groups = {group.name: group for group in facts.groups if takes_pods(group)}
     if pods:
-        names = Counter(pod.group_name for pod in pods if pod.group_name)
+        names = Counter(pod.group_name for pod in pods if pod.group_name and not pod.ignores_group)
         return groups.get(max(names, key=lambda name: (names[name], name), default=""))
     if template:
         return groups.get(template)
@@ -119,7 +122,7 @@ def _group_of(facts: GangFacts, job: Owner, pods: Sequence[Pod], template: str) 
 def _is_made_by(group: Group, owner: Owner) -> bool:
     controller = group.meta.controller
     is_own = controller is not None and controller.uid == owner.meta.ref.uid
-    return is_own and group.entry is None
+    return is_own and group.entry is None and group.meta.ref.group == CORE
 
 
 def _grouped(job: Owner, group: Group) -> tuple[str, str]:
@@ -188,13 +191,19 @@ def _asks_for_gang(facts: GangFacts, job: Owner) -> str:
     return ""
 
 
-def _asks_other_api(facts: GangFacts) -> str:
-    """Return who asks for a gang by an API whose groups are not read here, as a sentence; empty for nobody."""
+def _asks_other_api(facts: GangFacts, pods: Sequence[Pod]) -> tuple[str, str] | None:
+    """Return the mode of pods of which a gang of another API is asked for, which is no gang to their scheduler."""
+    ignoring = next((pod for pod in pods if pod.group_kind and pod.ignores_group), None)
+    if ignoring is not None:
+        return "pod-by-pod", (
+            f"Its pods name {label_of_group(ignoring.group_name)}, which scheduler "
+            f"{ignoring.scheduler_name} does not read: {_ONE_BY_ONE}."
+        )
     request = facts.owner.gang_request
     if request is None or not request.api:
-        return ""
+        return None
     who = label(request.asker or facts.owner.meta.ref)
-    return f"{who} asks for a gang by {request.api}, whose groups are not read here."
+    return "unknown", f"{who} asks for a gang by {request.api}, and no pod names a group of it."
 
 
 def _not_eligible(facts: GangFacts, job: Owner) -> str:

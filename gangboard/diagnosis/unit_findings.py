@@ -63,9 +63,14 @@ def evaluate_unit(unit: Unit, crashes: list[Finding]) -> UnitFinding:
     return replace(found, finding=replace(found.finding, evidence=evidence)) if said else found
 
 
+def _rules_for(unit: Unit) -> tuple[UnitRule, ...]:
+    ref, group = unit.owner.meta.ref, unit.group
+    grouping = group.meta.ref.group if group is not None else ""
+    return registry.unit_rules_for(ref.group, ref.kind, grouping)
+
+
 def _evaluate(unit: Unit, crashes: list[Finding]) -> UnitFinding:
-    ref = unit.owner.meta.ref
-    rules = [rule for rule in registry.unit_rules_for(ref.group, ref.kind) if not rule.aside]
+    rules = [rule for rule in _rules_for(unit) if not rule.aside]
     reason = first([rule for rule in rules if not rule.overrides], unit, crashes)
     lost = first([rule for rule in rules if rule.overrides], unit, crashes)
     if lost is None:
@@ -78,8 +83,7 @@ def _evaluate(unit: Unit, crashes: list[Finding]) -> UnitFinding:
 
 def asides(unit: Unit, crashes: list[Finding]) -> Iterator[Finding]:
     """Yield what is told of a unit beside the finding about it."""
-    ref = unit.owner.meta.ref
-    for rule in registry.unit_rules_for(ref.group, ref.kind):
+    for rule in _rules_for(unit):
         finding = first([rule], unit, crashes) if rule.aside else None
         if finding is not None:
             yield finding

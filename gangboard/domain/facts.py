@@ -82,6 +82,9 @@ class GangFacts:
     """Version of core PodGroups (1.35: Workloads) that the cluster serves; empty when none."""
     groups_unobserved: bool = False
     """Core groups are served and could not be read: their absence means nothing."""
+    known_kinds: frozenset[str] = frozenset()
+    """Kinds, with their API group (`PodGroup.toys.example`), of groups that pods name by a mark and of queues,
+    which are served and can be read: what is not there of them does not exist."""
     events_known: bool = True
     holds_known: bool = True
     """False when Holds are served and cannot be looked at: then their absence means nothing."""
@@ -231,6 +234,12 @@ class Unit:
     def needed(self) -> int:
         """The quorum, or without one all wanted pods."""
         return self.quorum if self.quorum is not None else self.wanted
+
+    @property
+    def other_scheduler(self) -> str:
+        """Name of the scheduler of members that wait, where it is another than that of Kubernetes; else empty."""
+        found = (pod.scheduler_name for pod in self.unplaced if pod.other_scheduler)
+        return next(found, "")
 
     @property
     def succeeded(self) -> int:

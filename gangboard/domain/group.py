@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
+from typing import NamedTuple
 
 from gangboard.domain.objects import Condition, Meta
+
+
+class GroupMark(NamedTuple):
+    """A label or annotation by which pods name their group, and whose scheduler reads it."""
+
+    key: str
+    is_label: bool
+    kind: str
+    """Kind and API group of what it names, `PodGroup.toys.example`."""
+    schedulers: tuple[str, ...] = ()
+    """Names of the schedulers that read such groups. Without any, and without `any_name`: all do."""
+    any_name: bool = False
+    """Who installs that scheduler chooses its name: it reads them under any but those of others and the stock one's."""
 
 
 class Policy(StrEnum):
@@ -93,6 +108,14 @@ class Group:
     """(API group, kind, name) of `spec.controllerRef` of a Workload."""
     policy_text: str = ""
     """The union members as served when the policy is unknown."""
+    requests: dict[str, Decimal] = field(default_factory=dict)
+    """What its scheduler has to find for the quorum, in base units, where it says so."""
+    queue: str = ""
+    """The queue of its scheduler that it waits in, or empty."""
+    part_label: str = ""
+    """Label of pods whose value is the name of their template: a task, a subgroup. Empty where none is told apart."""
+    detail: dict[str, str] = field(default_factory=dict)
+    """What only its API has and reads, by names of that API."""
     entry: WorkloadEntry | None = None
     """The entry that is a group of 1.35. It has no object of its own: `meta` is that of its Workload."""
 

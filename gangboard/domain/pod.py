@@ -12,6 +12,8 @@ from gangboard.domain.objects import Condition, Meta
 from gangboard.domain.pod_claims import PodClaim
 
 NO_NEEDS = Needs()
+STOCK_SCHEDULER = "default-scheduler"
+"""`spec.schedulerName` of a pod that asks for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,12 @@ class Pod:
     provisioning_request: str = ""
     """The ProvisioningRequest in its namespace that it consumes, or empty."""
     group_kind: str = ""
-    """Kind and API group of the group that it names by an annotation, `PodGroup.toys.example`; empty for a core one."""
+    """Kind and API group of the group that it names by a label or an annotation, `PodGroup.toys.example`; empty
+    for a core one."""
+    ignores_group: bool = False
+    """Its scheduler does not read groups of that API: the name is decoration."""
+    other_scheduler: bool = False
+    """Its scheduler is another one than that of Kubernetes, with rules that arithmetic does not know."""
     claims: tuple[PodClaim, ...] = ()
     """The PersistentVolumeClaims and ResourceClaims that must be there before it gets a node."""
 

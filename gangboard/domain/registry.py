@@ -198,6 +198,18 @@ class GroupingAPI:
     annotations: Mapping[str, str] = field(default_factory=dict)
     """Annotations of pods whose value is the name of their group in their namespace → its kind. Empty where
     pods name it in a field of their own, or not at all."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of pods that name their group in the same way."""
+    schedulers: tuple[str, ...] = ()
+    """Names of the schedulers that read its groups, `spec.schedulerName` of pods. To any other they are decoration,
+    and what these find of their pods arithmetic cannot know. Without any, and without `any_name`: all do."""
+    any_name: bool = False
+    """Who installs its scheduler chooses the name: it reads them under any but those of others and the stock one's."""
+    rules: tuple[UnitRule, ...] = ()
+    """Reasons that only its scheduler has, told in codes that others share where there are such. They are asked
+    among those of `rules/`, of units whose group is of this API."""
+    event_reasons: frozenset[str] = frozenset()
+    """Reasons of events that these read."""
     groups_of: tuple[tuple[str, str], ...] | None = None
     """(API group, kind) of the owners whose pods alone it groups: no other gang needs it. None for any pods."""
     notes: GroupingNotes = GroupingNotes()

@@ -27,8 +27,9 @@ def placing_of(unit: Unit) -> Placing | None:
     if not waiting(unit):
         return None
     request = request_of(unit)
-    if unit.facts.room.why:
-        return Placing(request, why=unit.facts.room.why)
+    why = unit.facts.room.why or _rules_of_its_own(unit)
+    if why:
+        return Placing(request, why=why)
     snapshot = nodes_for(unit)
     keys = request.topology_keys
     shapes = tuple(
@@ -37,6 +38,12 @@ def placing_of(unit: Unit) -> Placing | None:
     found = assess(request, snapshot)
     refused_at = last_refusal(unit) if found.cause is PlacementCause.FITS else None
     return Placing(request, found, shapes, refused_at=refused_at)
+
+
+def _rules_of_its_own(unit: Unit) -> str:
+    """Return why arithmetic cannot tell what the scheduler of its members does; empty where it can."""
+    name = unit.other_scheduler
+    return f"scheduler {name} places pods by rules of its own" if name else ""
 
 
 def shape_fit(

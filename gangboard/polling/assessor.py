@@ -17,6 +17,7 @@ from gangboard.domain.autoscaling import Autoscaling
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.event import Event
 from gangboard.domain.facts import GangFacts
+from gangboard.domain.group import Group
 from gangboard.domain.health import Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
@@ -31,6 +32,7 @@ from gangboard.polling.visibility import (
     is_listed,
     is_ready_to_judge,
     is_unobserved,
+    known_kinds,
     kubernetes_minor,
     queue_visibility,
     unobserved,
@@ -265,13 +267,14 @@ class Assessor:
         discovery = cache.discovery
         kubernetes = kubernetes_minor(discovery.server_version) if discovery is not None else None
         groups, unseen = groups_seen(cache.watched), {one.resource for one in cache.unobserved}
+        known = known_kinds(cache.watched, moment.now)
         objects = cache.objects.read(wanted)
         for root in roots:
             if root not in objects:
                 continue
-            entries = [
-                one for uid in members[root] if isinstance(one := objects.get(uid), QueueEntry)
-            ]
+            members_there = [objects[uid] for uid in members[root] if uid in objects]
+            entries = [one for one in members_there if isinstance(one, QueueEntry)]
+            queued = [one for one in members_there if isinstance(one, Group) and one.queue]
             old = before.get(root)
             troubles, look_again_at = cache.pod_claims.troubles(members[root], moment.now)
             if look_again_at is not None:
@@ -288,9 +291,10 @@ class Assessor:
                 events_known=self._is_known("events.events.k8s.io"),
                 holds_known=self._are_holds_known(moment.now),
                 queue_visibility=queue_visibility(cache.watched, moment.now),
-                queue_systems=tuple(queue.label for queue in registry.queue_systems()),
+                queue_systems=tuple(queue.label for queue in registry.admission_systems()),
                 gang_api_version=groups.version if groups is not None else "",
                 groups_unobserved=groups is not None and groups.resource.key in unseen,
+                known_kinds=known,
                 unobserved=cache.unobserved_in(objects[root].meta.ref.namespace),
                 memory=unpack_memory(old["memory"]) if old else {},
                 memory_since=old["first_seen_at"] if old else None,
@@ -311,7 +315,7 @@ class Assessor:
                     (event for uid in events[root] if isinstance(event := objects.get(uid), Event)),
                     entries,
                 ),
-                queues=cache.queues.of_entries(entries),
+                queues=cache.queues.named_by((*entries, *queued)),
             )
 
     def _is_known(self, key: str) -> bool:

@@ -21,6 +21,7 @@ from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unobserved
+from gangboard.domain.group import Group
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
@@ -246,8 +247,8 @@ class ClusterCache:
         if isinstance(model, Pod):
             self.autoscaling.put_pod(model)
             self.pod_claims.put_pod(model)
-        if isinstance(model, QueueEntry):
-            self.queues.put_entry(model)
+        if isinstance(model, QueueEntry | Group):
+            self.queues.put_waiting(model)
         touched = self._touch(model)
         self.node_usage.touch(touched)
         return touched

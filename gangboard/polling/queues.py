@@ -1,4 +1,7 @@
-"""The queues of a cluster, and which gangs stand in line in them: a queue that is stopped is news for these."""
+"""The queues of a cluster, and which gangs stand in line in them: a queue that is stopped is news for these.
+
+Entries of an admission system stand in line, and groups of which their scheduler has queues.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Queue, QueueName, QueueTree
 
 _Place = tuple[str, str, str]
-"""API group, namespace and name: what an entry calls its queue."""
+"""API group, namespace and name: what an entry or a group calls its queue."""
+InQueue = QueueEntry | Group
 
 
 class QueueTracker:
-    """The queues of a cluster, and the entries that wait in them."""
+    """The queues of a cluster, and what waits in them."""
 
     def __init__(self, graph: OwnershipGraph) -> None:
         self._graph = graph
@@ -22,7 +27,7 @@ class QueueTracker:
         self._names: dict[str, QueueName] = {}
         """uid → name."""
         self._entries: dict[str, _Place] = {}
-        """uid of an entry that stands in line → what it names."""
+        """uid of what stands in line → what it names."""
         self._waiting: defaultdict[_Place, set[str]] = defaultdict(set)
         """The same the other way round."""
 
@@ -35,12 +40,12 @@ class QueueTracker:
             return set()
         return self._gangs_below(queue.name)
 
-    def put_entry(self, entry: QueueEntry) -> None:
-        """Take in what an entry names, while it stands in line."""
-        ref = entry.meta.ref
+    def put_waiting(self, one: InQueue) -> None:
+        """Take in what an entry names while it stands in line, or what a group names."""
+        ref = one.meta.ref
         self._drop_entry(ref.uid)
-        if entry.is_waiting and entry.queue:
-            place = ref.group, ref.namespace, entry.queue
+        if one.queue and (isinstance(one, Group) or one.is_waiting):
+            place = ref.group, ref.namespace, one.queue
             self._entries[ref.uid] = place
             self._waiting[place].add(ref.uid)
 
@@ -55,12 +60,12 @@ class QueueTracker:
         self._tree.drop(name)
         return touched
 
-    def of_entries(self, entries: Iterable[QueueEntry]) -> QueueTree:
-        """Return the queues that these entries name, with all that is above them."""
+    def named_by(self, waiting: Iterable[InQueue]) -> QueueTree:
+        """Return the queues that these entries and groups name, with all that is above them."""
         found = QueueTree()
-        for entry in entries:
-            ref = entry.meta.ref
-            entrance = self._tree.entrance(ref.group, ref.namespace, entry.queue)
+        for one in waiting:
+            ref = one.meta.ref
+            entrance = self._tree.entrance(ref.group, ref.namespace, one.queue)
             for queue in self._tree.above(entrance) if entrance is not None else ():
                 found.put(queue)
         return found
@@ -89,4 +94,13 @@ class QueueTracker:
 
 def _is_same(before: Queue, after: Queue) -> bool:
     """Whether the two are the same to whoever waits: numbers of use are not told in verdicts."""
-    return (before.state, before.cause, before.parent) == (after.state, after.cause, after.parent)
+    return _told(before) == _told(after)
+
+
+def _told(queue: Queue) -> tuple[object, ...]:
+    limits = tuple(
+        (one.resource, one.nominal, one.borrowing_limit)
+        for one in queue.quotas
+        if one.nominal is not None
+    )
+    return queue.state, queue.cause, queue.parent, limits

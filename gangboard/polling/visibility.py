@@ -11,10 +11,12 @@ from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME
 from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
+from gangboard.diagnosis import registry
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.facts import Unobserved
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueVisibility
+from gangboard.domain.quota import Queue
 from gangboard.domain.watch_state import WatchState
 from gangboard.polling.watched import Watched
 
@@ -165,6 +167,20 @@ def groups_seen(visibility: Visibility) -> Watched | None:
     found = [visibility[key] for key in _GROUP_KEYS if key in visibility]
     return next(
         (one for one in found if one.state != WatchState.NOT_SERVED), found[0] if found else None
+    )
+
+
+def known_kinds(visibility: Visibility, now: datetime) -> frozenset[str]:
+    """Return `GangFacts.known_kinds`: kinds of groups and queues of which what is not known does not exist."""
+    marked = registry.marked_kinds()
+    found = {
+        f"{watched.resource.kind}.{watched.resource.group}": watched
+        for watched in visibility.values()
+    }
+    return frozenset(
+        kind
+        for kind, watched in found.items()
+        if (kind in marked or watched.resource.model is Queue) and tells_absence(watched, now)
     )
 
 

@@ -65,7 +65,8 @@ def describe_unseen_groups(
         name, its_kind = clusters[id_].cluster, kinds[resource]
         if cluster in ("", name) and kind in ("", its_kind):
             together.setdefault((name, state), []).append(its_kind)
-    told = sorted((name, sorted(of), state) for (name, state), of in together.items())
+    # Several APIs call theirs alike.
+    told = sorted((name, sorted(set(of)), state) for (name, state), of in together.items())
     by_name = {one.cluster: one for one in clusters.values()}
     return tuple(
         UnseenGroups(

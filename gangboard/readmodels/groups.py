@@ -9,6 +9,7 @@ from datetime import datetime
 from gangboard.diagnosis import registry
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import Condition
+from gangboard.domain.registry import GroupingAPI
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey, read_page
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.group_gangs import GangName, find_gangs
@@ -166,17 +167,22 @@ def groups_by_uid(
     Beside them what could not be looked at in their cluster; of a gang whose `owner` is of that (API group,
     kind) what could have groups of it.
     """
-    id_, kinds = cluster.cluster_id, _resources(owner)
+    id_, kinds = cluster.cluster_id, _resources()
     clusters = {id_: cluster}
     visibility = read_group_visibility(kinds, clusters)
     visible = select_objects(viewer=viewer, resources=kinds)
+    needed = _resources(owner)
     stored = visible.filter(cluster_id=id_, uid__in=list(uids)) if uids else ()
     rows = build_rows(
         stored, viewer=viewer, clusters=clusters, visibility=visibility, with_gangs=False
     )
     return GroupPage(
         rows=tuple(sorted(rows, key=lambda row: (row.kind != "Workload", row.kind, row.name))),
-        unseen=describe_unseen_groups(visibility, kinds, clusters),
+        unseen=describe_unseen_groups(
+            {place: state for place, state in visibility.items() if place[1] in needed},
+            kinds,
+            clusters,
+        ),
         next_cursor=None,
     )
 
@@ -187,14 +193,22 @@ def group_kinds() -> tuple[str, ...]:
 
 
 def _resources(owner: tuple[str, str] | None = None) -> dict[str, str]:
-    """Resource key → kind of everything that groups pods, or pods of owners of an (API group, kind)."""
+    """Resource key → kind of everything that groups pods, or of what no gang of an (API group, kind) is told without.
+
+    Of groups that pods name by a mark that is told by the pods: where one cannot be read, nothing is said of its gang.
+    """
     return {
         resource.key: resource.kind
         for api in registry.grouping_apis()
         for resource in api.resources
-        if resource.model is Group
-        and (owner is None or api.groups_of is None or owner in api.groups_of)
+        if resource.model is Group and (owner is None or _may_group(api, owner))
     }
+
+
+def _may_group(api: GroupingAPI, owner: tuple[str, str]) -> bool:
+    if api.groups_of is not None:
+        return owner in api.groups_of
+    return not (api.annotations or api.labels)
 
 
 def build_rows(

@@ -62,20 +62,23 @@ class WatchedQueues:
             for resource in registry.queue_resources(Queue)
         )
 
-    def is_known(self, cluster_id: int, model: type[Queue | QueueEntry | Flavor]) -> bool:
-        """Whether what is stored of a class of objects is all that there is, or was at the last look."""
-        return all(
-            state in _OLD for state in self._of(cluster_id, model) if state != WatchState.NOT_SERVED
-        )
+    def is_known(
+        self, cluster_id: int, model: type[Queue | QueueEntry | Flavor], group: str
+    ) -> bool:
+        """Whether what is stored of a class of objects of an API group is all there is, or was at the last look."""
+        found = self._of(cluster_id, model, group)
+        return all(state in _OLD for state in found if state != WatchState.NOT_SERVED)
 
-    def is_stale(self, cluster_id: int) -> bool:
-        """Whether queues cannot be looked at now."""
-        return any(state != WatchState.NOT_SERVED for state in self._of(cluster_id, Queue))
+    def is_stale(self, cluster_id: int, group: str) -> bool:
+        """Whether queues of an API group cannot be looked at now."""
+        return any(state != WatchState.NOT_SERVED for state in self._of(cluster_id, Queue, group))
 
-    def _of(self, cluster_id: int, model: type[Queue | QueueEntry | Flavor]) -> Iterator[str]:
+    def _of(
+        self, cluster_id: int, model: type[Queue | QueueEntry | Flavor], group: str
+    ) -> Iterator[str]:
         for resource in registry.queue_resources(model):
             state = self._states.get((cluster_id, resource.key))
-            if state is not None:
+            if state is not None and resource.group == group:
                 yield state
 
     @property

@@ -127,17 +127,18 @@ def read_waits(
     `uids`: of its owner and its Jobs. Nothing where it waits in none, and where that cannot be told.
     """
     waiting = [one for one in _entries(gang, uids) if one.is_waiting]
-    visibility = WatchedQueues({cluster.cluster_id: cluster}) if waiting else None
-    if visibility is None or not visibility.is_known(cluster.cluster_id, QueueEntry):
+    if not waiting:
         return ()
-    queues = read_queues([cluster.cluster_id])[cluster.cluster_id]
+    id_, visibility = cluster.cluster_id, WatchedQueues({cluster.cluster_id: cluster})
+    queues = read_queues([id_])[id_]
     found = []
     for entry in waiting[:MOST_WAITS]:
-        queue = queues.queue_of(entry)
-        if queue is not None:
-            found.append(_Reader(viewer, cluster, queues, queue).read(entry))
-    stale = cluster.is_stale or visibility.is_stale(cluster.cluster_id)
-    return tuple(replace(one, stale=stale) for one in found)
+        group, queue = entry.meta.ref.group, queues.queue_of(entry)
+        if queue is not None and visibility.is_known(id_, QueueEntry, group):
+            stale = cluster.is_stale or visibility.is_stale(id_, group)
+            told = _Reader(viewer, cluster, queues, queue).read(entry)
+            found.append(replace(told, stale=stale))
+    return tuple(found)
 
 
 def _entries(gang: Gang, uids: Iterable[str]) -> list[QueueEntry]:

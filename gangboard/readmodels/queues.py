@@ -188,9 +188,9 @@ class _Board:
     def lost(self) -> Iterator[LostAlias]:
         """Yield the aliases that lead nowhere, where all queues are known."""
         for id_, cluster in self._clusters.items():
-            if not self.visibility.is_known(id_, Queue):
-                continue
             for target, aliases in sorted(self._aliases(id_).items()):
+                if not self.visibility.is_known(id_, Queue, target.group):
+                    continue
                 if self._queues[id_].tree.get(target) is None:
                     for ref in (one.meta.ref for one in aliases):
                         yield LostAlias(
@@ -220,7 +220,7 @@ class _Board:
     def holders(self, place: QueuePlace) -> tuple[tuple[PlaceRow, ...] | None, int]:
         """Return who has the quota of a queue, largest first, and how many more there are."""
         id_ = place.cluster.cluster_id
-        if not self.visibility.is_known(id_, QueueEntry):
+        if not self._knows_entries(place):
             return None, 0
         found = place.queues.holders(place.queue.name)
         found.sort(key=lambda one: (-_weight(one), one.meta.ref.uid))
@@ -232,17 +232,23 @@ class _Board:
         return rows, len(found) - len(shown)
 
     def _line(self, place: QueuePlace) -> list[QueueEntry] | None:
-        """Return who waits in a queue; None where entries cannot be looked at."""
-        if not self.visibility.is_known(place.cluster.cluster_id, QueueEntry):
+        """Return who waits in a queue; None where it has no entries that can be looked at."""
+        if not self._knows_entries(place):
             return None
         return place.queues.line(place.queue.name)
+
+    def _knows_entries(self, place: QueuePlace) -> bool:
+        """Whether those who wait in a queue have entries, all of them known: in that of a scheduler wait groups."""
+        group = place.queue.meta.ref.group
+        has_entries = any(one.group == group for one in registry.queue_entry_resources())
+        return has_entries and self.visibility.is_known(place.cluster.cluster_id, QueueEntry, group)
 
     def _row(
         self, place: QueuePlace, line: list[QueueEntry] | None, gangs: Gangs, most: int
     ) -> QueueRow:
         id_, queue, ref = place.cluster.cluster_id, place.queue, place.queue.meta.ref
         sharing = place.queues.sharing(queue)
-        knows_flavors = self.visibility.is_known(id_, Flavor)
+        knows_flavors = self.visibility.is_known(id_, Flavor, ref.group)
         in_line = sum(one.stands_in_line for one in line or ())
         return QueueRow(
             id=f"{place.cluster.cluster}~{ref.uid}",
@@ -261,7 +267,7 @@ class _Board:
             advice=printable(queue.advice),
             quotas=quota_rows(
                 queue,
-                sharing if self.visibility.is_known(id_, Queue) else None,
+                sharing if self.visibility.is_known(id_, Queue, ref.group) else None,
                 self._flavors.get(id_, ()) if knows_flavors else None,
             ),
             is_quota_overridden=queue.is_quota_overridden,
@@ -274,7 +280,7 @@ class _Board:
             order=order_sentences(queue, place.aliases),
             aliases=tuple(map(alias_row, place.aliases)),
             aliases_hidden=_aliases(place) - len(place.aliases),
-            stale=place.cluster.is_stale or self.visibility.is_stale(id_),
+            stale=place.cluster.is_stale or self.visibility.is_stale(id_, ref.group),
         )
 
     def _places(

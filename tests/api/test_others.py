@@ -13,16 +13,15 @@ from django.utils import timezone
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.validation import validate_schema
 
+from gangboard.diagnosis import registry
 from gangboard.store.models import Cluster, Heartbeat, ResourceState
 from tests.api.conftest import World, make_gang, make_group, token_of
 from tests.domain_objects import a_queue
-from tests.factories import PODGROUPS, WORKLOADS, make_heartbeats, make_resource
+from tests.factories import PODGROUPS, make_heartbeats, make_resource
 from tests.recorded_actions import make_action
 from tests.stored_queues import store
 
 Ask = Callable[..., Any]
-COMPOSITES = "compositepodgroups.scheduling.k8s.io"
-PODGANGS = "podgangs.scheduler.grove.io"
 
 
 def names(response: Any) -> list[str]:
@@ -36,13 +35,10 @@ def names(response: Any) -> list[str]:
 @pytest.fixture
 def groups_are_seen(world: World) -> None:
     """East serves PodGroups, which are read, and no other kind of groups."""
-    for resource, state in (
-        (PODGROUPS, "ok"),
-        (WORKLOADS, "not-served"),
-        (COMPOSITES, "not-served"),
-        (PODGANGS, "not-served"),
-    ):
-        make_resource(Cluster.objects.get(name="east"), resource, state=state)
+    for api in registry.grouping_apis():
+        for resource in api.resources:
+            state = "ok" if resource.key == PODGROUPS else "not-served"
+            make_resource(Cluster.objects.get(name="east"), resource.key, state=state)
 
 
 @pytest.mark.usefixtures("groups_are_seen")

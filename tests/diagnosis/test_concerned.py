@@ -57,3 +57,13 @@ def test_a_pod_that_names_one_by_its_label_is() -> None:
     pod = replace(a_pod("serve-0"), labels={"leaderworkerset.sigs.k8s.io/name": "serve"})
     assert concerning((SETS,), pod, ()) == (SETS,)
     assert concerning((SETS,), a_pod("alone"), ()) == ()
+
+
+def test_groups_that_pods_name_by_a_mark_concern_the_gangs_of_such_pods() -> None:
+    """Near miss: others are told as if that API was not served."""
+    groups = Unobserved("podgroups.scheduling.x-k8s.io", "forbidden", "")
+    kind = "PodGroup.scheduling.x-k8s.io"
+    member = replace(a_pod("train-0"), group_name="ring", group_kind=kind)
+    assert concerning((groups,), a_job("train"), (member,)) == (groups,)
+    assert concerning((groups,), member, ()) == (groups,)
+    assert concerning((groups,), a_job("train"), (a_pod("train-0", group="ring"),)) == ()

@@ -165,6 +165,20 @@ def test_a_group_with_one_bare_pod_is_a_gang_and_still_shown_with_the_job() -> N
     assert set(graph.foreign_pods(uid(job))) == {uid(bare)}
 
 
+def test_a_group_that_a_pod_owns_belongs_to_the_gang_of_that_pod() -> None:
+    """Near miss: without the reference the group is the gang."""
+    lone = a_pod("lone", group="mine")
+    group = a_group("mine", owner_uids=(uid(lone),))
+    for objects in ((lone, group), (group, lone)):
+        graph = graph_of(*objects)
+        assert graph.roots() == {uid(lone)}
+        assert members(graph, lone) == {uid(lone), uid(group)}
+    assert graph_of(lone, a_group("mine")).roots() == {"uid-mine"}
+    led = a_pod("run-0", of=JOB, group="mine")
+    group = a_group("mine", owner_uids=(uid(led),))
+    assert graph_of(led, JOB, JOBSET, group).roots() == {uid(JOBSET)}
+
+
 def test_templates_attach_a_group_before_there_are_pods() -> None:
     group = a_group("brought", quorum=2)
     jobset = a_jobset("run", a_role(group_name="brought"))

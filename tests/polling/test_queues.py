@@ -11,7 +11,16 @@ from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import QueueState, Quota
 from gangboard.polling.queues import QueueTracker
-from tests.domain_objects import a_jobset, a_queue, an_alias, an_entry, shared_quota
+from tests.domain_objects import (
+    SCHEDULING,
+    a_group,
+    a_jobset,
+    a_meta,
+    a_queue,
+    an_alias,
+    an_entry,
+    shared_quota,
+)
 
 RUN = a_jobset("run", suspended=True, queue="gpu-lq")
 OTHER = a_jobset("other", suspended=True, queue="gpu-lq", namespace="team-b")
@@ -29,7 +38,7 @@ def tracker(*entries: QueueEntry) -> QueueTracker:
     made = QueueTracker(graph)
     for entry in entries:
         graph.put(entry)
-        made.put_entry(entry)
+        made.put_waiting(entry)
     return made
 
 
@@ -59,7 +68,7 @@ def test_numbers_of_use_touch_nobody_and_a_stop_does() -> None:
 @pytest.mark.parametrize("fields", [{"has_quota": True}, {"active": False}, {"is_variant": True}])
 def test_who_does_not_stand_in_line_is_not_told(fields: dict[str, Any]) -> None:
     made = tracker(an_entry(RUN))
-    made.put_entry(an_entry(RUN, **fields))
+    made.put_waiting(an_entry(RUN, **fields))
     assert made.put(ALIAS) == set()
 
 
@@ -70,7 +79,7 @@ def test_an_older_queue_of_the_same_name_goes_without_a_word() -> None:
     anew = a_queue("gpu", uid="uid-anew")
     made.put(anew)
     assert made.remove(QUEUE.meta.ref.uid) == set()
-    assert made.of_entries([an_entry(RUN)]).get(QUEUE.name) is anew
+    assert made.named_by([an_entry(RUN)]).get(QUEUE.name) is anew
 
 
 def test_the_queues_of_an_entry_with_what_is_above_also_in_a_circle() -> None:
@@ -83,6 +92,22 @@ def test_the_queues_of_an_entry_with_what_is_above_also_in_a_circle() -> None:
     ):
         made.put(queue)
     made.put(a_queue("another"))
-    names = [queue.meta.ref.name for queue in made.of_entries([an_entry(RUN)])]
+    names = [queue.meta.ref.name for queue in made.named_by([an_entry(RUN)])]
     assert names == ["gpu-lq", "gpu", "all", "more"]
-    assert list(made.of_entries([an_entry(RUN, queue="nowhere")])) == []
+    assert list(made.named_by([an_entry(RUN, queue="nowhere")])) == []
+
+
+def test_a_group_that_waits_in_a_queue_of_its_scheduler_is_told_of_it_too() -> None:
+    """Near miss: one without a queue."""
+    group = replace(a_group("ring"), queue="research")
+    meta = a_meta(SCHEDULING, "Queue", "research", namespace="")
+    graph, queue = OwnershipGraph(), replace(a_queue("research"), meta=meta)
+    graph.put(group)
+    made = QueueTracker(graph)
+    made.put_waiting(group)
+    assert roots(made.put(queue)) == {"ring"}
+    assert [one.name for one in made.named_by((group,))] == [queue.name]
+    more = replace(queue, quotas=(Quota("", "cpu", Decimal(8)),))
+    assert roots(made.put(more)) == {"ring"}
+    made.put_waiting(replace(group, queue=""))
+    assert made.put(replace(more, state=QueueState.STOPPED)) == set()

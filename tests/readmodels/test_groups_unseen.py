@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gangboard.diagnosis import registry
 from gangboard.domain.verdict import Scheduling
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gang_page import gang_detail
@@ -33,6 +34,12 @@ from tests.factories import (
 pytestmark = pytest.mark.django_db
 
 COMPOSITES = "compositepodgroups.scheduling.k8s.io"
+OTHERS = [
+    resource.key
+    for api in registry.grouping_apis()
+    for resource in api.resources
+    if resource.key not in (PODGROUPS, WORKLOADS)
+]
 PODGANGS = "podgangs.scheduler.grove.io"
 BLIND = ("forbidden", "failing", "unknown-version")
 
@@ -42,7 +49,7 @@ def make_site(name: str = "eu-train", **columns: Any) -> Cluster:
     cluster = make_cluster(name, **columns)
     make_resource(cluster, PODGROUPS)
     make_resource(cluster, WORKLOADS)
-    for absent in (COMPOSITES, PODGANGS):
+    for absent in OTHERS:
         make_resource(cluster, absent, state="not-served", version="", listed_at=None)
     return cluster
 

@@ -37,10 +37,14 @@ def levered(wanted: Wanted) -> tuple[Levered, ...]:
 
 
 def made(wanted: Wanted) -> tuple[Made, ...]:
-    """Return what its levers make objects of."""
+    """Return what its levers make objects of, as far as there are owners for them."""
     owners = parents(wanted)
+    served = [kind for kind in registry.owner_kinds() if kind.resource.key not in wanted.not_served]
+    used = {key for kind in served for key in (*kind.levers, *kind.child_levers)}
     return tuple(
-        one.makes(owners) for one in registry.levers() if one.makes and _is_on(one, wanted)
+        one.makes(owners)
+        for one in registry.levers()
+        if one.makes and one.key in used and _is_on(one, wanted)
     )
 
 

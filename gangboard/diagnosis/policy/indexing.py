@@ -37,12 +37,12 @@ def kind_above(controller: Controller | None) -> OwnerKind | None:
 
 def queue_system(gang: GangIndex) -> QueueSystem | None:
     """Return whose entries the gang's are; without any the first that there is."""
-    return next(iter(_of_entries(gang.context)), next(iter(registry.queue_systems()), None))
+    return next(iter(_of_entries(gang.context)), next(iter(registry.admission_systems()), None))
 
 
 def _systems(context: ActionContext) -> str:
     """Return who admits the gang, by its entries; without any who could."""
-    found = _of_entries(context) or registry.queue_systems()
+    found = _of_entries(context) or registry.admission_systems()
     return names(system.label for system in found)
 
 
@@ -50,6 +50,6 @@ def _of_entries(context: ActionContext) -> tuple[QueueSystem, ...]:
     groups = {entry.meta.ref.group for entry in context.entries}
     return tuple(
         system
-        for system in registry.queue_systems()
+        for system in registry.admission_systems()
         if any(resource.group in groups for resource in system.resources)
     )

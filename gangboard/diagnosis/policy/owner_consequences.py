@@ -48,7 +48,7 @@ def _taken_over(gang: GangIndex) -> list[str]:
     suspended, name = not gang.owner.suspended, gang.name
     return [
         system.takes_over(name, gang.queue, suspended)
-        for system in registry.queue_systems()
+        for system in registry.admission_systems()
         if system.takes_over is not None
     ]
 

@@ -14,6 +14,7 @@ import msgspec
 
 from gangboard.decode.podspec import Quantities
 from gangboard.decode.problems import deliver
+from gangboard.decode.resource_lists import Amounts
 from gangboard.decode.wire import (
     Int32,
     Wire,
@@ -33,7 +34,7 @@ from gangboard.domain.traits import QueueTraits
 from gangboard.queues.kueue.acting import LEVER, job_reactions, job_warnings
 from gangboard.queues.kueue.flavors import CHECKS, FLAVORS
 from gangboard.queues.kueue.messages import AdmissionCheck, Requeueing, is_true, message_of
-from gangboard.queues.kueue.quantities import Amounts, added
+from gangboard.queues.kueue.quantities import added
 from gangboard.queues.kueue.queues import GROUP, QUEUE_RESOURCES, VERSIONS
 from gangboard.queues.kueue.topology import WireTopologyAssignment, assigned_nodes
 

@@ -13,12 +13,12 @@ from dataclasses import replace
 from decimal import Decimal
 
 from gangboard.decode.problems import deliver
+from gangboard.decode.resource_lists import Amounts, Quantity
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, pick_condition, read_meta
 from gangboard.domain.objects import Condition
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota
 from gangboard.domain.reading.wording import names, shorten
 from gangboard.domain.registry import Resource
-from gangboard.queues.kueue.quantities import Amounts, Quantity
 
 GROUP = "kueue.x-k8s.io"
 VERSIONS = ("v1beta2", "v1beta1")

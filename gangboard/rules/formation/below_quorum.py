@@ -1,6 +1,7 @@
 """`below-quorum`: fewer live pods than the quorum, and nothing says that the rest was refused.
 
-It is said, too, of a group that nobody makes pods for, when all that it had are gone.
+It is said, too, of a group that nobody makes pods for, when all that it had are gone, and of a part of a group that
+has a minimum of its own (a task, a subgroup).
 
 The scheduler tries no member before the quorum exists, and writes neither a condition nor an event
 about it (k/k#141900, by design; observed on 1.35.4 to 1.37.0). Until the count has not changed for
@@ -8,6 +9,8 @@ about it (k/k#141900, by design; observed on 1.35.4 to 1.37.0). Until the count 
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 from gangboard.domain.advice import AdviceKind, ChangeMethod
 from gangboard.domain.facts import Unit
@@ -48,8 +51,10 @@ _CORE = "scheduling.k8s.io"
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a gang of which some pods exist, and not enough, or existed."""
-    if unit.quorum is None or is_formed(unit) or is_full(unit):
+    if unit.quorum is None or is_full(unit):
         return None
+    if is_formed(unit):
+        return _short_part(unit)
     if not live_count(unit) and not has_lost_all(unit):
         return None
     if waiting_roles(unit) or failing_jobs(unit):
@@ -81,6 +86,35 @@ def find(unit: Unit) -> Finding | None:
         f"{counts}{_rest(unit)}",
         advice=_advice(unit),
         evidence=evidence,
+        since=not_formed_since(unit),
+    )
+
+
+def _short_part(unit: Unit) -> Finding | None:
+    """Return a finding where the group has enough pods, and one of its parts has not."""
+    group = unit.group
+    if group is None or not group.part_label or unit.placed:
+        return None
+    live = [pod for pod in (*unit.pods, *unit.foreign_pods) if pod.is_live]
+    there = Counter(pod.labels.get(group.part_label, "") for pod in live)
+    short = [
+        (part.name, there[part.name], part.quorum)
+        for part in group.templates
+        if part.quorum is not None and there[part.name] < part.quorum
+    ]
+    since = unchanged_since(unit)
+    if not short or (since is not None and since + COUNT_GRACE > unit.now):
+        return None
+    name, number, least = short[0]
+    return unit_finding(
+        RULE,
+        unit,
+        f"{number} of {count(least, 'pod')} that group {unit.group_name} needs of {name} "
+        f"{'exists' if number == 1 else 'exist'}.",
+        evidence=tuple(
+            Evidence(f"pods of {part}", f"{pods} of at least {minimum}", group.meta.ref)
+            for part, pods, minimum in short
+        ),
         since=not_formed_since(unit),
     )
 

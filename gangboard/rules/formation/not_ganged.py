@@ -5,18 +5,19 @@ scheduling when it finds several Workloads or groups for a Job; and `schedulingG
 is dropped where the gate of the API server is off or a CRD does not know the field
 (k8s-gang-api.md §2.4, §5.1; real-owners.md §1.2).
 
-A gang can also be asked for by another API (`GangRequest.api`), whose groups mean something to a scheduler that
-reads them. Which one does is not to be seen; that it placed one by one is: some hold a node, and it refuses others.
+A gang can also be asked for by another API (`GangRequest.api`, or a name of a group of it), whose groups mean
+something to a scheduler that reads them. That the stock one placed one by one is seen: some hold a node, and it
+refuses others.
 """
 
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.group import label_of_group, read_entry
+from gangboard.domain.group import Group, Policy, label_of_group, read_entry
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import GangRequest, Owner
-from gangboard.domain.pod import Pod
+from gangboard.domain.pod import STOCK_SCHEDULER, Pod
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.scheduler_text import refused_pods
 from gangboard.domain.reading.state_since import first_creation
@@ -29,7 +30,6 @@ _GATES = {
     (1, 37): (("GenericWorkload",), "v1beta1"),
 }
 """What a cluster of that minor needs to schedule gangs: all off by default."""
-_STOCK = "default-scheduler"
 _WITH_GROUPS = ("v1alpha2", "v1alpha3", "v1beta1")
 
 
@@ -38,6 +38,9 @@ def find(unit: Unit) -> Finding | None:
     request = unit.owner.gang_request
     if request is not None and request.api:
         return _by_another_api(unit, request)
+    ignored = _ignored_gang(unit)
+    if ignored is not None:
+        return _by_name_alone(unit, ignored)
     jobs = {job.meta.ref.uid: job for job in unit.jobs}
     loose = [pod for pod in unit.current if not pod.group_name]
     asked = [
@@ -73,9 +76,9 @@ def _by_another_api(unit: Unit, request: GangRequest) -> Finding | None:
     A scheduler that knows the API binds nobody before all can be bound; a member that is replaced later is
     scheduled alone by any of them.
     """
-    loose = [pod for pod in unit.current if not pod.group_name]
+    loose = [pod for pod in unit.current if pod.ignores_group or not pod.group_name]
     pods = [pod for pod in loose if not request.mark or request.mark in pod.labels]
-    if unit.memory.whole_at is not None or any(pod.scheduler_name != _STOCK for pod in pods):
+    if unit.memory.whole_at is not None or not _are_of_stock_scheduler(pods):
         return None
     placed = [pod for pod in pods if pod.is_placed]
     refused = [pod for pod in refused_pods(unit) if pod in pods]
@@ -85,15 +88,60 @@ def _by_another_api(unit: Unit, request: GangRequest) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"{label(asker)} asks for a gang ({request.api}), but {_STOCK} places its pods one by one: "
+        f"{label(asker)} asks for a gang ({request.api}), but {STOCK_SCHEDULER} places its pods one by one: "
         f"{len(placed)} of {unit.wanted}.",
         evidence=(
             Evidence("asked for", f"a gang ({request.api})", asker),
-            Evidence("schedulerName", _STOCK, placed[0].meta.ref),
+            Evidence("schedulerName", STOCK_SCHEDULER, placed[0].meta.ref),
             Evidence("pods refused alone", str(len(refused)), refused[0].meta.ref),
         ),
         since=first_creation(refused),
     )
+
+
+def _ignored_gang(unit: Unit) -> Group | None:
+    """Return the gang of another API that pods name and that their scheduler does not read."""
+    named = {(pod.group_kind, pod.group_name) for pod in unit.current if pod.ignores_group}
+    return next(
+        (
+            group
+            for group in unit.facts.groups
+            if group.policy is Policy.GANG
+            and (f"{group.meta.ref.kind}.{group.meta.ref.group}", group.name) in named
+        ),
+        None,
+    )
+
+
+def _by_name_alone(unit: Unit, group: Group) -> Finding | None:
+    """Return a finding where pods of the stock scheduler name such a group.
+
+    As above it is told where that shows: some of a gang that never was whole hold a node, and others are refused.
+    """
+    pods = [pod for pod in unit.current if pod.ignores_group and pod.group_name == group.name]
+    placed = [pod for pod in pods if pod.is_placed]
+    refused = [pod for pod in refused_pods(unit) if pod in pods]
+    if unit.memory.whole_at is not None or not (placed and refused):
+        return None
+    if not _are_of_stock_scheduler(pods):
+        return None
+    return unit_finding(
+        RULE,
+        unit,
+        f"{label_of_group(group.name)} asks for a gang, and {STOCK_SCHEDULER}, which does not read it, "
+        f"places its pods one by one: {len(placed)} of {unit.wanted}.",
+        advice=("Give the pods the schedulerName of a scheduler that reads it (recreate).",),
+        evidence=(
+            Evidence("asked for", f"a gang of {group.quorum}", group.meta.ref),
+            Evidence("schedulerName", STOCK_SCHEDULER, placed[0].meta.ref),
+            Evidence("pods refused alone", str(len(refused)), refused[0].meta.ref),
+        ),
+        since=first_creation(refused),
+    )
+
+
+def _are_of_stock_scheduler(pods: list[Pod]) -> bool:
+    return all(pod.scheduler_name == STOCK_SCHEDULER for pod in pods)
 
 
 def _maker(pod: Pod, jobs: dict[str, Owner], owner: Owner) -> Owner | None:

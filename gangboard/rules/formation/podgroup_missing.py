@@ -13,6 +13,7 @@ from gangboard.domain.group import label_of_group, read_entry
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import COUNT_GRACE, newest_creation
+from gangboard.domain.reading.missing_groups import waiting_for_missing_group
 from gangboard.domain.reading.state_since import first_creation
 from gangboard.domain.reading.wording import count, plural
 from gangboard.domain.registry import UnitRule
@@ -21,34 +22,36 @@ from gangboard.domain.verdict import Evidence, Finding
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while pods of the unit wait and the group they name is not there."""
-    waiting = [pod for pod in unit.unplaced if pod.group_name == unit.group_name]
-    if not unit.group_name or unit.group is not None or not waiting:
-        return None
-    if unit.facts.groups_unobserved or not unit.facts.gang_api_version:
+    waiting = waiting_for_missing_group(unit)
+    if not waiting:
         return None
     number = len(waiting)
     wait = f"{count(number, 'pod')} {plural(number, 'wait')} for"
     message = f"{wait} {_what_is_missing(unit)}."
+    kind = waiting[0].group_kind
     field = "schedulingGroup" if read_entry(unit.group_name) is None else "workloadRef"
-    evidence = (Evidence(field, unit.group_name, waiting[0].meta.ref),)
+    evidence = (Evidence(kind or field, unit.group_name, waiting[0].meta.ref),)
     # One that was tried had its group once: when that went no object says.
     since = first_creation(waiting) if all(pod.is_untried for pod in waiting) else None
-    newest = newest_creation(tuple(waiting))
+    newest = newest_creation(waiting)
     if newest is not None and newest + COUNT_GRACE > unit.now:
         due = newest + COUNT_GRACE
         message = f"{wait} {label_of_group(unit.group_name)}."
         return still_starting(RULE, unit, message, evidence=evidence, recheck_at=due, since=since)
     return unit_finding(
-        RULE, unit, message, advice=(_advice(unit, field),), evidence=evidence, since=since
+        RULE, unit, message, advice=(_advice(unit, kind, field),), evidence=evidence, since=since
     )
 
 
-def _advice(unit: Unit, field: str) -> str:
+def _advice(unit: Unit, kind: str, field: str) -> str:
     """Return how the pods get their group. The scheduler takes them as soon as it is there.
 
     Observed on 1.35.4, 1.36.3 and 1.37.0. The podGroups of a Workload of 1.35 cannot be changed.
     """
     entry, namespace = read_entry(unit.group_name), unit.owner.meta.ref.namespace
+    if kind:
+        _, _, api = kind.partition(".")
+        return f"Create PodGroup {namespace}/{unit.group_name} of {api}, or make the pods without its name (recreate)."
     if entry is None:
         make = f"Create PodGroup {namespace}/{unit.group_name}"
     elif all(one.meta.ref.name != entry.workload for one in unit.facts.workloads):

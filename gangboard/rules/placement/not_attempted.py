@@ -17,6 +17,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.attempt_history import latest, restart_under_way
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import ATTEMPT_GRACE, newest_creation
+from gangboard.domain.reading.missing_groups import waiting_for_missing_group
 from gangboard.domain.reading.progress import is_formed, lacks_room
 from gangboard.domain.reading.scheduler_text import group_refusal
 from gangboard.domain.reading.wording import count, label, names, plural
@@ -28,7 +29,7 @@ def find(unit: Unit) -> Finding | None:
     """Return a finding while none of the pods that wait has been tried."""
     if not lacks_room(unit) or not is_formed(unit) or group_refusal(unit) is not None:
         return None
-    if unit.group_name and unit.group is None and not unit.facts.groups_unobserved:
+    if unit.group_name and unit.group is None and not _may_be_there(unit):
         return None
     silent = tuple(pod for pod in unit.unplaced if pod.is_untried and not pod.nominated_node)
     if not silent or not all(pod.is_untried for pod in unit.unplaced):
@@ -50,6 +51,13 @@ def find(unit: Unit) -> Finding | None:
         evidence=_evidence(unit, silent),
         since=since,
     )
+
+
+def _may_be_there(unit: Unit) -> bool:
+    """Whether the group that its pods name can exist although it is not known."""
+    if any(pod.group_kind for pod in unit.unplaced):
+        return not waiting_for_missing_group(unit)
+    return unit.facts.groups_unobserved
 
 
 def _silent_since(unit: Unit, silent: tuple[Pod, ...]) -> datetime | None:

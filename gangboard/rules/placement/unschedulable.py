@@ -57,7 +57,8 @@ def _message(unit: Unit, best: SchedulerMessage | None) -> str:
     number = sum(not pod.gates for pod in unit.unplaced)
     pods = f"{number} of {unit.wanted} pods" if unit.placed else count(number, "pod")
     verb = "found" if fits_now(unit) and not is_refused_since(unit) else "finds"
-    message = f"The scheduler {verb} no room for {pods}"
+    who = f"Scheduler {unit.other_scheduler}" if unit.other_scheduler else "The scheduler"
+    message = f"{who} {verb} no room for {pods}"
     # With topology a node count is that of one placement, not of the cluster (observed, 1.37.0).
     keys = unit.group.topology_keys if unit.group is not None else ()
     within = f" within one {names(keys)}" if keys else ""
@@ -67,7 +68,7 @@ def _message(unit: Unit, best: SchedulerMessage | None) -> str:
 
 def _doubt(unit: Unit) -> str:
     """Return what arithmetic says beside the scheduler, or why it says nothing."""
-    if unit.placing is None:
+    if unit.placing is None or unit.other_scheduler:
         return ""
     found = unit.placing.assessment
     if found is None:

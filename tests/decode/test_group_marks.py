@@ -1,0 +1,92 @@
+"""Which group a pod names: by its own field, a label or an annotation, and whether its scheduler reads that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gangboard.decode.pods import pods_naming
+from gangboard.domain.group import GroupMark
+from gangboard.domain.pod import Pod
+from tests.decode.reading import Json, model, with_identity
+
+TOY = GroupMark("toys.example/flock", False, "Flock.toys.example")
+HIVE = GroupMark("bees.example/hive", True, "Hive.bees.example", ("queen",))
+HERD = GroupMark("cows.example/herd", True, "Herd.cows.example", ("cowboy",), any_name=True)
+PODS = pods_naming((TOY, HIVE, HERD))
+
+
+def a_pod(scheduler: str | None = "default-scheduler", core: str = "", **marks: Any) -> Pod:
+    spec: Json = {"schedulerName": scheduler}
+    if core:
+        spec["schedulingGroup"] = {"podGroupName": core}
+    found: Pod = model(PODS, with_identity({"spec": spec, "metadata": marks}))
+    return found
+
+
+HIVE_LABEL = {"bees.example/hive": "big"}
+HERD_LABEL = {"cows.example/herd": "brown"}
+
+
+def named(pod: Pod) -> tuple[str, str, bool, bool]:
+    return pod.group_name, pod.group_kind, pod.ignores_group, pod.other_scheduler
+
+
+@pytest.mark.parametrize(
+    ("pod", "expected"),
+    [
+        (a_pod(), ("", "", False, False)),
+        (a_pod(core="ring"), ("ring", "", False, False)),
+        # A mark that all schedulers read, as one that the only scheduler does.
+        (a_pod(annotations={"toys.example/flock": "f"}), ("f", "Flock.toys.example", False, False)),
+        (a_pod("queen", labels=HIVE_LABEL), ("big", "Hive.bees.example", False, True)),
+        # Near miss: the stock scheduler does not read it, nor one that nobody knows.
+        (a_pod(labels=HIVE_LABEL), ("big", "Hive.bees.example", True, False)),
+        (a_pod("mine", labels=HIVE_LABEL), ("big", "Hive.bees.example", True, False)),
+        # Who installs that scheduler chooses its name.
+        (a_pod("mine", labels=HERD_LABEL), ("brown", "Herd.cows.example", False, True)),
+        (a_pod("cowboy", labels=HERD_LABEL), ("brown", "Herd.cows.example", False, True)),
+        (a_pod(labels=HERD_LABEL), ("brown", "Herd.cows.example", True, False)),
+        (a_pod(None, labels=HERD_LABEL), ("brown", "Herd.cows.example", True, False)),
+        # Near miss: that of another API is none of its names.
+        (a_pod("queen", labels=HERD_LABEL), ("brown", "Herd.cows.example", True, True)),
+        (a_pod("queen"), ("", "", False, True)),
+    ],
+)  # fmt: skip
+def test_a_name_counts_where_the_scheduler_reads_it(
+    pod: Pod, expected: tuple[str, str, bool, bool]
+) -> None:
+    assert named(pod) == expected
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "expected"),
+    [
+        ("default-scheduler", ("ring", "", False, False)),
+        ("queen", ("big", "Hive.bees.example", False, True)),
+        ("mine", ("brown", "Herd.cows.example", False, True)),
+    ],
+)
+def test_of_several_names_the_one_counts_that_the_scheduler_reads(
+    scheduler: str, expected: tuple[str, str, bool, bool]
+) -> None:
+    assert named(a_pod(scheduler, "ring", labels=HIVE_LABEL | HERD_LABEL)) == expected
+
+
+def test_a_core_group_is_decoration_to_a_scheduler_of_another_api() -> None:
+    """The Job controller of 1.37 makes one for every Job, whoever schedules it (real-owners-2.md §4)."""
+    assert named(a_pod("queen", "ring")) == ("ring", "", True, True)
+
+
+def test_a_key_elsewhere_in_the_annotations_is_none() -> None:
+    assert a_pod(annotations={"note": "toys.example/flock"}).group_name == ""
+    assert a_pod(annotations={"toys.example/flock": None}).group_name == ""
+
+
+def test_other_marks_are_another_decoder() -> None:
+    assert PODS.decoder_version != pods_naming((TOY,)).decoder_version
+    assert (
+        pods_naming((TOY, HIVE)).decoder_version
+        != pods_naming((HIVE._replace(schedulers=()), TOY)).decoder_version
+    )
