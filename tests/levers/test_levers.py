@@ -31,6 +31,7 @@ def test_keys_are_those_that_are_stored_and_in_the_api() -> None:
         "hold",
         "parallelism",
         "suspend",
+        "volcano_command",
         "kueue-active",
     ]
 

@@ -114,7 +114,11 @@ def test_set_read_only(east: Cluster) -> None:
 
 def test_print_rbac_of_a_cluster_is_made_for_it(east: Cluster) -> None:
     make_resource(east, POLICIES, version="v1beta1")
-    for key in ("trainjobs.trainer.kubeflow.org", "workloads.kueue.x-k8s.io"):
+    for key in (
+        "trainjobs.trainer.kubeflow.org",
+        "workloads.kueue.x-k8s.io",
+        "jobs.batch.volcano.sh",
+    ):
         make_resource(east, key, state="not-served")
     run("set_lever", "east", "parallelism", "on")
     text = run("print_rbac", "--cluster", "east")

@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from gangboard.actions.permissions import cel
-from gangboard.actions.permissions.limits import limits
 from gangboard.actions.permissions.manifests import manifests
 from gangboard.actions.permissions.names import ACTOR, READER, Manifest, Wanted
 from gangboard.actions.permissions.printing import yaml_text
@@ -50,6 +49,9 @@ def test_the_actor_may_do_what_its_levers_need_and_no_more() -> None:
     assert rights(role) == {
         "cronjobs.batch": {"get", "patch"},
         "jobs.batch": {"get", "list", "patch"},
+        # Those of Volcano are looked at, and commanded by an object of its own.
+        "jobs.batch.volcano.sh": {"get"},
+        "commands.bus.volcano.sh": {"create", "get"},
         "jobsets.jobset.x-k8s.io": {"get", "patch"},
         "trainjobs.trainer.kubeflow.org": {"get", "patch"},
         "workloads.kueue.x-k8s.io": {"get", "list", "patch"},
@@ -64,6 +66,11 @@ def test_what_a_cluster_does_not_serve_is_no_lever_there() -> None:
     assert "workloads.kueue.x-k8s.io" not in rights(role)
     assert not find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-workloads.kueue.x-k8s.io")
     assert find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
+
+
+def test_what_a_lever_makes_is_no_matter_where_its_owners_are_not_served() -> None:
+    (role,) = find(Wanted(not_served=frozenset({"jobs.batch.volcano.sh"})), "ClusterRole", ACTOR)
+    assert not {key for key in rights(role) if key.endswith("volcano.sh")}
 
 
 def test_every_resource_that_the_actor_may_change_has_a_limit_that_is_bound() -> None:
@@ -174,8 +181,8 @@ def test_no_text_breaks_out_of_an_expression(text: str) -> None:
 
 
 def test_holds_are_made_for_known_owners_only() -> None:
-    *_, policy, _ = limits(Wanted())
-    assert policy["metadata"]["name"] == f"{ACTOR}-holds.gangboard.dev"
+    name = f"{ACTOR}-holds.gangboard.dev"
+    (policy,) = find(Wanted(), "ValidatingAdmissionPolicy", name)
     assert "o.kind == 'JobSet' && o.apiVersion.startsWith('jobset.x-k8s.io/')" in str(
         policy["spec"]
     )

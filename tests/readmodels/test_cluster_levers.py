@@ -29,6 +29,7 @@ def test_levers_are_listed_in_the_order_in_which_they_are_tried() -> None:
     rows = lever_board(READY, ()).rows
     assert [row.lever for row in rows] == [
         "suspend",
+        "volcano_command",
         "kueue-active",
         "native",
         "hold",
@@ -37,7 +38,8 @@ def test_levers_are_listed_in_the_order_in_which_they_are_tried() -> None:
 
 
 def test_what_the_cluster_does_not_serve_has_no_lever() -> None:
-    rows = lever_board(READY, ("workloads.kueue.x-k8s.io", "jobsets.jobset.x-k8s.io")).rows
+    absent = ("workloads.kueue.x-k8s.io", "jobsets.jobset.x-k8s.io", "jobs.batch.volcano.sh")
+    rows = lever_board(READY, absent).rows
     assert [row.lever for row in rows] == ["suspend"]
 
 

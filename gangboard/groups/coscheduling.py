@@ -1,0 +1,76 @@
+"""PodGroups of the coscheduling plugin of scheduler-plugins (scheduling.x-k8s.io/v1alpha1).
+
+Pods name their group by a label, and only a scheduler that has the plugin reads it; it is called as whoever
+installed it likes. The object has no condition: why its pods wait is said of the pods alone. Its `status` is
+the work of a controller of its own, which counts pods of all namespaces that carry the label
+(podgroup_controller.go of v0.35.4-devel), so pods are counted here; only `phase` is kept.
+
+What its scheduler says of a pod is the stock scheduler's text, or one of the plugin's own: of the pods that
+are turned back because another one found no room (observed).
+"""
+
+from __future__ import annotations
+
+from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
+from gangboard.domain.group import Group, Policy
+from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
+
+_GROUP = "scheduling.x-k8s.io"
+
+
+class _WireSpec(Wire):
+    min_member: Int32 | None = None
+
+
+class _WireStatus(Wire):
+    phase: str | None = None
+
+
+class WirePodGroup(Wire):
+    """A PodGroup as narrow as it is kept."""
+
+    metadata: WireMeta
+    spec: _WireSpec | None = None
+    status: _WireStatus | None = None
+
+
+def _build(wire: WirePodGroup, version: str) -> Group:
+    quorum = (wire.spec or _WireSpec()).min_member or 0
+    phase = (wire.status or _WireStatus()).phase
+    return Group(
+        meta=read_meta(wire.metadata, _GROUP, "PodGroup", version),
+        # One pod by itself is no gang.
+        policy=Policy.GANG if quorum > 1 else Policy.BASIC,
+        quorum=quorum,
+        detail={"phase": phase} if phase else {},
+    )
+
+
+GROUPING = GroupingAPI(
+    label="coscheduling",
+    group=_GROUP,
+    resources=(
+        Resource(
+            group=_GROUP,
+            plural="podgroups",
+            kind="PodGroup",
+            versions=("v1alpha1",),
+            wire=WirePodGroup,
+            model=Group,
+            build=_build,
+            needed=True,
+        ),
+    ),
+    labels={"scheduling.x-k8s.io/pod-group": "PodGroup"},
+    # As scheduler-plugins' Helm chart names it, and as the MPI operator expects it.
+    schedulers=("scheduler-plugins-scheduler", "scheduler-plugins"),
+    any_name=True,
+    notes=GroupingNotes(
+        members="the label `scheduling.x-k8s.io/pod-group`; read by a scheduler with the plugin only",
+        limits=(
+            "it has no condition and no lever: why its pods wait stands on the pods. To "
+            "`default-scheduler` it is decoration"
+        ),
+        tested="the scheduler of scheduler-plugins 0.35 on 1.37",
+    ),
+)

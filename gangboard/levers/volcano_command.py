@@ -1,0 +1,176 @@
+"""`volcano_command`: a Command by which Volcano aborts a Job of its own, or resumes it.
+
+What is sent is what `vcctl job suspend` and `resume` send (pkg/cli/util of v1.14.1), but for the name, which is the
+action's. The controller deletes the Command and then acts on it; `status.state.phase` of the Job tells that it
+has. While a Job restarts a Command to abort it is lost, and each resume counts as a retry: at `maxRetry` the
+Job fails for good (pkg/controllers/job/state).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gangboard.domain.acting.decision import (
+    Decision,
+    DesiredAction,
+    PlanRefusal,
+    nothing_to_do,
+    watch,
+)
+from gangboard.domain.acting.gang_index import GangIndex
+from gangboard.domain.acting.lever import Lever, LeverState, Made, Readiness, Rule
+from gangboard.domain.acting.phrases import gang_resumed, gang_stopped
+from gangboard.domain.acting.requests import json_text, object_path
+from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
+from gangboard.domain.hold import ACTION_ANNOTATION
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
+
+PHASE, RETRIES, MOST_RETRIES = "phase", "retries", "maxRetry"
+"""Names in `Owner.detail` of a Job: `status.state.phase`, `status.retryCount` and `spec.maxRetry`."""
+
+_GROUP, _VERSION, _PLURAL = "bus.volcano.sh", "v1alpha1", "commands"
+_ABORT, _RESUME = "AbortJob", "ResumeJob"
+_JOBS = "batch.volcano.sh"
+_LONGEST_NAME = 253
+
+
+def _change(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+    stops = desired.verb is Verb.SUSPEND
+    if owner.suspended is stops:
+        return nothing_to_do(f"{gang.name} is {'suspended already' if stops else 'not suspended'}")
+    refused = _restarting(gang, owner) if stops else _out_of_retries(gang, owner)
+    if refused is not None:
+        return refused
+    return Decision(
+        lambda: (_command(owner, desired, _ABORT if stops else _RESUME),),
+        before={"status.state.phase": owner.detail[PHASE]},
+        after={"status.state.phase": "Aborted" if stops else "Pending"},
+        watch_seconds=watch(owner.grace_seconds),
+        reactions=(
+            (
+                gang_stopped(gang),
+                "Its PodGroup is deleted with them, and made anew when it resumes.",
+            )
+            if stops
+            else (gang_resumed(gang),)
+        ),
+        warnings=_warnings(owner, stops=stops),
+    )
+
+
+def _restarting(gang: GangIndex, owner: Owner) -> PlanRefusal | None:
+    if owner.detail[PHASE] not in ("Restarting", "Completing", "Terminating"):
+        return None
+    phase = owner.detail[PHASE].lower()
+    return PlanRefusal(
+        f"{gang.name} is {phase}, and Volcano forgets a Command that comes meanwhile: try again when "
+        "that is over."
+    )
+
+
+def _left(owner: Owner) -> int:
+    """Return how many retries are left after one more."""
+    return int(owner.detail[MOST_RETRIES]) - int(owner.detail[RETRIES]) - 1
+
+
+def _out_of_retries(gang: GangIndex, owner: Owner) -> PlanRefusal | None:
+    if _left(owner) > 0:
+        return None
+    return PlanRefusal(
+        f"A resume would end {gang.name}: it counts as a retry, {owner.detail[RETRIES]} of "
+        f"{owner.detail[MOST_RETRIES]} are used, and at maxRetry the Job fails.",
+        f"Raise spec.maxRetry of {gang.name} first.",
+    )
+
+
+def _warnings(owner: Owner, *, stops: bool) -> tuple[str, ...]:
+    left = _left(owner)
+    if left <= 0:
+        return (
+            "It could not be resumed after that: a resume counts as a retry, and its last one would "
+            "end it (maxRetry).",
+        )
+    if stops:
+        return ()
+    return (f"A resume counts as a retry: {left} {'is' if left == 1 else 'are'} left after it.",)
+
+
+def _command(owner: Owner, desired: DesiredAction, action: str) -> Step:
+    ref = owner.meta.ref
+    suffix = f"-{desired.action}"
+    name = f"{ref.name[: _LONGEST_NAME - len(suffix)]}{suffix}".lower()
+    target = {
+        "apiVersion": f"{ref.group}/{owner.meta.api_version}",
+        "kind": ref.kind,
+        "name": ref.name,
+        "uid": ref.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    body = {
+        "apiVersion": f"{_GROUP}/{_VERSION}",
+        "kind": "Command",
+        "metadata": {
+            "name": name,
+            "namespace": ref.namespace,
+            "annotations": {ACTION_ANNOTATION: desired.action},
+            "ownerReferences": [target],
+        },
+        "target": target,
+        "action": action,
+    }
+    return Step(
+        StepKind.CREATE,
+        f"Create Command {name} ({action})",
+        ObjectRef(_GROUP, "Command", ref.namespace, name, ""),
+        "POST",
+        object_path(_GROUP, _VERSION, ref.namespace, _PLURAL),
+        json_text(body),
+    )
+
+
+def _in_effect(raw: Mapping[str, Any], stops: bool) -> bool:
+    phase = ((raw.get("status") or {}).get("state") or {}).get("phase")
+    return (
+        phase == "Aborted" if stops else phase in ("Pending", "Running", "Completing", "Completed")
+    )
+
+
+def _readiness(_levers: ClusterLevers, _kinds: str, shut: str) -> LeverState:
+    what = "A Command to Volcano about a Job of its own; each resume counts as a retry of that."
+    return LeverState(Readiness.OFF if shut else Readiness.READY, what, usable=not shut)
+
+
+def _makes(_parents: Sequence[tuple[str, str]]) -> Made:
+    target = "object.target"
+    rules = (
+        Rule(
+            f"object.action in ['{_ABORT}', '{_RESUME}']",
+            "gangboard commands Volcano to abort Jobs and to resume them, and nothing else",
+        ),
+        Rule(
+            f"{target}.kind == 'Job' && {target}.apiVersion.startsWith('{_JOBS}/')",
+            "gangboard commands Jobs of Volcano only",
+        ),
+        Rule(
+            "size(object.metadata.?ownerReferences.orValue([])) == 1 && "
+            f"object.metadata.ownerReferences[0].uid == {target}.uid",
+            "a Command of gangboard belongs to the Job that it is for",
+        ),
+    )
+    return Made(_GROUP, _PLURAL, "Command", ("create", "get"), rules)
+
+
+LEVER = Lever(
+    key="volcano_command",
+    position=45,
+    label="a Command (AbortJob, ResumeJob)",
+    title="Abort a Job of Volcano",
+    suspend=_change,
+    resume=_change,
+    readiness=_readiness,
+    makes=_makes,
+    in_effect=_in_effect,
+)

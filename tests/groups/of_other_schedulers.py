@@ -1,0 +1,32 @@
+"""Gangs of PodGroups that the stock scheduler does not read, judged as the poll does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.group import Group
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.quota import Queue, QueueTree
+from gangboard.domain.verdict import Verdict
+from tests.domain_objects import NOW, Made, a_pod
+
+
+def member(group: Group, name: str, scheduler: str, **fields: Any) -> Pod:
+    """A pod that names a group of another API, and whose scheduler reads that."""
+    kind = f"{group.meta.ref.kind}.{group.meta.ref.group}"
+    given = {"scheduler_name": scheduler, "other_scheduler": True, "group_kind": kind, **fields}
+    return a_pod(name, group=group, **given)
+
+
+def judged(
+    root: Owner | Group, *objects: Made, queues: Iterable[Queue] = (), **known: Any
+) -> Verdict:
+    """The verdict on a gang; `queues` are those that its groups name."""
+    given = {"gang_api_version": "v1beta1", "queues": QueueTree(queues), **known}
+    events = [thing for thing in objects if hasattr(thing, "regarding")]
+    rest: list[Any] = [thing for thing in objects if thing not in events]
+    return assess(assemble(root, rest, now=NOW, events=events, **given))  # type: ignore[arg-type]

@@ -1,0 +1,177 @@
+"""PodGroups of coscheduling: which pods are in one, and what is told of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.decode.page import read_page
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.group import Group, Policy
+from gangboard.domain.health import Health
+from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import Verdict
+from gangboard.groups.coscheduling import GROUPING
+from tests.decode.reading import Json, list_body, model, with_identity
+from tests.domain_objects import NOW, a_group, a_job, a_meta, a_pod, ago
+
+(PODGROUP,) = GROUPING.resources
+KIND = "PodGroup.scheduling.x-k8s.io"
+PLUGIN = "scheduler-plugins"
+
+# gang-owners.md §6, and what the controller writes (podgroup_controller.go).
+RING: Json = {
+    "metadata": {"name": "ring", "namespace": "team-a", "uid": "r1", "resourceVersion": "4"},
+    "spec": {"minMember": 3, "scheduleTimeoutSeconds": 120},
+    "status": {"phase": "Scheduling", "running": 0, "occupiedBy": "team-a/ring"},
+}
+
+
+def ring(**spec: Any) -> Group:
+    found: Group = model(PODGROUP, {**RING, "spec": {**RING["spec"], **spec}})
+    return found
+
+
+def test_a_pod_group() -> None:
+    found = ring()
+    assert (found.policy, found.quorum) == (Policy.GANG, 3)
+    assert (found.meta.ref.group, found.meta.ref.kind) == ("scheduling.x-k8s.io", "PodGroup")
+    assert (found.placed, found.conditions, found.detail) == (None, (), {"phase": "Scheduling"})
+
+
+@pytest.mark.parametrize("least", [1, 0, None])
+def test_one_member_by_itself_is_no_gang(least: int | None) -> None:
+    assert ring(minMember=least).policy is Policy.BASIC
+
+
+def test_a_number_that_is_none_is_a_problem() -> None:
+    page = read_page(list_body([with_identity({"spec": {"minMember": "three"}})]), PODGROUP)
+    assert page.problems
+
+
+def test_pods_name_it_by_a_label_that_schedulers_of_any_own_name_read() -> None:
+    def named(scheduler: str) -> Pod:
+        labels = {"scheduling.x-k8s.io/pod-group": "ring"}
+        pod = {"metadata": {"labels": labels}, "spec": {"schedulerName": scheduler}}
+        found: Pod = model(registry.pods(), with_identity(pod))
+        return found
+
+    for scheduler in (PLUGIN, "scheduler-plugins-scheduler", "gang-scheduler"):
+        pod = named(scheduler)
+        assert (pod.group_name, pod.group_kind, pod.ignores_group) == ("ring", KIND, False)
+    assert named("default-scheduler").ignores_group
+
+
+# What is told
+
+
+def member(name: str, **fields: Any) -> Pod:
+    given = {"scheduler_name": PLUGIN, "other_scheduler": True, **fields}
+    return a_pod(name, group="ring", group_kind=KIND, **given)
+
+
+def ignoring(name: str, **fields: Any) -> Pod:
+    """A pod of the stock scheduler."""
+    given = {"scheduler_name": "default-scheduler", "other_scheduler": False, **fields}
+    return member(name, ignores_group=True, **given)
+
+
+def told(group: Group, *pods: Pod, **known: Any) -> Verdict:
+    return assess(assemble(group, pods, now=NOW, gang_api_version="v1beta1", **known))
+
+
+def test_one_that_finds_no_room_is_told_in_its_schedulers_words() -> None:
+    """Real ones: tests/groups/test_real_schedulers.py."""
+    node = "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available."
+    other = (
+        "PodGroup team-a/ring gets rejected due to Pod p2 is unschedulable even after PostFilter"
+    )
+    pods = [member("p0", text=other), member("p1", text=other), member("p2", text=node)]
+    found = told(ring(), *pods).finding
+    assert (found.code, found.health) == ("unschedulable", Health.WAITING)
+    assert found.message == (
+        "Scheduler scheduler-plugins finds no room for 3 pods: 0/1 nodes are available: 1 Insufficient cpu."
+    )
+    assert found.advice == ()
+
+
+def test_near_miss_of_the_stock_scheduler_arithmetic_is_asked() -> None:
+    """`room` is not read here: for the stock scheduler that is what is in the way."""
+    text = "0/1 nodes are available: 1 Insufficient cpu."
+    group = a_group("ring", quorum=3)
+    pods = [a_pod(f"p{n}", group=group, text=text) for n in range(3)]
+    message = told(group, *pods).finding.message
+    assert "gangboard cannot tell why (nodes: not read yet)" in message
+
+
+def test_one_that_has_too_few_pods() -> None:
+    text = (
+        "0/1 nodes are available: pre-filter pod p0 cannot find enough sibling pods, current pods "
+        "number: 2, minMember of group: 3."
+    )
+    pods = [member(f"p{n}", text=text, created_at=ago(300)) for n in range(2)]
+    found = told(ring(), *pods).finding
+    assert (found.code, found.health) == ("below-quorum", Health.BLOCKED)
+    assert found.message.startswith("2 of 3 pods that group ring needs exist")
+    assert found.advice == ("Make 1 more pod in PodGroup ring.",)
+
+
+def test_one_that_runs() -> None:
+    verdict = told(ring(), *(member(f"p{n}", on="n0") for n in range(3)))
+    assert (verdict.finding.code, verdict.members.quorum) == ("running", 3)
+
+
+def test_pods_of_several_schedulers_are_placed_by_none_of_them() -> None:
+    pods = [member("p0"), member("p1"), ignoring("p2")]
+    found = told(ring(), *pods).finding
+    assert found.code == "mixed-schedulers"
+    assert "default-scheduler (1 pod)" in found.message
+
+
+def test_to_the_stock_scheduler_it_is_decoration() -> None:
+    """Nothing is wrong while all run; near miss: some hold a node, and others are refused."""
+    verdict = told(ring(), *(ignoring(f"p{n}", on="n0") for n in range(3)))
+    assert (verdict.finding.code, verdict.members.quorum) == ("running", None)
+    text = "0/1 nodes are available: 1 Insufficient cpu."
+    split = told(
+        ring(), ignoring("p0", on="n0"), ignoring("p1", text=text), ignoring("p2", text=text)
+    )
+    assert (split.finding.code, split.finding.health) == ("not-ganged", Health.DEGRADED)
+    assert split.finding.message == (
+        "PodGroup ring asks for a gang, and default-scheduler, which does not read it, places its pods "
+        "one by one: 1 of 3."
+    )
+
+
+def test_pods_of_a_job_stay_its_own_where_the_group_is_decoration() -> None:
+    job = a_job("train", pods=3)
+    group = replace(ring(), meta=a_meta("scheduling.x-k8s.io", "PodGroup", "ring", of=job))
+    made: dict[str, Any] = {"now": NOW, "gang_api_version": "v1beta1"}
+    pods = [ignoring(f"p{n}", of=job, on="n0") for n in range(3)]
+    verdict = assess(assemble(job, [group, *pods], **made))
+    assert (verdict.members.desired, verdict.members.quorum) == (3, None)
+    assert verdict.jobs[0].scheduling.mode == "pod-by-pod"
+    assert verdict.jobs[0].scheduling.reason == (
+        "Its pods name PodGroup ring, which scheduler default-scheduler does not read: its pods are "
+        "scheduled one by one."
+    )
+    live = [member(f"p{n}", of=job, on="n0") for n in range(3)]
+    verdict = assess(assemble(job, [group, *live], **made))
+    assert (verdict.members.desired, verdict.members.quorum) == (3, 3)
+    assert verdict.jobs[0].scheduling.mode == "brought-along"
+
+
+def test_one_that_is_not_there_is_missed_only_where_that_can_be_seen() -> None:
+    job = a_job("train", pods=1)
+    pod = member("p0", of=job, created_at=ago(300))
+
+    def found(*known: str) -> str:
+        facts = assemble(job, [pod], now=NOW, known_kinds=frozenset(known))
+        return assess(facts).finding.code
+
+    assert found(KIND) == "podgroup-missing"
+    assert found() == "not-attempted"

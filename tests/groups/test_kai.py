@@ -1,0 +1,227 @@
+"""PodGroups of KAI: gangs and what only looks like one, and what its scheduler says of each.
+
+Texts and objects as observed on v0.12.0 (real-owners-2.md §3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.domain.group import Group, GroupTemplate, Policy
+from gangboard.domain.health import Health
+from gangboard.domain.pod import Pod
+from gangboard.domain.quota import Queue
+from gangboard.domain.verdict import Verdict
+from gangboard.groups.kai import GROUPING
+from gangboard.queues.kai import QUEUE
+from tests.decode.reading import Json, model
+from tests.domain_objects import a_job, ago, an_event
+from tests.groups.of_other_schedulers import judged, member
+
+(PODGROUP,) = GROUPING.resources
+QUEUES = frozenset({"Queue.scheduling.run.ai"})
+NO_ROOM = (
+    "Resources were found for 3 pods while 4 are required for gang scheduling. Additional pods cannot be "
+    "scheduled due to: no nodes with enough resources were found: 3 node(s) didn't have enough resources: "
+    "CPU cores."
+)
+OVER_LIMIT = (
+    "team-lim quota has reached the allowable limit of GPUs. Limit is 2 GPUs, currently {used} GPUs "
+    "allocated and workload requested {asked} GPUs"
+)
+OVER_QUOTA = (
+    "Non-preemptible workload is over quota. Workload requested 4 GPUs, but team-q quota is 2 GPUs, while 0 "
+    "GPUs are already allocated for non-preemptible pods. Use a preemptible workload to go over quota."
+)
+
+
+def condition(reason: str, message: str) -> Json:
+    return {
+        "type": "UnschedulableOnNodePool", "status": "True", "nodePool": "default",
+        "reason": "Unschedulable", "message": f"{reason}: {message}.",
+        "reasons": [{"reason": reason, "message": message}],
+        "transitionID": "1", "lastTransitionTime": "2026-11-21T11:58:00Z",
+    }  # fmt: skip
+
+
+def a_group(*conditions: Json, stale: str = "", **spec: Any) -> Group:
+    metadata: Json = {
+        "name": "pg-run-u1",
+        "namespace": "team-a",
+        "uid": "g1",
+        "resourceVersion": "4",
+    }
+    if stale:
+        metadata["annotations"] = {"kai.scheduler/stale-podgroup-timestamp": stale}
+    spec = {"minMember": 4, "queue": "team-a", "topologyConstraint": {}, **spec}
+    obj = {"metadata": metadata, "spec": spec, "status": {"schedulingConditions": list(conditions)}}
+    found: Group = model(PODGROUP, obj)
+    return found
+
+
+def a_single(name: str) -> Group:
+    """One that keeps nobody together."""
+    group = a_group(minMember=1)
+    ref = replace(group.meta.ref, name=name, uid=f"uid-{name}")
+    return replace(group, meta=replace(group.meta, ref=ref))
+
+
+def a_queue(name: str = "team-a", parent: str = "") -> Queue:
+    (resource,) = QUEUE.resources
+    metadata = {"name": name, "uid": f"q-{name}", "resourceVersion": "1"}
+    found: Queue = model(resource, {"metadata": metadata, "spec": {"parentQueue": parent}})
+    return found
+
+
+def members(group: Group, number: int = 4, **fields: Any) -> list[Pod]:
+    return [
+        member(group, f"p{n}", "kai-scheduler", **{"created_at": ago(300), "text": "x", **fields})
+        for n in range(number)
+    ]
+
+
+def judge(group: Group, *rest: Any, pods: Sequence[Pod] | None = None, **known: Any) -> Verdict:
+    return judged(group, *(members(group) if pods is None else pods), *rest, **known)
+
+
+def told(*given: Any, **known: Any) -> tuple[str, Health, str]:
+    found = judge(*given, **known).finding
+    return found.code, found.health, found.message
+
+
+def test_a_pod_group() -> None:
+    found = a_group()
+    assert (found.policy, found.quorum, found.queue) == (Policy.GANG, 4, "team-a")
+    assert (found.placed, found.part_label, found.topology_keys) == (None, "", ())
+
+
+@pytest.mark.parametrize(
+    ("spec", "quorum"),
+    [
+        ({"minMember": None}, 0),
+        ({"subGroups": [{"name": "a", "minMember": 2}, {"name": "b", "minMember": 3}]}, 5),
+        ({"minMember": 0, "minSubGroup": 1, "subGroups": [{"name": "a", "minMember": 2}, {"name": "b", "minMember": 3}]}, 2),
+        ({"minMember": 0, "subGroups": [{"name": "a"}, {"name": "b", "minMember": 3, "parent": "a"}]}, 3),
+        # One that names itself is above nothing.
+        ({"minMember": 0, "subGroups": [{"name": "a", "minMember": 2, "parent": "a"}]}, 0),
+    ],
+)  # fmt: skip
+def test_how_many_must_start_together(spec: Json, quorum: int) -> None:
+    assert a_group(**spec).quorum == quorum
+
+
+def test_subgroups_with_a_minimum_of_their_own() -> None:
+    found = a_group(subGroups=[{"name": "dec", "minMember": 2}, {"name": "pre", "minMember": 1}])
+    assert found.templates == (
+        GroupTemplate("dec", Policy.GANG, 2),
+        GroupTemplate("pre", Policy.GANG, 1),
+    )
+    label = {"kai.scheduler/subgroup-name": "dec"}
+    pods = members(found, 4, labels=label)
+    assert told(found, pods=pods)[:2] == ("below-quorum", Health.BLOCKED)
+
+
+def test_pods_of_a_job_that_each_have_a_group_of_their_own_are_no_gang() -> None:
+    """The podgrouper makes one for each pod of a Job; near miss: one of all of them is a gang."""
+    job = a_job("train", pods=2)
+    groups = [a_single("pg-p0-u1"), a_single("pg-p1-u1")]
+    pods = [
+        member(group, f"p{n}", "kai-scheduler", of=job, on="n0") for n, group in enumerate(groups)
+    ]
+    verdict = judged(job, *groups, *pods)
+    assert (verdict.members.desired, verdict.members.quorum) == (2, None)
+    assert verdict.finding.message == "All 2 pods are ready."
+    whole = a_group(minMember=2)
+    pods = [member(whole, f"p{n}", "kai-scheduler", of=job, on="n0") for n in range(2)]
+    assert judged(job, whole, *pods).members.quorum == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (condition("PodSchedulingErrors", NO_ROOM),
+         ("unschedulable", Health.WAITING, "KAI has room for 3 of 4 pods that must start together: no nodes "
+          "with enough resources were found: 3 node(s) didn't have enough resources: CPU cores.")),
+        (condition("OverLimit", OVER_LIMIT.format(used=0, asked=4)),
+         ("exceeds-quota", Health.BLOCKED, "Queue team-a may have 2 GPUs at most: 0 GPUs in use, and it asks "
+          "for 4 GPUs.")),
+        # Near miss: as much as it may have, and others have some of it.
+        (condition("OverLimit", OVER_LIMIT.format(used=1, asked=2)),
+         ("waiting-for-quota", Health.WAITING, "Queue team-a may have 2 GPUs at most: 1 GPUs in use, and it "
+          "asks for 2 GPUs.")),
+        (condition("NonPreemptibleOverQuota", OVER_QUOTA),
+         ("exceeds-quota", Health.BLOCKED, "Queue team-a has a quota of 2 GPUs for pods that cannot be "
+          "preempted: 0 GPUs in use, and it asks for 4 GPUs.")),
+        # Words that this release does not know are quoted.
+        (condition("OverLimit", "It is full"), ("waiting-for-quota", Health.WAITING, "It is full")),
+        (condition("New", "Something else."), ("unschedulable", Health.WAITING, "KAI finds no room for 4 pods: Something else.")),
+    ],
+)  # fmt: skip
+def test_what_its_scheduler_says(said: Json, expected: tuple[str, Health, str]) -> None:
+    assert told(a_group(said), queues=[a_queue()], known_kinds=QUEUES) == expected
+
+
+def test_what_it_said_before_all_ran_is_no_news() -> None:
+    """Its condition stays True while all run (before v0.17)."""
+    group = a_group(condition("PodSchedulingErrors", NO_ROOM))
+    assert told(group, pods=members(group, on="n0"))[0] == "running"
+
+
+def test_the_newest_condition_counts() -> None:
+    group = a_group(condition("PodSchedulingErrors", "old"), condition("OverLimit", "new"))
+    assert group.placed is not None
+    assert group.placed.message == "new"
+    over = {**condition("OverLimit", "x"), "status": "False"}
+    assert a_group(condition("PodSchedulingErrors", "old"), over).placed is None
+
+
+@pytest.mark.parametrize(
+    ("queues", "known", "code"),
+    [
+        ([], QUEUES, "queue-missing"),
+        ([a_queue(parent="root")], QUEUES, "queue-missing"),
+        # Near misses: they are there, or nobody can tell.
+        ([a_queue(parent="root"), a_queue("root")], QUEUES, "not-attempted"),
+        ([], frozenset(), "not-attempted"),
+    ],
+)
+def test_of_a_queue_that_does_not_exist_it_says_nothing(
+    queues: list[Queue], known: frozenset[str], code: str
+) -> None:
+    group = a_group()
+    found = told(group, pods=members(group, text=""), queues=queues, known_kinds=known)
+    assert found[0] == code
+    if code == "queue-missing":
+        name = "root, the parent of Queue team-a," if queues else "team-a"
+        assert found[2] == (
+            f"Queue {name} does not exist, so KAI never looks at PodGroup pg-run-u1."
+        )
+
+
+def test_one_whose_pods_were_taken_away() -> None:
+    group = a_group(condition("PodSchedulingErrors", NO_ROOM))
+    note = "Pod team-a/low-0 was preempted by higher priority workload team-b/pg-high-u2."
+    code, health, message = told(group, an_event(group, "Evict", note))
+    assert (code, health) == ("preempted", Health.WAITING)
+    assert message.startswith(
+        "Its pods were preempted by team-b/pg-high-u2, and 4 pods wait: no nodes"
+    )
+    moved = "Pod team-a/low-0 was preempted and rescheduled due to bin packing (resource consolidation) procedure"
+    assert told(group, an_event(group, "Evict", moved))[0] == "unschedulable"
+
+
+def test_one_that_fell_below_its_minimum_is_deleted_soon() -> None:
+    group = a_group(stale="2026-11-21T11:59:40Z")
+    pods = [*members(group, 2, on="n0"), member(group, "p9", "kai-scheduler", text="no")]
+    assert told(group, pods=pods) == (
+        "lost-members",
+        Health.DEGRADED,
+        "2 of 4 members run. KAI deletes the rest at about 12:00:40 UTC, unless the lost members are "
+        "placed again.",
+    )
+    near = members(group, 4, on="n0")
+    assert told(group, pods=near)[0] == "running"

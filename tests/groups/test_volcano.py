@@ -1,0 +1,179 @@
+"""PodGroups of Volcano: what its queue and its scheduler say, in one sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from gangboard.domain.group import Group, GroupTemplate, Policy
+from gangboard.domain.health import Health
+from gangboard.domain.pod import Pod
+from gangboard.domain.quota import Queue
+from gangboard.groups.volcano import GROUPING
+from gangboard.queues.volcano import QUEUE
+from tests.decode.reading import Json, model
+from tests.domain_objects import ago, an_event
+from tests.groups.of_other_schedulers import judged, member
+
+(PODGROUP,) = GROUPING.resources
+QUEUES = frozenset({"Queue.scheduling.volcano.sh"})
+# As the gang plugin writes it (gang.go, FitError of job_info.go, v1.14.1).
+REFUSED = (
+    "2/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; Pending: 1 "
+    "Schedulable, 2 Unschedulable. Origin reason is ring-worker-1: 0/1 nodes are unavailable: 1 "
+    "Insufficient cpu."
+)
+
+
+def condition(type_: str, at: str, message: str = "") -> Json:
+    reason = "NotEnoughResources" if message else "tasks in gang are ready to be scheduled"
+    time = f"2026-11-21T11:{at}:00Z"
+    return {"type": type_, "status": "True", "reason": reason, "message": message,
+            "transitionID": "t", "lastTransitionTime": time}  # fmt: skip
+
+
+def ring(phase: str = "Inqueue", *conditions: Json, **spec: Any) -> Group:
+    metadata = {"name": "ring", "namespace": "team-a", "uid": "r1", "resourceVersion": "4",
+                "creationTimestamp": "2026-11-21T11:00:00Z"}  # fmt: skip
+    status = {"phase": phase, "conditions": list(conditions)} if phase else {}
+    obj = {"metadata": metadata, "spec": {"minMember": 3, "queue": "research", **spec}}
+    found: Group = model(PODGROUP, {**obj, "status": status})
+    return found
+
+
+def queue(state: str = "Open", **capability: str) -> Queue:
+    (resource,) = QUEUE.resources
+    obj = {"metadata": {"name": "research", "uid": "q1", "resourceVersion": "1"},
+           "spec": {"capability": capability}, "status": {"state": state}}  # fmt: skip
+    found: Queue = model(resource, obj)
+    return found
+
+
+def members(group: Group, number: int = 3, **fields: Any) -> list[Pod]:
+    return [member(group, f"p{n}", "volcano", created_at=ago(300), **fields) for n in range(number)]
+
+
+def told(
+    group: Group, *rest: Any, pods: Sequence[Pod] | None = None, **known: Any
+) -> tuple[str, Health, str]:
+    pods = members(group) if pods is None else pods
+    found = judged(group, *pods, *rest, **known).finding
+    return found.code, found.health, found.message
+
+
+def test_a_pod_group() -> None:
+    found = ring(minResources={"cpu": "6"}, minTaskMember={"worker": 2, "idle": 0})
+    assert (found.policy, found.quorum, found.queue) == (Policy.GANG, 3, "research")
+    assert found.templates == (GroupTemplate("worker", Policy.GANG, 2),)
+    assert (found.part_label, found.detail) == ("volcano.sh/task-spec", {"phase": "Inqueue"})
+    assert str(found.requests["cpu"]) == "6"
+    assert ring(minMember=1).policy is Policy.BASIC
+
+
+@pytest.mark.parametrize(
+    ("group", "status"),
+    [
+        (ring("Inqueue", condition("Unschedulable", "10", REFUSED)), "False"),
+        (ring("Running", condition("Scheduled", "10")), "True"),
+        # Neither is taken back: the later one counts.
+        (ring("Inqueue", condition("Scheduled", "10"), condition("Unschedulable", "20", "x")), "False"),
+        (ring("Inqueue", condition("Unschedulable", "10", "x"), condition("Scheduled", "20")), "True"),
+        # What has run was placed once, whatever is refused since.
+        (ring("Unknown", condition("Scheduled", "10"), condition("Unschedulable", "20", "x")), "True"),
+        (ring("Pending"), None),
+    ],
+)  # fmt: skip
+def test_whether_it_was_placed(group: Group, status: str | None) -> None:
+    assert (group.placed and group.placed.status) == status
+
+
+def test_one_that_finds_no_room_is_told_in_volcanos_words() -> None:
+    group = ring("Inqueue", condition("Unschedulable", "58", REFUSED))
+    assert told(group, queues=[queue()]) == (
+        "unschedulable",
+        Health.WAITING,
+        "Volcano has room for 1 of 3 pods that must start together: 0/1 nodes are unavailable: 1 "
+        "Insufficient cpu.",
+    )
+
+
+def test_what_it_said_before_all_ran_is_no_news() -> None:
+    """Near miss: the condition stays, and all members have a node."""
+    group = ring("Running", condition("Unschedulable", "20", REFUSED))
+    assert told(group, pods=members(group, on="n0"))[0] == "running"
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        ({"queues": [queue("Closed")]}, ("queue-stopped", Health.BLOCKED, "Queue research is closed and lets nothing in.")),
+        ({"known_kinds": QUEUES}, ("queue-missing", Health.BLOCKED, "Queue research does not exist, so Volcano never looks at PodGroup ring.")),
+        ({"queues": [queue(cpu="4")]}, ("exceeds-quota", Health.BLOCKED, "PodGroup ring needs 6 CPUs at once, and Queue research may have at most 4 CPUs.")),
+        # Near misses: as much as it may have; a queue of which nobody knows whether it is there.
+        ({"queues": [queue(cpu="6")]}, ("queue-evaluating", Health.WAITING, "Queue research has not let it in yet.")),
+        ({}, ("queue-evaluating", Health.WAITING, "Queue research has not let it in yet.")),
+    ],
+)  # fmt: skip
+def test_why_its_queue_does_not_let_it_in(
+    what: dict[str, Any], expected: tuple[str, Health, str]
+) -> None:
+    assert told(ring("Pending", minResources={"cpu": "6"}), **what) == expected
+
+
+@pytest.mark.parametrize(
+    ("note", "code", "message"),
+    [
+        ("queue resource quota insufficient: insufficient cpu, insufficient nvidia.com/gpu", "waiting-for-quota",
+         "Queue research has not let it in: its quota of cpu, nvidia.com/gpu is used up."),
+        ("resource in cluster is overused: overused cpu", "queue-evaluating",
+         "Queue research has not let it in: what the cluster has of cpu is spoken for."),
+        # What its gang lacks is told of one that is let in.
+        ("3/3 tasks in gang unschedulable: pod group is not ready", "queue-evaluating",
+         "Queue research has not let it in yet."),
+    ],
+)  # fmt: skip
+def test_why_it_is_not_let_in_stands_in_an_event(note: str, code: str, message: str) -> None:
+    group = ring("Pending")
+    event = an_event(group, "Unschedulable", note)
+    assert told(group, event, queues=[queue()]) == (code, Health.WAITING, message)
+
+
+def test_near_miss_one_that_was_let_in_is_not_told_of_its_queue() -> None:
+    group = ring("Inqueue")
+    event = an_event(group, "Unschedulable", "queue resource quota insufficient: insufficient cpu")
+    assert told(group, event, queues=[queue("Closed")])[0] == "not-attempted"
+
+
+def test_one_that_nobody_has_looked_at() -> None:
+    assert told(ring("")) == (
+        "queue-evaluating",
+        Health.BLOCKED,
+        "Volcano has not looked at PodGroup ring yet.",
+    )
+
+
+def test_a_task_with_fewer_pods_than_it_needs_at_least() -> None:
+    group = ring("Inqueue", minTaskMember={"driver": 1, "worker": 2})
+    pods = [
+        member(
+            group, f"p{n}", "volcano", created_at=ago(300), labels={"volcano.sh/task-spec": task}
+        )
+        for n, task in enumerate(("worker", "other", "other"))
+    ]
+    assert told(group, pods=pods) == (
+        "below-quorum",
+        Health.BLOCKED,
+        "0 of 1 pod that group ring needs of driver exist.",
+    )
+
+
+def test_one_that_lost_members() -> None:
+    """Unknown: it ran, and some of its members are gone (session.go)."""
+    group = ring("Unknown", condition("Scheduled", "10"), condition("Unschedulable", "20", REFUSED))
+    text = "0/1 nodes are unavailable: 1 Insufficient cpu."
+    pods = [*members(group, 2, on="n0"), member(group, "p9", "volcano", text=text)]
+    code, health, message = told(group, pods=pods, queues=[queue()])
+    assert (code, health) == ("lost-members", Health.DEGRADED)
+    assert message.startswith("2 of 3 members run")

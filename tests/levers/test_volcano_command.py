@@ -1,0 +1,129 @@
+"""`volcano_command`: what is sent to abort a Job of Volcano and to resume it, and when it is not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.policy.indexing import gang_of
+from gangboard.domain.acting.decision import Decision, DesiredAction, PlanRefusal
+from gangboard.domain.action import ActionContext, ClusterLevers, StepKind, Verb
+from gangboard.domain.owner import Owner
+from gangboard.levers.volcano_command import LEVER
+from tests.domain_objects import NOW, a_meta
+
+
+def a_vcjob(phase: str = "Running", *, retries: int = 0, most: int = 3) -> Owner:
+    meta = a_meta("batch.volcano.sh", "Job", "mnist", uid="v1", version="v1alpha1")
+    detail = {"phase": phase, "retries": str(retries), "maxRetry": str(most)}
+    return Owner(meta, desired=3, suspended=phase in ("Aborting", "Aborted"), detail=detail)
+
+
+def asked(verb: Verb, owner: Owner) -> Decision | PlanRefusal:
+    gang = gang_of(ActionContext(owner), "")
+    decide = LEVER.suspend if verb is Verb.SUSPEND else LEVER.resume
+    return decide(gang, owner, DesiredAction(verb, ClusterLevers(), NOW, action="a-1"))
+
+
+@pytest.mark.parametrize(
+    ("verb", "phase", "action"),
+    [(Verb.SUSPEND, "Running", "AbortJob"), (Verb.RESUME, "Aborted", "ResumeJob")],
+)
+def test_what_is_sent_is_what_vcctl_sends(verb: Verb, phase: str, action: str) -> None:
+    """gang-owners.md §5.4, but for the name."""
+    found = asked(verb, a_vcjob(phase))
+    assert isinstance(found, Decision)
+    (step,) = found.steps()
+    assert (step.kind, step.method) == (StepKind.CREATE, "POST")
+    assert step.path == "/apis/bus.volcano.sh/v1alpha1/namespaces/team-a/commands"
+    target = {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "name": "mnist",
+        "uid": "v1",
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    assert json.loads(step.patch) == {
+        "apiVersion": "bus.volcano.sh/v1alpha1",
+        "kind": "Command",
+        "metadata": {
+            "name": "mnist-a-1",
+            "namespace": "team-a",
+            "annotations": {"gangboard.dev/action": "a-1"},
+            "ownerReferences": [target],
+        },
+        "target": target,
+        "action": action,
+    }
+
+
+def test_a_name_is_cut_where_it_would_be_too_long() -> None:
+    job = a_vcjob()
+    long = replace(job, meta=replace(job.meta, ref=replace(job.meta.ref, name="m" * 253)))
+    found = asked(Verb.SUSPEND, long)
+    assert isinstance(found, Decision)
+    name = json.loads(found.steps()[0].patch)["metadata"]["name"]
+    assert len(name) == 253
+    assert name.endswith("m-a-1")
+
+
+@pytest.mark.parametrize(
+    ("verb", "job", "why"),
+    [
+        (Verb.SUSPEND, a_vcjob("Aborted"), "Job mnist is suspended already: nothing to do."),
+        (Verb.RESUME, a_vcjob("Running"), "Job mnist is not suspended: nothing to do."),
+        (
+            Verb.SUSPEND,
+            a_vcjob("Restarting"),
+            "Job mnist is restarting, and Volcano forgets a Command that comes meanwhile: try again "
+            "when that is over.",
+        ),
+        (
+            Verb.RESUME,
+            a_vcjob("Aborted", retries=2),
+            "A resume would end Job mnist: it counts as a retry, 2 of 3 are used, and at maxRetry the "
+            "Job fails.",
+        ),
+    ],
+)
+def test_what_is_refused(verb: Verb, job: Owner, why: str) -> None:
+    found = asked(verb, job)
+    assert isinstance(found, PlanRefusal)
+    assert found.why == why
+
+
+def test_what_a_resume_costs_is_said_before_the_click() -> None:
+    resume = asked(Verb.RESUME, a_vcjob("Aborted", retries=1))
+    assert isinstance(resume, Decision)
+    assert resume.warnings == ("A resume counts as a retry: 1 is left after it.",)
+    last = asked(Verb.SUSPEND, a_vcjob(retries=2))
+    assert isinstance(last, Decision)
+    assert "could not be resumed" in last.warnings[0]
+    first = asked(Verb.SUSPEND, a_vcjob())
+    assert isinstance(first, Decision)
+    assert first.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("phase", "aborted", "resumed"),
+    [
+        ("Aborting", False, False),
+        ("Aborted", True, False),
+        ("Restarting", False, False),
+        ("Pending", False, True),
+        ("Running", False, True),
+        ("Failed", False, False),
+        (None, False, False),
+    ],
+)
+def test_its_phase_says_whether_it_has_come_into_effect(
+    phase: str | None, aborted: bool, resumed: bool
+) -> None:
+    raw: dict[str, Any] = {"status": {"state": {"phase": phase}}}
+    assert LEVER.in_effect is not None
+    assert (LEVER.in_effect(raw, True), LEVER.in_effect(raw, False)) == (aborted, resumed)
+    assert not LEVER.in_effect({}, True)

@@ -1,0 +1,137 @@
+"""Jobs of Volcano: what they are made of, how they end, and what is told of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.domain.group import Group, Policy
+from gangboard.domain.health import Health
+from gangboard.domain.objects import Condition
+from gangboard.domain.owner import Outcome, Owner
+from gangboard.domain.pod import Pod
+from gangboard.owners.volcano_job import OWNER
+from tests.decode.reading import Json, model
+from tests.domain_objects import a_meta, ago
+from tests.groups.of_other_schedulers import judged, member
+
+GROUP = "scheduling.volcano.sh"
+
+
+def task(name: str, replicas: int, **more: Any) -> Json:
+    container = {"name": "c", "resources": {"requests": {"cpu": "2"}}}
+    return {
+        "name": name,
+        "replicas": replicas,
+        "template": {"spec": {"containers": [container]}},
+        **more,
+    }
+
+
+def a_vcjob(phase: str = "Pending", *, retries: int = 0, **spec: Any) -> Owner:
+    """gang-owners.md §5.4."""
+    metadata = {"name": "mnist", "namespace": "team-a", "uid": "v1", "resourceVersion": "1",
+                "creationTimestamp": "2026-11-21T11:00:00Z"}  # fmt: skip
+    spec = {
+        "minAvailable": 3,
+        "maxRetry": 3,
+        "tasks": [task("driver", 1), task("worker", 2)],
+        **spec,
+    }
+    state = {"phase": phase, "lastTransitionTime": "2026-11-21T11:30:00Z"} if phase else None
+    obj = {"metadata": metadata, "spec": spec, "status": {"state": state, "retryCount": retries}}
+    found: Owner = model(OWNER.resource, obj)
+    return found
+
+
+def its_group(job: Owner, phase: str = "Inqueue", **fields: Any) -> Group:
+    meta = a_meta(GROUP, "PodGroup", "mnist-v1", version="v1beta1", of=job)
+    given = {"detail": {"phase": phase}, "queue": "default", **fields}
+    return Group(meta, Policy.GANG, quorum=3, **given)
+
+
+def pods_of(job: Owner, group: Group, **fields: Any) -> list[Pod]:
+    tasks = ["driver", "worker", "worker"]
+    return [
+        member(
+            group, f"mnist-{n}", "volcano", of=job, labels={"volcano.sh/task-spec": one}, **fields
+        )
+        for n, one in enumerate(tasks)
+    ]
+
+
+def test_it_is_made_of_tasks() -> None:
+    job = a_vcjob(tasks=[task("driver", 1), task("worker", 4, minAvailable=2)])
+    assert (job.meta.ref.group, job.meta.ref.kind, job.desired) == ("batch.volcano.sh", "Job", 5)
+    assert not job.meta.ref.is_job
+    assert [(role.name, role.pods, role.quorum) for role in job.roles] == [
+        ("driver", 1, 1),
+        ("worker", 4, 2),
+    ]
+    assert str(job.roles[0].requests["cpu"]) == "2"
+
+
+@pytest.mark.parametrize(
+    ("phase", "suspended", "outcome"),
+    [
+        ("", False, None),
+        ("Pending", False, None),
+        ("Running", False, None),
+        ("Aborting", True, None),
+        ("Aborted", True, None),
+        ("Completed", False, Outcome.SUCCEEDED),
+        ("Failed", False, Outcome.FAILED),
+        ("Terminated", False, Outcome.FAILED),
+        ("Completing", False, None),
+    ],
+)
+def test_its_phase(phase: str, suspended: bool, outcome: Outcome | None) -> None:
+    job = a_vcjob(phase)
+    assert job.suspended is suspended
+    assert (job.finish and job.finish.outcome) == outcome
+
+
+def test_a_resume_is_no_restart_that_is_news() -> None:
+    assert (a_vcjob("Pending", retries=1).restarts, a_vcjob("Pending", retries=1).restarting) == (
+        0,
+        False,
+    )
+    again = a_vcjob("Restarting", retries=1)
+    assert (again.restarts, again.max_restarts, again.restarting) == (1, 3, True)
+    assert OWNER.facts is not None
+    assert OWNER.facts(again) == {"Retries": "1 of 3 (a resume counts as one)"}
+
+
+def test_before_its_queue_lets_it_in_it_has_no_pods_and_its_queue_is_the_reason() -> None:
+    job = a_vcjob()
+    verdict = judged(job, its_group(job, "Pending"))
+    assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.WAITING)
+    assert verdict.finding.message == "Queue default has not let it in yet."
+    assert (verdict.members.desired, verdict.members.quorum, verdict.members.created) == (3, 3, 0)
+
+
+def test_one_that_runs_and_one_that_is_aborted() -> None:
+    job = a_vcjob("Running")
+    group = its_group(job, "Running")
+    verdict = judged(job, group, *pods_of(job, group, on="n0"))
+    assert (verdict.finding.code, verdict.members.ready) == ("running", 3)
+    aborted = judged(a_vcjob("Aborted"))
+    assert (aborted.finding.code, aborted.finding.health) == ("suspended", Health.SUSPENDED)
+
+
+def test_one_that_lost_a_member_and_finds_no_room_for_its_replacement() -> None:
+    job = a_vcjob("Running")
+    group = its_group(job, "Unknown")
+    driver, worker, _ = pods_of(job, group, on="n0")
+    text = "0/1 nodes are unavailable: 1 Insufficient cpu."
+    lost = pods_of(job, group, text=text)[2]
+    was_placed = replace(group, placed=Condition("Scheduled", "True", since=ago(60)))
+    found = judged(job, was_placed, driver, worker, lost).finding
+    assert (found.code, found.health) == ("lost-members", Health.DEGRADED)
+
+
+def test_it_is_not_the_job_of_kubernetes() -> None:
+    assert (OWNER.resource.group, OWNER.resource.kind) == ("batch.volcano.sh", "Job")
+    assert not OWNER.resource.is_job

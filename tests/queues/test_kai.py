@@ -1,0 +1,47 @@
+"""Queues of KAI: amounts in units of their own."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from gangboard.domain.quota import Queue, QueueLevel, QueueName, Quota
+from gangboard.queues.kai import QUEUE
+from tests.decode.reading import Json, model
+
+(RESOURCE,) = QUEUE.resources
+
+
+def a_queue(spec: Json, status: Json | None = None) -> Queue:
+    metadata = {"name": "team-a", "uid": "q1", "resourceVersion": "1"}
+    found: Queue = model(RESOURCE, {"metadata": metadata, "spec": spec, "status": status})
+    return found
+
+
+def test_a_queue() -> None:
+    """gang-owners.md §7, units of queue_types.go."""
+    resources = {
+        "gpu": {"quota": 16, "limit": 32, "overQuotaWeight": 1},
+        "cpu": {"quota": 2500, "limit": -1},
+        "memory": {"quota": -1, "limit": -1},
+    }
+    found = a_queue(
+        {"parentQueue": "root", "resources": resources}, {"allocated": {"nvidia.com/gpu": "20"}}
+    )
+    assert found.parent == QueueName("scheduling.run.ai", "Queue", "", "root")
+    assert found.level is QueueLevel.QUEUE
+    quotas = {quota.resource: quota for quota in found.quotas}
+    assert quotas["nvidia.com/gpu"] == Quota(
+        "",
+        "nvidia.com/gpu",
+        nominal=Decimal(16),
+        borrowing_limit=Decimal(16),
+        used=Decimal(20),
+        reserved=Decimal(20),
+        borrowed=Decimal(4),
+    )
+    assert (quotas["cpu"].nominal, quotas["cpu"].borrowing_limit) == (Decimal("2.5"), None)
+    assert quotas["memory"].nominal is None
+
+
+def test_one_with_others_below_it_takes_in_nobody() -> None:
+    assert a_queue({}, {"childQueues": ["team-b"]}).level is QueueLevel.SHARED

@@ -1,0 +1,64 @@
+"""Queues of Volcano: what they may have, and whether they let anybody in."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis import registry
+from gangboard.domain.quota import Queue, QueueName, QueueState, Quota
+from gangboard.queues.volcano import QUEUE
+from tests.decode.reading import Json, model
+
+(RESOURCE,) = QUEUE.resources
+
+
+def a_queue(spec: Json | None = None, **status: Any) -> Queue:
+    metadata = {"name": "research", "uid": "q1", "resourceVersion": "1"}
+    found: Queue = model(RESOURCE, {"metadata": metadata, "spec": spec, "status": status})
+    return found
+
+
+def test_a_queue() -> None:
+    """gang-owners.md §5."""
+    found = a_queue(
+        {"weight": 1, "capability": {"nvidia.com/gpu": "64"}, "parent": "labs"},
+        state="Open", pending=1, inqueue=1, running=2, allocated={"nvidia.com/gpu": "32", "cpu": "4"},
+    )  # fmt: skip
+    assert found.parent == QueueName("scheduling.volcano.sh", "Queue", "", "labs")
+    assert (found.state, found.pending, found.reserving, found.admitted) == (
+        QueueState.ACTIVE,
+        1,
+        3,
+        2,
+    )
+    assert found.quotas == (
+        Quota("", "nvidia.com/gpu", nominal=Decimal(64), used=Decimal(32), reserved=Decimal(32)),
+        Quota("", "cpu", used=Decimal(4), reserved=Decimal(4)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ("Open", QueueState.ACTIVE),
+        ("Closed", QueueState.STOPPED),
+        ("Closing", QueueState.STOPPED),
+        ("Unknown", QueueState.UNKNOWN),
+        (None, QueueState.UNKNOWN),
+    ],
+)
+def test_whether_it_lets_anybody_in(state: str | None, expected: QueueState) -> None:
+    assert a_queue(state=state).state is expected
+
+
+def test_the_root_is_above_none() -> None:
+    assert a_queue({"parent": "root"}).parent is None
+
+
+def test_it_keeps_no_entries_so_it_is_no_admission_system_for_owners() -> None:
+    """Else a JobSet whose Kueue is gone would be told to install Volcano."""
+    assert QUEUE in registry.queue_systems()
+    assert [system.label for system in registry.admission_systems()] == ["Kueue"]
