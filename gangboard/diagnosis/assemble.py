@@ -150,7 +150,9 @@ def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[NotMad
     for event in events:
         words = reasons.get(event.regarding.uid, {}).get(event.reason)
         if words is not None:
-            yield NotMade(event, event.note.removeprefix(words).strip())
+            ref = event.regarding
+            said = words.replace("NAMESPACE/NAME", f"{ref.namespace}/{ref.name}")
+            yield NotMade(event, event.note.removeprefix(said).strip())
 
 
 def _leaving(victims: Iterable[tuple[Pod, str]]) -> tuple[Victim, ...]:

@@ -106,14 +106,16 @@ def _tell_running_together(
     return [*rest, UnitFinding(running_finding(facts, running, total))]
 
 
-def _rank(unit_finding: UnitFinding) -> tuple[int, float, float, tuple[tuple[str, int], ...]]:
-    """Return the sort key: worst health, then the larger request, then the name."""
+def _rank(
+    unit_finding: UnitFinding,
+) -> tuple[int, bool, float, float, tuple[tuple[str, int], ...]]:
+    """Return the sort key: worst health, cause before symptom, then the larger request, then the name."""
     finding = unit_finding.finding
     rank = HEALTH_RANKS[finding.health]
     if finding.symptom:
         rank = max(rank, _SYMPTOM)
     accelerators, cores = weight(unit_finding.unit) if unit_finding.unit is not None else (0, 0)
-    return rank, -float(accelerators), -float(cores), natural(finding.unit)
+    return rank, finding.symptom, -float(accelerators), -float(cores), natural(finding.unit)
 
 
 def _without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:

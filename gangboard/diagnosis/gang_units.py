@@ -81,7 +81,12 @@ class _Division:
                 self._in_group.setdefault(name, _Share())  # also without pods
         found = [self._group_unit(name) for name in sorted(self._in_group, key=natural)]
         found += [self._job_unit(share) for share in self._in_job.values()]
-        found += [self._role_unit(name, share) for name, share in self._in_role.items()]
+        # A role that asks for nothing is none, as long as others ask for something.
+        found += [
+            self._role_unit(name, share)
+            for name, share in self._in_role.items()
+            if share.own or share.missing or share.pods
+        ]
         if self._rest or not found:
             found.append(self._owner_unit(found))
         yield from found

@@ -145,7 +145,7 @@ class OwnerKind:
     """Owner → what its page says of it besides, such as the runtime it is made by: label → text."""
     event_reasons: Mapping[str, str] = field(default_factory=dict)
     """Reasons of the events by which its controller says that it could not make what it makes for it → the
-    words of the note before the cause."""
+    words of the note before the cause; NAMESPACE/NAME in them is the object itself."""
     makers: Callable[[Owner], Iterable[tuple[str, str, str]]] | None = None
     """Owner → (API group, kind, name) of the owners that it makes and that make its Jobs or its pods for it,
     in its namespace. None where it makes these itself, or none."""

@@ -1,0 +1,270 @@
+"""RayJobs: work that is submitted to a RayCluster of its own, or to one that is there (`clusterSelector`).
+
+How it is doing is a word in its status, `jobDeploymentStatus` (rayjob_types.go). Suspended it deletes its RayCluster and
+its Job, and makes others when it is resumed. It refuses that in ways that do harm: what it finds invalid becomes
+`ValidationFailed`, and from then on it looks after nothing of it, though everything runs on (seen on 1.6.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gangboard.decode.problems import deliver
+from gangboard.decode.wire import Int32, Wire, read_meta, read_text, read_time
+from gangboard.domain.acting.phrases import pods_made
+from gangboard.domain.action import Verb
+from gangboard.domain.blueprint import Blueprint
+from gangboard.domain.owner import Finish, Outcome, Owner
+from gangboard.domain.reading.wording import count, label
+from gangboard.domain.registry import KindNotes, OwnerKind, Resource
+from gangboard.domain.traits import KindTraits
+from gangboard.owners.ray import reasons
+from gangboard.owners.ray.cluster import OWNER as RAYCLUSTER
+from gangboard.owners.ray.cluster import tries_again
+from gangboard.owners.ray.wire import (
+    CLUSTER,
+    CLUSTER_LABEL,
+    CLUSTERS,
+    GROUP,
+    JOB,
+    ORIGIN_LABEL,
+    OWN_MANAGERS,
+    WireClusterSpec,
+    WireRayMeta,
+    foreign_manager,
+    grace_of,
+    of_metadata,
+    requests_of,
+    roles_of,
+    size_of,
+)
+
+# In `detail`.
+_STATUS, _CLUSTER, _SHARED, _KEPT = "status", "cluster", "clusterSelector", "kept"
+_RAY, _MODE = "ray", "mode"
+
+_WITH_JOB = "K8sJobMode"
+"""The only mode in which KubeRay makes a Job that submits the work, and the default."""
+_FAILED = "Failed", "ValidationFailed"
+_IGNORES = "Waiting"
+"""It waits for somebody to submit work: a suspension is looked at before and after (rayjob_controller.go)."""
+
+
+class _WireRayJobSpec(Wire):
+    ray_cluster_spec: WireClusterSpec | None = None
+    cluster_selector: dict[str, str] | None = None
+    shutdown_after_job_finishes: bool | None = None
+    submission_mode: str | None = None
+    suspend: bool | None = None
+    managed_by: str | None = None
+    backoff_limit: Int32 | None = None
+
+
+class _WireRayJobStatus(Wire):
+    job_deployment_status: str | None = None
+    job_status: str | None = None
+    ray_cluster_name: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    start_time: str | None = None
+    end_time: str | None = None
+    failed: Int32 | None = None
+
+
+class WireRayJob(Wire):
+    """A RayJob as narrow as it is kept."""
+
+    metadata: WireRayMeta
+    spec: _WireRayJobSpec | None = None
+    status: _WireRayJobStatus | None = None
+
+
+def _build(wire: WireRayJob, version: str) -> Owner:
+    spec, status = wire.spec or _WireRayJobSpec(), wire.status or _WireRayJobStatus()
+    cluster = spec.ray_cluster_spec or WireClusterSpec()
+    faults: list[str] = []
+    roles = roles_of(cluster, faults) if spec.ray_cluster_spec is not None else ()
+    finish = _finish(status)
+    failed = max(0, status.failed or 0)
+    owner = Owner(
+        meta=read_meta(wire.metadata, GROUP, JOB, version),
+        suspended=bool(spec.suspend),
+        desired=size_of(roles) if roles else _pods_without_cluster(spec),
+        roles=roles,
+        pod_requests=requests_of(roles),
+        finish=finish,
+        # Each try that failed but the last one was followed by another RayCluster.
+        restarts=failed - 1 if failed and finish is not None else failed,
+        max_restarts=spec.backoff_limit,
+        restarting=status.job_deployment_status == "Retrying",
+        started_at=read_time(status.start_time),
+        managed_by=foreign_manager(spec.managed_by),
+        grace_seconds=grace_of(cluster),
+        detail=_detail(spec, status),
+        **of_metadata(wire.metadata),
+    )
+    return deliver(owner, tuple(faults))
+
+
+def _pods_without_cluster(spec: _WireRayJobSpec) -> int:
+    """Return the pods of one that uses a RayCluster of somebody else: that of the Job that submits."""
+    return int(bool(spec.cluster_selector) and (spec.submission_mode or _WITH_JOB) == _WITH_JOB)
+
+
+def _finish(status: _WireRayJobStatus) -> Finish | None:
+    state, of_ray = status.job_deployment_status, status.job_status or ""
+    at, message = read_time(status.end_time), read_text(status.message)
+    if state in _FAILED:
+        return Finish(Outcome.FAILED, status.reason or state or "", message, at)
+    if state != "Complete":
+        return None
+    # A job that somebody has stopped is complete, too, and KubeRay does not count it as a success.
+    if of_ray == "STOPPED":
+        return Finish(Outcome.FAILED, of_ray, message, at)
+    return Finish(Outcome.SUCCEEDED, status.reason or of_ray, message, at)
+
+
+def _detail(spec: _WireRayJobSpec, status: _WireRayJobStatus) -> dict[str, str]:
+    selector = spec.cluster_selector or {}
+    given = {
+        _STATUS: read_text(status.job_deployment_status),
+        _CLUSTER: read_text(status.ray_cluster_name),
+        _SHARED: read_text(selector.get(CLUSTER_LABEL) or "?") if selector else "",
+        _KEPT: "" if spec.shutdown_after_job_finishes else "true",
+        _RAY: read_text(status.job_status),
+        _MODE: read_text(spec.submission_mode) or _WITH_JOB,
+    }
+    return {name: text for name, text in given.items() if text}
+
+
+def _complete(rayjob: Owner, made: Sequence[Owner], _blueprints: Sequence[Blueprint]) -> Owner:
+    """Return it with the size that its RayCluster has: an autoscaler changes that one."""
+    cluster = next((one for one in made if _is_cluster(one)), None)
+    if cluster is None:
+        return rayjob
+    taken: dict[str, Any] = {name: getattr(cluster, name) for name in _FROM_CLUSTER}
+    return replace(rayjob, **taken)
+
+
+_FROM_CLUSTER = ("desired", "roles", "pod_requests", "grace_seconds")
+
+
+def _is_cluster(owner: Owner) -> bool:
+    return (owner.meta.ref.group, owner.meta.ref.kind) == CLUSTERS
+
+
+def _is_current(rayjob: Owner, child: Owner) -> bool:
+    """Whether a RayCluster is that of its present try."""
+    name = rayjob.detail.get(_CLUSTER, "")
+    return not _is_cluster(child) or not name or child.meta.ref.name == name
+
+
+def _makers(rayjob: Owner) -> Iterator[tuple[str, str, str]]:
+    name = rayjob.detail.get(_CLUSTER, "")
+    if name and _SHARED not in rayjob.detail:
+        yield (*CLUSTERS, name)
+
+
+def _refuses(rayjob: Owner, verb: Verb) -> str:
+    """Say why KubeRay would not suspend it (ValidateRayJobSpec in validation.go)."""
+    if verb is not Verb.SUSPEND:
+        return ""
+    name, shared = label(rayjob.meta.ref), rayjob.detail.get(_SHARED)
+    if shared:
+        return (
+            f"{name} runs on {CLUSTER} {shared} (clusterSelector), and KubeRay suspends no such RayJob: "
+            "it would only fail its validation."
+        )
+    if _KEPT in rayjob.detail:
+        return (
+            f"{name} has spec.shutdownAfterJobFinishes false, and KubeRay suspends no such RayJob: its "
+            "pods would run on, and nobody would look after it."
+        )
+    if rayjob.detail.get(_STATUS) == _IGNORES:
+        return (
+            f"{name} waits for somebody to submit work (InteractiveMode); until then KubeRay heeds no "
+            "suspension."
+        )
+    return ""
+
+
+def _reactions(rayjob: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
+    if verb is Verb.RESUME:
+        return (
+            f"KubeRay makes another RayCluster. {pods_made(rayjob.desired)}",
+            "Its work is submitted anew and starts from its beginning.",
+        )
+    what = (
+        f"RayCluster {rayjob.detail[_CLUSTER]}" if _CLUSTER in rayjob.detail else "its RayCluster"
+    )
+    job = " and the Job that submitted its work" if rayjob.detail.get(_MODE) == _WITH_JOB else ""
+    return (
+        f"KubeRay deletes {what} with its {count(rayjob.desired, 'pod')}{job}: what Ray keeps in memory "
+        "is lost.",
+        "Once begun that runs to its end, whatever is asked for meanwhile.",
+    )
+
+
+def _has_acted(status: Any) -> bool:
+    return bool(status.get("jobDeploymentStatus") == "Suspended")
+
+
+def _facts(rayjob: Owner) -> dict[str, str]:
+    found = {}
+    if _STATUS in rayjob.detail:
+        found["Deployment"] = rayjob.detail[_STATUS]
+    if _RAY in rayjob.detail:
+        found["Ray job"] = rayjob.detail[_RAY]
+    if _CLUSTER in rayjob.detail:
+        kept = rayjob.finish is not None and _KEPT in rayjob.detail
+        found["RayCluster"] = rayjob.detail[_CLUSTER] + (
+            ", kept after the end (shutdownAfterJobFinishes is false)" if kept else ""
+        )
+    return found
+
+
+OWNER = OwnerKind(
+    resource=Resource(
+        group=GROUP,
+        plural="rayjobs",
+        kind=JOB,
+        versions=("v1",),
+        wire=WireRayJob,
+        model=Owner,
+        build=_build,
+        needed=True,
+    ),
+    label=JOB,
+    notes=KindNotes(
+        gang="the RayJob with its RayCluster, the pods of that, and the Job that submits its work",
+        units="as of the RayCluster; the Job that submits is one of its own",
+        queues="Kueue",
+        limits="it is suspended only with `shutdownAfterJobFinishes`, without `clusterSelector`, and not "
+        "while it waits for work (`InteractiveMode`); else it fails its validation for good. Resumed it "
+        "makes another RayCluster and starts from the beginning",
+        tested="KubeRay 1.6.2 on 1.37",
+    ),
+    own_managers=OWN_MANAGERS,
+    makes=(CLUSTERS, ("batch", "Job")),
+    levers=("suspend",),
+    has_acted=_has_acted,
+    refuses=_refuses,
+    traits=KindTraits(ends_pods=True),
+    tries_again=tries_again,
+    child_label=ORIGIN_LABEL,
+    current=_is_current,
+    complete=_complete,
+    makers=_makers,
+    facts=_facts,
+    event_reasons={
+        "FailedToCreateRayCluster": "Failed to create RayCluster ",
+        "FailedToCreateRayJobSubmitter": "Failed to create new Kubernetes Job ",
+        "RayClusterNotFound": "",
+    },
+    role_of=RAYCLUSTER.role_of,
+    rules=reasons.RULES,
+    evidence=reasons.evidence,
+    reactions=_reactions,
+)

@@ -1,0 +1,176 @@
+"""What only Ray knows of a unit: workers that wait for the head, and pods that KubeRay could not make."""
+
+from __future__ import annotations
+
+from gangboard.domain.event import Event
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import Condition, find_condition
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Container, Pod
+from gangboard.domain.reading.creation_refusal import read_creation_refusal, remedy
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import is_formed, missing, succeeded
+from gangboard.domain.reading.wording import out_of, plural
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.owners.ray.wire import CLUSTER, CLUSTER_LABEL, GROUP, GROUP_LABEL, HEAD
+
+_WAITS_FOR_HEAD = "wait-gcs-ready"
+"""The init container that KubeRay puts into workers (DefaultWorkerPodTemplate in pod.go)."""
+_NO_HEAD, _NO_WORKER = "FailedCreateHeadPod", "FailedCreateWorkerPod"
+
+
+def find_waiting(unit: Unit) -> Finding | None:
+    """Return a finding while workers have a node and wait for the head of their RayCluster."""
+    waiting = [(pod, one) for pod in unit.placed if (one := _waiting(pod)) is not None]
+    if not waiting:
+        return None
+    first, container = waiting[0]
+    heads = _heads(unit, first.labels.get(CLUSTER_LABEL, ""))
+    if any(pod.is_ready for pod in heads):
+        return None
+    head = heads[0] if heads else None
+    number = len(waiting)
+    state = "does not exist" if head is None else "is not ready" if head.node else "has no node"
+    said = ": ".join(filter(None, (container.state, container.reason)))
+    found = [Evidence(f"init container {_WAITS_FOR_HEAD}", said, first.meta.ref)]
+    if head is not None:
+        found.append(Evidence("head", head.meta.ref.name, head.meta.ref))
+    return unit_finding(
+        WAITS_FOR_HEAD,
+        unit,
+        f"{out_of(number, unit.wanted, 'pod')} {plural(number, 'wait')} for the head, which {state}.",
+        # A head with a node comes by itself, or has a finding of its own that is graver.
+        health=Health.STARTING if head is not None and head.node else None,
+        evidence=tuple(found),
+        symptom=True,
+        since=first.start_time,
+    )
+
+
+def _waiting(pod: Pod) -> Container | None:
+    """Return the container by which a pod waits for the head; None where it does not."""
+    if pod.is_ready or pod.is_finished:
+        return None
+    return next(
+        (
+            one
+            for one in pod.containers
+            if one.init and one.name == _WAITS_FOR_HEAD and one.state != "terminated"
+        ),
+        None,
+    )
+
+
+def _heads(unit: Unit, cluster: str) -> list[Pod]:
+    """Return the heads of a RayCluster that are alive and stay."""
+    return [
+        pod
+        for pod in unit.facts.pods
+        if pod.labels.get(GROUP_LABEL) == HEAD
+        and pod.labels.get(CLUSTER_LABEL) == cluster
+        and pod.is_live
+        and not pod.is_terminating
+    ]
+
+
+def find_refused(unit: Unit) -> Finding | None:
+    """Return a finding while pods are missing that KubeRay says it cannot make.
+
+    It makes the head first, and no worker before that is made (reconcilePods in raycluster_controller.go).
+    """
+    cluster = cluster_of(unit)
+    failure = find_condition(cluster.conditions, "ReplicaFailure") if cluster is not None else None
+    if cluster is None or failure is None or not failure.is_true:
+        return None
+    is_of_head = failure.reason == _NO_HEAD
+    if failure.reason not in (_NO_HEAD, _NO_WORKER) or is_formed(unit) or not missing(unit):
+        return None
+    refusal = read_creation_refusal(_as_event(cluster, failure))
+    there = len(unit.current) + succeeded(unit)
+    exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}."
+    is_behind_head = is_of_head and not is_head(unit) and not unit.group_name
+    why = (
+        "KubeRay makes them after the head, which it cannot make."
+        if is_behind_head
+        else refusal.about("the rest" if there else "them" if missing(unit) > 1 else "it")
+    )
+    return unit_finding(
+        REFUSED,
+        unit,
+        f"{exist} {why}",
+        health=Health.WAITING if is_behind_head else None,
+        advice=() if is_behind_head else remedy(unit, refusal),
+        evidence=(
+            Evidence(f"ReplicaFailure: {failure.reason}", failure.message, cluster.meta.ref),
+            Evidence("pods", f"{there} of {unit.wanted}"),
+        ),
+        symptom=is_behind_head,
+        since=failure.since,
+    )
+
+
+def _as_event(cluster: Owner, failure: Condition) -> Event:
+    """Return what the condition says in the form in which refusals are read.
+
+    Its message is its reason on a line, then the API server's words (util.go, RayClusterReplicaFailureReason).
+    """
+    text = failure.message.removeprefix(failure.reason).strip()
+    ref, since = cluster.meta.ref, failure.since
+    return Event(cluster.meta, ref, "FailedCreate", "Warning", text, 1, since, since)
+
+
+def evidence(unit: Unit) -> tuple[Evidence, ...]:
+    """Return what KubeRay says of a head that is not ready."""
+    cluster = cluster_of(unit)
+    if cluster is None or not is_head(unit) or len(unit.ready) == unit.wanted:
+        return ()
+    said = find_condition(cluster.conditions, "HeadPodReady")
+    if said is None or said.is_true:
+        return ()
+    text = ": ".join(filter(None, (said.reason, said.message)))
+    return (Evidence("HeadPodReady", text, cluster.meta.ref),)
+
+
+def cluster_of(unit: Unit) -> Owner | None:
+    """Return the RayCluster that a unit belongs to, if it is there."""
+    clusters = [
+        one
+        for one in unit.facts.makers
+        if (one.meta.ref.group, one.meta.ref.kind) == (GROUP, CLUSTER)
+    ]
+    if len(clusters) < 2:
+        return clusters[0] if clusters else None
+    named = {pod.labels.get(CLUSTER_LABEL, "") for pod in unit.pods}
+    for one in clusters:
+        name = one.meta.ref.name
+        if name in named or any(role.name.startswith(f"{name}-") for role in unit.roles):
+            return one
+    return None
+
+
+def is_head(unit: Unit) -> bool:
+    """Whether it is the head alone, in whatever RayCluster."""
+    return len(unit.roles) == 1 and any(
+        role.name == HEAD or role.name.endswith(f"-{HEAD}") for role in unit.roles
+    )
+
+
+REFUSED = UnitRule(
+    "pod-creation-refused",
+    Stage.FORMATION,
+    "Pods refused",
+    59,
+    find_refused,
+    health=Health.BLOCKED,
+)
+WAITS_FOR_HEAD = UnitRule(
+    "dependency-waiting",
+    Stage.START,
+    "Waits for another part",
+    80,
+    find_waiting,
+    health=Health.WAITING,
+)
+RULES = REFUSED, WAITS_FOR_HEAD

@@ -1,0 +1,316 @@
+"""RayServices: applications that are served on a RayCluster, and on a second one while they are upgraded.
+
+What its status says of the applications comes of Ray itself (rayservice_controller.go): that all pods are ready does
+not mean that anything answers. It can be suspended since KubeRay 1.7; the CustomResourceDefinition of an older one drops
+the field, and the operator says its own version on the RayClusters that it makes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gangboard.decode.problems import deliver
+from gangboard.decode.wire import Wire, WireCondition, read_conditions, read_meta, read_text
+from gangboard.domain.acting.phrases import pods_made
+from gangboard.domain.action import Verb
+from gangboard.domain.blueprint import Blueprint
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import Condition, find_condition
+from gangboard.domain.owner import Finish, Outcome, Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.wording import count, label, sentence, shorten
+from gangboard.domain.registry import KindNotes, OwnerKind, Resource, UnitRule
+from gangboard.domain.traits import KindTraits
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.owners.ray import reasons
+from gangboard.owners.ray.cluster import VERSION, tries_again
+from gangboard.owners.ray.wire import (
+    CLUSTER_LABEL,
+    CLUSTERS,
+    GROUP,
+    GROUP_LABEL,
+    OWN_MANAGERS,
+    SERVICE,
+    WireClusterSpec,
+    WireRayMeta,
+    foreign_manager,
+    grace_of,
+    of_metadata,
+    requests_of,
+    roles_of,
+    size_of,
+)
+
+# In `detail`.
+_ACTIVE, _PENDING, _APPLICATION = "active", "pending", "application"
+
+_SUSPENDS_SINCE = (1, 7)
+_RELEASE = re.compile(r"v?(\d{1,4})\.(\d{1,4})\.")
+_BROKEN = frozenset({"DEPLOY_FAILED", "UNHEALTHY"})
+_SERVES = "RUNNING"
+_TIMED_OUT, _INVALID = "InitializingTimeout", "ValidationFailed"
+
+
+class _WireApplication(Wire):
+    status: str | None = None
+    message: str | None = None
+
+
+class _WireServed(Wire):
+    ray_cluster_name: str | None = None
+    application_statuses: dict[str, _WireApplication] | None = None
+
+
+class _WireRayServiceSpec(Wire):
+    ray_cluster_config: WireClusterSpec | None = None
+    suspend: bool | None = None
+    managed_by: str | None = None
+
+
+class _WireRayServiceStatus(Wire):
+    conditions: list[WireCondition] | None = None
+    active_service_status: _WireServed | None = None
+    pending_service_status: _WireServed | None = None
+
+
+class WireRayService(Wire):
+    """A RayService as narrow as it is kept."""
+
+    metadata: WireRayMeta
+    spec: _WireRayServiceSpec | None = None
+    status: _WireRayServiceStatus | None = None
+
+
+def _build(wire: WireRayService, version: str) -> Owner:
+    spec, status = wire.spec or _WireRayServiceSpec(), wire.status or _WireRayServiceStatus()
+    cluster = spec.ray_cluster_config or WireClusterSpec()
+    faults: list[str] = []
+    roles = roles_of(cluster, faults) if spec.ray_cluster_config is not None else ()
+    conditions = read_conditions(status.conditions)
+    owner = Owner(
+        meta=read_meta(wire.metadata, GROUP, SERVICE, version),
+        suspended=bool(spec.suspend),
+        desired=size_of(roles),
+        roles=roles,
+        pod_requests=requests_of(roles),
+        finish=_finish(conditions),
+        conditions=conditions,
+        managed_by=foreign_manager(spec.managed_by),
+        grace_seconds=grace_of(cluster),
+        detail=_detail(status),
+        **of_metadata(wire.metadata),
+    )
+    return deliver(owner, tuple(faults))
+
+
+def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
+    """Return the end of one that has not come up in time: only to be made anew (isInitializingTimeout)."""
+    ready = find_condition(conditions, "Ready")
+    if ready is None or ready.is_true or ready.reason != _TIMED_OUT:
+        return None
+    return Finish(Outcome.FAILED, ready.reason, ready.message, ready.since)
+
+
+def _detail(status: _WireRayServiceStatus) -> dict[str, str]:
+    active = status.active_service_status or _WireServed()
+    pending = status.pending_service_status or _WireServed()
+    given = {
+        _ACTIVE: read_text(active.ray_cluster_name),
+        _PENDING: read_text(pending.ray_cluster_name),
+        _APPLICATION: _application(active) or _application(pending),
+    }
+    return {name: text for name, text in given.items() if text}
+
+
+def _application(served: _WireServed) -> str:
+    """Return what is said of the first application that does not run, those that are broken first."""
+    found = [
+        f"{name} {state}{f': {read_text(one.message)}' if one.message else ''}"
+        for name, one in sorted((served.application_statuses or {}).items())
+        if (state := read_text(one.status) or "NOT_STARTED") != _SERVES
+    ]
+    return min(found, key=lambda text: not _is_broken(text), default="")
+
+
+def _is_broken(application: str) -> bool:
+    return any(f" {state}" in application for state in _BROKEN)
+
+
+def _complete(service: Owner, made: Sequence[Owner], _blueprints: Sequence[Blueprint]) -> Owner:
+    """Return it with the Ray groups of its RayClusters, named after these: there can be two."""
+    clusters = [one for one in made if _is_cluster(one)]
+    if not clusters:
+        return service
+    versions = [one.detail[VERSION] for one in clusters if VERSION in one.detail]
+    return replace(
+        service,
+        desired=sum(one.desired for one in clusters),
+        roles=tuple(
+            replace(role, name=f"{one.meta.ref.name}-{role.name}")
+            for one in clusters
+            for role in one.roles
+        ),
+        pod_requests=tuple(asked for one in clusters for asked in one.pod_requests),
+        grace_seconds=max(one.grace_seconds for one in clusters),
+        detail={**service.detail, **({VERSION: min(versions)} if versions else {})},
+    )
+
+
+def _is_cluster(owner: Owner) -> bool:
+    return (owner.meta.ref.group, owner.meta.ref.kind) == CLUSTERS
+
+
+def _names(service: Owner) -> list[str]:
+    return [service.detail[key] for key in (_ACTIVE, _PENDING) if key in service.detail]
+
+
+def _is_current(service: Owner, child: Owner) -> bool:
+    """Whether a RayCluster serves, or is being prepared: one that was replaced is deleted a minute later."""
+    names = _names(service)
+    return not _is_cluster(child) or not names or child.meta.ref.name in names
+
+
+def _makers(service: Owner) -> Iterator[tuple[str, str, str]]:
+    for name in _names(service):
+        yield (*CLUSTERS, name)
+
+
+def _role_of(pod: Pod) -> str:
+    cluster, group = pod.labels.get(CLUSTER_LABEL), pod.labels.get(GROUP_LABEL)
+    return f"{cluster}-{group}" if cluster and group else ""
+
+
+def _refuses(service: Owner, _verb: Verb) -> str:
+    """Say that the KubeRay that looks after it knows no suspension of RayServices."""
+    version = service.detail.get(VERSION, "")
+    release = _RELEASE.match(version)
+    if release is None or (int(release[1]), int(release[2])) >= _SUSPENDS_SINCE:
+        return ""
+    return (
+        f"KubeRay {version} looks after {label(service.meta.ref)}: RayServices can be suspended "
+        "since v1.7."
+    )
+
+
+def _reactions(service: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
+    if verb is Verb.RESUME:
+        return (
+            f"KubeRay makes another RayCluster. {pods_made(service.desired)}",
+            "Nothing answers before its applications are deployed on that.",
+        )
+    clusters = max(1, len(_names(service)))
+    return (
+        f"KubeRay deletes its {count(clusters, 'RayCluster')} with {count(service.desired, 'pod')}, and "
+        "its Services: nothing answers until it is resumed.",
+        "Once begun that runs to its end, whatever is asked for meanwhile.",
+    )
+
+
+def _facts(service: Owner) -> dict[str, str]:
+    labels = {_ACTIVE: "RayCluster", _PENDING: "RayCluster in preparation"}
+    found = {text: service.detail[key] for key, text in labels.items() if key in service.detail}
+    if _APPLICATION in service.detail:
+        found["Application"] = service.detail[_APPLICATION]
+    return found
+
+
+def find_not_serving(unit: Unit) -> Finding | None:
+    """Return a finding where all pods are ready and KubeRay says that nothing answers."""
+    service = unit.owner
+    ready = find_condition(service.conditions, "Ready")
+    if ready is None or ready.is_true or not reasons.is_head(unit):
+        return None
+    if sum(pod.is_ready for pod in unit.facts.pods) < service.desired:
+        return None
+    application = service.detail.get(_APPLICATION, "")
+    is_young = ready.reason == "Initializing" and not _is_broken(application)
+    what = "its applications are not deployed yet" if is_young else "nothing answers"
+    why = sentence(shorten(application or ready.message))
+    found = [Evidence(f"Ready: {ready.reason}", ready.message, service.meta.ref)]
+    if application:
+        found.append(Evidence("application", application, service.meta.ref))
+    return _of_all(
+        NOT_SERVING,
+        unit,
+        f"All {count(service.desired, 'pod')} are ready, and {what}: {why}",
+        health=Health.STARTING if is_young else None,
+        evidence=tuple(found),
+        since=ready.since,
+    )
+
+
+def find_invalid(unit: Unit) -> Finding | None:
+    """Return a finding where KubeRay finds its spec invalid and makes nothing of it."""
+    ready = find_condition(unit.owner.conditions, "Ready")
+    if ready is None or ready.is_true or ready.reason != _INVALID:
+        return None
+    return _of_all(
+        INVALID,
+        unit,
+        f"KubeRay finds {label(unit.owner.meta.ref)} invalid: {sentence(shorten(ready.message))}",
+        # What runs of it runs on: it is only not looked after.
+        health=Health.DEGRADED if unit.ready else None,
+        evidence=(Evidence(f"Ready: {ready.reason}", ready.message, unit.owner.meta.ref),),
+        since=ready.since,
+    )
+
+
+def _of_all(rule: UnitRule, unit: Unit, message: str, **given: Any) -> Finding:
+    """Return a finding that is true of the whole service, whichever of its units it is found at."""
+    return replace(unit_finding(rule, unit, message, **given), unit="", message=message)
+
+
+NOT_SERVING = UnitRule(
+    "not-serving", Stage.START, "Not serving", 85, find_not_serving, health=Health.DEGRADED
+)
+INVALID = UnitRule(
+    "objects-not-made",
+    Stage.FORMATION,
+    "Objects could not be made",
+    14,
+    find_invalid,
+    health=Health.BLOCKED,
+)
+
+OWNER = OwnerKind(
+    resource=Resource(
+        group=GROUP,
+        plural="rayservices",
+        kind=SERVICE,
+        versions=("v1",),
+        wire=WireRayService,
+        model=Owner,
+        build=_build,
+        needed=True,
+    ),
+    label=SERVICE,
+    notes=KindNotes(
+        gang="the RayService with its RayCluster, while it is upgraded with both, and their pods",
+        units="as of the RayCluster, of each for itself",
+        queues="Kueue",
+        limits="it can be suspended since KubeRay 1.7, which deletes its RayClusters and Services. That "
+        "its pods are ready does not mean that its applications answer: what Ray says of them is told",
+        tested="KubeRay 1.6.2 on 1.37; its suspension by what 1.7.0 writes",
+    ),
+    own_managers=OWN_MANAGERS,
+    makes=(CLUSTERS,),
+    levers=("suspend",),
+    suspended_condition="Suspended",
+    refuses=_refuses,
+    traits=KindTraits(ends_pods=True),
+    tries_again=tries_again,
+    child_label=CLUSTER_LABEL,
+    current=_is_current,
+    complete=_complete,
+    makers=_makers,
+    role_of=_role_of,
+    facts=_facts,
+    rules=(*reasons.RULES, NOT_SERVING, INVALID),
+    evidence=reasons.evidence,
+    reactions=_reactions,
+)

@@ -1,0 +1,161 @@
+"""What is read of Ray's objects, as KubeRay 1.5 to 1.7 serve them (ray-operator/apis/ray/v1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from gangboard.decode.annotations import WireActed
+from gangboard.decode.jobs import DEFAULT_GRACE, WirePodTemplate, WireTemplateSpec
+from gangboard.decode.managers import NO_ENTRIES, last_writer
+from gangboard.decode.podspec import pod_requests
+from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_time
+from gangboard.domain.owner import GangRequest, PodRequests, Role
+
+GROUP = "ray.io"
+CLUSTER, JOB, SERVICE = "RayCluster", "RayJob", "RayService"
+CLUSTERS = GROUP, CLUSTER
+CLUSTER_LABEL, GROUP_LABEL = "ray.io/cluster", "ray.io/group"
+ORIGIN_LABEL = "ray.io/originated-from-cr-name"
+"""On what was made for a RayJob or RayService: its name (constant.go)."""
+HEAD = "headgroup"
+"""How KubeRay calls the group of the head in that label (constant.go)."""
+OWN_MANAGERS = ("ray.io/kuberay-operator",)
+
+_GANG_LABEL = "ray.io/gang-scheduling-enabled"
+_NOUN = "Ray group"
+
+
+class WireRayLabels(Wire):
+    """Labels of a RayJob, RayCluster or RayService."""
+
+    queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
+    gang: str | None = msgspec.field(default=None, name=_GANG_LABEL)
+
+
+class WireRayAnnotations(WireActed):
+    """Annotations of the same."""
+
+    kuberay: str | None = msgspec.field(default=None, name="ray.io/kuberay-version")
+    """On a RayCluster of a RayService: the KubeRay that looks after it (rayservice_controller.go)."""
+
+
+class WireRayMeta(WireMeta):
+    """`metadata` of the same."""
+
+    labels: WireRayLabels | None = None
+    annotations: WireRayAnnotations | None = None
+    managed_fields: msgspec.Raw = NO_ENTRIES
+
+
+class _WireHead(Wire):
+    template: WirePodTemplate | None = None
+
+
+class _WireWorkers(Wire):
+    group_name: str = ""
+    replicas: Int32 | None = None
+    min_replicas: Int32 | None = None
+    max_replicas: Int32 | None = None
+    num_of_hosts: Int32 | None = None
+    suspend: bool | None = None
+    template: WirePodTemplate | None = None
+
+
+class WireClusterSpec(Wire):
+    """`spec` of a RayCluster, or the one that a RayJob or RayService makes it from."""
+
+    head_group_spec: _WireHead | None = None
+    worker_group_specs: list[_WireWorkers] | None = None
+    enable_in_tree_autoscaling: bool | None = None
+    suspend: bool | None = None
+    managed_by: str | None = None
+
+
+class WireRayStatus(Wire):
+    """`status`, as far as RayClusters and RayServices have it alike."""
+
+    conditions: list[WireCondition] | None = None
+
+
+def roles_of(spec: WireClusterSpec, faults: list[str]) -> tuple[Role, ...]:
+    """Return the head and the groups of workers; half sentences about malformed requests go to `faults`."""
+    found = [_role(HEAD, 1, 1, _pod(spec.head_group_spec), faults)]
+    for workers in spec.worker_group_specs or ():
+        hosts, lowest = max(1, workers.num_of_hosts or 1), max(0, workers.min_replicas or 0)
+        replicas = _replicas(workers, lowest)
+        # Without an autoscaler nobody works before all are there (`state: ready`, calculateStatus).
+        enough = max(1, lowest) * hosts if spec.enable_in_tree_autoscaling else replicas * hosts
+        quorum = enough if enough < replicas * hosts else None
+        found.append(
+            _role(workers.group_name, replicas, hosts, _pod(workers), faults, quorum=quorum)
+        )
+    return tuple(found)
+
+
+def _replicas(workers: _WireWorkers, lowest: int) -> int:
+    """Return for how many replicas KubeRay makes pods (GetWorkerGroupDesiredReplicas in util.go)."""
+    if workers.suspend:
+        return 0
+    asked = max(workers.replicas or 0, lowest)
+    return asked if workers.max_replicas is None else min(asked, max(0, workers.max_replicas))
+
+
+def _pod(part: _WireHead | _WireWorkers | None) -> WireTemplateSpec:
+    template = part.template if part is not None else None
+    return (template.spec if template is not None else None) or WireTemplateSpec()
+
+
+def _role(
+    name: str,
+    replicas: int,
+    hosts: int,
+    pod: WireTemplateSpec,
+    faults: list[str],
+    *,
+    quorum: int | None = None,
+) -> Role:
+    requests, malformed = pod_requests(pod)
+    faults += [f"in group {name} {fault}" for fault in malformed]
+    return Role(
+        name, replicas, hosts, requests, group_name=pod.group_name, noun=_NOUN, quorum=quorum
+    )
+
+
+def size_of(roles: tuple[Role, ...]) -> int:
+    """Return how many pods these groups have together."""
+    return sum(role.replicas * role.pods for role in roles)
+
+
+def requests_of(roles: tuple[Role, ...]) -> tuple[PodRequests, ...]:
+    """Return what they ask for."""
+    sizes = ((role.replicas * role.pods, role.requests) for role in roles)
+    return tuple(PodRequests(pods, requests) for pods, requests in sizes if pods)
+
+
+def grace_of(spec: WireClusterSpec) -> int:
+    """Return the longest grace of its pod templates, in seconds."""
+    parts = (spec.head_group_spec, *(spec.worker_group_specs or ()))
+    graces = (_pod(part).termination_grace_period_seconds for part in parts)
+    return max(DEFAULT_GRACE if grace is None else grace for grace in graces)
+
+
+def of_metadata(metadata: WireRayMeta) -> dict[str, Any]:
+    """Return the fields of an Owner that labels, annotations and managed fields tell."""
+    labels = metadata.labels or WireRayLabels()
+    annotations = metadata.annotations or WireRayAnnotations()
+    set_by, set_at = last_writer(metadata.managed_fields, "/spec/suspend")
+    return {
+        "suspend_set_by": set_by,
+        "suspend_set_at": read_time(set_at),
+        "queue": labels.queue or "",
+        "last_action": annotations.last_action,
+        # By which API it is made one is a flag of the operator: nothing in the cluster tells.
+        "gang_request": None if labels.gang is None else GangRequest("gang", api=_GANG_LABEL),
+    }
+
+
+def foreign_manager(managed_by: str | None) -> str:
+    """Return who looks after it instead of KubeRay, or empty."""
+    return "" if managed_by in OWN_MANAGERS else managed_by or ""

@@ -1,0 +1,137 @@
+"""MiniClusters of the Flux operator: one Job below each, and what is told of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.diagnosis.policy.plan import offers
+from gangboard.domain.action import ActionContext
+from gangboard.domain.owner import Finish, Outcome, Owner
+from gangboard.domain.verdict import Verdict
+from gangboard.owners.minicluster import OWNER
+from tests.decode.reading import Json, model
+from tests.diagnosis.policy.making import READY
+from tests.domain_objects import NOW, Made, a_job, a_pod, ago
+
+MINICLUSTER: Json = {
+    "apiVersion": "flux-framework.org/v1alpha2",
+    "kind": "MiniCluster",
+    "metadata": {
+        "name": "lammps",
+        "namespace": "team-a",
+        "uid": "uid-lammps",
+        "generation": 1,
+        "resourceVersion": "9",
+        "creationTimestamp": "2026-11-20T09:00:00Z",
+    },
+    "status": {
+        "size": 4,
+        "maximumSize": 4,
+        "jobid": "",
+        "selector": "hpa-selector=lammps",
+        "conditions": [
+            {
+                "type": "JobMiniClusterReady",
+                "reason": "JobMiniClusterReady",
+                "status": "True",
+                "message": "JobMiniClusterReady",
+                "lastTransitionTime": "2026-11-20T09:00:01Z",
+            }
+        ],
+    },
+}
+
+
+def minicluster(**spec: Any) -> Owner:
+    given = {"size": 4, "containers": [{"image": "lammps"}], **spec}
+    owner: Owner = model(OWNER.resource, {**MINICLUSTER, "spec": given})
+    return owner
+
+
+def its_job(of: Owner, **fields: Any) -> Owner:
+    given = {
+        "uid": "uid-job",
+        "desired": 4,
+        "parallelism": 4,
+        "completions": 4,
+        "indexed": True,
+        **fields,
+    }
+    return a_job("lammps", of=of, **given)
+
+
+def judged(owner: Owner, *things: Made) -> Verdict:
+    return assess(assemble(owner, things, now=NOW))  # type: ignore[arg-type]
+
+
+def test_it_is_one_gang_with_its_job_and_pods() -> None:
+    owner = minicluster()
+    job = its_job(owner)
+    pods = [a_pod(f"lammps-{index}-x", of=job, index=index, on="n0") for index in range(4)]
+    graph = OwnershipGraph()
+    made: list[Made] = [*pods, job, owner]
+    for thing in made:
+        graph.put(thing)
+    assert graph.roots() == {"uid-lammps"}
+    found = judged(owner, job, *pods)
+    assert (found.finding.code, found.finding.message) == ("running", "All 4 pods are ready.")
+    assert (found.members.desired, found.members.quorum) == (4, None)
+
+
+@pytest.mark.parametrize(("size", "pods"), [(None, 1), (0, 0), (-3, 0), (7, 7)])
+def test_how_many_pods_it_asks_for(size: int | None, pods: int) -> None:
+    assert minicluster(size=size).desired == pods
+
+
+def test_a_job_that_was_not_made_is_missed() -> None:
+    found = judged(minicluster())
+    assert found.finding.code == "pods-not-created"
+    assert found.finding.message == "MiniCluster lammps has not made Job lammps."
+    assert found.finding.advice == (
+        "Start the Flux operator if it does not run: it has reported no refusal.",
+    )
+
+
+def test_its_own_word_is_not_believed_and_its_lowest_size_is_no_quorum() -> None:
+    """`JobMiniClusterReady` says that all was made: here two of its pods have no node."""
+    owner = minicluster(minSize=2, maxSize=8)
+    job = its_job(owner)
+    placed = [a_pod(f"lammps-{index}-x", of=job, index=index, on="n0") for index in (0, 1)]
+    text = "0/1 nodes are available: 1 Insufficient cpu."
+    rest = [a_pod(f"lammps-{index}-x", of=job, index=index, text=text) for index in (2, 3)]
+    found = judged(owner, job, *placed, *rest)
+    assert (found.finding.code, found.finding.health.value) == ("partly-placed", "degraded")
+    assert {"minSize": "2"}.items() <= {
+        one.label: one.value for one in found.finding.evidence
+    }.items()
+    assert OWNER.facts is not None
+    assert OWNER.facts(owner) == {"minSize": "2", "maxSize": "8"}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code"), [(Outcome.SUCCEEDED, "succeeded"), (Outcome.FAILED, "failed")]
+)
+def test_its_end_is_that_of_its_job(outcome: Outcome, code: str) -> None:
+    owner = minicluster()
+    job = its_job(owner, finish=Finish(outcome, "BackoffLimitExceeded", "too often", ago(60)))
+    assert judged(owner, job).finding.code == code
+
+
+def test_nothing_suspends_it_and_the_reason_is_told() -> None:
+    owner = minicluster()
+    job = its_job(owner)
+    context = ActionContext(owner=owner, jobs=(job,))
+    suspend, _ = offers(context, READY, "uid-lammps", ago(0))
+    assert suspend.why_not == (
+        "MiniCluster lammps cannot be suspended: MiniClusters have no suspend field, and whether their "
+        "operator leaves a suspended Job alone is not known."
+    )
+    of_job, _ = offers(context, READY, job.meta.ref.uid, ago(0))
+    assert of_job.why_not == (
+        "gangboard knows no way to suspend one Job of a MiniCluster: Job lammps stays."
+    )

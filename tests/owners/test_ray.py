@@ -1,0 +1,583 @@
+"""RayClusters, RayJobs and RayServices as KubeRay 1.6.2 writes them: the gang that each is, and what is told of it."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.diagnosis.policy.plan import offers
+from gangboard.domain.action import ActionContext, Plan
+from gangboard.domain.owner import Outcome, Owner
+from gangboard.domain.pod import Container, Pod
+from gangboard.domain.verdict import Verdict
+from gangboard.owners.ray.cluster import OWNER as RAYCLUSTER
+from gangboard.owners.ray.job import OWNER as RAYJOB
+from gangboard.owners.ray.service import OWNER as RAYSERVICE
+from tests.decode.reading import Json, model
+from tests.diagnosis.policy.making import READY
+from tests.domain_objects import NOW, Made, a_job, a_pod, ago, an_event
+
+MADE = "2026-11-21T09:00:00Z"
+NO_ROOM = "0/1 nodes are available: 1 Insufficient cpu."
+
+
+def template(cpu: str = "1", **spec: Any) -> Json:
+    container = {"name": "ray", "image": "x", "resources": {"requests": {"cpu": cpu}}}
+    return {"spec": {"containers": [container], **spec}}
+
+
+def workers(name: str = "gpu", replicas: int = 3, *, cpu: str = "2", **fields: Any) -> Json:
+    sizes = {"minReplicas": replicas, "maxReplicas": max(replicas, 1)}
+    return {"groupName": name, "replicas": replicas, **sizes, "template": template(cpu), **fields}
+
+
+def cluster_spec(*groups: Json, **fields: Any) -> Json:
+    head = {"rayStartParams": {}, "template": template()}
+    return {"headGroupSpec": head, "workerGroupSpecs": list(groups or (workers(),)), **fields}
+
+
+def _object(kind: str, name: str, spec: Json, status: Json, **metadata: Any) -> Json:
+    meta = {
+        "name": name,
+        "namespace": "team-a",
+        "uid": f"uid-{name}",
+        "generation": 2,
+        "resourceVersion": "7",
+        "creationTimestamp": MADE,
+        **metadata,
+    }
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": kind,
+        "metadata": meta,
+        "spec": spec,
+        "status": status,
+    }
+
+
+def condition(type_: str, status: str, reason: str, message: str = "") -> Json:
+    found = {"type": type_, "status": status, "reason": reason, "message": message}
+    return {**found, "lastTransitionTime": "2026-11-21T09:55:00Z"}
+
+
+def raycluster(
+    name: str = "run",
+    *groups: Json,
+    conditions: tuple[Json, ...] = (),
+    of: Owner | None = None,
+    kuberay: str = "",
+    **spec: Any,
+) -> Owner:
+    metadata: Json = {"annotations": {"ray.io/kuberay-version": kuberay}} if kuberay else {}
+    if of is not None:
+        ref = of.meta.ref
+        reference = {"apiVersion": "ray.io/v1", "kind": ref.kind, "name": ref.name, "uid": ref.uid}
+        metadata["ownerReferences"] = [{**reference, "controller": True}]
+    obj = _object(
+        "RayCluster",
+        name,
+        cluster_spec(*groups, **spec),
+        {"conditions": list(conditions)},
+        **metadata,
+    )
+    found: Owner = model(RAYCLUSTER.resource, obj)
+    return found
+
+
+def rayjob(status: Json | None = None, metadata: Json | None = None, **spec: Any) -> Owner:
+    given = {
+        "entrypoint": "python train.py",
+        "shutdownAfterJobFinishes": True,
+        "submissionMode": "K8sJobMode",
+        "rayClusterSpec": cluster_spec(),
+        **spec,
+    }
+    running = {"jobDeploymentStatus": "Running", "rayClusterName": "tune-x2b7q", "jobId": "tune-1"}
+    obj = _object(
+        "RayJob", "tune", given, running if status is None else status, **(metadata or {})
+    )
+    found: Owner = model(RAYJOB.resource, obj)
+    return found
+
+
+def rayservice(status: Json | None = None, **spec: Any) -> Owner:
+    given = {"rayClusterConfig": cluster_spec(), **spec}
+    serving = {"activeServiceStatus": {"rayClusterName": "llm-a"}}
+    obj = _object("RayService", "llm", given, serving if status is None else status)
+    found: Owner = model(RAYSERVICE.resource, obj)
+    return found
+
+
+def ray_pod(of: Owner, group: str, index: int = 0, **fields: Any) -> Pod:
+    """A pod as KubeRay labels it (labelPod in pod.go)."""
+    cluster = of.meta.ref.name
+    labels = {
+        "ray.io/cluster": cluster,
+        "ray.io/group": group,
+        "ray.io/node-type": "head" if group == "headgroup" else "worker",
+    }
+    return a_pod(f"{cluster}-{group}-{index}", of=of, labels=labels, **fields)
+
+
+def pods_of(cluster: Owner, *, on: str = "n0", number: int = 3, **of_head: Any) -> list[Pod]:
+    head = ray_pod(cluster, "headgroup", **{"on": on, **of_head})
+    return [head, *(ray_pod(cluster, "gpu", index, on=on) for index in range(number))]
+
+
+def waiting_for_head(cluster: Owner, index: int, state: str = "running") -> Pod:
+    container = Container("wait-gcs-ready", init=True, ready=False, restarts=0, state=state)
+    pod = ray_pod(cluster, "gpu", index, on="n0", ready=False)
+    return replace(pod, phase="Pending", containers=(container,))
+
+
+def judged(owner: Owner, *things: Made, **facts: Any) -> Verdict:
+    return assess(assemble(owner, things, now=NOW, **facts))  # type: ignore[arg-type]
+
+
+def told(verdict: Verdict) -> tuple[str, str, str]:
+    return verdict.finding.code, verdict.finding.health.value, verdict.finding.message
+
+
+def offered(owner: Owner, *middle: Owner, jobs: tuple[Owner, ...] = ()) -> tuple[Plan, Plan]:
+    return offers(ActionContext(owner, middle=middle, jobs=jobs), READY, owner.meta.ref.uid, ago(0))
+
+
+# What is kept of one
+
+
+def test_head_and_workers_are_roles() -> None:
+    found = raycluster("run", workers("gpu", 4, numOfHosts=2), workers("cpu", 1))
+    assert [(role.name, role.replicas, role.pods, role.quorum) for role in found.roles] == [
+        ("headgroup", 1, 1, None),
+        ("gpu", 4, 2, None),
+        ("cpu", 1, 1, None),
+    ]
+    assert found.desired == 10
+
+
+@pytest.mark.parametrize(
+    ("fields", "pods", "quorum"),
+    [
+        # GetWorkerGroupDesiredReplicas: always within minReplicas and maxReplicas.
+        ({"replicas": 9, "minReplicas": 1, "maxReplicas": 4}, 4, None),
+        ({"replicas": 0, "minReplicas": 2, "maxReplicas": 4}, 2, None),
+        ({"replicas": None, "minReplicas": 2, "maxReplicas": 4}, 2, None),
+        ({"replicas": 3, "minReplicas": None, "maxReplicas": None}, 3, None),
+        ({"replicas": 3, "minReplicas": 1, "maxReplicas": 4, "suspend": True}, 0, None),
+    ],
+)
+def test_how_many_workers_it_asks_for(fields: Json, pods: int, quorum: int | None) -> None:
+    (role,) = raycluster("run", workers("gpu", 3) | fields).roles[1:]
+    assert (role.replicas * role.pods, role.quorum) == (pods, quorum)
+
+
+@pytest.mark.parametrize(
+    ("lowest", "hosts", "quorum"), [(2, 1, 2), (0, 1, 1), (0, 2, 2), (1, 2, 2), (4, 1, None)]
+)
+def test_with_the_autoscaler_the_lowest_size_is_enough(
+    lowest: int, hosts: int, quorum: int | None
+) -> None:
+    group = workers("gpu", 4) | {"minReplicas": lowest, "maxReplicas": 8, "numOfHosts": hosts}
+    (role,) = raycluster("run", group, enableInTreeAutoscaling=True).roles[1:]
+    assert role.quorum == quorum
+    (without,) = raycluster("run", group).roles[1:]
+    assert without.quorum is None
+
+
+def test_who_manages_it_and_what_queue_holds_it() -> None:
+    labels = {"kueue.x-k8s.io/queue-name": "gpu", "ray.io/gang-scheduling-enabled": ""}
+    found = rayjob(metadata={"labels": labels}, managedBy="kueue.x-k8s.io/multikueue")
+    assert (found.queue, found.managed_by) == ("gpu", "kueue.x-k8s.io/multikueue")
+    assert found.gang_request is not None
+    assert found.gang_request.api == "ray.io/gang-scheduling-enabled"
+    assert rayjob(managedBy="ray.io/kuberay-operator").managed_by == ""
+    assert rayjob().gang_request is None
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "reason"),
+    [
+        (
+            {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"},
+            Outcome.SUCCEEDED,
+            "SUCCEEDED",
+        ),
+        ({"jobDeploymentStatus": "Complete", "jobStatus": "STOPPED"}, Outcome.FAILED, "STOPPED"),
+        ({"jobDeploymentStatus": "Failed", "reason": "AppFailed"}, Outcome.FAILED, "AppFailed"),
+        ({"jobDeploymentStatus": "ValidationFailed"}, Outcome.FAILED, "ValidationFailed"),
+    ],
+)
+def test_how_a_rayjob_ends(status: Json, outcome: Outcome, reason: str) -> None:
+    finish = rayjob(status).finish
+    assert finish is not None
+    assert (finish.outcome, finish.reason) == (outcome, reason)
+
+
+@pytest.mark.parametrize(
+    "state", ["", "Initializing", "Running", "Waiting", "Retrying", "Suspended"]
+)
+def test_it_has_not_ended(state: str) -> None:
+    assert rayjob({"jobDeploymentStatus": state, "jobStatus": "RUNNING"}).finish is None
+
+
+# One gang
+
+
+def test_a_rayjob_is_one_gang_with_its_cluster_its_pods_and_the_job_that_submits() -> None:
+    job = rayjob()
+    cluster = raycluster("tune-x2b7q", of=job)
+    submitter = a_job("tune", uid="uid-job", desired=1, parallelism=1, completions=1, of=job)
+    pods = [*pods_of(cluster), a_pod("tune-abcde", of=submitter, on="n0")]
+    graph = OwnershipGraph()
+    made: list[Made] = [*pods, cluster, submitter, job]
+    for thing in made:
+        graph.put(thing)
+    assert graph.roots() == {"uid-tune"}
+    found = judged(job, cluster, submitter, *pods)
+    assert told(found) == ("running", "running", "All 5 pods are ready.")
+    assert (found.members.desired, found.members.ready) == (5, 5)
+
+
+def test_its_size_is_that_of_its_cluster_which_an_autoscaler_changes() -> None:
+    job = rayjob()
+    cluster = raycluster("tune-x2b7q", workers("gpu", 5), of=job)
+    found = judged(job, cluster, *pods_of(cluster))
+    assert found.members.desired == 6
+    assert judged(job).members.desired == 4
+
+
+def test_what_a_former_try_left_is_not_of_it() -> None:
+    job = rayjob()
+    old, new = (raycluster(name, of=job) for name in ("tune-old", "tune-x2b7q"))
+    found = judged(job, old, new, *pods_of(old), *pods_of(new))
+    assert (found.members.desired, found.members.created) == (4, 4)
+
+
+def test_a_rayjob_on_the_cluster_of_somebody_else_is_the_job_that_submits() -> None:
+    job = rayjob(
+        {"jobDeploymentStatus": "Running", "rayClusterName": "shared"},
+        rayClusterSpec=None,
+        clusterSelector={"ray.io/cluster": "shared"},
+    )
+    submitter = a_job("tune", uid="uid-job", desired=1, parallelism=1, completions=1, of=job)
+    found = judged(job, submitter, a_pod("tune-abcde", of=submitter, on="n0"))
+    assert (found.finding.code, found.members.desired) == ("running", 1)
+    alone = judged(job, events=[_event(job, "RayClusterNotFound", _NOT_FOUND)])
+    assert told(alone)[:2] == ("objects-not-made", "blocked")
+    assert told(alone)[2] == f"What RayJob tune needs cannot be made: {_NOT_FOUND}."
+
+
+_NOT_FOUND = (
+    "RayCluster team-a/shared set in the clusterSelector is not found. It must be created manually"
+)
+
+
+def _event(about: Owner, reason: str, note: str) -> Any:
+    return an_event(about, reason, note)
+
+
+def test_a_rayservice_in_an_upgrade_is_one_gang_of_two_clusters() -> None:
+    service = rayservice(
+        {
+            "activeServiceStatus": {"rayClusterName": "llm-a"},
+            "pendingServiceStatus": {"rayClusterName": "llm-b"},
+        }
+    )
+    active, pending = (raycluster(name, of=service) for name in ("llm-a", "llm-b"))
+    refused = [ray_pod(pending, "gpu", index, text=NO_ROOM) for index in range(3)]
+    head = ray_pod(pending, "headgroup", on="n0")
+    found = judged(service, active, pending, *pods_of(active), head, *refused)
+    assert (found.members.desired, found.members.ready) == (8, 5)
+    assert found.finding.unit == "llm-b-gpu"
+    assert {one.part for one in found.pods} == {
+        "llm-a-headgroup", "llm-a-gpu", "llm-b-headgroup", "llm-b-gpu",
+    }  # fmt: skip
+    replaced = rayservice({"activeServiceStatus": {"rayClusterName": "llm-b"}})
+    assert judged(replaced, active, pending, *pods_of(active)).members.created == 0
+
+
+# Reasons
+
+
+def test_all_pods_ready_is_running() -> None:
+    cluster = raycluster()
+    assert told(judged(cluster, *pods_of(cluster))) == (
+        "running", "running", "All 4 pods are ready.",
+    )  # fmt: skip
+
+
+def test_a_group_that_an_autoscaler_has_at_zero_is_not_missed() -> None:
+    cluster = raycluster("run", workers("gpu", 0), enableInTreeAutoscaling=True)
+    found = judged(cluster, ray_pod(cluster, "headgroup", on="n0"))
+    assert told(found) == ("running", "running", "Its pod is ready.")
+
+
+def test_workers_that_wait_for_the_head_are_a_symptom() -> None:
+    """The head has no node; its workers have, and wait in their init container."""
+    cluster = raycluster()
+    head = ray_pod(cluster, "headgroup", text=NO_ROOM)
+    found = judged(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
+    assert found.finding.unit == "headgroup"
+    waits = next(one for one in found.findings if one.code == "dependency-waiting")
+    assert waits.symptom
+    assert waits.health.value == "waiting"
+    assert waits.message == "Ray group gpu: 3 of 3 pods wait for the head, which has no node."
+
+
+def test_a_head_that_starts_is_told_before_the_workers_that_wait_for_it() -> None:
+    cluster = raycluster(
+        conditions=(
+            condition("HeadPodReady", "False", "ContainersNotReady", "containers with unready"),
+        )
+    )
+    head = ray_pod(cluster, "headgroup", on="n0", ready=False)
+    found = judged(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
+    assert told(found) == (
+        "starting", "starting", "Ray group headgroup: 1 of 1 placed, 1 is not ready yet.",
+    )  # fmt: skip
+    said = {one.label: one.value for one in found.finding.evidence}
+    assert said["HeadPodReady"] == "ContainersNotReady: containers with unready"
+    waits = next(one for one in found.findings if one.code == "dependency-waiting")
+    assert waits.message == "Ray group gpu: 3 of 3 pods wait for the head, which is not ready."
+
+
+def test_workers_wait_for_nobody_once_the_head_is_ready() -> None:
+    cluster = raycluster()
+    head = ray_pod(cluster, "headgroup", on="n0")
+    found = judged(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
+    assert "dependency-waiting" not in {one.code for one in found.findings}
+    # Nor do those that have got through.
+    done = [waiting_for_head(cluster, index, "terminated") for index in range(3)]
+    unready = ray_pod(cluster, "headgroup", on="n0", ready=False)
+    found = judged(cluster, unready, *done)
+    assert "dependency-waiting" not in {one.code for one in found.findings}
+
+
+def test_workers_without_any_head_say_so() -> None:
+    cluster = raycluster()
+    found = judged(cluster, *(waiting_for_head(cluster, index) for index in range(3)))
+    waits = next(one for one in found.findings if one.code == "dependency-waiting")
+    assert waits.message == "Ray group gpu: 3 of 3 pods wait for the head, which does not exist."
+
+
+def refused(reason: str, pod: str) -> Json:
+    text = (
+        f'{reason}\npods "{pod}" is forbidden: exceeded quota: team, requested: pods=1, used: pods=2, '
+        "limited: pods=2"
+    )
+    return condition("ReplicaFailure", "True", reason, text)
+
+
+def test_what_kuberay_cannot_make_is_told_with_the_quota() -> None:
+    cluster = raycluster(conditions=(refused("FailedCreateWorkerPod", "run-gpu-worker-x"),))
+    found = judged(cluster, *pods_of(cluster, number=1))
+    assert told(found) == (
+        "pod-creation-refused",
+        "blocked",
+        "Ray group gpu: 1 of 3 pods exists. ResourceQuota “team” refuses the rest: pods 2 of 2 used.",
+    )
+    assert found.finding.advice == (
+        "Raise pods by at least 2 in ResourceQuota “team”, or free as much.",
+    )
+    # KubeRay takes the condition away when it has made them all.
+    whole = judged(raycluster(), *pods_of(cluster, number=1))
+    assert whole.finding.code == "pods-not-created"
+
+
+def test_no_worker_is_made_before_the_head() -> None:
+    cluster = raycluster(conditions=(refused("FailedCreateHeadPod", "run-head-x"),))
+    found = judged(cluster)
+    assert told(found)[:2] == ("pod-creation-refused", "blocked")
+    assert found.finding.unit == "headgroup"
+    others = [one for one in found.findings if one.unit == "gpu"]
+    assert [(one.symptom, one.health.value, one.message) for one in others] == [
+        (True, "waiting",
+         "Ray group gpu: 0 of 3 pods exist. KubeRay makes them after the head, which it cannot make."),
+    ]  # fmt: skip
+
+
+def test_an_invalid_spec_is_told_in_its_words() -> None:
+    cluster = raycluster()
+    note = "The RayCluster spec is invalid team-a/run: worker group gpu has negative minReplicas -1"
+    found = judged(cluster, events=[_event(cluster, "InvalidRayClusterSpec", note)])
+    assert told(found)[0] == "objects-not-made"
+    assert found.finding.message.endswith(": worker group gpu has negative minReplicas -1.")
+
+
+def test_below_the_lowest_size_of_an_autoscaled_group_and_above_it() -> None:
+    group = workers("gpu", 4) | {"minReplicas": 2, "maxReplicas": 8}
+    cluster = raycluster("run", group, enableInTreeAutoscaling=True)
+    rest = [ray_pod(cluster, "gpu", index, text=NO_ROOM) for index in (2, 3)]
+    above = judged(cluster, *pods_of(cluster, number=2), *rest)
+    assert told(above)[:2] == ("below-size", "degraded")
+    below = judged(
+        cluster, *pods_of(cluster, number=1), *rest, ray_pod(cluster, "gpu", 1, text=NO_ROOM)
+    )
+    assert told(below)[:2] == ("partly-placed", "degraded")
+
+
+SERVING: Json = {
+    "activeServiceStatus": {"rayClusterName": "llm-a"},
+    "conditions": [condition("Ready", "True", "NonZeroServeEndpoints")],
+}
+
+
+def _served(status: Json) -> Verdict:
+    service = rayservice(status)
+    cluster = raycluster("llm-a", of=service)
+    return judged(service, cluster, *pods_of(cluster))
+
+
+def test_a_rayservice_whose_pods_are_ready_may_not_answer() -> None:
+    assert told(_served(SERVING))[0] == "running"
+    young = deepcopy(SERVING)
+    young["conditions"] = [
+        condition("Ready", "False", "Initializing", "RayService is initializing")
+    ]
+    assert told(_served(young)) == (
+        "not-serving", "starting",
+        "All 4 pods are ready, and its applications are not deployed yet: RayService is initializing.",
+    )  # fmt: skip
+    broken = deepcopy(young)
+    broken["activeServiceStatus"]["applicationStatuses"] = {
+        "chat": {
+            "status": "DEPLOY_FAILED",
+            "message": "ModuleNotFoundError: no module named model",
+        },
+        "ok": {"status": "RUNNING"},
+    }
+    assert told(_served(broken))[1] == "degraded"
+    assert "chat DEPLOY_FAILED: ModuleNotFoundError" in told(_served(broken))[2]
+    gone = deepcopy(SERVING)
+    message = "Number of serve endpoints dropped to 0"
+    gone["conditions"] = [condition("Ready", "False", "ZeroServeEndpoints", message)]
+    assert told(_served(gone)) == (
+        "not-serving", "degraded",
+        "All 4 pods are ready, and nothing answers: Number of serve endpoints dropped to 0.",
+    )  # fmt: skip
+
+
+def test_a_rayservice_that_is_invalid_or_was_too_slow() -> None:
+    status = {
+        "conditions": [condition("Ready", "False", "ValidationFailed", "bad rayClusterConfig")]
+    }
+    assert told(judged(rayservice(status))) == (
+        "objects-not-made", "blocked", "KubeRay finds RayService llm invalid: bad rayClusterConfig.",
+    )  # fmt: skip
+    slow = {"conditions": [condition("Ready", "False", "InitializingTimeout", "not ready in 5m")]}
+    assert told(judged(rayservice(slow))) == (
+        "failed", "failed", "The RayService failed (InitializingTimeout): not ready in 5m.",
+    )  # fmt: skip
+
+
+# Acting
+
+
+def test_each_is_suspended_by_its_own_field_and_says_first_what_becomes_of_it() -> None:
+    job = rayjob()
+    suspend, resume = offered(job, raycluster("tune-x2b7q", of=job))
+    assert suspend.allowed
+    assert suspend.lever == "suspend"
+    assert suspend.reactions == (
+        "KubeRay deletes RayCluster tune-x2b7q with its 4 pods and the Job that submitted its work: what "
+        "Ray keeps in memory is lost.",
+        "Once begun that runs to its end, whatever is asked for meanwhile.",
+    )
+    assert not resume.allowed
+    again = rayjob({"jobDeploymentStatus": "Suspended"}, suspend=True)
+    _, resume = offered(again)
+    assert resume.allowed
+    assert resume.reactions == (
+        "KubeRay makes another RayCluster. Its 4 pods are made: they need room, may have to wait, and may "
+        "get other nodes.",
+        "Its work is submitted anew and starts from its beginning.",
+    )
+    assert offered(raycluster())[0].reactions[0] == (
+        "KubeRay deletes its 4 pods, the head too: what Ray keeps in memory is lost, and the work that runs "
+        "on it fails."
+    )
+    assert offered(rayservice())[0].reactions[0] == (
+        "KubeRay deletes its 1 RayCluster with 4 pods, and its Services: nothing answers until it is "
+        "resumed."
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "why"),
+    [
+        ({"shutdownAfterJobFinishes": False}, None, "spec.shutdownAfterJobFinishes false"),
+        ({"shutdownAfterJobFinishes": None}, None, "spec.shutdownAfterJobFinishes false"),
+        ({"clusterSelector": {"ray.io/cluster": "shared"}, "rayClusterSpec": None}, None, "shared"),
+        (
+            {"submissionMode": "InteractiveMode"},
+            {"jobDeploymentStatus": "Waiting", "rayClusterName": "tune-x2b7q"},
+            "heeds no suspension",
+        ),
+    ],
+)
+def test_what_kuberay_would_not_suspend(spec: Json, status: Json | None, why: str) -> None:
+    suspend, _ = offered(rayjob(status, **spec))
+    assert not suspend.allowed
+    assert why in suspend.why_not
+
+
+@pytest.mark.parametrize(
+    ("version", "allowed"), [("v1.6.2", False), ("v1.7.0", True), ("nightly", True), ("", True)]
+)
+def test_a_rayservice_is_suspended_since_1_7(version: str, allowed: bool) -> None:
+    service = rayservice()
+    cluster = raycluster("llm-a", of=service, kuberay=version)
+    assert RAYSERVICE.complete is not None
+    suspend, _ = offered(RAYSERVICE.complete(service, [cluster], ()), cluster)
+    assert suspend.allowed is allowed
+    if not allowed:
+        assert suspend.why_not == (
+            "KubeRay v1.6.2 looks after RayService llm: RayServices can be suspended since v1.7."
+        )
+
+
+def test_the_cluster_of_a_rayjob_is_not_suspended_by_itself() -> None:
+    job = rayjob()
+    cluster = raycluster("tune-x2b7q", of=job)
+    context = ActionContext(job, middle=(cluster,))
+    suspend, _ = offers(context, READY, cluster.meta.ref.uid, ago(0))
+    assert suspend.why_not == (
+        "RayCluster tune-x2b7q is made by RayJob tune, which would undo this: act on that one."
+    )
+
+
+def test_what_says_that_it_has_come_to_rest() -> None:
+    assert RAYJOB.has_acted is not None
+    assert RAYJOB.has_acted({"jobDeploymentStatus": "Suspended"})
+    assert not RAYJOB.has_acted({"jobDeploymentStatus": "Suspending"})
+    assert (RAYCLUSTER.suspended_condition, RAYSERVICE.suspended_condition) == (
+        "RayClusterSuspended", "Suspended",
+    )  # fmt: skip
+    assert RAYJOB.makers is not None
+    assert list(RAYJOB.makers(rayjob())) == [("ray.io", "RayCluster", "tune-x2b7q")]
+
+
+def test_a_suspended_one_is_told_as_that() -> None:
+    cluster = raycluster(suspend=True)
+    assert told(judged(cluster))[:2] == ("suspended", "suspended")
+    job = rayjob({"jobDeploymentStatus": "Suspended"}, suspend=True)
+    assert told(judged(job)) == ("suspended", "suspended", "The RayJob is suspended.")
+
+
+def test_what_its_page_says_besides() -> None:
+    assert RAYJOB.facts is not None
+    kept = rayjob(
+        {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED", "rayClusterName": "tune-a"},
+        shutdownAfterJobFinishes=False,
+    )
+    assert RAYJOB.facts(kept) == {
+        "Deployment": "Complete",
+        "Ray job": "SUCCEEDED",
+        "RayCluster": "tune-a, kept after the end (shutdownAfterJobFinishes is false)",
+    }
