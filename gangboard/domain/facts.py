@@ -124,6 +124,8 @@ class GangFacts:
     """uid of a pod or group that took room from this gang, as events tell → the gang of that one."""
     queue_statuses: Mapping[str, QueueStatus] = field(init=False, repr=False, compare=False)
     """How a queue stands to its owner and to each Job, by uid."""
+    is_queued: bool = field(init=False, repr=False, compare=False)
+    """Whether a queue decides about any of them."""
     named: Mapping[tuple[str, str, str], Owner | Group] = field(
         init=False, repr=False, compare=False
     )
@@ -133,6 +135,7 @@ class GangFacts:
         """Ask once how queues stand to it: rules ask for each of its Jobs."""
         found = queue_statuses_of(self.owner, self.jobs, self.entries, self.queue_visibility)
         object.__setattr__(self, "queue_statuses", found)
+        object.__setattr__(self, "is_queued", any(one.is_managed for one in found.values()))
         groups = (group for group in self.groups if group.entry is None)
         things: tuple[Owner | Group, ...] = (*self.middle, *groups)
         named = {(one.meta.ref.group, one.meta.ref.kind, one.meta.ref.name): one for one in things}

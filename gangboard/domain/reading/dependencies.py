@@ -25,7 +25,7 @@ def waiting_roles(unit: Unit) -> tuple[Waiting, ...]:
     return tuple(
         Waiting(role, dependency, on)
         for role in unit.roles
-        if _is_held_back(unit, role)
+        if role.depends_on and _is_held_back(unit, role)
         for dependency, on in _unmet(unit.owner, role)
     )
 

@@ -34,7 +34,7 @@ def kept_jobs(facts: GangFacts) -> tuple[Owner, ...]:
 
     A Hold keeps its Job suspended also when the queue admits it, so it goes before the queue.
     """
-    if facts.owner.suspended or not any(one.is_managed for one in facts.queue_statuses.values()):
+    if facts.owner.suspended or not facts.is_queued:
         return ()
     holds = holds_by_job(facts.holds)
     return tuple(
