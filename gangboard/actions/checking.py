@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -159,7 +160,7 @@ def _to_compare_with(live: Live, ground: ActionContext, planned: Plan) -> dict[s
         "nodes": sorted(nodes),
         "versions": live.versions,
         "watch": planned.watch_seconds,
-        "grace": max((job.grace_seconds for job in own.values()), default=30),
+        "grace": _grace(ground, planned, own.values()),
         "subjects": _subjects(live, planned),
         "selector": _selector(ground, planned.subject),
         "jobs": _names(own),
@@ -173,6 +174,12 @@ def _to_compare_with(live: Live, ground: ActionContext, planned: Plan) -> dict[s
         "above": _above(live, maker) if (maker := _maker_of(ground, uid)) is not None else None,
         "claim": ground.owner.independent_claim,
     }
+
+
+def _grace(ground: ActionContext, planned: Plan, jobs: Iterable[Owner]) -> int:
+    """Return the longest time that the pods have to end: an owner as a whole can make some without a Job."""
+    owner = ground.owner if planned.subject.uid == ground.owner.meta.ref.uid else None
+    return max(one.grace_seconds for one in (*jobs, *filter(None, (owner,))))
 
 
 def _maker_of(ground: ActionContext, uid: str) -> Owner | None:
@@ -229,19 +236,24 @@ def _subjects(live: Live, planned: Plan) -> list[dict[str, Any]]:
 
 
 def _selector(ground: ActionContext, subject: ObjectRef) -> str:
-    """Return by which label the pods are found that an owner, or what it made, makes without Jobs.
+    """Return by which labels the pods are found that an owner, or what it made, makes without Jobs.
 
     Empty for others. The first that has such a label tells which: all of one gang have the same.
     """
     found: dict[str, list[str]] = {}
+    marks: dict[str, Sequence[str]] = {}
     whole = (ground.owner, *ground.middle) if subject.uid == ground.owner.meta.ref.uid else ()
     for one in whole:
         ref = one.meta.ref
         kind = registry.owner_kind(ref.group, ref.kind)
         if kind is not None and kind.pod_label:
             found.setdefault(kind.pod_label, []).append(ref.name)
+            marks |= kind.pod_marks
     label_of_pods = next(iter(found), "")
-    return f"{label_of_pods} in ({','.join(found[label_of_pods])})" if label_of_pods else ""
+    if not label_of_pods:
+        return ""
+    wanted = {label_of_pods: found[label_of_pods], **marks}
+    return ",".join(f"{key} in ({','.join(values)})" for key, values in wanted.items())
 
 
 def _subject(path: str, patch: str, name: str, uid: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
-from gangboard.actions import actor_client
+from gangboard.actions import actor_client, patches
 from gangboard.actions.actor_client import ActorClient, Json, get_object
 from gangboard.actions.clock import Clock
 from gangboard.actions.retries import TRANSIENT_CODES
@@ -108,7 +108,10 @@ def _has(model: Any, wanted: dict[str, Any]) -> bool:
     """Whether a stored object has the values; a field that is not stored is taken for kept."""
     now: dict[str, Any] = {}
     if isinstance(model, Owner):
-        now = {"/spec/suspend": model.suspended, "/spec/parallelism": model.parallelism}
+        kind = registry.owner_kind(model.meta.ref.group, model.meta.ref.kind)
+        if kind is not None:
+            now[patches.pointer_to(kind.suspend_field)] = model.suspended
+        now["/spec/parallelism"] = model.parallelism
     elif isinstance(model, QueueEntry):
         now = {"/spec/active": model.active}
     return all(now.get(pointer, value) == value for pointer, value in wanted.items())

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from gangboard.actions.actor_client import Json
 from gangboard.decode.managers import last_writer
 from gangboard.domain.hold import ACTION_ANNOTATION
 
-_ABSENT = {"/spec/suspend": False, "/spec/active": True, "/spec/parallelism": 1}
-"""What a field that is not there means (batch/v1 Job, JobSet; Kueue's Workload)."""
+_ABSENT = {"suspend": False, "active": True, "parallelism": 1}
+"""What a field of a spec that is not there means, by its name (owners; Kueue's Workload)."""
 
 
 def wanted_fields(patch: str) -> dict[str, Any]:
-    """Return JSON pointer → value of the fields of the spec that a JSON patch sets."""
-    return {
+    """Return JSON pointer → value of the fields of the spec that a JSON patch sets.
+
+    A map that it adds for a field in it is none.
+    """
+    found = {
         operation["path"]: operation["value"]
         for operation in json.loads(patch)
         if operation["op"] in ("add", "replace") and operation["path"].startswith("/spec/")
     }
+    return {path: value for path, value in found.items() if value != {}}
 
 
 def leaves_mark(patch: str) -> bool:
@@ -44,7 +49,7 @@ def tested(patch: str, pointer: str) -> Any:
 def value_at(raw: Json, pointer: str) -> Any:
     """Return the value of a field; of one that is not there what its absence means."""
     found = _found_at(raw, pointer)
-    return _ABSENT.get(pointer) if found is None else found
+    return _ABSENT.get(pointer.rpartition("/")[2]) if found is None else found
 
 
 def has(raw: Json, pointer: str) -> bool:
@@ -70,6 +75,11 @@ def in_words(wanted: dict[str, Any]) -> str:
         f"{pointer.strip('/').replace('/', '.')} {json.dumps(value)}"
         for pointer, value in wanted.items()
     )
+
+
+def pointer_to(path: Iterable[str]) -> str:
+    """Return the JSON pointer to a field whose keys need no escaping."""
+    return "".join(f"/{key}" for key in path)
 
 
 def field_manager(raw: Json, pointer: str) -> tuple[str, str]:

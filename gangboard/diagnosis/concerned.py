@@ -70,4 +70,4 @@ def _leads_to(thing: Linked, kind: OwnerKind, wanted: tuple[str, str]) -> bool:
         (controller.group, controller.kind) if controller else None,
     ):
         return True
-    return isinstance(thing, Pod) and bool(kind.pod_label) and kind.pod_label in thing.labels
+    return isinstance(thing, Pod) and bool(kind.named_by(thing.labels))

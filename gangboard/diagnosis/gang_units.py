@@ -57,6 +57,9 @@ class _Division:
         }
         self._pods_of = pods_by_job(facts.pods, facts.jobs)
         self._loose = loose_groups(facts.groups, (*facts.pods, *facts.foreign_pods))
+        self._role_of_child = {
+            name: role.name for role in facts.owner.roles for name in role.child_names
+        }
         self._only_group = self._group_of_owner()
         self._group_of = {job.meta.ref.uid: self._group_of_job(job) for job in facts.jobs}
         self._in_group: dict[str, _Share] = defaultdict(_Share)
@@ -141,7 +144,7 @@ class _Division:
         """
         if role.group_name:
             return role.group_name
-        if self._role_of is not None:
+        if self._makes_pods(role):
             return self._group_by_pods.get(role.name, self._only_group)
         names = {self._group_of[job.meta.ref.uid] for job in jobs} or {self._only_group}
         name = names.pop() if len(names) == 1 else ""
@@ -168,24 +171,32 @@ class _Division:
         share = self._in_group[name] if name else self._in_job.setdefault(_uid(job), _Share())
         share.jobs.append(job)
         for role in self._facts.owner.roles:
-            if role.name == job.role_name:
+            if role.name == self._role_name(job):
                 share.roles[role.name] = role
 
     def _deal_role(self, role: Role) -> None:
-        jobs = [job for job in self._facts.jobs if job.role_name == role.name]
+        jobs = [job for job in self._facts.jobs if self._role_name(job) == role.name]
         made = {job.meta.ref.name for job in self._facts.jobs}
         missing = [(name, role) for name in role.child_names if name not in made]
-        name = self._group_of_role(role, jobs)
-        if name and (missing or self._role_of is not None or name in self._in_group):
+        name, makes_pods = self._group_of_role(role, jobs), self._makes_pods(role)
+        if name and (missing or makes_pods or name in self._in_group):
             share = self._in_group[name]
-        elif missing or self._role_of is not None:
+        elif missing or makes_pods:
             share = self._in_role.setdefault(role.name, _Share())
         else:
             return
         share.roles[role.name] = role
         share.missing += missing
-        if self._role_of is not None:
+        if makes_pods:
             share.own += role.replicas * role.pods
+
+    def _role_name(self, job: Owner) -> str:
+        """Return the role of a child Job: by its label, or by its name where it has none."""
+        return job.role_name or self._role_of_child.get(job.meta.ref.name, "")
+
+    def _makes_pods(self, role: Role) -> bool:
+        """Whether the owner makes the pods of a role itself, without Jobs."""
+        return self._role_of is not None and not role.child_names
 
     def _deal_pod(self, pod: Pod) -> None:
         controller = pod.meta.controller

@@ -195,10 +195,11 @@ def _pod_link(pod: Pod) -> PodLink:
 
 
 def _adopter(pod: Pod) -> Name | None:
-    for key, group, kind in registry.pod_labels():
-        name = pod.labels.get(key)
+    for kind in registry.kinds_named_by_pods():
+        name = kind.named_by(pod.labels)
         if name:
-            return group, kind, intern(pod.meta.ref.namespace), intern(name)
+            place = intern(pod.meta.ref.namespace), intern(name)
+            return kind.resource.group, kind.resource.kind, *place
     return None
 
 

@@ -46,6 +46,9 @@ def odd_references(
             f"{name} names an owner of another namespace: none can own it, so it is a gang of its own."
         )
     if isinstance(root, Pod):
-        for key, _, kind in registry.pod_labels():
-            if key in root.labels:
-                yield f"{name} is labelled as one of {kind} {root.labels[key]}, which is not known."
+        for kind in registry.kinds_named_by_pods():
+            owner = kind.named_by(root.labels)
+            if owner:
+                yield (
+                    f"{name} is labelled as one of {kind.resource.kind} {owner}, which is not known."
+                )

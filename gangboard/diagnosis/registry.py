@@ -170,13 +170,9 @@ def kinds_told_by_build() -> tuple[OwnerKind, ...]:
 
 
 @cache
-def pod_labels() -> tuple[tuple[str, str, str], ...]:
-    """Return (label, API group, kind) of the owners that their pods name by a label."""
-    return tuple(
-        (kind.pod_label, kind.resource.group, kind.resource.kind)
-        for kind in owner_kinds()
-        if kind.pod_label
-    )
+def kinds_named_by_pods() -> tuple[OwnerKind, ...]:
+    """Return the kinds of owners that their pods name by a label."""
+    return tuple(kind for kind in owner_kinds() if kind.pod_label)
 
 
 @cache
@@ -188,7 +184,11 @@ def blueprints() -> tuple[Resource, ...]:
 @cache
 def event_reasons() -> frozenset[str]:
     """Return the reasons of events that kinds of owners and of groups know besides those that all rules read."""
-    of_owners = frozenset(reason for kind in owner_kinds() for reason in kind.event_reasons)
+    of_owners = frozenset(
+        reason
+        for kind in owner_kinds()
+        for reason in (*kind.event_reasons, *kind.traits.pods_refused)
+    )
     return of_owners.union(*(api.event_reasons for api in grouping_apis()))
 
 

@@ -110,7 +110,9 @@ class OwnerKind:
     tries_again: Callable[[Owner], bool] | None = None
     """Owner → whether what fails of it is made anew. None where it never is, or nobody knows."""
     own_managers: tuple[str, ...] = ()
-    """Values of `spec.managedBy` that mean its own controller."""
+    """Values of `managed_by_field` that mean its own controller."""
+    managed_by_field: tuple[str, ...] = ("spec", "managedBy")
+    """Where it says which controller is to look after it."""
     levers: tuple[str, ...] = ()
     """Keys of the levers by which the owner as a whole is suspended where no queue manages it, the best
     first; none: not."""
@@ -118,10 +120,14 @@ class OwnerKind:
     """Why nothing suspends it, where its controller leaves no way: a sentence; empty where it has levers."""
     child_levers: tuple[str, ...] = ()
     """Keys of the levers by which one of its child Jobs is suspended, the best first."""
+    no_child_lever: str = ""
+    """Why none of its child Jobs is suspended alone: the end of a sentence; empty where that needs no reason."""
     conduct: JobConduct | None = None
     """What it does while one of its Jobs is stopped. None where nothing of the sort is known."""
     suspend_field: tuple[str, ...] = ("spec", "suspend")
     """Where lever `suspend` writes."""
+    suspend_map_missing: Callable[[Owner], bool] | None = None
+    """Owner → whether the map that its suspend field stands in is not there. None where it always is."""
     suspended_condition: str = ""
     """Type of the condition by which its controller says that it has acted on its suspension; empty where it
     says no such thing."""
@@ -165,6 +171,9 @@ class OwnerKind:
     pod_label: str = ""
     """Label of its pods whose value is its name: they are adopted by it, in its namespace, where no
     reference leads from them to a known owner. Empty for none."""
+    pod_marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Further labels of its pods → their values, one of which each pod has, where pods of other kinds have
+    `pod_label`, too."""
     rules: tuple[UnitRule, ...] = ()
     """Reasons that only this kind knows, told in codes that others share where there are such. They are asked
     among those of `rules/`, by stage and order, of units of its gangs."""
@@ -172,7 +181,14 @@ class OwnerKind:
     """Unit of a gang of it → what its own objects say of that: stands behind what is found of the unit."""
     role_of: Callable[[Pod], str] | None = None
     """Pod → the role of the owner that it belongs to, by its labels, or empty: of a kind that makes pods
-    without Jobs. Each of its roles is a unit of its own then. None where the pods are one unit."""
+    without Jobs. Each of its roles is a unit of its own then, but those of which it makes Jobs. None where
+    the pods are one unit."""
+
+    def named_by(self, labels: Mapping[str, str]) -> str:
+        """Return the name of the owner of this kind that labels of a pod name, empty for none."""
+        name = labels.get(self.pod_label, "") if self.pod_label else ""
+        marks = self.pod_marks.items() if name else ()
+        return "" if any(labels.get(key) not in values for key, values in marks) else name
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,9 @@ class KindTraits:
     """To suspend it was seen to take all its pods away."""
     disruptions: Mapping[str, str] = field(default_factory=dict)
     """Reasons of the condition `DisruptionTarget` that its controller gives to pods → what it did to them."""
+    pods_refused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Reasons of events by which its controller says that a pod was refused, where these are its own → how such
+    a note begins, before the refusing text."""
     holds_jobs: bool = False
     """A Job of it can be held. The registry tells, by its levers."""
     makes_gangs: bool = False

@@ -28,9 +28,12 @@ def _change(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision |
     refused = generation_unknown(owner.meta)
     if refused is not None:
         return refused
-    path = gang.kind_of(owner).suspend_field
+    kind = gang.kind_of(owner)
+    path, is_missing = kind.suspend_field, kind.suspend_map_missing
     # What is not suspended may lack the field; then only the generation tells.
-    change = FieldChange(path, suspend, True if owner.suspended else None)
+    old = True if owner.suspended else None
+    lacks_map = is_missing is not None and is_missing(owner)
+    change = FieldChange(path, suspend, old, map_missing=lacks_map)
     what, field = "Suspend" if suspend else "Resume", ".".join(path)
     mark = {ACTION_ANNOTATION: desired.action}
     return Decision(

@@ -244,7 +244,7 @@ def _board_offer(row: GangRow, cluster: Freshness, why_not: str) -> OfferRow:
 def _over(row: GangRow) -> str:
     if row.health not in (Health.SUCCEEDED, Health.FAILED):
         return ""
-    return f"{row.kind} {row.name} has {row.health}: nothing of it runs any more."
+    return f"{row.kind} {row.name} has {row.health}: there is nothing left to suspend or resume."
 
 
 def _closed_clusters(ids: Collection[int]) -> dict[int, str]:

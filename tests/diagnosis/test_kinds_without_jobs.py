@@ -35,7 +35,7 @@ CONTROLLER = Controller("apps", "StatefulSet", "run-0", "uid-of-set")
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = (*registry.owner_kinds(), TOY)
     monkeypatch.setattr(registry, "owner_kinds", lambda: kinds)
-    monkeypatch.setattr(registry, "pod_labels", lambda: ((LABEL, "example.com", "Ring"),))
+    monkeypatch.setattr(registry, "kinds_named_by_pods", lambda: (TOY,))
 
 
 def a_ring(name: str = "run", *, rings: int = 2, **fields: Any) -> Owner:
@@ -154,3 +154,48 @@ def test_a_role_whose_pods_name_a_group_is_in_it() -> None:
         "g": (3, 3, 2),
         "run-1": (3, None, 0),
     }
+
+
+def test_a_role_of_which_it_makes_a_job_is_that_job_and_no_unit_beside_it() -> None:
+    """By its name: not every kind has a label for the roles of its Jobs."""
+    owner = a_ring(rings=1)
+    driver = Role("driver", replicas=1, pods=2, child_names=("run-driver",))
+    owner = replace(owner, desired=5, roles=(driver, *owner.roles))
+    job = a_job("run-driver", of=owner, pods=2)
+    made = the_units(owner, job, a_pod("d-0", of=job), a_member("run-0"))
+    assert {name: (one.noun, one.desired, len(one.pods)) for name, one in made.items()} == {
+        "run-driver": ("Job", 2, 1),
+        "run-0": ("ring", 3, 1),
+    }
+    assert made["run-driver"].roles == (driver,)
+    missing = the_units(owner, a_member("run-0"))
+    assert {name: (one.noun, one.missing_jobs) for name, one in missing.items()} == {
+        "run-driver": ("Job", ("run-driver",)),
+        "run-0": ("ring", ()),
+    }
+
+
+def test_pods_with_the_label_of_several_kinds_are_told_apart_by_their_marks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of_toy, of_other = (
+        replace(TOY, pod_marks={"by": (by, f"old-{by}")}) for by in ("toys", "others")
+    )
+    other = replace(of_other, resource=replace(TOY.resource, kind="Band", plural="bands"))
+    monkeypatch.setattr(registry, "kinds_named_by_pods", lambda: (other, of_toy))
+    owner = a_ring()
+    pods = [
+        a_pod(name, of=CONTROLLER, labels={LABEL: "run", **marks})
+        for name, marks in (
+            ("mine", {"by": "toys"}),
+            ("older", {"by": "old-toys"}),
+            ("theirs", {"by": "others"}),
+            ("odd", {}),
+        )
+    ]
+    graph = OwnershipGraph()
+    made: list[Made] = [owner, *pods]
+    for thing in made:
+        graph.put(thing)
+    assert graph.members(uid(owner)) == uids(owner, *pods[:2])
+    assert graph.roots() == {uid(owner), uid(pods[2]), uid(pods[3])}

@@ -41,8 +41,7 @@ PART = OwnerKind(
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = (*registry.owner_kinds(), RING, PART)
     monkeypatch.setattr(registry, "owner_kinds", lambda: kinds)
-    label = ("example.com/part", "example.com", "Part")
-    monkeypatch.setattr(registry, "pod_labels", lambda: (label,))
+    monkeypatch.setattr(registry, "kinds_named_by_pods", lambda: (PART,))
 
 
 def a_ring(name: str = "ring") -> Owner:

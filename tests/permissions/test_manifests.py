@@ -52,7 +52,13 @@ def test_the_actor_may_do_what_its_levers_need_and_no_more() -> None:
         # Those of Volcano are looked at, and commanded by an object of its own.
         "jobs.batch.volcano.sh": {"get"},
         "commands.bus.volcano.sh": {"create", "get"},
+        "jaxjobs.kubeflow.org": {"get", "patch"},
         "jobsets.jobset.x-k8s.io": {"get", "patch"},
+        "mpijobs.kubeflow.org": {"get", "patch"},
+        "paddlejobs.kubeflow.org": {"get", "patch"},
+        "pytorchjobs.kubeflow.org": {"get", "patch"},
+        "tfjobs.kubeflow.org": {"get", "patch"},
+        "xgboostjobs.kubeflow.org": {"get", "patch"},
         "trainjobs.trainer.kubeflow.org": {"get", "patch"},
         "workloads.kueue.x-k8s.io": {"get", "list", "patch"},
         "pods": {"list"},
@@ -127,14 +133,14 @@ def test_the_version_of_the_policy_is_the_one_that_is_served() -> None:
 def new_kind(monkeypatch: pytest.MonkeyPatch) -> OwnerKind:
     """A kind as a later release may bring it: it is suspended two levels down."""
     known = registry.owner_kinds()
-    resource = replace(
-        known[0].resource, group="kubeflow.org", plural="pytorchjobs", kind="PyTorchJob"
-    )
+    resource = replace(known[0].resource, group="toys.example", plural="rings", kind="Ring")
     kind = OwnerKind(
         resource=resource,
-        label="PyTorchJob",
+        label="Ring",
         levers=("suspend",),
         suspend_field=("spec", "runPolicy", "suspend"),
+        own_managers=("toys.example/rings",),
+        managed_by_field=("spec", "runPolicy", "managedBy"),
     )
     monkeypatch.setattr(registry, "owner_kinds", lambda: (*known, kind))
     return kind
@@ -142,9 +148,9 @@ def new_kind(monkeypatch: pytest.MonkeyPatch) -> OwnerKind:
 
 def test_a_new_kind_gets_its_lines_by_itself(new_kind: OwnerKind) -> None:
     (reader,), (actor,) = (find(Wanted(), "ClusterRole", name) for name in (READER, ACTOR))
-    assert rights(reader)["pytorchjobs.kubeflow.org"] == READ
-    assert rights(actor)["pytorchjobs.kubeflow.org"] == {"get", "patch"}
-    (policy,) = find(Wanted(), "ValidatingAdmissionPolicy", f"{ACTOR}-pytorchjobs.kubeflow.org")
+    assert rights(reader)["rings.toys.example"] == READ
+    assert rights(actor)["rings.toys.example"] == {"get", "patch"}
+    (policy,) = find(Wanted(), "ValidatingAdmissionPolicy", f"{ACTOR}-rings.toys.example")
     forbidden = {
         variable["name"]: variable["expression"].rpartition(".filter(k, ")[2]
         for variable in policy["spec"]["variables"]
@@ -154,6 +160,10 @@ def test_a_new_kind_gets_its_lines_by_itself(new_kind: OwnerKind) -> None:
     assert forbidden["forbiddenSpecRunPolicy"] == "!(k in ['suspend']))"
     rules = [rule["expression"] for rule in policy["spec"]["validations"]]
     assert "variables.forbiddenSpecRunPolicy.size() == 0" in rules
+    assert (
+        "variables.oldSpecRunPolicy.?managedBy.orValue('toys.example/rings')"
+        " in ['toys.example/rings']" in rules
+    )
 
 
 def test_it_is_yaml_and_ends_with_the_commands_of_the_refused_kubeconfig() -> None:

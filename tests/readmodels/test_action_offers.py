@@ -264,7 +264,10 @@ def test_the_board_offers_the_verb_that_changes_something(owner: Viewer, cluster
         "goes": ("Suspend", True),
         "done": ("Suspend", False),
     }
-    assert found["done"].why_not == "JobSet done has succeeded: nothing of it runs any more."
+    assert (
+        found["done"].why_not
+        == "JobSet done has succeeded: there is nothing left to suspend or resume."
+    )
 
 
 def test_the_board_says_why_a_row_is_off(cluster: Cluster, owner: Viewer) -> None:

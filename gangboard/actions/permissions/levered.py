@@ -22,7 +22,9 @@ class Levered:
     fields: tuple[tuple[str, ...], ...]
     """Paths of the fields that its levers write."""
     managers: tuple[str, ...] | None = None
-    """Values of `spec.managedBy` that are not somebody else's; None when it has no such field."""
+    """Values of `managed_by` that are not somebody else's; None when it has no such field."""
+    managed_by: tuple[str, ...] = ("spec", "managedBy")
+    """Path of the field that names its controller."""
     parents: tuple[Parent, ...] | None = ()
     """Controllers under which it may be changed; None allows any."""
     bounded: tuple[Lever, ...] = ()
@@ -79,7 +81,7 @@ def _all(wanted: Wanted) -> Iterator[Levered]:
         fields = _fields(kind.suspend_field, kind.levers, wanted)
         if fields:
             # Under a controller it is never the topmost owner, and that one would undo it.
-            yield Levered(kind.resource, fields, kind.own_managers or None)
+            yield Levered(kind.resource, fields, kind.own_managers or None, kind.managed_by_field)
     for queue in registry.queue_systems():
         if queue.lever is None or not queue.lever.writes:
             continue
@@ -98,8 +100,8 @@ def _job(kind: OwnerKind, wanted: Wanted) -> Levered:
         kind.resource,
         _fields(kind.suspend_field, (*kind.levers, *keys), wanted),
         kind.own_managers or None,
-        (*parents(wanted), *_served(wanted, lambda kind: kind.makes_gangs)),
-        tuple(lever for lever in levers if lever.bounds is not None),
+        parents=(*parents(wanted), *_served(wanted, lambda kind: kind.makes_gangs)),
+        bounded=tuple(lever for lever in levers if lever.bounds is not None),
         listed=True,
     )
 

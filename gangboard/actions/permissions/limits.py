@@ -148,11 +148,12 @@ def _validations(one: Levered) -> Iterator[Manifest]:
             "variables.controllers.map(o, o.kind + ' ' + o.name).join(', ')",
         )
     if one.managers is not None:
+        *_, name = one.managed_by
+        old = f"variables.old{_Level(one.managed_by[:-1], ()).name}"
         yield _refusal(
-            f"variables.oldSpec.?managedBy.orValue({cel.text(one.managers[0])})"
-            f" in {cel.texts(one.managers)}",
+            f"{old}.?{name}.orValue({cel.text(one.managers[0])}) in {cel.texts(one.managers)}",
             f"gangboard may not change a {kind} that another controller manages: ",
-            "variables.oldSpec.managedBy",
+            f"{old}.{name}",
         )
     for lever in one.bounded:
         if lever.bounds is not None:

@@ -139,7 +139,7 @@ def _has_acted(execution: ActionExecution, raw: Json) -> bool:
     kind = registry.owner_kind(*_kind_of(raw))
     if not suspends or kind is None:
         return True
-    if patches.value_at(raw, "/" + "/".join(kind.suspend_field)) is not True:
+    if patches.value_at(raw, patches.pointer_to(kind.suspend_field)) is not True:
         return True
     status = raw.get("status") or {}
     if kind.has_acted is not None:

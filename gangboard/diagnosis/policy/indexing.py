@@ -19,6 +19,7 @@ def gang_of(context: ActionContext, queue_visibility: str) -> GangIndex:
             version=context.api_versions.get(kind.resource.key, ""),
             preferred=kind.resource.versions[0],
             suspend_field=kind.suspend_field,
+            suspend_map_missing=kind.suspend_map_missing,
         )
         for kind in registry.owner_kinds()
     }

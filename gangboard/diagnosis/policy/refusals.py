@@ -69,7 +69,7 @@ def _ended(owner: Owner, name: str) -> PlanRefusal | None:
         return None
     succeeded = owner.finish.outcome is Outcome.SUCCEEDED
     return PlanRefusal(
-        f"{name} has {'succeeded' if succeeded else 'failed'}: nothing of it runs any more."
+        f"{name} has {'succeeded' if succeeded else 'failed'}: there is nothing left to suspend or resume."
     )
 
 
@@ -99,6 +99,10 @@ def no_job_lever(gang: GangIndex, job: Owner) -> PlanRefusal:
     """Refuse a Job whose kind above has no lever for one."""
     above = f"a {job.meta.controller.kind}" if job.meta.controller is not None else gang.name
     name = label(job.meta.ref)
+    controller = job.meta.controller
+    kind = registry.owner_kind(controller.group, controller.kind) if controller else None
+    if kind is not None and kind.no_child_lever:
+        return PlanRefusal(f"{name} cannot be suspended alone: {kind.no_child_lever}.")
     return PlanRefusal(f"gangboard knows no way to suspend one Job of {above}: {name} stays.")
 
 

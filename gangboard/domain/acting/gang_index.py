@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gangboard.domain.action import ActionContext
@@ -42,6 +42,7 @@ class ServedKind:
     preferred: str
     """The version that we would read first."""
     suspend_field: tuple[str, ...]
+    suspend_map_missing: Callable[[Owner], bool] | None = None
 
 
 ServedKinds = Mapping[tuple[str, str], ServedKind]

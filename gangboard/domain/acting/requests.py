@@ -32,6 +32,8 @@ class FieldChange:
     new: Any
     old: Any = None
     """The value it has, to be tested; None when it may as well not be there."""
+    map_missing: bool = False
+    """The map that it is in is not there, and is made for it."""
 
 
 def patch_owner(
@@ -106,6 +108,10 @@ def json_patch(
     for change in changes:
         if change.old is not None:
             tests.append({"op": "test", "path": _pointer(change.path), "value": change.old})
+        if change.map_missing:
+            around = _pointer(change.path[:-1])
+            tests.append({"op": "test", "path": around, "value": None})
+            writes.append({"op": "add", "path": around, "value": {}})
         writes.append({"op": "add", "path": _pointer(change.path), "value": change.new})
     root = ("metadata", "annotations")
     if annotations and not meta.annotated:

@@ -28,6 +28,7 @@ class Restart:
     word: str
     """`Restart` of an owner or Job by its owner, `Retry` of pods by their Job."""
     number: int
+    """0 where nobody counts them."""
     limit: int | None
     source: ObjectRef
     counted: int | None = None
@@ -36,6 +37,8 @@ class Restart:
     @property
     def text(self) -> str:
         """Return `Restart 1 of 3`, or with restarts that are not counted `Restart 5 (2 of 3 counted)`."""
+        if not self.number:
+            return f"{self.word}ing"
         if self.limit is None:
             return f"{self.word} {self.number}"
         if self.counted is not None and self.counted != self.number:
@@ -122,13 +125,20 @@ def _was_whole_before_silence(unit: Unit) -> bool:
 
 def restart_under_way(unit: Unit) -> Restart | None:
     """Return the restart or retry that it is still coming back from; None when all are ready."""
-    if is_full(unit) or not (active_jobs(unit) or unit.missing_jobs):
+    if is_full(unit) or not (active_jobs(unit) or unit.missing_jobs or _restarts_pods(unit)):
         return None
     return _restart_of_owner(unit) or _restart_of_job(unit) or _retry(unit)
 
 
+def _restarts_pods(unit: Unit) -> bool:
+    """Whether the owner says that it makes pods anew which it makes without Jobs: one by one, in one attempt."""
+    return unit.owner.restarting and not unit.facts.jobs
+
+
 def _restart_of_owner(unit: Unit) -> Restart | None:
     owner = unit.owner
+    if _restarts_pods(unit):
+        return Restart("Restart", owner.restarts, owner.max_restarts, owner.meta.ref)
     if whole_in_attempt(unit):
         return None
     # JobSet v0.12 says when a restart is over; before that only the count is there.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gangboard.domain.event import Event
@@ -65,6 +65,11 @@ class CreationRefusal:
     quota: str = ""
     limits: tuple[Limit, ...] = ()
 
+    @property
+    def of_jobs(self) -> bool:
+        """Whether Jobs, or what they need, were refused, and not pods."""
+        return self.event.reason in _JOBS_REFUSED
+
     def about(self, what: str) -> str:
         """Return the sentence that says who refuses `the rest`, `them` or `it`, and why."""
         if not self.quota:
@@ -86,14 +91,19 @@ def newest_creation_refusal(unit: Unit) -> CreationRefusal | None:
     ]
     if not found:
         return None
-    return read_creation_refusal(
-        max(found, key=lambda event: (event.last_seen, event.meta.ref.name))
-    )
+    newest_event = max(found, key=lambda event: (event.last_seen, event.meta.ref.name))
+    return read_creation_refusal(newest_event, _beginnings(unit, newest_event))
 
 
-def read_creation_refusal(event: Event) -> CreationRefusal:
-    """Return what the event says, with the quota taken apart where one refuses."""
-    text = _FORBIDDEN.sub("", event.note, count=1)
+def read_creation_refusal(event: Event, beginnings: Iterable[str] = ()) -> CreationRefusal:
+    """Return what the event says, with the quota taken apart where one refuses.
+
+    `beginnings` are words of its controller that can stand before the refusing text.
+    """
+    note = event.note
+    for words in beginnings:
+        note = note.removeprefix(words)
+    text = _FORBIDDEN.sub("", note, count=1)
     quota = _QUOTA.search(event.note)
     if quota is None:
         return CreationRefusal(event, text)
@@ -156,7 +166,7 @@ def _pods_refused(unit: Unit, refusal: CreationRefusal) -> tuple[int | None, boo
     `pods` counts every pod as one; other resources tell of all only where one Job makes them all.
     """
     alike = len(unit.jobs) == 1 or all(limit.resource == "pods" for limit in refusal.limits)
-    number = missing(unit) if refusal.event.reason in _PODS_REFUSED and alike else None
+    number = missing(unit) if alike and not refusal.of_jobs else None
     return number, unit.desired < unit.owner.desired
 
 
@@ -191,8 +201,15 @@ def _events(unit: Unit) -> Iterator[Event]:
         if uid in seen or event.regarding.uid not in about or _is_about_followers(event):
             continue
         seen.add(uid)
-        if event.reason in _PODS_REFUSED or (event.reason in _JOBS_REFUSED and unit.missing_jobs):
+        refuses_pods = event.reason in _PODS_REFUSED or bool(_beginnings(unit, event))
+        if refuses_pods or (event.reason in _JOBS_REFUSED and unit.missing_jobs):
             yield event
+
+
+def _beginnings(unit: Unit, event: Event) -> tuple[str, ...]:
+    """Return the words with which an event of the controller of a kind says that a pod was refused."""
+    words = unit.facts.traits_of(event.regarding).pods_refused.get(event.reason, ())
+    return tuple(one for one in words if event.note.startswith(one))
 
 
 def _amounts(text: str) -> Iterator[tuple[str, str]]:

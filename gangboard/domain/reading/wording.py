@@ -77,6 +77,12 @@ def pods_left(pods: Iterable[Pod]) -> str:
     return " and ".join(texts)
 
 
+def pods_stay(pods: Iterable[Pod]) -> str:
+    """Return ` 2 pods are still there.` of those that live on after the end of their owner; empty for none."""
+    staying = sum(pod.is_live and not pod.is_terminating for pod in pods)
+    return f" {count(staying, 'pod')} {is_or_are(staying)} still there." if staying else ""
+
+
 def label(ref: ObjectRef) -> str:
     """Return `Job train`, `PodGroup ring`."""
     return f"{ref.kind} {ref.name}"

@@ -80,7 +80,13 @@ def _by_another_api(unit: Unit, request: GangRequest) -> Finding | None:
     pods = [pod for pod in loose if not request.mark or request.mark in pod.labels]
     if unit.memory.whole_at is not None or not _are_of_stock_scheduler(pods):
         return None
-    placed = [pod for pod in pods if pod.is_placed]
+    placed, wanted = [pod for pod in pods if pod.is_placed], unit.wanted
+    if not placed:
+        # A gang of several units: others of it have a node.
+        placed, wanted = (
+            [pod for pod in unit.facts.pods if _is_placed(pod, request)],
+            unit.owner.desired,
+        )
     refused = [pod for pod in refused_pods(unit) if pod in pods]
     if not placed or not refused:
         return None
@@ -89,7 +95,7 @@ def _by_another_api(unit: Unit, request: GangRequest) -> Finding | None:
         RULE,
         unit,
         f"{label(asker)} asks for a gang ({request.api}), but {STOCK_SCHEDULER} places its pods one by one: "
-        f"{len(placed)} of {unit.wanted}.",
+        f"{len(placed)} of {wanted}.",
         evidence=(
             Evidence("asked for", f"a gang ({request.api})", asker),
             Evidence("schedulerName", STOCK_SCHEDULER, placed[0].meta.ref),
@@ -142,6 +148,12 @@ def _by_name_alone(unit: Unit, group: Group) -> Finding | None:
 
 def _are_of_stock_scheduler(pods: list[Pod]) -> bool:
     return all(pod.scheduler_name == STOCK_SCHEDULER for pod in pods)
+
+
+def _is_placed(pod: Pod, request: GangRequest) -> bool:
+    is_meant = not request.mark or request.mark in pod.labels
+    is_loose = pod.ignores_group or not pod.group_name
+    return is_meant and is_loose and pod.is_live and pod.is_placed
 
 
 def _maker(pod: Pod, jobs: dict[str, Owner], owner: Owner) -> Owner | None:

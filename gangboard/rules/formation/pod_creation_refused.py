@@ -46,7 +46,7 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _message(unit: Unit, refusal: CreationRefusal, there: int) -> str:
-    if refusal.event.reason != "FailedCreate":
+    if refusal.of_jobs:
         number = len(unit.missing_jobs)
         missed = f"{count(number, 'Job')} {is_or_are(number)} not made: {names(unit.missing_jobs)}."
         return f"{missed} {refusal.about('them' if number > 1 else 'it')}"

@@ -13,7 +13,14 @@ from gangboard.domain.reading.containers import Exit, common_exit
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.progress import is_bad_ending
 from gangboard.domain.reading.state_since import announced_since
-from gangboard.domain.reading.wording import count, label, pods_left, sentence, shorten
+from gangboard.domain.reading.wording import (
+    count,
+    label,
+    pods_left,
+    pods_stay,
+    sentence,
+    shorten,
+)
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -34,15 +41,18 @@ def find(facts: GangFacts) -> Finding | None:
         return None
     evidence = [Evidence("reason", _reason(owner), owner.meta.ref)]
     message = first
+    left_over = pods_stay(facts.pods) if owner.finish is not None else ""
     child = _failed_child(facts)
     if child is not None:
-        message = f"{message} {label(child.meta.ref)} failed{_words(child)}"
+        # Some owners only repeat what their Job says.
+        words = _words(child) if _words(child) != _words(owner) else "."
+        message = f"{message} {label(child.meta.ref)} failed{words}"
         evidence.append(Evidence("failed Job", _reason(child), child.meta.ref))
     ended = common_exit(facts.pods)
     return gang_finding(
         RULE,
         Health.FAILED,
-        f"{message}{_exits(ended)}",
+        f"{message}{_exits(ended)}{left_over}",
         advice=ended.advice if ended is not None else (),
         evidence=tuple(evidence),
         since=owner.finish.at if owner.finish is not None else announced_since(owner),

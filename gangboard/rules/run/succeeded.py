@@ -12,7 +12,7 @@ from gangboard.domain.owner import Outcome
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.progress import is_bad_ending
 from gangboard.domain.reading.state_since import announced_since
-from gangboard.domain.reading.wording import pods_left, sentence, shorten
+from gangboard.domain.reading.wording import pods_left, pods_stay, sentence, shorten
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -31,6 +31,7 @@ def find(facts: GangFacts) -> Finding | None:
     elif finish.outcome is Outcome.SUCCEEDED:
         said = shorten(finish.message)
         message = f"The {kind} succeeded: {sentence(said)}" if said else f"The {kind} succeeded."
+        message += pods_stay(facts.pods)
         reason = finish.reason
     else:
         return None

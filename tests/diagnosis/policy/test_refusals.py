@@ -45,13 +45,13 @@ def _child(**fields: Any) -> ActionContext:
 CASES = [
     # (what, context, object, verb, the whole sentence)
     ("finished", _child(finish=succeeded()), "trio-w-1", "suspend",
-     "Job trio-w-1 has succeeded: nothing of it runs any more."),
+     "Job trio-w-1 has succeeded: there is nothing left to suspend or resume."),
     ("failed", _child(finish=failed()), "trio-w-1", "suspend",
-     "Job trio-w-1 has failed: nothing of it runs any more."),
+     "Job trio-w-1 has failed: there is nothing left to suspend or resume."),
     ("its JobSet failed", a_context(a_trio(finish=failed())), "trio-w-1", "suspend",
-     "JobSet trio has failed: nothing of it runs any more."),
+     "JobSet trio has failed: there is nothing left to suspend or resume."),
     ("JobSet succeeded", a_context(a_trio(finish=succeeded())), "trio", "suspend",
-     "JobSet trio has succeeded: nothing of it runs any more."),
+     "JobSet trio has succeeded: there is nothing left to suspend or resume."),
     ("being deleted", _child(deleting_since=ago(3)), "trio-w-1", "suspend",
      "Job trio-w-1 is being deleted."),
     ("its JobSet is being deleted", a_context(a_trio(deleting_since=ago(3))), "trio-w-0", "suspend",

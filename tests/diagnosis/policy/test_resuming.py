@@ -76,7 +76,7 @@ RELEASES = [
      "JobSet does."),
     ("not suspended", _held(suspended=False),
      "Only the Hold is removed: Job trio-w-1 is not suspended."),
-    ("ended", _held(a_trio(finish=failed())), "JobSet trio has failed: nothing of it runs any more."),
+    ("ended", _held(a_trio(finish=failed())), "JobSet trio has failed: there is nothing left to suspend or resume."),
     ("going", _held(deleting_since=ago(1)), "Job trio-w-1 is being deleted."),
     ("foreign", _held(a_trio(of=ABOVE)),
      "JobSet trio is owned by Workflow/nightly; it would undo this."),
