@@ -130,7 +130,13 @@ def _read_with(kind: OwnerKind) -> str:
 
 
 def _whole(kind: OwnerKind) -> str:
-    return _labels(kind.levers)
+    levers = (registry.lever(key) for key in kind.levers)
+    fields = (
+        ".".join(kind.suspend_field) if lever.writes is None else lever.label
+        for lever in levers
+        if lever is not None
+    )
+    return "; ".join(fields) or _NOT
 
 
 def _part(kind: OwnerKind) -> str:

@@ -1,0 +1,603 @@
+"""Jobs of kubeflow.org as their operators left them (training-operator 1.9.3, mpi-operator 0.8.0).
+
+Statuses are those seen on a real control plane (real-owners-2.md §1 and 2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from gangboard.actions import patches
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.domain.action import ActionContext, Plan, Verb
+from gangboard.domain.event import Event
+from gangboard.domain.health import Health
+from gangboard.domain.node import Node
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner, PodRequests
+from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import UnitMemory, Verdict
+from gangboard.owners.kubeflow import OWNERS
+from tests.decode.reading import Json, model
+from tests.diagnosis.policy.making import ask
+from tests.domain_objects import (
+    NOW,
+    Made,
+    a_container,
+    a_job,
+    a_pod,
+    ago,
+    an_event,
+)
+
+GROUP, LABEL = "kubeflow.org", "training.kubeflow.org"
+KINDS = {
+    "JAXJob": "jaxReplicaSpecs",
+    "PaddleJob": "paddleReplicaSpecs",
+    "PyTorchJob": "pytorchReplicaSpecs",
+    "TFJob": "tfReplicaSpecs",
+    "XGBoostJob": "xgbReplicaSpecs",
+}
+TOO_FEW = "0/1 nodes are available: 1 Insufficient cpu."
+
+
+def condition(type_: str, status: str = "True", reason: str = "", message: str = "") -> Json:
+    at = {"lastTransitionTime": "2026-11-21T11:59:00Z", "lastUpdateTime": "2026-11-21T11:59:00Z"}
+    return {"type": type_, "status": status, "reason": reason, "message": message, **at}
+
+
+def replicas(number: int | None, cpu: str = "1", **spec: Any) -> Json:
+    containers = [{"name": "c", "image": "x", "resources": {"requests": {"cpu": cpu}}}]
+    found: Json = {"template": {"spec": {"containers": containers, **spec}}}
+    return found if number is None else {"replicas": number, **found}
+
+
+def read(
+    kind: str,
+    roles: Json,
+    *conditions: Json,
+    policy: Json | None = None,
+    version: str = "v1",
+    metadata: Json | None = None,
+    status: Json | None = None,
+    **spec: Any,
+) -> Owner:
+    """Return a job `run` of these replica specs."""
+    field = KINDS.get(kind, "mpiReplicaSpecs")
+    run_policy = {} if policy is None else {"runPolicy": policy}
+    owner: Owner = model(
+        registry_of(kind).resource,
+        {
+            "apiVersion": f"{GROUP}/{version}",
+            "kind": kind,
+            "metadata": {
+                "name": "run",
+                "namespace": "team-a",
+                "uid": "uid-run",
+                "generation": 1,
+                "resourceVersion": "7",
+                "creationTimestamp": "2026-11-21T11:50:00Z",
+                **(metadata or {}),
+            },
+            "spec": {field: roles, **run_policy, **spec},
+            "status": {"conditions": list(conditions), **(status or {})},
+        },
+        version,
+    )
+    return owner
+
+
+def registry_of(kind: str) -> Any:
+    return next(one for one in OWNERS if one.label == kind)
+
+
+def pytorch(*conditions: Json, workers: int = 2, **options: Any) -> Owner:
+    roles = {"Master": replicas(1), "Worker": replicas(workers)}
+    return read("PyTorchJob", roles, *conditions, policy=options.pop("policy", {}), **options)
+
+
+def mpi(*conditions: Json, workers: int | None = 3, **options: Any) -> Owner:
+    roles = {"Launcher": replicas(1), "Worker": replicas(workers, "8")}
+    return read("MPIJob", roles, *conditions, version="v2beta1", **options)
+
+
+def member(owner: Owner, role: str, index: int = 0, **fields: Any) -> Pod:
+    """Return a pod as the training operator names and labels it."""
+    kind = owner.meta.ref.kind.lower()
+    labels = {
+        f"{LABEL}/job-name": owner.meta.ref.name,
+        f"{LABEL}/operator-name": f"{kind}-controller",
+        f"{LABEL}/replica-type": role,
+        f"{LABEL}/replica-index": str(index),
+    }
+    return a_pod(f"{owner.meta.ref.name}-{role}-{index}", of=owner, labels=labels, **fields)
+
+
+def worker(owner: Owner, index: int, **fields: Any) -> Pod:
+    """Return a worker as the MPI operator names and labels it."""
+    return a_pod(f"run-worker-{index}", of=owner, labels=_labels("worker"), **fields)
+
+
+def launcher(owner: Owner, **fields: Any) -> Owner:
+    """Return the Job of a launcher: its only labels are the name of the MPIJob, as `app`."""
+    return a_job("run-launcher", of=owner, pods=1, indexed=False, **fields)
+
+
+def launched(job: Owner, **fields: Any) -> Pod:
+    return a_pod("run-launcher-x7k2p", of=job, labels=_labels("launcher"), **fields)
+
+
+def _labels(role: str) -> dict[str, str]:
+    return {
+        f"{LABEL}/job-name": "run",
+        f"{LABEL}/operator-name": "mpi-operator",
+        f"{LABEL}/job-role": role,
+    }
+
+
+def judged(owner: Owner, *things: Made, whole: tuple[str, ...] = ()) -> Verdict:
+    """Judge a gang; units named in `whole` ran whole a minute ago."""
+    memory = {name: UnitMemory(whole_at=ago(60), created_since=ago(60)) for name in whole}
+    events = tuple(thing for thing in things if isinstance(thing, Event))
+    objects = [thing for thing in things if not isinstance(thing, Event | Node)]
+    return assess(assemble(owner, objects, now=NOW, memory=memory, events=events))
+
+
+def told(verdict: Verdict) -> tuple[str, str, str]:
+    return verdict.finding.code, verdict.finding.health.value, verdict.finding.message
+
+
+def planned(verb: Verb, owner: Owner, *jobs: Owner, name: str = "run") -> Plan:
+    return ask(ActionContext(owner=owner, jobs=jobs), name, verb)
+
+
+# What is kept
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_roles_sizes_and_requests_of_each_kind(kind: str) -> None:
+    found = read(kind, {"Worker": replicas(3, "2")}, policy={})
+    assert (found.desired, found.suspended, found.finish) == (3, False, None)
+    assert [(role.name, role.pods, role.quorum) for role in found.roles] == [("Worker", 3, None)]
+    assert found.pod_requests == (PodRequests(3, {"cpu": Decimal(2)}),)
+    assert found.meta.ref.kind == kind
+
+
+def test_replica_types_in_any_case_and_without_a_number() -> None:
+    """The operators take any case, and one pod where no number is said; pods say theirs in lower case."""
+    found = read("TFJob", {"ps": replicas(2), "worker": replicas(None), "CHIEF": replicas(1)})
+    assert [(role.name, role.pods) for role in found.roles] == [
+        ("PS", 2),
+        ("Worker", 1),
+        ("Chief", 1),
+    ]
+    of_role = registry_of("TFJob").role_of
+    assert [of_role(member(found, role)) for role in ("ps", "worker", "chief")] == [
+        "PS",
+        "Worker",
+        "Chief",
+    ]
+
+
+def test_an_elastic_job_needs_its_minimum_of_workers() -> None:
+    """Without `minReplicas` the operator sets it to all of them."""
+    elastic = pytorch(workers=4, elasticPolicy={"minReplicas": 2, "maxReplicas": 8})
+    assert [role.quorum for role in elastic.roles] == [None, 2]
+    assert registry_of("PyTorchJob").facts(elastic) == {"Elastic": "2 to 8 workers"}
+    unsaid = pytorch(workers=4, elasticPolicy={"maxReplicas": 8})
+    assert [role.quorum for role in unsaid.roles] == [None, None]
+    assert registry_of("PyTorchJob").facts(unsaid) == {}
+
+
+@pytest.mark.parametrize(
+    ("policy", "quorum"),
+    [
+        ({}, None),
+        ({"schedulingPolicy": {}}, None),
+        ({"schedulingPolicy": {"minAvailable": 2}}, 2),
+        ({"schedulingPolicy": {"queue": "research"}}, 3),
+    ],
+)
+def test_what_is_asked_of_a_gang_scheduler(policy: Json, quorum: int | None) -> None:
+    request = pytorch(policy=policy).gang_request
+    assert (request.quorum if request is not None else None) == quorum
+
+
+def test_queue_managers_and_who_suspended_it() -> None:
+    metadata = {
+        "labels": {"kueue.x-k8s.io/queue-name": "gpu"},
+        "managedFields": [
+            {
+                "manager": "kueue",
+                "operation": "Update",
+                "time": "2026-11-21T11:59:00Z",
+                "fieldsV1": {"f:spec": {"f:runPolicy": {"f:suspend": {}}}},
+            }
+        ],
+    }
+    own = {"suspend": True, "managedBy": "kubeflow.org/training-operator"}
+    found = pytorch(policy=own, metadata=metadata)
+    assert (found.queue, found.suspended, found.suspend_set_by) == ("gpu", True, "kueue")
+    assert found.managed_by == ""
+    elsewhere = {"managedBy": "kueue.x-k8s.io/multikueue"}
+    assert pytorch(policy=elsewhere).managed_by == "kueue.x-k8s.io/multikueue"
+
+
+def test_an_mpijob_has_its_launcher_as_a_job_in_v2beta1_only() -> None:
+    found = mpi(slotsPerWorker=8)
+    assert found.desired == 4
+    assert [(role.name, role.pods, role.child_names) for role in found.roles] == [
+        ("Launcher", 1, ("run-launcher",)),
+        ("Worker", 3, ()),
+    ]
+    assert registry_of("MPIJob").facts(found) == {"Slots per worker": "8"}
+    older = read("MPIJob", {"Launcher": replicas(1), "Worker": replicas(None)})
+    assert (older.desired, {role.child_names for role in older.roles}) == (2, {()})
+    assert mpi(workers=None).desired == 1
+
+
+# Whose pods are whose
+
+
+def test_one_gang_with_its_launcher_and_workers_and_a_namesake_of_another_kind_beside_it() -> None:
+    owner, other = mpi(), pytorch(metadata={"uid": "uid-other"})
+    job = launcher(owner)
+    made: list[Made] = [launched(job), *(worker(owner, n) for n in range(3)), job, owner]
+    graph = OwnershipGraph()
+    for thing in (*made, other, member(other, "master")):
+        graph.put(thing)
+    assert graph.roots() == {"uid-run", "uid-other"}
+    assert len(graph.members("uid-run")) == len(made)
+
+
+def test_pods_without_a_reference_are_told_apart_by_the_name_of_their_operator() -> None:
+    """All kinds have the label with the name of the job."""
+    unknown = Controller("example.com", "Thing", "t", "uid-of-thing")
+    owner, other = mpi(), pytorch(metadata={"uid": "uid-other"})
+    mine = replace(worker(owner, 0), meta=replace(worker(owner, 0).meta, controller=unknown))
+    theirs = replace(
+        member(other, "master"), meta=replace(mine.meta, ref=replace(mine.meta.ref, uid="p"))
+    )
+    graph = OwnershipGraph()
+    for thing in (owner, other, mine, theirs):
+        graph.put(thing)
+    assert graph.root_of(mine.meta.ref.uid) == "uid-run"
+    assert graph.root_of("p") == "uid-other"
+
+
+# What a person reads
+
+
+def test_its_own_word_is_not_believed() -> None:
+    """Seen: Running, which means the master, while no worker has a node."""
+    owner = pytorch(condition("Running", reason="PyTorchJobRunning"))
+    master = member(owner, "master", on="n0")
+    workers = [member(owner, "worker", index, text=TOO_FEW) for index in range(2)]
+    found = judged(owner, master, *workers)
+    assert found.finding.health is not Health.RUNNING
+    assert (found.members.desired, found.members.ready) == (3, 1)
+    assert found.finding.unit == "Worker"
+    assert "1 of 2 roles is whole." in [one.message for one in found.findings]
+
+
+def test_whole() -> None:
+    owner = pytorch(condition("Running", reason="PyTorchJobRunning"))
+    pods = [
+        member(owner, "master", on="n0"),
+        *(member(owner, "worker", n, on="n0") for n in (0, 1)),
+    ]
+    assert told(judged(owner, *pods)) == ("running", "running", "All 3 pods are ready.")
+
+
+def test_the_launcher_is_counted_once() -> None:
+    owner = mpi()
+    job = launcher(owner)
+    found = judged(
+        owner, job, launched(job, on="n0"), *(worker(owner, n, on="n0") for n in range(3))
+    )
+    assert told(found) == ("running", "running", "All 4 pods are ready.")
+    assert (found.members.desired, found.members.created) == (4, 4)
+
+
+def test_an_elastic_job_above_its_minimum_is_below_its_size() -> None:
+    """Twin: below it, it has lost members."""
+    owner = read(
+        "PyTorchJob",
+        {"Worker": replicas(4)},
+        policy={},
+        elasticPolicy={"minReplicas": 3, "maxReplicas": 4},
+    )
+    up = [member(owner, "worker", n, on="n0") for n in range(4)]
+    three = [*up[:3], member(owner, "worker", 3, text=TOO_FEW)]
+    assert told(judged(owner, *three, whole=("Worker",)))[0] == "below-size"
+    two = [*up[:2], *(member(owner, "worker", n, text=TOO_FEW) for n in (2, 3))]
+    assert told(judged(owner, *two, whole=("Worker",)))[:2] == ("lost-members", "degraded")
+
+
+def test_a_gang_that_no_scheduler_was_told_of() -> None:
+    """`schedulingPolicy` is ignored, without a word, by an operator that has no gang scheduler."""
+    owner = pytorch(policy={"schedulingPolicy": {"minAvailable": 3}})
+    pods = [member(owner, "master", on="n0"), member(owner, "worker", 0, text=TOO_FEW)]
+    found = judged(owner, *pods, member(owner, "worker", 1, text=TOO_FEW))
+    assert told(found) == (
+        "not-ganged",
+        "degraded",
+        "Role Worker: PyTorchJob run asks for a gang (schedulingPolicy), but default-scheduler places its "
+        "pods one by one: 1 of 3.",
+    )
+
+
+def test_restarting_is_said_as_long_as_its_operator_says_so() -> None:
+    """Twin: without that word a member was lost."""
+    said = condition(
+        "Restarting",
+        reason="PyTorchJobRestarting",
+        message="PyTorchJob run is restarting because 1 Master replica(s) failed.",
+    )
+    for conditions, expected in (
+        ((said,), ("restarting", "degraded", "Role Master: Restarting: 0 of 1 pods are ready.")),
+        (
+            (),
+            (
+                "lost-members",
+                "degraded",
+                "Role Master: 0 of 1 members run, 2 of 3 of PyTorchJob run. 1 pod is not ready.",
+            ),
+        ),
+    ):
+        owner = pytorch(*conditions)
+        pods = [member(owner, "master", on="n0", ready=False)]
+        pods += [member(owner, "worker", n, on="n0") for n in (0, 1)]
+        found = judged(owner, *pods, whole=("Master", "Worker"))
+        assert told(found) == expected
+        if conditions:
+            quoted = {one.label: one.value for one in found.finding.evidence}
+            assert quoted["Restarting"] == f"PyTorchJobRestarting: {said['message']}"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        (
+            [
+                condition(
+                    "Succeeded",
+                    reason="PyTorchJobSucceeded",
+                    message="PyTorchJob run is successfully completed.",
+                )
+            ],
+            ("succeeded", "succeeded", "The PyTorchJob succeeded. 1 pod is still there."),
+        ),
+        (
+            [
+                condition(
+                    "Failed",
+                    reason="PyTorchJobFailed",
+                    message="PyTorchJob run is failed because 1 Worker replica(s) failed.",
+                )
+            ],
+            (
+                "failed",
+                "failed",
+                "The PyTorchJob failed (PyTorchJobFailed): PyTorchJob run is failed because 1 Worker "
+                "replica(s) failed. 1 pod is still there.",
+            ),
+        ),
+        (
+            [
+                condition(
+                    "Suspended",
+                    reason="PyTorchJobSuspended",
+                    message="PyTorchJob run is suspended.",
+                )
+            ],
+            ("suspended", "suspended", "The PyTorchJob is suspended; 1 pod is still there."),
+        ),
+    ],
+)
+def test_its_ends_and_the_pods_that_it_leaves(
+    conditions: list[Json], expected: tuple[str, str, str]
+) -> None:
+    """Of one that is over, pods stay with `cleanPodPolicy: None`, which is the default (seen: workers run on)."""
+    suspended = expected[0] == "suspended"
+    owner = pytorch(*conditions, policy={"suspend": suspended})
+    assert told(judged(owner, member(owner, "worker", on="n0"))) == expected
+
+
+def test_refused_pods_are_told_by_the_words_of_each_operator() -> None:
+    """Both have a reason of their own for it (pod_control.go; getOrCreateWorker)."""
+    text = (
+        'pods "run-worker-1" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, '
+        "limited: pods=2"
+    )
+    trained = pytorch()
+    cases: tuple[tuple[Owner, tuple[Made, ...], str, str], ...] = (
+        (
+            trained,
+            (member(trained, "master", on="n0"), member(trained, "worker", on="n0")),
+            "FailedCreatePod",
+            f"Error creating: {text}",
+        ),
+    )
+    spread = mpi(workers=2)
+    job = launcher(spread)
+    cases += (
+        (
+            spread,
+            (job, launched(job, on="n0"), worker(spread, 0, on="n0")),
+            "MPIJobFailed",
+            f"worker pod created failed: {text}",
+        ),
+    )
+    for owner, made, reason, note in cases:
+        found = judged(owner, *made, an_event(owner, reason, note))
+        assert told(found) == (
+            "pod-creation-refused",
+            "blocked",
+            "Role Worker: 1 of 2 pods exists. ResourceQuota “q” refuses the rest: pods 2 of 2 used.",
+        )
+
+
+def test_a_spec_that_the_mpi_operator_does_not_take() -> None:
+    """Seen: it is accepted by the API server, has no condition, and this event."""
+    owner = read("MPIJob", {"Worker": replicas(2)}, version="v2beta1")
+    note = (
+        "Found validation errors: spec.mpiReplicaSpecs[Launcher]: Required value: must have Launcher "
+        "replica spec"
+    )
+    assert told(judged(owner, an_event(owner, "ValidationError", note))) == (
+        "objects-not-made",
+        "blocked",
+        "What MPIJob run needs cannot be made: spec.mpiReplicaSpecs[Launcher]: Required value: must "
+        "have Launcher replica spec.",
+    )
+
+
+# Launcher and workers
+
+
+def crashing(job: Owner) -> Pod:
+    container = a_container(
+        "launcher", running=False, state="waiting", reason="CrashLoopBackOff", restarts=4,
+        last_exit_code=1, last_reason="Error",
+    )  # fmt: skip
+    return replace(launched(job, on="n0", ready=False), containers=(container,))
+
+
+def test_a_launcher_that_fails_without_workers_is_the_symptom() -> None:
+    """Twin: with all workers ready it is the launcher itself that crashes."""
+    owner = mpi()
+    job = launcher(owner)
+    short = [worker(owner, 0, on="n0"), *(worker(owner, n, text=TOO_FEW) for n in (1, 2))]
+    found = judged(owner, job, crashing(job), *short)
+    assert found.finding.unit == "Worker"
+    assert found.finding.code in ("partly-placed", "unschedulable")
+    second = next(one for one in found.findings if one.unit == "run-launcher")
+    assert (second.code, second.symptom) == ("dependency-waiting", True)
+    assert second.message == (
+        "Job run-launcher: The launcher can start nothing before all 3 workers are ready: 1 is. It has "
+        "failed 4 times."
+    )
+    all_up = [worker(owner, n, on="n0") for n in range(3)]
+    assert told(judged(owner, job, crashing(job), *all_up))[:2] == ("crash-loop", "degraded")
+
+
+def test_a_launcher_that_is_made_when_all_workers_are_ready() -> None:
+    """Seen: neither the Job nor a word of it. Twin: all are ready, and it is due."""
+    owner = mpi(launcherCreationPolicy="WaitForWorkersReady")
+    up = [worker(owner, n, on="n0") for n in range(2)]
+    found = judged(owner, *up, worker(owner, 2, on="n0", ready=False))
+    waits = next(one for one in found.findings if one.code == "dependency-waiting")
+    assert waits.symptom
+    assert waits.message == "Job run-launcher is not made before all 3 workers are ready: 2 are."
+    full = judged(
+        mpi(
+            launcherCreationPolicy="WaitForWorkersReady",
+            status={"replicaStatuses": {"Worker": {"active": 3}}},
+        ),
+        *up,
+        worker(owner, 2, on="n0"),
+    )
+    assert told(full)[::2] == ("pods-not-created", "MPIJob run has not made Job run-launcher.")
+
+
+def evicted(owner: Owner, index: int) -> Pod:
+    pod = worker(owner, index, on="n0", ready=False)
+    return replace(pod, phase="Failed", reason="Evicted", message="The node was low on memory.")
+
+
+def test_a_worker_that_was_evicted_comes_back_only_when_its_pod_is_deleted() -> None:
+    """Seen: Failed, and launcher and the other workers run on. It is no end."""
+    said = condition("Failed", reason="MPIJobEvicted", message="1/3 workers are evicted")
+    owner = mpi(said)
+    assert owner.finish is None
+    job = launcher(owner)
+    up = [launched(job, on="n0"), worker(owner, 0, on="n0"), worker(owner, 2, on="n0")]
+    found = judged(owner, job, *up, evicted(owner, 1), whole=("Worker", "run-launcher"))
+    assert told(found) == (
+        "lost-members",
+        "degraded",
+        "Role Worker: 2 of 3 members run: run-worker-1 failed (Evicted), and it comes back only when "
+        "its pod is deleted.",
+    )
+    assert found.finding.advice == (
+        "Have them made anew: kubectl delete pod -n team-a run-worker-1",
+    )
+    quoted = {one.label: one.value for one in found.finding.evidence}
+    assert quoted["Failed"] == "MPIJobEvicted: 1/3 workers are evicted"
+
+
+def test_the_end_of_an_mpijob() -> None:
+    """The operator puts the reason of the last failed pod behind a slash."""
+    said = condition(
+        "Failed",
+        reason="BackoffLimitExceeded/",
+        message="Job has reached the specified backoff limit: ",
+    )
+    ended = mpi(said, status={"completionTime": "2026-11-21T11:59:00Z"})
+    job = launcher(ended, finish=None)
+    assert told(judged(ended, job)) == (
+        "failed",
+        "failed",
+        "The MPIJob failed (BackoffLimitExceeded): Job has reached the specified backoff limit.",
+    )
+
+
+# Acting
+
+
+def test_it_is_suspended_by_its_run_policy_and_what_happens_then_is_said() -> None:
+    plan = planned(Verb.SUSPEND, pytorch())
+    assert plan.allowed
+    assert plan.after == {"spec.runPolicy.suspend": "true"}
+    assert patches.wanted_fields(plan.steps[0].patch) == {"/spec/runPolicy/suspend": True}
+    assert plan.reactions == (
+        "Its pods are deleted, with up to 30 s to end; unsaved work is lost.",
+        "Its Services and its PodGroup go, too; all of it is made anew when it is resumed.",
+    )
+    resumed = planned(Verb.RESUME, pytorch(policy={"suspend": True}))
+    assert resumed.reactions == (
+        "Its 3 pods are made: they need room, may have to wait, and may get other nodes.",
+    )
+
+
+def test_one_without_a_run_policy_gets_one() -> None:
+    """API servers add nothing to a map that is not there (the CRDs ask for none)."""
+    owner = mpi()
+    plan = planned(Verb.SUSPEND, owner, launcher(owner))
+    assert '{"op":"test","path":"/spec/runPolicy","value":null}' in plan.steps[0].patch
+    assert '{"op":"add","path":"/spec/runPolicy","value":{}}' in plan.steps[0].patch
+    assert patches.wanted_fields(plan.steps[0].patch) == {"/spec/runPolicy/suspend": True}
+    given = planned(Verb.SUSPEND, mpi(policy={"suspend": False}))
+    assert '"path":"/spec/runPolicy"' not in given.steps[0].patch
+
+
+def test_the_launcher_alone_is_not_suspended() -> None:
+    """Seen: the MPI operator undoes it after 27 ms."""
+    owner = mpi()
+    plan = planned(Verb.SUSPEND, owner, launcher(owner), name="run-launcher")
+    assert not plan.allowed
+    assert plan.why_not == (
+        "Job run-launcher cannot be suspended alone: its launcher starts everything that runs on the "
+        "workers."
+    )
+
+
+def test_nothing_is_done_to_what_another_controller_manages() -> None:
+    plan = planned(Verb.SUSPEND, pytorch(policy={"managedBy": "example.com/manager"}))
+    assert not plan.allowed
+    assert "example.com/manager" in plan.why_not
+
+
+def test_its_pods_are_found_by_labels_when_it_is_seen_to_be_suspended() -> None:
+    for kind in OWNERS:
+        assert kind.pod_label == f"{LABEL}/job-name"
+        assert kind.suspended_condition == "Suspended"
+        assert registry.owner_kind(GROUP, kind.label) == kind
