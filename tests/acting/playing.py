@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
-from tests.acting import consequences, lasting, levers, queued, scheduled, trained
+from tests.acting import consequences, lasting, launched, levers, queued, scheduled, trained
 from tests.acting.identities import install, remove
 from tests.acting.scene import Scene
 from tests.controlplane.cluster import ControlPlane
@@ -58,6 +58,8 @@ ACTS: dict[str, tuple[Act, ...]] = {
                 queued.exceeds_quota,
                 queued.jobs_of_their_own,
                 trained.one_of_a_trainjob,
+                launched.training_job,
+                launched.launcher_and_workers,
             ),
             holds=True,
         ),

@@ -3,9 +3,9 @@
 `python -m tests.controlplane.build [NAME ...]` builds what is missing and says how long it took;
 with everything in the cache it returns at once. Running what was built needs no Go.
 
-Every folder `modules/NAME` holds a `go.mod` and a `go.sum`, and where `MODULES` says so files that stand
-in for some of a module's own; `MODULES` says what else there is to know about it. A new version is
-one folder and one line.
+Every folder `modules/NAME` holds a `go.mod` and a `go.sum`, where `MODULES` says so files that stand
+in for some of a module's own, and perhaps a `main.go` of ours, which starts what the module has otherwise than
+its own program does; `MODULES` says what else there is to know about it. A new version is one folder and one line.
 """
 
 from __future__ import annotations
@@ -111,6 +111,22 @@ MODULES: dict[str, Module] = {
                 )
             },
         ),
+        Module(
+            "training-operator",
+            {"training-operator": "training-operator"},
+            manifests_from="github.com/kubeflow/training-operator",
+            # Its MPIJobs are an older version of those of the MPI operator, in a CRD of the same name.
+            manifests=tuple(
+                f"manifests/base/crds/kubeflow.org_{plural}.yaml"
+                for plural in ("jaxjobs", "paddlejobs", "pytorchjobs", "tfjobs", "xgboostjobs")
+            ),
+        ),
+        Module(
+            "mpi-operator",
+            {"mpi-operator": "mpi-operator"},
+            manifests_from="github.com/kubeflow/mpi-operator",
+            manifests=("manifests/base/kubeflow.org_mpijobs.yaml",),
+        ),
         # Its controllers are no module of their own, and the API of its scheduler can be had in no version.
         Module(
             "grove",
@@ -143,7 +159,7 @@ def built_folder(module: Module) -> Path:
     digest = hashlib.sha256()
     for name in ("go.mod", "go.sum"):
         digest.update((MODULES_FOLDER / module.name / name).read_bytes())
-    for file in _replacements(module):
+    for file in (*_replacements(module), *_own_sources(module)):
         digest.update(str(file.relative_to(MODULES_FOLDER)).encode() + file.read_bytes())
     digest.update(repr((module.binaries, module.ldflags, module.manifests)).encode())
     if module.other_manifests:
@@ -208,6 +224,11 @@ def _build(module: Module, folder: Path) -> None:
     finally:
         shutil.rmtree(workspace, ignore_errors=True)
     print(f"{module.name}: built in {time.monotonic() - began:.0f} s", flush=True)
+
+
+def _own_sources(module: Module) -> list[Path]:
+    """Return the files of a program of ours, where what a module is started by cannot run beside another one."""
+    return sorted((MODULES_FOLDER / module.name).glob("*.go"))
 
 
 def _replacements(module: Module) -> list[Path]:

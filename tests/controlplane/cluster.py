@@ -299,6 +299,8 @@ class ControlPlane:
 
     def _wait_webhooks(self, controller: Controller) -> None:
         """Wait until the API server calls the controller's webhooks: nobody else sets defaults."""
+        if controller.probe is None:
+            return
         deadline = time.monotonic() + _READY_SECONDS
         said = "no defaults set"
         while time.monotonic() < deadline:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,15 @@ class Controller:
     """What there must be of a controller: `crds` and `others` before it starts, `webhooks` after.
 
     The API server calls the webhooks as soon as `is_defaulted` holds for what it says to a
-    dry-run creation of `probe`, or as soon as it refuses that with the text `refusal`.
+    dry-run creation of `probe`, or as soon as it refuses that with the text `refusal`. No `probe`: no webhooks.
     """
 
     process: str
     crds: list[Json]
-    others: list[Json]
-    webhooks: list[Json]
-    probe: Json
-    is_defaulted: Callable[[Json], bool]
+    others: list[Json] = field(default_factory=list)
+    webhooks: list[Json] = field(default_factory=list)
+    probe: Json | None = None
+    is_defaulted: Callable[[Json], bool] = bool
     refusal: str = ""
 
 
@@ -42,7 +42,14 @@ def controllers(layout: Layout) -> list[Controller]:
         made.append(_lws(layout))
     if layout.profile.trainer:
         made.append(_trainer(layout))
+    if layout.profile.kubeflow:
+        made += [_without_webhooks(layout, name) for name in ("training-operator", "mpi-operator")]
     return made
+
+
+def _without_webhooks(layout: Layout, name: str) -> Controller:
+    crds, _ = _from_manifests(name, layout.url, layout.certificates.ca)
+    return Controller(name, crds)
 
 
 def _jobset(layout: Layout) -> Controller:
@@ -127,7 +134,13 @@ def _kueue(layout: Layout, certificates: KueueCertificates) -> Controller:
     )
 
 
-_KUEUE_GROUPS = {"kueue.x-k8s.io", "batch", "jobset.x-k8s.io", "trainer.kubeflow.org"}
+_KUEUE_GROUPS = {
+    "kueue.x-k8s.io",
+    "batch",
+    "jobset.x-k8s.io",
+    "kubeflow.org",
+    "trainer.kubeflow.org",
+}
 
 
 def _kueue_namespace() -> Json:

@@ -42,6 +42,8 @@ class Ports:
     lws_webhook: int
     trainer_health: int
     trainer_webhook: int
+    training_operator_health: int
+    mpi_operator_health: int
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def processes(layout: Layout) -> dict[str, Process]:
         *([_kueue(layout, layout.kueue_certificates)] if layout.kueue_certificates else []),
         *([_lws(layout)] if layout.profile.lws else []),
         *([_trainer(layout)] if layout.profile.trainer else []),
+        *([_training_operator(layout), _mpi_operator(layout)] if layout.profile.kubeflow else []),
     )
     return {process.name: process for process in made}
 
@@ -244,7 +247,12 @@ def _kueue(layout: Layout, certificates: KueueCertificates) -> Process:
 def _frameworks(profile: Profile) -> list[str]:
     """Return the kinds that Kueue manages: those whose objects it finds served."""
     found = ["batch/job", "jobset.x-k8s.io/jobset"]
-    return [*found, "trainer.kubeflow.org/trainjob"] if profile.trainer else found
+    if profile.trainer:
+        found.append("trainer.kubeflow.org/trainjob")
+    if profile.kubeflow:
+        kinds = ("jaxjob", "mpijob", "paddlejob", "pytorchjob", "tfjob", "xgboostjob")
+        found += [f"kubeflow.org/{kind}" for kind in kinds]
+    return found
 
 
 def _lws(layout: Layout) -> Process:
@@ -292,6 +300,26 @@ def _trainer(layout: Layout) -> Process:
         f"--config={file}",
     ]
     return Process("trainer", argv, f"http://{health}/readyz")
+
+
+def _training_operator(layout: Layout) -> Process:
+    health = f"{HOST}:{layout.ports.training_operator_health}"
+    argv = [
+        str(binary("training-operator", "training-operator")),
+        f"--kubeconfig={layout.kubeconfig}",
+        f"--health-probe-bind-address={health}",
+    ]
+    return Process("training-operator", argv, f"http://{health}/readyz")
+
+
+def _mpi_operator(layout: Layout) -> Process:
+    health = f"{HOST}:{layout.ports.mpi_operator_health}"
+    argv = [
+        str(binary("mpi-operator", "mpi-operator")),
+        f"--kubeconfig={layout.kubeconfig}",
+        f"--health-address={health}",
+    ]
+    return Process("mpi-operator", argv, f"http://{health}/healthz")
 
 
 def free_ports() -> Ports:

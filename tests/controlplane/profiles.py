@@ -48,6 +48,8 @@ class Profile:
     """With LeaderWorkerSet."""
     trainer: bool = False
     """With Kubeflow Trainer."""
+    kubeflow: bool = False
+    """With the training operator and the MPI operator, Trainer's predecessors."""
 
     @property
     def minor(self) -> int:
@@ -57,7 +59,13 @@ class Profile:
     @property
     def modules(self) -> tuple[str, ...]:
         """The modules that must be built for it."""
-        optional = {"kueue": self.kueue, "lws": self.lws, "trainer": self.trainer}
+        optional = {
+            "kueue": self.kueue,
+            "lws": self.lws,
+            "trainer": self.trainer,
+            "training-operator": self.kubeflow,
+            "mpi-operator": self.kubeflow,
+        }
         added = [name for name, is_there in optional.items() if is_there]
         return ("etcd", "kwok", "jobset", *added, self.kubernetes)
 
@@ -125,7 +133,7 @@ PROFILES: dict[str, Profile] = {
             gates={**_135.gates, "MutatingAdmissionPolicy": True},
             runtime_config=(*_135.runtime_config, "admissionregistration.k8s.io/v1beta1=true"),
         ),
-        replace(_137, name="1.37-kueue", kueue=True, lws=True, trainer=True),
+        replace(_137, name="1.37-kueue", kueue=True, lws=True, trainer=True, kubeflow=True),
     )
 }
 

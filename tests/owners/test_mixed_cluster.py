@@ -12,6 +12,7 @@ from tests.controlplane.clearing import clear_nodes, delete_namespace
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.grove import Operator, clique, podcliqueset
+from tests.controlplane.kubeflow import kubeflow_job, replicas
 from tests.controlplane.leaderworkersets import disaggregatedset, leaderworkerset, template
 from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import job, jobset, namespace, pod, pod_template, podgroup
@@ -37,6 +38,8 @@ GANGS: dict[tuple[str, str], tuple[int, str, int]] = {
     ("LeaderWorkerSet", "serve"): (1, "running", 4),
     ("DisaggregatedSet", "split"): (1, "running", 4),
     ("PodCliqueSet", "chat"): (1, "running", 4),
+    ("PyTorchJob", "torch"): (1, "running", 3),
+    ("MPIJob", "mpi"): (1, "running", 3),
     ("PodGroup", "ring"): (1, "running", 2),
     ("Pod", "lone"): (1, "running", 1),
     ("Pod", "web-*"): (2, "running", 1),
@@ -69,6 +72,12 @@ def _objects() -> list[Json]:
         job("over", WHERE, complete_after="1s", node_selector=POOL),
         lws,
         disaggregatedset("split", WHERE, {"prefill": role, "decode": role}),
+        kubeflow_job(
+            "PyTorchJob", "torch", WHERE, {"Master": replicas(), "Worker": replicas(2)}, where=POOL
+        ),
+        kubeflow_job(
+            "MPIJob", "mpi", WHERE, {"Launcher": replicas(), "Worker": replicas(2)}, where=POOL
+        ),
         podgroup("ring", WHERE, version="v1beta1", gang=2),
         pod("ring-a", WHERE, pod_group="ring", node_selector=POOL),
         pod("ring-b", WHERE, pod_group="ring", node_selector=POOL),

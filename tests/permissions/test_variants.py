@@ -9,6 +9,7 @@ from gangboard.domain.hold import PAUSED_PARALLELISM
 from tests.controlplane.client import ApiError, Client, Json
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Namespaces
+from tests.controlplane.kubeflow import kubeflow_job, replicas, version_of
 from tests.controlplane.objects import job, pod_template
 from tests.permissions.installed import DENIED, installed
 from tests.permissions.writes import hold, make_world
@@ -105,6 +106,39 @@ def test_of_kueue_the_actor_switches_active_and_nothing_else(
         for active in (False, True):
             said = found.actor.patch(*at, {"spec": {"active": active}}, ns)
             assert said["spec"]["active"] is active
+
+
+def test_of_a_run_policy_the_actor_switches_suspend_and_nothing_else(
+    controlplane_kueue: ControlPlane, namespace: Namespaces
+) -> None:
+    """Twin: nothing at all of a job that another controller manages."""
+    ns = namespace(controlplane_kueue)
+    roles = {"Worker": replicas(1)}
+    with installed(controlplane_kueue, Wanted()) as found:
+        for kind in ("PyTorchJob", "MPIJob"):
+            at = (version_of(kind), kind)
+            elsewhere = {"managedBy": "kueue.x-k8s.io/multikueue"}
+            found.admin.create(kubeflow_job(kind, "run", ns, roles, suspend=True))
+            found.admin.create(kubeflow_job(kind, "far", ns, roles, suspend=True, policy=elsewhere))
+            for body in (
+                {"spec": {"runPolicy": {"ttlSecondsAfterFinished": 1}}},
+                {"spec": {"runPolicy": {"suspend": False, "backoffLimit": 1}}},
+                {
+                    "spec": {
+                        "runPolicy": {"suspend": False},
+                        "slotsPerWorker": 2,
+                        "nprocPerNode": "2",
+                    }
+                },
+                {"metadata": {"labels": {"x": "y"}}},
+            ):
+                with pytest.raises(ApiError, match=DENIED):
+                    found.actor.patch(*at, "run", body, ns)
+            resume = {"spec": {"runPolicy": {"suspend": False}}}
+            with pytest.raises(ApiError, match="another controller manages"):
+                found.actor.patch(*at, "far", resume, ns)
+            said = found.actor.patch(*at, "run", resume, ns)
+            assert said["spec"]["runPolicy"]["suspend"] is False
 
 
 @pytest.mark.parametrize(
