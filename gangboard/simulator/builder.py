@@ -137,7 +137,7 @@ class Builder:
             mine = [job for entry, job in wanted if entry["name"] == role.name]
             for index, job in enumerate(mine if role.made else []):
                 job["metadata"]["labels"] |= (job_labels or {}).get(role.name, {})
-                job, made = self._make_job(gang, role, job, index)
+                job, made = self.make_job(gang, role, job, index)
                 jobs.append(job)
                 pods += made
         return self._finish_jobset(gang, jobset, jobs), pods
@@ -195,7 +195,7 @@ class Builder:
         if gang.made_by is not None:
             maker = self._maker(gang, gang.made_by)
             job["metadata"]["ownerReferences"] = [shapes.owner_reference(maker)]
-        _, pods = self._make_job(gang, role, job, 0)
+        _, pods = self.make_job(gang, role, job, 0)
         return pods
 
     def _maker(self, gang: Gang, made_by: Json) -> Json:
@@ -209,7 +209,8 @@ class Builder:
         born = self.born(gang) - timedelta(days=20)
         return self.create(resource, {"metadata": meta, "spec": dict(made_by["spec"])}, born)
 
-    def _make_job(self, gang: Gang, role: Role, job: Json, index: int) -> tuple[Json, list[Json]]:
+    def make_job(self, gang: Gang, role: Role, job: Json, index: int) -> tuple[Json, list[Json]]:
+        """Make the Job of a role of that index, and its pods; return it and these."""
         if index in role.held:
             job["spec"]["suspend"] = True
             marks = job["metadata"].setdefault("annotations", {})

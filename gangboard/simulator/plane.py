@@ -11,11 +11,10 @@ from gangboard.simulator.faults import Faults
 from gangboard.simulator.hold import HoldPolicy
 from gangboard.simulator.job_controller import JobController
 from gangboard.simulator.jobset_controller import JobSetController
-from gangboard.simulator.kinds.trainjob import TrainJobController
 from gangboard.simulator.kubelet import Collector, Kubelet
 from gangboard.simulator.objects import Objects
 from gangboard.simulator.queueing import Queueing
-from gangboard.simulator.resources import TRAINJOBS, Resource
+from gangboard.simulator.resources import Resource
 from gangboard.simulator.scheduler import Scheduler
 from gangboard.simulator.scripts import Fleet
 from gangboard.simulator.store import Store
@@ -79,8 +78,9 @@ class Plane:
         collector = Collector(self.world, self.kubelet)
         for part in (self.kubelet, jobs, jobsets, self.queueing, self.scheduler, collector):
             self.world.watch(part.reconcile)
-        if TRAINJOBS in self.store.resources():
-            self.world.watch(TrainJobController(self.world).reconcile)
+        for kind in kinds.by_kind().values():
+            if hasattr(kind, "controller") and kind.RESOURCES[0] in self.store.resources():
+                self.world.watch(kind.controller(self.world, self.kubelet).reconcile)
 
     def _let_go(self, resource: Resource, key: tuple[str, str]) -> None:
         """Hand a scripted gang to the controllers when a client writes to it."""

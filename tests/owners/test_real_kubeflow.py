@@ -381,7 +381,9 @@ def test_the_other_kinds_run_and_are_suspended(places: dict[str, Place]) -> None
     for kind, sizes in OTHERS.items():
         roles = {role: replicas(number) for role, number in sizes.items()}
         where = {POOL: place.name}
-        place.client.create(kubeflow_job(kind, "run", place.name, roles, where=where))
+        # Pods of two kinds would have the same names if the jobs had.
+        name = f"run-{kind.lower()}"
+        place.client.create(kubeflow_job(kind, name, place.name, roles, where=where))
 
     def told() -> dict[str, tuple[str, int]]:
         found = place.installation.gangs(namespace=place.name)
@@ -395,6 +397,6 @@ def test_the_other_kinds_run_and_are_suspended(places: dict[str, Place]) -> None
     wait(lambda: told() == up, what=str(up), seen=told, timeout=60)
     for kind in OTHERS:
         body = {"spec": {"runPolicy": {"suspend": True}}}
-        place.client.patch(version_of(kind), kind, "run", body, place.name)
+        place.client.patch(version_of(kind), kind, f"run-{kind.lower()}", body, place.name)
     down = dict.fromkeys(OTHERS, ("suspended", 0))
     wait(lambda: told() == down, what=str(down), seen=told, timeout=60)

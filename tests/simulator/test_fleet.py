@@ -55,6 +55,8 @@ def test_every_expected_gang_is_there(start: Start) -> None:
         "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
         "DisaggregatedSet": "disaggregatedset.x-k8s.io/v1",
         "PodCliqueSet": "grove.io/v1alpha1",
+        "PyTorchJob": "kubeflow.org/v1",
+        "MPIJob": "kubeflow.org/v2beta1",
     }
     for name in ("east", "west"):
         simulator = start(name)
@@ -96,6 +98,8 @@ def test_every_reference_leads_to_what_it_names(demo: Demo) -> None:
         ("trainer.kubeflow.org/v1alpha1", "TrainJob"),
         ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
         ("disaggregatedset.x-k8s.io/v1", "DisaggregatedSet"),
+        ("kubeflow.org/v1", "PyTorchJob"),
+        ("kubeflow.org/v2beta1", "MPIJob"),
         ("grove.io/v1alpha1", "PodCliqueSet"),
         ("grove.io/v1alpha1", "PodClique"),
         ("scheduler.grove.io/v1alpha1", "PodGang"),

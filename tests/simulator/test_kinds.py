@@ -103,3 +103,49 @@ def test_a_cronjob_that_is_suspended_leaves_its_run_alone() -> None:
     advance(plane, 60)
     assert len(live_pods(plane)) == 2
     assert found(plane, ("batch/v1", "CronJob", "nightly"))["spec"]["suspend"] is True
+
+
+PYTORCHJOB = ("kubeflow.org/v1", "PyTorchJob", "run")
+PYTORCHJOBS = "/apis/kubeflow.org/v1/namespaces/team/pytorchjobs/run"
+MPIJOB = ("kubeflow.org/v2beta1", "MPIJob", "run")
+MPIJOBS = "/apis/kubeflow.org/v2beta1/namespaces/team/mpijobs/run"
+
+
+def suspend_policy(plane: Plane, path: str, *, wanted: bool) -> None:
+    body = json.dumps({"spec": {"runPolicy": {"suspend": wanted}}}).encode()
+    assert plane.api.answer(parse("PATCH", path, MERGE, body)).code == 200
+
+
+def test_a_pytorchjob_loses_its_pods_and_gets_them_back_by_its_run_policy() -> None:
+    roles = (Role("Master", PodTemplate()), Role("Worker", PodTemplate(), pods=2))
+    plane = a_plane(Gang("team", "PyTorchJob", "run", "running", roles=roles))
+    names = {"run-master-0", "run-worker-0", "run-worker-1"}
+    assert {pod["metadata"]["name"] for pod in live_pods(plane)} == names
+    suspend_policy(plane, PYTORCHJOBS, wanted=True)
+    advance(plane, 60)
+    assert live_pods(plane) == []
+    assert condition(found(plane, PYTORCHJOB)) == ("True", "PyTorchJobSuspended")
+    suspend_policy(plane, PYTORCHJOBS, wanted=False)
+    advance(plane, 60)
+    assert {pod["metadata"]["name"] for pod in live_pods(plane)} == names
+    assert condition(found(plane, PYTORCHJOB)) == ("False", "PyTorchJobResumed")
+
+
+def test_an_mpijob_keeps_the_job_of_its_launcher_and_puts_it_back() -> None:
+    """Seen: suspended alone it runs again after 27 ms."""
+    roles = (Role("Launcher", PodTemplate()), Role("Worker", PodTemplate(), pods=2))
+    plane = a_plane(Gang("team", "MPIJob", "run", "running", roles=roles))
+    launcher = ("batch/v1", "Job", "run-launcher")
+    uid = found(plane, launcher)["metadata"]["uid"]
+    assert len(live_pods(plane)) == 3
+    suspend(plane, "/apis/batch/v1/namespaces/team/jobs/run-launcher")
+    advance(plane, 60)
+    assert found(plane, launcher)["spec"]["suspend"] is False
+    suspend_policy(plane, MPIJOBS, wanted=True)
+    advance(plane, 60)
+    assert live_pods(plane) == []
+    assert condition(found(plane, MPIJOB)) == ("True", "MPIJobSuspended")
+    suspend_policy(plane, MPIJOBS, wanted=False)
+    advance(plane, 60)
+    assert len(live_pods(plane)) == 3
+    assert found(plane, launcher)["metadata"]["uid"] == uid

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gangboard.simulator.fleets.east_forming import FORMING
 from gangboard.simulator.fleets.east_healthy import FINISHED, RUNNING, STOPPED
-from gangboard.simulator.fleets.east_kinds import CLIQUES, RUNS, SETS, TRAINJOBS
+from gangboard.simulator.fleets.east_kinds import CLIQUES, RUNS, SETS, TRAINING, TRAINJOBS
 from gangboard.simulator.fleets.east_troubled import TROUBLED
 from gangboard.simulator.fleets.east_waiting import NO_ROOM, REFUSED
 from gangboard.simulator.scripts import Gang
@@ -19,6 +19,7 @@ GANGS: tuple[Gang, ...] = (
     *TROUBLED,
     *TRAINJOBS,
     *SETS,
+    *TRAINING,
     *CLIQUES,
     *RUNS,
 )

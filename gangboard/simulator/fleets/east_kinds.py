@@ -129,6 +129,67 @@ SETS = (
     ),
 )
 
+TRAINING = (
+    Gang(
+        "team-vision",
+        "PyTorchJob",
+        "vit-pretrain",
+        "running",
+        age="8h",
+        roles=(Role("Master", _CPU), Role("Worker", _CPU, pods=3)),
+    ),
+    Gang(
+        "team-vision",
+        "PyTorchJob",
+        "clip-large",
+        "partly-placed",
+        age="26m",
+        roles=(
+            Role("Master", _CPU),
+            Role("Worker", _WHOLE, pods=2, states=("unschedulable",)),
+        ),
+    ),
+    Gang(
+        "team-vision",
+        "PyTorchJob",
+        "dino-ft",
+        "suspended",
+        age="1d4h",
+        started="3h",
+        suspended=True,
+        roles=(Role("Master", _HALF), Role("Worker", _HALF)),
+    ),
+    Gang(
+        "research",
+        "MPIJob",
+        "hpl",
+        "running",
+        age="95m",
+        roles=(Role("Launcher", _CPU), Role("Worker", _CPU, pods=4)),
+    ),
+    Gang(
+        "research",
+        "MPIJob",
+        "osu-allreduce",
+        "partly-placed",
+        age="18m",
+        roles=(
+            Role("Launcher", _CPU, states=("crash-loop",)),
+            Role("Worker", _WHOLE, pods=2, states=("unschedulable",)),
+        ),
+    ),
+    Gang(
+        "research",
+        "MPIJob",
+        "gromacs",
+        "suspended",
+        age="2d",
+        started="5h",
+        suspended=True,
+        roles=(Role("Launcher", _CPU), Role("Worker", _CPU, pods=4)),
+    ),
+)
+
 CLIQUES = (
     Gang(
         "serving",

@@ -1,6 +1,7 @@
 """One file per kind that is neither Job nor JobSet: what is served of it, and what its controller makes of a gang.
 
-Each file offers KIND, RESOURCES and `make(builder, gang)`, which returns the pods, and is found by being here.
+Each file offers KIND, RESOURCES and `make(builder, gang)`, which returns the pods, and is found by being here. One whose
+objects can be stopped and started offers `controller(world, kubelet)`, too.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from gangboard.simulator.writes import timestamp
 
 if TYPE_CHECKING:
     from gangboard.simulator.builder import Builder
+    from gangboard.simulator.kubelet import Kubelet
 
 Json = dict[str, Any]
 
@@ -50,7 +51,7 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
     return pods
 
 
-class TrainJobController(Controller):
+class _TrainJobController(Controller):
     """Copies `spec.suspend` of a TrainJob down to its JobSet, and what that counts up."""
 
     def __init__(self, world: World) -> None:
@@ -76,6 +77,11 @@ class TrainJobController(Controller):
         status = _status(jobset, conditions)
         if status != obj.get("status"):
             self._world.set_status(TRAINJOBS, obj, status, _MANAGER)
+
+
+def controller(world: World, _kubelet: Kubelet) -> Controller:
+    """Return what brings the JobSets of TrainJobs to what these say."""
+    return _TrainJobController(world)
 
 
 def _suspended(suspended: bool, now: str) -> Json:
