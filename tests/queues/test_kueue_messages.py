@@ -1,6 +1,7 @@
 """What Kueue says of a Workload it has not admitted. All texts are those of the real v0.19.2 unless marked."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -145,6 +146,19 @@ def test_flavors_are_alternatives_and_resources_are_not() -> None:
     # Another flavor is for other nodes, this one only has to become free.
     other = f"{FLAVORS}flavor a100 doesn't match node affinity, {short.format('cpu', 'h100', 2)}"
     assert told(waiting(other)).code == "waiting-for-quota"
+
+
+def test_what_a_later_pod_set_lacks_counts_those_before_in() -> None:
+    """Seen of a PyTorchJob, a master and two workers of 1 cpu each, with nothing free. Twin: two flavors."""
+    short = "couldn't assign flavors to pod set {}: insufficient unused quota for cpu in flavor {}, {} more needed"
+    parts = f"{short.format('master', 'default', 1)}, {short.format('worker', 'default', 3)}"
+    message = told(waiting(parts))
+    assert message.cause == "3 more cpu of flavor default must become free"
+    assert [(one.flavor, one.amount) for one in message.lacks] == [("default", Decimal(3))]
+    apart = f"{short.format('master', 'small', 1)}, {short.format('worker', 'large', 2)}"
+    assert told(waiting(apart)).cause == (
+        "1 more cpu of flavor small must become free and 2 more cpu of flavor large must become free"
+    )
 
 
 def test_of_several_pod_sets_the_worst_is_told() -> None:

@@ -314,7 +314,7 @@ def _of_flavors(reserved: Condition) -> QueueMessage | None:
     named = _REASONS.get(reserved.reason)
     if named is not None and any(one.code is named for one in obstacles):
         code = named
-    told = {one.cause: one for one in obstacles if one.code is code}
+    told = {one.cause: one for one in _without_parts([o for o in obstacles if o.code is code])}
     causes = list(told)
     cause = (
         listed(causes) if len(causes) < 3 else f"{causes[0]}, and {len(causes) - 1} more reasons"
@@ -325,6 +325,23 @@ def _of_flavors(reserved: Condition) -> QueueMessage | None:
         cause = f"{cause}; {count(number, 'gang')} {is_or_are(number)} being preempted"
     lacks = tuple(one.lacks for one in told.values() if one.lacks is not None)
     return QueueMessage(code, cause, next(iter(told.values())).advice, lacks=lacks)
+
+
+def _without_parts(obstacles: list[_Obstacle]) -> list[_Obstacle]:
+    """Return the obstacles without those that a later pod set counts in, too.
+
+    Pod sets are given quota one after the other: what one lacks of a flavor has in it what those before it lack.
+    """
+    most: dict[tuple[str, str], FlavorAmount] = {}
+    for one in obstacles:
+        if one.lacks is not None:
+            at = one.lacks.flavor, one.lacks.resource
+            most[at] = max(one.lacks, most.get(at, one.lacks), key=lambda lacks: lacks.amount)
+    return [
+        one
+        for one in obstacles
+        if one.lacks is None or one.lacks == most[one.lacks.flavor, one.lacks.resource]
+    ]
 
 
 def _of_pod_set(text: str) -> list[_Obstacle]:
