@@ -33,7 +33,7 @@ WAITING: tuple[Sequence[str], ...] = (
         "owners/test_mixed_cluster.py",
         "owners/test_real_",
         "placement/test_change_methods.py",
-        "queues/test_real_kueue.py",
+        "queues/test_real_",
         "rules/test_steps_taken.py",
     ),
     ("scenarios/",),

@@ -59,7 +59,7 @@ _TOPOLOGY = re.compile(
     r"doesn't allow to fit any of (\d{1,6})) (?:pod|slice)"
 )
 _GATED = re.compile(r"Admission is gated by: (.+)", re.DOTALL)
-_PREEMPTION_GATED = "requires preemption, but it's gated"  # not brought about (scheduler.go)
+_PREEMPTION_GATED = "requires preemption, but it's gated"
 
 _REASONS = {
     "WaitingForQuota": QueueCode.WAITING_FOR_QUOTA,
@@ -271,7 +271,7 @@ def _of_others(reserved: Condition) -> QueueMessage | None:
             QueueCode.WAITING_FOR_QUOTA,
             "it would have to preempt others, and a gate keeps it from that",
         )
-    if reserved.reason == "OnHold":
+    if reserved.reason == "OnHold":  # v0.19.2 reads it and sets it nowhere
         return QueueMessage(
             QueueCode.QUEUE_EVALUATING, "its owner keeps it on hold", is_out_of_line=True
         )

@@ -1,0 +1,33 @@
+"""All situations of a real Kueue, brought about once for the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.controlplane.cluster import ControlPlane
+from tests.queues.never import NEVER
+from tests.queues.places import NODES, Place, share
+from tests.queues.waiting import WAITING
+from tests.situations import brought_about
+
+STORIES = ("jobs", "circle", "late", "drift", "slices", "variants", "preemption-gate")
+"""Places of tests that begin when all situations have been told."""
+
+
+@pytest.fixture(scope="package")
+def _brought_about(controlplane_kueue: ControlPlane) -> Iterator[dict[str, Place]]:
+    client = controlplane_kueue.client
+    share(client)
+    situations = {**WAITING, **NEVER}
+    found = {name: Place(client, f"kq-{name}") for name in (*situations, *STORIES)}
+    with brought_about(situations, found, shared=NODES):
+        yield found
+
+
+@pytest.fixture
+def places(controlplane_kueue: ControlPlane, _brought_about: dict[str, Place]) -> dict[str, Place]:
+    """Every situation, each in a namespace of its own, and places for stories."""
+    assert controlplane_kueue.client is not None  # a plane that rests goes on when it is asked for
+    return _brought_about

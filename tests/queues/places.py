@@ -1,0 +1,237 @@
+"""Where the situations of a real Kueue are brought about: JobSets in queues, judged by our decoders and rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from gangboard.decode.pods import POD
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.quota import Queue, QueueTree
+from gangboard.domain.registry import Resource
+from gangboard.domain.verdict import Verdict
+from gangboard.owners.job import OWNER as JOB
+from gangboard.owners.jobset import OWNER
+from gangboard.polling.suspend_history import SuspendHistory
+from gangboard.queues.kueue import QUEUE
+from tests import situations
+from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.conditions import status_of
+from tests.controlplane.nodes import node
+from tests.controlplane.objects import JOBSET, JobOptions, jobset
+from tests.controlplane.queues import (
+    KUEUE,
+    cluster_queue,
+    cohort,
+    in_queue,
+    local_queue,
+    resource_flavor,
+    wait_kueue_workload,
+)
+from tests.decode.reading import model
+
+WORKLOADS, *_ = QUEUE.resources
+QUEUES = [one for one in QUEUE.resources if one.model is Queue]
+CLUSTER_SCOPED = ("ClusterQueue", "Cohort")
+CHECK = "kueue-test-provisioning"
+LOW, HIGH = "kueue-test-low", "kueue-test-high"
+TAS_ONLY = [{"key": "tas", "value": "yes", "effect": "NoSchedule"}]
+_RACKS = {"t0": "r0", "t1": "r0", "t2": "r1", "t3": "r1"}
+NODES = [
+    node("n0", cpu="200"),
+    node("h0", cpu="200", labels={"gpu": "h100"}),
+    *(
+        node(name, cpu="2", labels={"tas": "yes", "rack": rack}, taints=TAS_ONLY)
+        for name, rack in _RACKS.items()
+    ),
+]
+"""Of all situations: it is the queues that have no room."""
+
+
+@dataclass
+class Place(situations.Place):
+    """A namespace with queues of its own."""
+
+    made: list[tuple[str, str]] = field(default_factory=list)
+    """(kind, name) of what is outside of the namespace."""
+
+    def nodes(self, cpu: str) -> list[Json]:
+        """Return none: see `NODES`."""
+        return []
+
+    @property
+    def cluster_queue(self) -> str:
+        """Name of the ClusterQueue of `queue`."""
+        return f"{self.name}-queue"
+
+    def make(self, *objects: Json) -> None:
+        """Make objects outside of the namespace, which go when the place is left."""
+        self.client.create_all(objects)
+        self.made += [(one["kind"], one["metadata"]["name"]) for one in objects]
+
+    def leave(self) -> None:
+        """Delete what is outside of the namespace: each of it goes when nobody uses it any more."""
+        for kind, name in self.made:
+            self.client.delete(KUEUE, kind, name)
+
+    def queue(
+        self, cpu: str = "3", name: str = "queue", *, flavor: str = "default", **spec: Any
+    ) -> None:
+        """Make a LocalQueue of that name, and its ClusterQueue."""
+        full = f"{self.name}-{name}"
+        self.make(cluster_queue(full, {"cpu": cpu}, flavor=flavor, spec=spec))
+        self.client.create(local_queue(name, self.name, cluster_queue=full))
+
+    def flavor(self, **spec: Any) -> str:
+        """Make a ResourceFlavor of this place; return its name."""
+        made = resource_flavor(f"{self.name}-flavor")
+        self.make(made | {"spec": spec})
+        return f"{self.name}-flavor"
+
+    def cohort(self, name: str, *, parent: str = "") -> None:
+        """Make a Cohort, below another one if that is given; both names are without the place's."""
+        self.make(cohort(f"{self.name}-{name}", parent=parent and f"{self.name}-{parent}"))
+
+    def stop(self, policy: str, name: str = "queue", kind: str = "ClusterQueue") -> None:
+        """Set the stopPolicy of a LocalQueue or of its ClusterQueue."""
+        of_cluster = kind == "ClusterQueue"
+        where = (f"{self.name}-{name}", None) if of_cluster else (name, self.name)
+        self.client.patch(KUEUE, kind, where[0], {"spec": {"stopPolicy": policy}}, where[1])
+
+    def jobset(self, name: str = "run", queue: str = "queue", **options: Any) -> Json:
+        """Return a JobSet of two pods of one cpu in a queue."""
+        entry = cast("JobOptions", {"pods": 2, **options})
+        return jobset(name, self.name, labels=in_queue(queue), jobs={"w": entry})
+
+    def run(
+        self, name: str = "run", priority: str = "", queue: str = "queue", **options: Any
+    ) -> None:
+        """Make such a JobSet, of a priority that may be given."""
+        made = self.jobset(name, queue, **options)
+        if priority:
+            made["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = priority
+        self.client.create(made)
+
+    def run_admitted(self, name: str, priority: str = "", **options: Any) -> None:
+        """Make such a JobSet, and wait until Kueue has admitted it: whoever comes then comes later."""
+        self.run(name, priority, **options)
+        self.wait_entry(name, "Admitted")
+
+    def owner(self, name: str = "run") -> Json:
+        """Return the JobSet, or the Job, of that name."""
+        found = self.client.find(JOBSET, "JobSet", name, self.name)
+        return found or self.client.get("batch/v1", "Job", name, self.name)
+
+    def wait_entry(self, name: str, condition: str, status: str = "True") -> Json:
+        """Return the Workload of a JobSet once a condition of it has that status."""
+        return wait_kueue_workload(
+            self.client,
+            self.owner(name),
+            until=lambda found: status_of(found, condition) == status,
+            timeout=180,
+        )
+
+    def entry(self, name: str = "run") -> Json:
+        """Return the Workload of a JobSet."""
+        return wait_kueue_workload(self.client, self.owner(name), until=bool)
+
+    def filled(self, message: str) -> str:
+        """Put the name of the Workload of `run` in."""
+        return message.replace("{entry}", self.entry()["metadata"]["name"])
+
+    def read(self, resource: Resource, version: str) -> list[Any]:
+        """Return the models of all objects of a resource in the namespace, or of all cluster-scoped ones."""
+        where = "" if resource.kind in CLUSTER_SCOPED else self.name
+        return [model(resource, one) for one in self.client.list(version, resource.kind, where)]
+
+    def told(self, name: str = "run") -> Json:
+        """Return what is said of a JobSet, or of a Job."""
+        finding = self.verdict(name).finding
+        return {
+            "code": finding.code,
+            "health": finding.health.value,
+            "message": finding.message,
+        }
+
+    def verdict(self, name: str = "run", *, history: SuspendHistory | None = None) -> Verdict:
+        """Judge the JobSet, or the Job, and all about it as it is now."""
+        found = self.owner(name)
+        owner = model((JOB if found["kind"] == "Job" else OWNER).resource, found)
+        uid = owner.meta.ref.uid
+        jobs = [one for one in self.read(JOB.resource, "batch/v1") if _is_of(one, uid)]
+        uids = {uid, *(one.meta.ref.uid for one in jobs)}
+        pods = [one for one in self.read(POD, "v1") if any(_is_of(one, job) for job in uids)]
+        entries = [one for one in self.read(WORKLOADS, KUEUE) if one.owner_uid in uids]
+        facts = assemble(
+            owner,
+            [*jobs, *pods, *entries],
+            queues=QueueTree(one for kind in QUEUES for one in self.read(kind, KUEUE)),
+            suspensions=history.of(uids) if history is not None else {},
+            now=datetime.now(UTC),
+            queue_visibility="served",
+            queue_systems=(QUEUE.label,),
+            takers=self._jobsets(),
+        )
+        return assess(facts)
+
+    def _jobsets(self) -> dict[str, ObjectRef]:
+        """Return all that may have taken the room of others, by uid."""
+        listed = [one["metadata"] for one in self.client.list(JOBSET, "JobSet", self.name)]
+        group = JOBSET.partition("/")[0]
+        return {
+            one["uid"]: ObjectRef(group, "JobSet", self.name, one["name"], one["uid"])
+            for one in listed
+        }
+
+
+def _is_of(one: Any, uid: str) -> bool:
+    """Whether that object controls it."""
+    controller = one.meta.controller
+    return controller is not None and controller.uid == uid
+
+
+def share(client: Client) -> None:
+    """Make what all places use: a flavor, a check that is active, two priorities."""
+    check = {"controllerName": "example.com/nobody"}
+    priorities = {LOW: 10, HIGH: 1000}
+    client.create_all(
+        [
+            resource_flavor(),
+            {
+                "apiVersion": KUEUE,
+                "kind": "AdmissionCheck",
+                "metadata": {"name": CHECK},
+                "spec": check,
+            },
+            *(
+                {
+                    "apiVersion": KUEUE,
+                    "kind": "WorkloadPriorityClass",
+                    "metadata": {"name": name},
+                    "value": value,
+                    "description": "",
+                }
+                for name, value in priorities.items()
+            ),
+        ]
+    )
+    active = {"type": "Active", "status": "True", "reason": "Active", "message": "",
+              "lastTransitionTime": now()}  # fmt: skip
+    client.patch_status(KUEUE, "AdmissionCheck", CHECK, {"conditions": [active]})
+
+
+def now() -> str:
+    """Return the time as Kubernetes writes it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def wait_gone(place: Place, name: str) -> None:
+    """Wait until a ClusterQueue is gone."""
+    wait(
+        lambda: place.client.find(KUEUE, "ClusterQueue", name) is None,
+        what=f"Kueue to let go of {name}",
+        timeout=60,
+    )

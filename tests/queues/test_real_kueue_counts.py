@@ -1,0 +1,96 @@
+"""What the queue pages count of all situations of a real Kueue, against what Kueue itself counts."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.quota import Queue, QueueName
+from gangboard.readmodels.queue_lines import QueuesOfCluster
+from tests.controlplane.client import wait
+from tests.controlplane.objects import JOBSET
+from tests.controlplane.queues import KUEUE
+from tests.queues.places import CLUSTER_SCOPED, QUEUES, WORKLOADS, Place
+
+
+def test_the_line_and_who_has_quota_add_up_to_what_kueue_counts(places: dict[str, Place]) -> None:
+    """Of every queue of every situation: who waits, and of each resource in each flavor what is reserved."""
+
+    def differing() -> dict[str, object]:
+        found = _queues(places)
+        return {
+            queue.meta.ref.name: (queue, _sums(found, queue))
+            for queue in found.tree
+            if queue.level == "queue" and queue.meta.ref.name.startswith("kq-")
+            if _counted(queue) != _sums(found, queue)
+        }
+
+    wait(lambda: not differing(), what="the same numbers", seen=differing, timeout=30)
+    found = _queues(places)
+    borrower = found.tree.entrance("kueue.x-k8s.io", "", "kq-borrowed-other")
+    assert borrower is not None
+    assert [(one.nominal, one.reserved, one.borrowed) for one in borrower.quotas] == [
+        (Decimal(2), Decimal(4), Decimal(2))
+    ]
+    names = {queue.meta.ref.name for queue in found.sharing(borrower)}
+    assert names == {"kq-borrowed-queue", "kq-borrowed-other"}
+
+
+def _queues(places: dict[str, Place]) -> QueuesOfCluster:
+    found = QueuesOfCluster()
+    first = next(iter(places.values()))
+    for kind in QUEUES:
+        if kind.kind in CLUSTER_SCOPED:
+            for queue in first.read(kind, KUEUE):
+                found.tree.put(queue)
+    for place in places.values():
+        for kind in QUEUES:
+            if kind.kind not in CLUSTER_SCOPED:
+                for queue in place.read(kind, KUEUE):
+                    found.tree.put(queue)
+        for entry in place.read(WORKLOADS, KUEUE):
+            found.add(entry)
+    return found
+
+
+Numbers = tuple[int | None, dict[tuple[str, str], Decimal]]
+"""Who waits; (flavor, resource) → reserved."""
+
+
+def _counted(queue: Queue) -> Numbers:
+    """As Kueue says."""
+    reserved = {(one.flavor, one.resource): one.reserved for one in queue.quotas if one.reserved}
+    return queue.pending, reserved
+
+
+def _sums(found: QueuesOfCluster, queue: Queue) -> Numbers:
+    """As the entries say. Kueue counts nobody as waiting who is gated, or whose LocalQueue is stopped
+    (observed); who waits for a ClusterQueue that is stopped does wait in it."""
+    reserved: dict[tuple[str, str], Decimal] = {}
+    for entry in found.holders(queue.name):
+        for flavor, resource, amount in entry.holds:
+            reserved[flavor, resource] = reserved.get((flavor, resource), Decimal(0)) + amount
+    return sum(map(_is_counted, found.line(queue.name))), reserved
+
+
+def _is_counted(entry: QueueEntry) -> bool:
+    message = entry.message
+    if message is None:
+        return True
+    of_alias = message.about is not None and message.about.kind == "LocalQueue"
+    return message.code != "admission-gated" and not of_alias
+
+
+def test_the_first_in_line_is_the_first_that_kueue_admits(places: dict[str, Place]) -> None:
+    """In `strict` one of high priority stands before an older one: once there is room, it goes first."""
+    place = places["strict"]
+    line = _queues(places).line(
+        QueueName("kueue.x-k8s.io", "ClusterQueue", "", place.cluster_queue)
+    )
+    owners = {
+        one["metadata"]["uid"]: one["metadata"]["name"]
+        for one in place.client.list(JOBSET, "JobSet", place.name)
+    }
+    assert [owners[one.owner_uid] for one in line] == ["queue-before", "run"]
+    place.client.delete(JOBSET, "JobSet", "queue-running", place.name)
+    place.wait_entry("queue-before", "Admitted")

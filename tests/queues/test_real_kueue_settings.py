@@ -1,0 +1,104 @@
+"""What a real Kueue does with other settings: pods that are late, variants, gates on preemption."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from gangboard.domain.queue import QueueEntry
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.queues import KUEUE, cluster_queue, local_queue, resource_flavor
+from tests.queues.places import HIGH, LOW, WORKLOADS, Place
+from tests.queues.waiting import WAITS
+from tests.situations import Situation, check
+
+SETTINGS = {
+    "waitForPodsReady": {"timeout": "10s", "requeuingStrategy": {"backoffBaseSeconds": 20}},
+    "featureGates": {
+        "VisibilityOnDemand": False,
+        "ConcurrentAdmission": True,
+        "MultiKueueOrchestratedPreemption": True,
+    },
+}
+"""At the second or third try on a slow machine pods are late again: so no more than 20 s lie between the first two.
+
+Both gates are alpha in v0.19.2. The second lets gates on preemption be heard, whoever sets them.
+"""
+
+
+@pytest.fixture(scope="module")
+def _settings(controlplane_kueue: ControlPlane) -> Iterator[None]:
+    assert controlplane_kueue.client is not None  # a plane that rests goes on when it is asked for
+    with controlplane_kueue.kueue_configured(**SETTINGS):
+        yield
+
+
+pytestmark = pytest.mark.usefixtures("_settings")
+
+
+def test_taken_back_since_its_pods_were_late(places: dict[str, Place]) -> None:
+    """Kueue waits 10 s for pods that no node suits; the twin's pods are ready in time."""
+    place = places["late"]
+    place.queue("9")
+    place.run("twin")
+    place.run(node_selector={"gpu": "none"})
+    place.wait_told("requeued")
+    message = place.verdict().finding.message
+    told = (
+        r"Queue queue took it back: the pods were not ready in time; the next try is at "
+        r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
+    )
+    assert re.match(told, message), message
+    place.wait_told("running", "twin")
+
+
+def _preemption_gate(place: Place) -> None:
+    """Both could have room by preempting another. Twin: no gate keeps it from that."""
+    for queue in ("queue", "other"):
+        place.queue("2", queue, preemption={"withinClusterQueue": "LowerPriority"})
+        place.run_admitted(f"{queue}-low", LOW, queue=queue)
+    place.stop("Hold", kind="LocalQueue")  # so that the gate is there before it is looked at
+    place.run("run", HIGH)
+    gates = {"spec": {"preemptionGates": [{"name": "example.com/approval"}]}}
+    place.client.patch(KUEUE, "Workload", place.entry()["metadata"]["name"], gates, place.name)
+    place.stop("None", kind="LocalQueue")
+    place.run("twin", HIGH, queue="other")
+
+
+def test_a_gate_keeps_it_from_preempting(places: dict[str, Place]) -> None:
+    message = f"{WAITS}it would have to preempt others, and a gate keeps it from that."
+    place = places["preemption-gate"]
+    _preemption_gate(place)
+    check(
+        Situation(_preemption_gate, "waiting-for-quota", "waiting", message, twin="running"), place
+    )
+
+
+def _variants(place: Place) -> None:
+    """Two flavors with room for one each: Kueue makes a Workload for each of them, below that of the JobSet."""
+    flavors = [f"{place.name}-{name}" for name in ("a", "b")]
+    place.make(*(resource_flavor(one) for one in flavors))
+    full = cluster_queue(place.cluster_queue, {"cpu": "2"})
+    group = full["spec"]["resourceGroups"][0]
+    group["flavors"] = [{**group["flavors"][0], "name": one} for one in flavors]
+    full["spec"]["concurrentAdmissionPolicy"] = {"migration": {"mode": "RetainFirstAdmission"}}
+    place.make(full)
+    place.client.create(local_queue("queue", place.name, cluster_queue=place.cluster_queue))
+    for name in ("first", "twin"):
+        place.run_admitted(name)
+    place.run()
+
+
+def test_variants_are_nobodys(places: dict[str, Place]) -> None:
+    """They say nothing of the JobSet, whether they are switched off or wait."""
+    place, message = places["variants"], "Queue queue has not admitted it yet."
+    _variants(place)
+    check(Situation(_variants, "queue-evaluating", "waiting", message, twin="running"), place)
+    entries: list[QueueEntry] = place.read(WORKLOADS, KUEUE)
+    variants = [one for one in entries if one.is_variant]
+    assert len(variants) == 6
+    assert {one.owner_uid for one in variants} == {""}
+    owners = {place.owner(name)["metadata"]["uid"] for name in ("first", "twin", "run")}
+    assert {one.owner_uid for one in entries if not one.is_variant} == owners
