@@ -5,14 +5,13 @@ Each situation has nodes of its own and a near miss, which is told otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from tests.controlplane.clearing import clear_nodes, delete_namespaces
-from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.client import Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.leaderworkersets import (
     LWS,
@@ -21,23 +20,25 @@ from tests.controlplane.leaderworkersets import (
     template,
 )
 from tests.controlplane.nodes import make_nodes, node
-from tests.controlplane.objects import namespace
 from tests.installation import Installation
+from tests.situations import POOL, PlaceOnBoard, Situation, brought_about, check
 
 pytestmark = pytest.mark.controlplane
 
-POOL = "test.gangboard.dev/pool"
 RACK = "test.gangboard.dev/rack"
 NEVER_READY = "test.gangboard.dev/never-ready"
 
 
 @dataclass
-class Place:
-    """A namespace with nodes of its own, in which one thing happens."""
+class Place(PlaceOnBoard):
+    """A place with a rack of its own."""
 
-    client: Client
-    name: str
-    installation: Installation
+    kind = "LeaderWorkerSet"
+
+    def nodes(self, cpu: str) -> list[Json]:
+        """Return its node, in its rack."""
+        labels = {POOL: self.name, RACK: f"{self.name}-r"}
+        return [node(self.name, cpu=cpu, labels=labels)]
 
     def run(
         self, name: str = "run", *, exclusive: bool = False, pool: str = "", **options: Any
@@ -82,37 +83,9 @@ class Place:
             timeout=120,
         )
 
-    def wait_told(self, code: str, name: str = "run") -> None:
-        """Wait until gangboard says this of it: what comes after is a change."""
-        wait(
-            lambda: self.told(name)["code"] == code,
-            what=f"{code} of {name} in {self.name}",
-            seen=lambda: self.told(name),
-            timeout=120,
-        )
-
     def change(self, spec: Json, name: str = "run") -> None:
         """Merge into its spec."""
         self.client.patch(LWS, "LeaderWorkerSet", name, {"spec": spec}, self.name)
-
-    def told(self, name: str = "run") -> Json:
-        """Return what the API says of it; nothing but the code `""` before it is known."""
-        found = self.installation.gangs(kind="LeaderWorkerSet", namespace=self.name)
-        return next((gang for gang in found if gang["name"] == name), {"code": ""})
-
-
-@dataclass(frozen=True)
-class Situation:
-    """What is brought about, and what a person should then read of LeaderWorkerSet `run`."""
-
-    make: Callable[[Place], None]
-    code: str
-    health: str
-    message: str
-    members: Mapping[str, int | None]
-    twin: str
-    """The code of `twin`, a near miss in the same place."""
-    cpu: str = "64"
 
 
 def _whole(place: Place) -> None:
@@ -188,7 +161,7 @@ def _exclusive(place: Place) -> None:
     place.run("twin", exclusive=True, replicas=1, pool=rack)
 
 
-SITUATIONS: dict[str, Situation] = {
+SITUATIONS: dict[str, Situation[Place]] = {
     "whole": Situation(
         _whole, "running", "running", "All 6 pods are ready.",
         {"desired": 6, "created": 6, "ready": 6, "quorum": None}, twin="no-matching-node",
@@ -244,45 +217,18 @@ SITUATIONS: dict[str, Situation] = {
 }  # fmt: skip
 
 
-def _node(place: Place, situation: Situation) -> Json:
-    labels = {POOL: place.name, RACK: f"{place.name}-r"}
-    return node(place.name, cpu=situation.cpu, labels=labels)
-
-
 @pytest.fixture(scope="module")
 def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[dict[str, Place]]:
     """Every situation brought about, each in a namespace of its own."""
     client = controlplane_kueue.client
-    clear_nodes(client)
     found = {name: Place(client, f"lws-{name}", board) for name in SITUATIONS}
-    try:
-        make_nodes(client, [_node(place, SITUATIONS[name]) for name, place in found.items()])
-        for name, place in found.items():
-            client.create(namespace(place.name))
-            SITUATIONS[name].make(place)
+    with brought_about(SITUATIONS, found):
         yield found
-    finally:
-        delete_namespaces(client, [place.name for place in found.values()])
-        clear_nodes(client)
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
-    situation, place = SITUATIONS[name], places[name]
-
-    def told() -> tuple[Any, ...]:
-        gang = place.told()
-        members = gang.get("members", {})
-        return (
-            gang["code"],
-            gang.get("health"),
-            gang.get("message"),
-            {key: members.get(key) for key in situation.members},
-        )
-
-    expected = (situation.code, situation.health, situation.message, dict(situation.members))
-    wait(lambda: told() == expected, what=str(expected), seen=told, timeout=60)
-    place.wait_told(situation.twin, "twin")
+    check(SITUATIONS[name], places[name])
 
 
 def test_a_deleted_worker_takes_its_replica_along_and_all_are_told_whole_again(

@@ -6,18 +6,17 @@ Each situation has nodes and runtimes of its own and a near miss, which is told 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from tests.controlplane.clearing import clear_nodes, delete_namespaces
-from tests.controlplane.client import ApiError, Client, Json, wait
+from tests.controlplane.client import ApiError, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import make_nodes, node
-from tests.controlplane.objects import JOBSET, PodOptions, namespace
+from tests.controlplane.objects import JOBSET, PodOptions
 from tests.controlplane.queues import KUEUE, cluster_queue, in_queue, local_queue, resource_flavor
 from tests.controlplane.trainjobs import (
     INITIALIZER,
@@ -29,21 +28,19 @@ from tests.controlplane.trainjobs import (
     trainjob,
 )
 from tests.installation import Installation
+from tests.situations import POOL, PlaceOnBoard, Situation, brought_about, check
 
 pytestmark = pytest.mark.controlplane
 
-POOL = "test.gangboard.dev/pool"
 SAVER = "night-saver"
 _RUNTIME = "ClusterTrainingRuntime"
 
 
 @dataclass
-class Place:
-    """A namespace with nodes and runtimes of its own, in which one thing happens."""
+class Place(PlaceOnBoard):
+    """A place with runtimes of its own."""
 
-    client: Client
-    name: str
-    installation: Installation
+    kind = "TrainJob"
     runtimes: list[str] = field(default_factory=list)
     is_over: threading.Event = field(default_factory=threading.Event)
 
@@ -91,38 +88,12 @@ class Place:
         body = {"spec": {"suspend": True}}
         self.client.patch(JOBSET, "JobSet", name, body, self.name, field_manager=SAVER)
 
-    def told(self, name: str = "run") -> Json:
-        """Return what the API says of it; nothing but the code `""` before it is known."""
-        found = self.installation.gangs(kind="TrainJob", namespace=self.name)
-        return next((gang for gang in found if gang["name"] == name), {"code": ""})
-
-    def wait_told(self, code: str, name: str = "run") -> None:
-        """Wait until gangboard says this of it."""
-        wait(
-            lambda: self.told(name)["code"] == code,
-            what=f"{code} of {name} in {self.name}",
-            seen=lambda: self.told(name),
-            timeout=120,
-        )
-
-    def detail(self, name: str = "run") -> Json:
-        """Return all that the API says of it."""
-        return self.installation.get(f"gangs/{self.told(name)['id']}/")
-
-
-@dataclass(frozen=True)
-class Situation:
-    """What is brought about, and what a person should then read of TrainJob `run`."""
-
-    make: Callable[[Place], None]
-    code: str
-    health: str
-    message: str | None
-    """None where it has a number that goes on."""
-    members: Mapping[str, int | None]
-    twin: str
-    """The code of `twin`, a near miss in the same place."""
-    cpu: str = "64"
+    def leave(self) -> None:
+        """Let nobody suspend anything any more, and delete the runtimes."""
+        self.is_over.set()
+        self.client.delete(KUEUE, "ClusterQueue", f"{self.name}-queue")
+        for name in self.runtimes:
+            self.client.delete(TRAINER, _RUNTIME, name)
 
 
 def _whole(place: Place) -> None:
@@ -235,7 +206,7 @@ def _queued(place: Place) -> None:
     place.run(of, nodes=2, labels=in_queue("queue"))
 
 
-SITUATIONS: dict[str, Situation] = {
+SITUATIONS: dict[str, Situation[Place]] = {
     "whole": Situation(
         _whole, "running", "running", "All 3 pods are ready.",
         {"desired": 3, "created": 3, "ready": 3, "quorum": None}, twin="no-matching-node",
@@ -293,50 +264,18 @@ SITUATIONS: dict[str, Situation] = {
 }  # fmt: skip
 
 
-def _node(place: Place, situation: Situation) -> Json:
-    return node(place.name, cpu=situation.cpu, labels={POOL: place.name})
-
-
 @pytest.fixture(scope="module")
 def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[dict[str, Place]]:
     """Every situation brought about, each in a namespace of its own."""
     client = controlplane_kueue.client
-    clear_nodes(client)
     found = {name: Place(client, f"train-{name}", board) for name in SITUATIONS}
-    try:
-        make_nodes(client, [_node(place, SITUATIONS[name]) for name, place in found.items()])
-        for name, place in found.items():
-            client.create(namespace(place.name))
-            SITUATIONS[name].make(place)
+    with brought_about(SITUATIONS, found):
         yield found
-    finally:
-        for place in found.values():
-            place.is_over.set()
-        delete_namespaces(client, [place.name for place in found.values()])
-        for place in found.values():
-            client.delete(KUEUE, "ClusterQueue", f"{place.name}-queue")
-            for name in place.runtimes:
-                client.delete(TRAINER, _RUNTIME, name)
-        clear_nodes(client)
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
-    situation, place = SITUATIONS[name], places[name]
-
-    def told() -> tuple[Any, ...]:
-        gang = place.told()
-        members = gang.get("members", {})
-        return (
-            gang["code"],
-            gang.get("health"),
-            gang.get("message") if situation.message is not None else None,
-            {key: members.get(key) for key in situation.members},
-        )
-
-    expected = (situation.code, situation.health, situation.message, dict(situation.members))
-    wait(lambda: told() == expected, what=str(expected), seen=told, timeout=60)
-    place.wait_told(situation.twin, "twin")
+    check(SITUATIONS[name], places[name])
 
 
 def test_who_puts_the_jobset_back_is_named(places: dict[str, Place]) -> None:
