@@ -6,14 +6,13 @@ pods. Each form of core groups has situations of its own, each with nodes of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from tests.controlplane.clearing import clear_nodes, delete_namespace
-from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.client import Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.conditions import is_true
 from tests.controlplane.grove import (
@@ -26,25 +25,21 @@ from tests.controlplane.grove import (
     serve,
     serve_no_more,
 )
-from tests.controlplane.nodes import make_nodes, node
-from tests.controlplane.objects import namespace
 from tests.installation import Installation
+from tests.situations import POOL, PlaceOnBoard, Situation, brought_about, check
 
 pytestmark = pytest.mark.controlplane
 
-POOL = "test.gangboard.dev/pool"
 FORMS = {"k137": "v1alpha3", "k136": "v1alpha2", "k135": "v1alpha1"}
 """Cluster → the version of `scheduling.k8s.io` in which core groups of PodGangs are made there."""
 
 
 @dataclass
-class Place:
-    """A namespace with nodes of its own, in which one thing happens."""
+class Place(PlaceOnBoard):
+    """A place on one of the clusters."""
 
-    client: Client
-    name: str
+    kind = "PodCliqueSet"
     cluster: str
-    installation: Installation
     operators: dict[str, Operator] = field(default_factory=dict)
 
     def operator(self, name: str = "run") -> Operator:
@@ -67,32 +62,10 @@ class Place:
         pods = self.client.list("v1", "Pod", self.name, labels=labels)
         return sum(is_true(one, "PodScheduled") for one in pods)
 
-    def told(self, name: str = "run") -> Json:
-        """Return what the API says of it; nothing but the code `""` before it is known."""
-        found = self.installation.gangs(
-            kind="PodCliqueSet", namespace=self.name, cluster=self.cluster
-        )
-        return next((gang for gang in found if gang["name"] == name), {"code": ""})
-
     def findings(self, name: str = "run") -> list[Json]:
         """Return all that is found of it."""
-        found: list[Json] = self.installation.get(f"gangs/{self.told(name)['id']}/")["findings"]
+        found: list[Json] = self.detail(name)["findings"]
         return found
-
-
-@dataclass(frozen=True)
-class Situation:
-    """What is brought about on a cluster, and what a person should then read of PodCliqueSet `run`."""
-
-    cluster: str
-    make: Callable[[Place], None]
-    code: str
-    health: str
-    message: str
-    members: Mapping[str, int | None]
-    twin: str
-    """The code of `twin`, a near miss in the same place."""
-    cpu: str = "64"
 
 
 def _whole(place: Place) -> None:
@@ -186,63 +159,71 @@ def _below_size(place: Place) -> None:
     place.play("run", ("dec", 3, 2, "3"))
 
 
-SITUATIONS: dict[str, Situation] = {
-    "tree-whole": Situation(
-        "k137", _whole, "running", "running", "All 4 pods are ready.",
-        {"desired": 4, "created": 4, "ready": 4, "quorum": 3}, twin="no-matching-node",
-    ),
-    "tree-waits": Situation(
-        "k137", _tree_waits, "insufficient-resources", "waiting",
-        "Group run-0-dec: 2 pods need 16 CPUs, and 15 are free on the only node that could host them "
-        "(test.gangboard.dev/pool=grove-tree-waits): at most 1 of 2 fits.",
-        {"desired": 4, "created": 4, "scheduled": 0, "quorum": 4}, twin="running", cpu="18",
-    ),
-    "base-first": Situation(
-        "k137", _base_first, "scheduling-gated", "waiting",
-        "Group run-0-more-1-dec: 2 of 2 pods wait for base PodGang run-0: PodClique run-0-pre has 0 "
-        "of 2 pods placed.",
-        {"desired": 6, "created": 6, "ready": 4, "quorum": 6}, twin="running",
-    ),
-    "podclique-gone": Situation(
-        "k137", _podclique_gone, "scheduling-gated", "waiting",
-        "2 of 2 pods wait for PodGang run-0, which names PodClique run-0-old that does not exist.",
-        {"desired": 2, "created": 2, "scheduled": 0}, twin="scheduling-gated",
-    ),
-    "one-group-waits": Situation(
-        "k136", _one_group_waits, "insufficient-resources", "waiting",
-        "Group run-0-dec: 2 pods need 6 CPUs, and 5 are free on the only node that could host them "
-        "(test.gangboard.dev/pool=grove-one-group-waits): only 1 of 2 fits.",
-        {"desired": 4, "created": 4, "ready": 2, "quorum": 4}, twin="running", cpu="9",
-    ),
-    "released": Situation(
-        "k136", _released, "no-matching-node", "blocked",
-        "2 pods ask for 3 CPUs each, and the only node that matches their node selector "
-        "(test.gangboard.dev/pool=grove-released) has 2.",
-        {"desired": 2, "created": 2, "scheduled": 0, "quorum": 2}, twin="no-matching-node", cpu="2",
-    ),
-    "no-group-yet": Situation(
-        "k136", _no_group_yet, "podgroup-missing", "blocked",
-        "2 pods wait for PodGroup run-0-dec, which does not exist: of PodGang run-0 Workload run-0 "
-        "was made.",
-        {"desired": 2, "created": 2, "scheduled": 0}, twin="scheduling-gated",
-    ),
-    "not-expressible": Situation(
-        "k136", _not_expressible, "group-not-expressible", "blocked",
-        "Its scheduler cannot be told of PodGang run-0: preferred topology is not supported by the "
-        "scheduler backend.",
-        {"desired": 2, "created": 0, "quorum": 2}, twin="pod-creation-refused",
-    ),
-    "flat-whole": Situation(
-        "k135", _flat_whole, "running", "running", "All 4 pods are ready.",
-        {"desired": 4, "created": 4, "ready": 4, "quorum": 3}, twin="no-matching-node",
-    ),
-    "flat-below-size": Situation(
-        "k135", _below_size, "below-size", "degraded",
-        "2 of 3 members run, the quorum is 2. 1 pod needs 3 CPUs, and 1 is free on the only node that "
-        "could host it (test.gangboard.dev/pool=grove-flat-below-size).",
-        {"desired": 3, "created": 3, "ready": 2, "quorum": 2}, twin="running", cpu="8",
-    ),
+SITUATIONS_ON: dict[str, dict[str, Situation[Place]]] = {
+    "k137": {
+        "tree-whole": Situation(
+            _whole, "running", "running", "All 4 pods are ready.",
+            {"desired": 4, "created": 4, "ready": 4, "quorum": 3}, twin="no-matching-node",
+        ),
+        "tree-waits": Situation(
+            _tree_waits, "insufficient-resources", "waiting",
+            "Group run-0-dec: 2 pods need 16 CPUs, and 15 are free on the only node that could host them "
+            "(test.gangboard.dev/pool=grove-tree-waits): at most 1 of 2 fits.",
+            {"desired": 4, "created": 4, "scheduled": 0, "quorum": 4}, twin="running", cpu="18",
+        ),
+        "base-first": Situation(
+            _base_first, "scheduling-gated", "waiting",
+            "Group run-0-more-1-dec: 2 of 2 pods wait for base PodGang run-0: PodClique run-0-pre has 0 "
+            "of 2 pods placed.",
+            {"desired": 6, "created": 6, "ready": 4, "quorum": 6}, twin="running",
+        ),
+        "podclique-gone": Situation(
+            _podclique_gone, "scheduling-gated", "waiting",
+            "2 of 2 pods wait for PodGang run-0, which names PodClique run-0-old that does not exist.",
+            {"desired": 2, "created": 2, "scheduled": 0}, twin="scheduling-gated",
+        ),
+    },
+    "k136": {
+        "one-group-waits": Situation(
+            _one_group_waits, "insufficient-resources", "waiting",
+            "Group run-0-dec: 2 pods need 6 CPUs, and 5 are free on the only node that could host them "
+            "(test.gangboard.dev/pool=grove-one-group-waits): only 1 of 2 fits.",
+            {"desired": 4, "created": 4, "ready": 2, "quorum": 4}, twin="running", cpu="9",
+        ),
+        "released": Situation(
+            _released, "no-matching-node", "blocked",
+            "2 pods ask for 3 CPUs each, and the only node that matches their node selector "
+            "(test.gangboard.dev/pool=grove-released) has 2.",
+            {"desired": 2, "created": 2, "scheduled": 0, "quorum": 2}, twin="no-matching-node", cpu="2",
+        ),
+        "no-group-yet": Situation(
+            _no_group_yet, "podgroup-missing", "blocked",
+            "2 pods wait for PodGroup run-0-dec, which does not exist: of PodGang run-0 Workload run-0 "
+            "was made.",
+            {"desired": 2, "created": 2, "scheduled": 0}, twin="scheduling-gated",
+        ),
+        "not-expressible": Situation(
+            _not_expressible, "group-not-expressible", "blocked",
+            "Its scheduler cannot be told of PodGang run-0: preferred topology is not supported by the "
+            "scheduler backend.",
+            {"desired": 2, "created": 0, "quorum": 2}, twin="pod-creation-refused",
+        ),
+    },
+    "k135": {
+        "flat-whole": Situation(
+            _flat_whole, "running", "running", "All 4 pods are ready.",
+            {"desired": 4, "created": 4, "ready": 4, "quorum": 3}, twin="no-matching-node",
+        ),
+        "flat-below-size": Situation(
+            _below_size, "below-size", "degraded",
+            "2 of 3 members run, the quorum is 2. 1 pod needs 3 CPUs, and 1 is free on the only node that "
+            "could host it (test.gangboard.dev/pool=grove-flat-below-size).",
+            {"desired": 3, "created": 3, "ready": 2, "quorum": 2}, twin="running", cpu="8",
+        ),
+    },
 }  # fmt: skip
+"""Cluster → what is brought about there."""
+SITUATIONS = {name: one for on_one in SITUATIONS_ON.values() for name, one in on_one.items()}
 
 
 @pytest.fixture(scope="module")
@@ -252,50 +233,23 @@ def places(
     """Every situation brought about, each in a namespace of its own."""
     planes = {"k137": controlplane_137, "k136": controlplane_136, "k135": controlplane_135}
     for plane in planes.values():
-        clear_nodes(plane.client)
         serve(plane.client)
     kubeconfigs = {name: plane.kubeconfig for name, plane in planes.items()}
-    found: dict[str, Place] = {}
     with Installation(kubeconfigs) as installation:
-        try:
-            for name, situation in SITUATIONS.items():
-                client = planes[situation.cluster].client
-                place = Place(client, f"grove-{name}", situation.cluster, installation)
-                found[name] = place
-                client.create(namespace(place.name))
-                make_nodes(client, [node(place.name, cpu=situation.cpu, labels={POOL: place.name})])
-                situation.make(place)
+        found = {
+            name: Place(planes[cluster].client, f"grove-{name}", installation, cluster)
+            for cluster, situations in SITUATIONS_ON.items()
+            for name in situations
+        }
+        with brought_about(SITUATIONS, found):
             yield found
-        finally:
-            for place in found.values():
-                delete_namespace(place.client, place.name)
     for plane in planes.values():
-        clear_nodes(plane.client)
         serve_no_more(plane.client)
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
-    situation, place = SITUATIONS[name], places[name]
-
-    def told() -> tuple[Any, ...]:
-        gang = place.told()
-        members = gang.get("members", {})
-        return (
-            gang["code"],
-            gang.get("health"),
-            gang.get("message"),
-            {key: members.get(key) for key in situation.members},
-        )
-
-    expected = (situation.code, situation.health, situation.message, dict(situation.members))
-    wait(lambda: told() == expected, what=str(expected), seen=told, timeout=60)
-    wait(
-        lambda: place.told("twin")["code"] == situation.twin,
-        what=f"{situation.twin} of the twin",
-        seen=lambda: place.told("twin"),
-        timeout=60,
-    )
+    check(SITUATIONS[name], places[name])
 
 
 def test_the_three_minima_are_told_where_they_differ(places: dict[str, Place]) -> None:
