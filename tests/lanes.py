@@ -30,6 +30,7 @@ WAITING: tuple[Sequence[str], ...] = (
         "agreement/",
         "contract/",
         "decode/test_what_a_scheduler_counts.py",
+        "groups/test_real_",
         "owners/test_mixed_cluster.py",
         "owners/test_real_",
         "placement/test_change_methods.py",

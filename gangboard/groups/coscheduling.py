@@ -11,11 +11,25 @@ are turned back because another one found no room (observed).
 
 from __future__ import annotations
 
+import re
+
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
+from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group, Policy
-from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.gang_refusal import gang_refusal
+from gangboard.domain.reading.scheduler_text import best_scheduler_message, scheduler_messages
+from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource, UnitRule
+from gangboard.domain.verdict import Finding
 
 _GROUP = "scheduling.x-k8s.io"
+
+
+_OF_THE_GANG = re.compile(
+    r"optimistic rejection in PostFilter|rejection in Unreserve|gets rejected due to Pod|failed recently",
+    re.IGNORECASE,
+)
+"""What the plugin says of members that were turned back because another one found no room."""
 
 
 class _WireSpec(Wire):
@@ -46,6 +60,19 @@ def _build(wire: WirePodGroup, version: str) -> Group:
     )
 
 
+def _find_no_room(unit: Unit) -> Finding | None:
+    """Return a finding in the words of a pod that tells of nodes: others only tell that they were turned back."""
+    said = scheduler_messages(unit, "Unschedulable")
+    telling = tuple(one for one in said if not _OF_THE_GANG.search(one.raw))
+    best = best_scheduler_message(telling)
+    who = f"Scheduler {unit.other_scheduler}"
+    return gang_refusal(NO_ROOM, unit, who, best.text if best is not None else "")
+
+
+NO_ROOM = UnitRule(
+    "unschedulable", Stage.PLACEMENT, "No room found", 80, _find_no_room, health=Health.WAITING
+)
+
 GROUPING = GroupingAPI(
     label="coscheduling",
     group=_GROUP,
@@ -65,6 +92,7 @@ GROUPING = GroupingAPI(
     # As scheduler-plugins' Helm chart names it, and as the MPI operator expects it.
     schedulers=("scheduler-plugins-scheduler", "scheduler-plugins"),
     any_name=True,
+    rules=(NO_ROOM,),
     notes=GroupingNotes(
         members="the label `scheduling.x-k8s.io/pod-group`; read by a scheduler with the plugin only",
         limits=(

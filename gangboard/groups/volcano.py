@@ -128,7 +128,8 @@ def _find_queue_missing(unit: Unit) -> Finding | None:
 
 def _find_queue_stopped(unit: Unit) -> Finding | None:
     queue = queue_of(unit)
-    if not _waits_for_queue(unit) or queue is None or queue.state is not QueueState.STOPPED:
+    # What is made in a closed queue may be called Inqueue, and is not placed all the same (observed).
+    if unit.placed or queue is None or queue.state is not QueueState.STOPPED:
         return None
     name = _queue_name(unit)
     return unit_finding(
@@ -186,7 +187,7 @@ def _find_waiting_for_quota(unit: Unit) -> Finding | None:
     return unit_finding(
         WAITING_FOR_QUOTA,
         unit,
-        f"Queue {_queue_name(unit)} has not let it in: its quota of {lacking} is used up.",
+        f"Queue {_queue_name(unit)} has not let it in: not enough {lacking} is left in it.",
         evidence=(Evidence("Volcano says", event.note, event.regarding), *_evidence(unit)),
         since=event.first_seen,
     )
@@ -270,9 +271,11 @@ def _find_no_room(unit: Unit) -> Finding | None:
     if said is None:
         return None
     origin, short = _ORIGIN.search(said.message), _SHORT.search(said.message)
-    cause = origin[1] if origin is not None else said.message
-    fits = max(0, unit.needed - int(short[1])) if short is not None and origin is not None else None
-    return gang_refusal(NO_ROOM, unit, "Volcano", cause, fits=fits)
+    if short is None:
+        return gang_refusal(NO_ROOM, unit, "Volcano", said.message)
+    # Often it only counts: `pod group is not ready, …; Pending: 1 Unschedulable, 2 Schedulable` (observed).
+    cause = origin[1] if origin is not None else ""
+    return gang_refusal(NO_ROOM, unit, "Volcano", cause, fits=max(0, unit.needed - int(short[1])))
 
 
 QUEUE_MISSING = UnitRule(

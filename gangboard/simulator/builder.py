@@ -56,7 +56,7 @@ class Builder:
     # Gangs
 
     def _make_gang(self, gang: Gang) -> None:
-        of_kind = kinds.by_kind().get(gang.kind)
+        of_kind = kinds.by_kind().get((gang.kind, gang.api))
         if of_kind is not None:
             pods = of_kind.make(self, gang)
         elif gang.kind == "JobSet":

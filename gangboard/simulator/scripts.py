@@ -108,6 +108,8 @@ class Gang:
     """Failures that its Job has counted so far."""
     made_by: Json | None = None
     """What a person made and whose controller made this Job (a CronJob): kind, name and spec."""
+    api: str = ""
+    """Its API group, where its kind is called as another one."""
     minors: tuple[str, ...] = ("1.37", "1.36", "plain")
     """Kubernetes minors on which this gang can be as it is."""
 

@@ -138,6 +138,30 @@ MODULES: dict[str, Module] = {
             ),
             takes="seconds",
         ),
+        # Schedulers that make gangs of their own (gang_schedulers.py).
+        Module(
+            "coscheduling",
+            {"scheduler": "coscheduling"},
+            manifests_from="sigs.k8s.io/scheduler-plugins",
+            manifests=("config/crd/bases/scheduling.x-k8s.io_podgroups.yaml",),
+        ),
+        Module(
+            "volcano",
+            {"scheduler": "volcano-scheduler", "controller-manager": "volcano-controllers"},
+            manifests_from="volcano.sh/volcano",
+            manifests=("config/crd/volcano/bases", "config/crd/jobflow/bases"),
+            takes="about three minutes",
+        ),
+        Module(
+            "kai",
+            {
+                name: f"kai-{name}"
+                for name in ("binder", "podgrouper", "queuecontroller", "scheduler")
+            },
+            manifests_from="github.com/NVIDIA/KAI-scheduler",
+            manifests=("deployments/kai-scheduler/crds",),
+            takes="about two minutes",
+        ),
         kubernetes("1.37.0"),
         kubernetes("1.36.3"),
         kubernetes("1.35.4"),

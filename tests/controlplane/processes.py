@@ -323,15 +323,19 @@ def _mpi_operator(layout: Layout) -> Process:
 
 
 def free_ports() -> Ports:
-    """Return free ports below the range from which the system serves outgoing connections.
+    """Return free ports for a control plane."""
+    wanted = [field.name for field in fields(Ports)]
+    return Ports(**{name: free_port() for name in wanted})
 
-    They are kept for this process until it ends: other lanes look for ports at the same time, and what is free
+
+def free_port() -> int:
+    """Return a free port below the range from which the system serves outgoing connections.
+
+    It is kept for this process until it ends: other lanes look for ports at the same time, and what is free
     is not taken yet.
     """
-    found: list[int] = []
-    wanted = [field.name for field in fields(Ports)]
     chooser = random.SystemRandom()
-    while len(found) < len(wanted):
+    while True:
         port = chooser.randrange(20000, 32000)
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -339,9 +343,8 @@ def free_ports() -> Ports:
                 probe.bind((HOST, port))
             except OSError:
                 continue
-        if port not in found and _reserve(port):
-            found.append(port)
-    return Ports(**dict(zip(wanted, found, strict=True)))
+        if _reserve(port):
+            return port
 
 
 def _reserve(port: int) -> bool:

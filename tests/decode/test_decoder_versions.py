@@ -48,7 +48,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "podgroups.scheduling.run.ai": (1, "b94e5b399d4f"),
     "podgroups.scheduling.volcano.sh": (1, "b7449e90297d"),
     "podgroups.scheduling.x-k8s.io": (1, "4b4c7386c6d4"),
-    "pods": (253362004, "c6134e11ac1d"),
+    "pods": (458878004, "c6134e11ac1d"),
     "provisioningrequests.autoscaling.x-k8s.io": (1, "514febf08b75"),
     "pytorchjobs.kubeflow.org": (1, "e60436189b15"),
     "queues.scheduling.run.ai": (1, "4f84812c8d2b"),

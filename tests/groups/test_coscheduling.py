@@ -99,6 +99,16 @@ def test_one_that_finds_no_room_is_told_in_its_schedulers_words() -> None:
     assert found.advice == ()
 
 
+def test_where_all_were_turned_back_with_another_nothing_is_made_up() -> None:
+    """As observed: the pod that found no room is told of as the others."""
+    texts = ("1 optimistic rejection in PostFilter.", "1 rejection in Unreserve.")
+    pods = [member(f"p{n}", text=f"0/1 nodes are available: {one}") for n, one in enumerate(texts)]
+    found = told(ring(minMember=2), *pods).finding
+    assert found.message == (
+        "Scheduler scheduler-plugins finds no room for 2 pods, and does not say what is lacking."
+    )
+
+
 def test_near_miss_of_the_stock_scheduler_arithmetic_is_asked() -> None:
     """`room` is not read here: for the stock scheduler that is what is in the way."""
     text = "0/1 nodes are available: 1 Insufficient cpu."
@@ -125,11 +135,14 @@ def test_one_that_runs() -> None:
     assert (verdict.finding.code, verdict.members.quorum) == ("running", 3)
 
 
-def test_pods_of_several_schedulers_are_placed_by_none_of_them() -> None:
-    pods = [member("p0"), member("p1"), ignoring("p2")]
+def test_pods_of_two_schedulers_that_read_it_are_placed_by_neither() -> None:
+    """Near miss: to the stock scheduler its pods are in no group."""
+    pods = [member("p0"), member("p1"), member("p2", scheduler_name="other-plugins")]
     found = told(ring(), *pods).finding
     assert found.code == "mixed-schedulers"
-    assert "default-scheduler (1 pod)" in found.message
+    assert "other-plugins (1 pod)" in found.message
+    near = told(ring(), member("p0"), member("p1"), ignoring("p2")).finding
+    assert near.code != "mixed-schedulers"
 
 
 def test_to_the_stock_scheduler_it_is_decoration() -> None:

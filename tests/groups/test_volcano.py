@@ -99,6 +99,18 @@ def test_one_that_finds_no_room_is_told_in_volcanos_words() -> None:
     )
 
 
+def test_where_it_only_counts_nothing_is_made_up() -> None:
+    """As observed on v1.14.1."""
+    counts = (
+        "1/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; Pending: 1 "
+        "Unschedulable, 2 Schedulable"
+    )
+    group = ring("Inqueue", condition("Unschedulable", "58", counts))
+    assert told(group, queues=[queue()])[2] == (
+        "Volcano has room for 2 of 3 pods that must start together, and does not say what is lacking."
+    )
+
+
 def test_what_it_said_before_all_ran_is_no_news() -> None:
     """Near miss: the condition stays, and all members have a node."""
     group = ring("Running", condition("Unschedulable", "20", REFUSED))
@@ -126,7 +138,7 @@ def test_why_its_queue_does_not_let_it_in(
     ("note", "code", "message"),
     [
         ("queue resource quota insufficient: insufficient cpu, insufficient nvidia.com/gpu", "waiting-for-quota",
-         "Queue research has not let it in: its quota of cpu, nvidia.com/gpu is used up."),
+         "Queue research has not let it in: not enough cpu, nvidia.com/gpu is left in it."),
         ("resource in cluster is overused: overused cpu", "queue-evaluating",
          "Queue research has not let it in: what the cluster has of cpu is spoken for."),
         # What its gang lacks is told of one that is let in.
@@ -143,7 +155,14 @@ def test_why_it_is_not_let_in_stands_in_an_event(note: str, code: str, message: 
 def test_near_miss_one_that_was_let_in_is_not_told_of_its_queue() -> None:
     group = ring("Inqueue")
     event = an_event(group, "Unschedulable", "queue resource quota insufficient: insufficient cpu")
-    assert told(group, event, queues=[queue("Closed")])[0] == "not-attempted"
+    assert told(group, event, queues=[queue()])[0] == "not-attempted"
+
+
+def test_in_a_closed_queue_nothing_is_placed_whatever_its_phase() -> None:
+    """As observed; near miss: what runs there runs on."""
+    assert told(ring("Inqueue"), queues=[queue("Closed")])[0] == "queue-stopped"
+    group = ring("Running", condition("Scheduled", "58"))
+    assert told(group, pods=members(group, on="n0"), queues=[queue("Closing")])[0] == "running"
 
 
 def test_one_that_nobody_has_looked_at() -> None:

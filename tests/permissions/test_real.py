@@ -34,7 +34,7 @@ from tests.permissions.writes import (
 
 pytestmark = pytest.mark.controlplane
 
-NO_KUEUE = Wanted(not_served=frozenset({"workloads.kueue.x-k8s.io"}))
+NO_KUEUE = Wanted(not_served=frozenset({"workloads.kueue.x-k8s.io", "jobs.batch.volcano.sh"}))
 DESIRED = DesiredAction(
     Verb.SUSPEND,
     ClusterLevers(),

@@ -96,7 +96,7 @@ def told(objects: Iterable[Any]) -> dict[str, Told]:
             graph.put(one)
     found = {}
     made = [one.meta.created_at for one in known.values() if one.meta.created_at]
-    now = max(made) + timedelta(seconds=5)
+    now = max(made, default=NOW) + timedelta(seconds=5)
     for root in graph.roots():
         uids = graph.members(root)
         gang = assemble(

@@ -41,7 +41,8 @@ def test_the_demo_has_each_kind_in_three_states() -> None:
         kind = gang.made_by["kind"] if gang.made_by else gang.kind
         told.setdefault(kind, set()).add(gang.code)
     made = {kind: codes for kind, codes in told.items() if kind != "Pod"}
-    assert set(made) >= {*by_kind(), "CronJob", "Job", "JobSet", "PodGroup"}
+    own = {kind for kind, _ in by_kind()}
+    assert set(made) >= {*own, "CronJob", "Job", "JobSet", "PodGroup"}
     assert all(len(codes) >= 3 for codes in made.values()), made
 
 
@@ -58,10 +59,16 @@ def test_every_expected_gang_is_there(start: Start) -> None:
         "PyTorchJob": "kubeflow.org/v1",
         "MPIJob": "kubeflow.org/v2beta1",
     }
+    of_others = {
+        "batch.volcano.sh": "batch.volcano.sh/v1alpha1",
+        "scheduling.x-k8s.io": "scheduling.x-k8s.io/v1alpha1",
+        "scheduling.run.ai": "scheduling.run.ai/v2alpha2",
+    }
     for name in ("east", "west"):
         simulator = start(name)
-        for namespace, kind, gang in simulator.expected():
-            assert simulator.objects.get(versions[kind], kind, gang, namespace), gang
+        for gang in simulator.fleet.gangs_of(simulator.minor):
+            version = of_others.get(gang.api) or versions[gang.kind]
+            assert simulator.objects.get(version, gang.kind, gang.name, gang.namespace), gang.key
 
 
 @pytest.mark.parametrize("minor", ["1.37", "1.36", "plain"])
@@ -103,6 +110,10 @@ def test_every_reference_leads_to_what_it_names(demo: Demo) -> None:
         ("grove.io/v1alpha1", "PodCliqueSet"),
         ("grove.io/v1alpha1", "PodClique"),
         ("scheduler.grove.io/v1alpha1", "PodGang"),
+        ("batch.volcano.sh/v1alpha1", "Job"),
+        ("scheduling.volcano.sh/v1beta1", "PodGroup"),
+        ("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
+        ("scheduling.run.ai/v2alpha2", "PodGroup"),
     )
     everything = [item for version, kind in kinds for item in client.list(version, kind)]
     by_uid = {item["metadata"]["uid"]: item for item in everything}

@@ -24,10 +24,11 @@ def gang_refusal(
 ) -> Finding | None:
     """Return a finding while members that the gang needs have no room.
 
-    `cause` is the scheduler's own text, as far as it is for people; `fits` how many members had room.
+    `cause` is the scheduler's own text, as far as it is for people, empty where it does not tell; `fits` how many
+    members had room.
     """
     said = scheduler_messages(unit, "Unschedulable")
-    if not said or not lacks_room(unit) or not cause:
+    if not said or not lacks_room(unit):
         return None
     needed = unit.needed
     if fits is None:
@@ -39,7 +40,9 @@ def gang_refusal(
     return unit_finding(
         rule,
         unit,
-        sentence(f"{begun}: {shorten(cause)}"),
+        sentence(
+            f"{begun}: {shorten(cause)}" if cause else f"{begun}, and does not say what is lacking"
+        ),
         evidence=(
             Evidence("pods placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref),
             *(Evidence("scheduler says", raw, source) for raw, source in list(lines)[-_SHOWN:]),

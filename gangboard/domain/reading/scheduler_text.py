@@ -40,6 +40,10 @@ _EMPTY_TAILS = (
 )
 
 
+_SAME = {"SchedulingSkipped": "Unschedulable"}
+"""What another scheduler says of a pod that its queue keeps back."""
+
+
 @dataclass(frozen=True, slots=True)
 class SchedulerMessage:
     """One text of the scheduler."""
@@ -87,7 +91,8 @@ def rejected_pods(unit: Unit) -> tuple[Pod, ...]:
 
 
 def _says(pod: Pod, reason: str) -> bool:
-    return pod.scheduled is not None and pod.scheduled.is_false and pod.scheduled.reason == reason
+    said = pod.scheduled
+    return said is not None and said.is_false and _SAME.get(said.reason, said.reason) == reason
 
 
 def group_refusal(unit: Unit) -> Condition | None:
@@ -110,7 +115,7 @@ def scheduler_messages(unit: Unit, reason: str) -> tuple[SchedulerMessage, ...]:
     found = [
         _scheduler_message(pod.scheduled, pod.meta.ref)
         for pod in unit.unplaced
-        if pod.scheduled is not None and pod.scheduled.reason == reason and pod.scheduled.is_false
+        if pod.scheduled is not None and _says(pod, reason)
     ]
     condition = group_refusal(unit)
     if condition is not None and unit.group is not None and condition.reason == reason:

@@ -24,7 +24,12 @@ def find(unit: Unit) -> Finding | None:
     if unit.quorum is None:
         return None
     others = [pod for pod in unit.foreign_pods if pod.is_live and not pod.is_terminating]
-    members = [pod for pod in (*unit.current, *others) if pod.group_name == unit.group_name]
+    # A core group counts whoever names it; of another API a pod whose scheduler does not read it is no member.
+    members = [
+        pod
+        for pod in (*unit.current, *others)
+        if pod.group_name == unit.group_name and not (pod.group_kind and pod.ignores_group)
+    ]
     schedulers = Counter(pod.scheduler_name for pod in members if pod.scheduler_name)
     if not unit.group_name or len(schedulers) < 2 or not lacks_room(unit):
         return None

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from gangboard.simulator.fleets.east_forming import FORMING
 from gangboard.simulator.fleets.east_healthy import FINISHED, RUNNING, STOPPED
-from gangboard.simulator.fleets.east_kinds import CLIQUES, RUNS, SETS, TRAINING, TRAINJOBS
+from gangboard.simulator.fleets.east_kinds import (
+    CLIQUES,
+    OTHER_SCHEDULERS,
+    RUNS,
+    SETS,
+    TRAINING,
+    TRAINJOBS,
+)
 from gangboard.simulator.fleets.east_troubled import TROUBLED
 from gangboard.simulator.fleets.east_waiting import NO_ROOM, REFUSED
 from gangboard.simulator.scripts import Gang
@@ -22,4 +29,5 @@ GANGS: tuple[Gang, ...] = (
     *TRAINING,
     *CLIQUES,
     *RUNS,
+    *OTHER_SCHEDULERS,
 )

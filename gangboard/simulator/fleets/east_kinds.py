@@ -253,3 +253,53 @@ RUNS = (
         made_by=_cronjob("weekly-retrain", "0 4 * * 1", "Replace"),
     ),
 )
+
+OTHER_SCHEDULERS = (
+    Gang(
+        "research",
+        "Job",
+        "mnist-sweep",
+        "running",
+        api="batch.volcano.sh",
+        age="3h",
+        roles=(Role("driver", _CPU), Role("worker", _CPU, pods=3)),
+    ),
+    Gang(
+        "research",
+        "Job",
+        "graph-sweep",
+        "queue-evaluating",
+        api="batch.volcano.sh",
+        age="6m",
+        roles=(Role("worker", _CPU, pods=4),),
+    ),
+    Gang(
+        "research",
+        "Job",
+        "audio-sweep",
+        "suspended",
+        api="batch.volcano.sh",
+        age="1d",
+        suspended=True,
+        roles=(Role("worker", _CPU, pods=2),),
+    ),
+    Gang(
+        "research",
+        "PodGroup",
+        "ring-allreduce",
+        "running",
+        api="scheduling.x-k8s.io",
+        age="5h",
+        quorum=2,
+        roles=(Role("", _CPU, pods=2),),
+    ),
+    Gang(
+        "research",
+        "PodGroup",
+        "pg-speech",
+        "exceeds-quota",
+        api="scheduling.run.ai",
+        age="25m",
+        roles=(Role("", PodTemplate(gpus=1, pool="b100"), pods=4, states=("silent",)),),
+    ),
+)

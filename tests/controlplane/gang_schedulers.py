@@ -1,0 +1,326 @@
+"""Schedulers that make gangs of their own PodGroups, beside the stock one of a running control plane.
+
+coscheduling (scheduler-plugins), Volcano (scheduler and controllers) and KAI (scheduler, podgrouper, binder, queue
+controller), each built from its Go module. They are started against a plane that is up and end with the block:
+`started(plane)`. Their webhooks are left out, so objects are written with what those would fill in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import urllib3
+import yaml
+
+from tests.controlplane.build import MODULES, binary, built_folder, manifests
+from tests.controlplane.client import ApiError, Client, Json
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.conditions import is_true
+from tests.controlplane.processes import HOST, free_port
+from tests.controlplane.supervisor import StartError, Supervisor
+
+NAMES = ("coscheduling", "volcano", "kai")
+"""Their modules (`build.MODULES`)."""
+COSCHEDULING, VOLCANO, KAI = (
+    "scheduling.x-k8s.io/v1alpha1",
+    "scheduling.volcano.sh/v1beta1",
+    "scheduling.run.ai/v2alpha2",
+)
+"""API versions of their PodGroups."""
+PLUGIN = "scheduler-plugins"
+_CRD = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
+_NAMESPACES = ("volcano-system", "kai-scheduler", "kai-resource-reservation")
+_READY_SECONDS = 90.0
+
+# What Volcano's chart has, without preemption between queues (installer/helm/chart/volcano/config).
+_VOLCANO = """
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+"""
+
+
+def crds(names: Sequence[str] = NAMES) -> list[Json]:
+    """Return the CRDs of these; those of coscheduling are Trainer's, too."""
+    found: dict[str, Json] = {}
+    for name in names:
+        for file in manifests(name):
+            for one in yaml.load_all(file.read_text(), Loader=yaml.CSafeLoader):
+                if one:
+                    found[one["metadata"]["name"]] = one
+    return list(found.values())
+
+
+def are_built() -> bool:
+    """Whether all of them are in the cache."""
+    return all(built_folder(MODULES[name]).is_dir() for name in NAMES)
+
+
+@contextmanager
+def started(plane: ControlPlane, names: Sequence[str] = NAMES) -> Iterator[Client]:
+    """Serve their objects and run these of them. Raises StartError with the end of a log."""
+    client = plane.client
+    made = [_made(client, crd) for crd in crds(names)]
+    for crd in made:
+        client.wait_for(
+            *_CRD, crd["metadata"]["name"], until=lambda one: is_true(one, "Established")
+        )
+    for name in _NAMESPACES:
+        _made(client, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    for name, value in (("train", 50), ("build", 100)):
+        _made(
+            client,
+            {
+                "apiVersion": "scheduling.k8s.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": name},
+                "value": value,
+            },
+        )
+    supervisor = Supervisor(None)
+    try:
+        with plane.awake():
+            _run(supervisor, plane.kubeconfig, names)
+            yield client
+    finally:
+        supervisor.close()
+        for crd in made:
+            client.delete(*_CRD, crd["metadata"]["name"])
+
+
+def _made(client: Client, obj: Json) -> Json:
+    try:
+        return client.create(obj)
+    except ApiError as error:
+        if error.reason != "AlreadyExists":
+            raise
+        return obj
+
+
+def _run(supervisor: Supervisor, kubeconfig: Path, names: Sequence[str]) -> None:
+    ready: dict[str, str] = {}
+    commands = _commands(supervisor.folder, kubeconfig)
+    for name, (command, address) in commands.items():
+        module = name.partition("-")[0]
+        if module not in names:
+            continue
+        argv = [str(binary(module, command[0])), *command[1:]]
+        environment = {
+            "PATH": os.environ.get("PATH", ""),
+            "HOME": str(supervisor.folder),
+            "TMPDIR": str(supervisor.folder),
+            "NO_PROXY": "*",
+            "KUBECONFIG": str(kubeconfig),  # two of KAI's have no flag for it
+            "GOGC": "300",
+            "GOMEMLIMIT": "256MiB",
+        }
+        supervisor.start(name, argv, environment, supervisor.folder / f"{name}.log")
+        ready[name] = address
+    pool = urllib3.PoolManager(cert_reqs="CERT_NONE")
+    urllib3.disable_warnings()
+    give_up_at = time.monotonic() + _READY_SECONDS
+    for name, address in ready.items():
+        while not _answers(pool, address):
+            log = (supervisor.folder / f"{name}.log").read_text(errors="replace")[-2000:]
+            if supervisor.exit_code(name) is not None:
+                raise StartError(f"{name} has ended:\n{log}")
+            if time.monotonic() > give_up_at:
+                raise StartError(f"{name} is not ready:\n{log}")
+            time.sleep(0.05)
+
+
+def _answers(pool: urllib3.PoolManager, address: str) -> bool:
+    if not address:
+        return True
+    try:
+        return bool(pool.request("GET", address, timeout=3, retries=False).status == 200)
+    except urllib3.exceptions.HTTPError:
+        return False
+
+
+def _commands(folder: Path, kubeconfig: Path) -> Mapping[str, tuple[list[str], str]]:
+    """Return name → (name of its binary and its flags, address that answers 200 once it is ready)."""
+    ports = [free_port() for _ in range(11)]
+    plugin = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": False},
+        "clientConnection": {"kubeconfig": str(kubeconfig)},
+        "profiles": [
+            {
+                "schedulerName": PLUGIN,
+                "plugins": {
+                    "multiPoint": {
+                        "enabled": [{"name": "Coscheduling"}],
+                        "disabled": [{"name": "PrioritySort"}],
+                    }
+                },
+                "pluginConfig": [
+                    {"name": "Coscheduling", "args": {"permitWaitingTimeSeconds": 10}}
+                ],
+            }
+        ],
+    }
+    (folder / "coscheduling.json").write_text(json.dumps(plugin))
+    (folder / "volcano.yaml").write_text(_VOLCANO)
+
+    def flags(**given: Any) -> list[str]:
+        return [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+
+    def at(index: int) -> str:
+        return f"{HOST}:{ports[index]}"
+
+    return {
+        "coscheduling": (
+            [
+                "coscheduling",
+                *flags(
+                    config=folder / "coscheduling.json", bind_address=HOST, secure_port=ports[0]
+                ),
+            ],
+            f"https://{at(0)}/readyz",
+        ),
+        "volcano-controllers": (
+            [
+                "volcano-controllers",
+                *flags(
+                    kubeconfig=kubeconfig,
+                    leader_elect="false",
+                    enable_healthz="true",
+                    healthz_address=at(1),
+                    controllers="*,-sharding-controller",
+                ),
+            ],
+            f"http://{at(1)}/healthz",
+        ),
+        "volcano-scheduler": (
+            [
+                "volcano-scheduler",
+                *flags(
+                    kubeconfig=kubeconfig,
+                    leader_elect="false",
+                    enable_healthz="true",
+                    healthz_address=at(2),
+                    scheduler_conf=folder / "volcano.yaml",
+                    cache_dumper="false",
+                ),
+            ],
+            f"http://{at(2)}/healthz",
+        ),
+        # Its podgroupcontroller only counts resources, and takes port 8080 for itself.
+        "kai-podgrouper": (
+            [
+                "kai-podgrouper",
+                *flags(
+                    kubeconfig=kubeconfig, metrics_bind_address=0, health_probe_bind_address=at(3)
+                ),
+            ],
+            f"http://{at(3)}/healthz",
+        ),
+        "kai-binder": (
+            [
+                "kai-binder",
+                *flags(metrics_bind_address=0, health_probe_bind_address=at(4)),
+            ],
+            "",
+        ),
+        "kai-queuecontroller": (
+            [
+                "kai-queuecontroller",
+                *flags(kubeconfig=kubeconfig, metrics_listen_address=at(5), enable_webhook="false"),
+            ],
+            "",
+        ),
+        "kai-scheduler": (
+            [
+                "kai-scheduler",
+                *flags(listen_address=at(6), plugin_server_port=ports[7], version="false"),
+            ],
+            "",
+        ),
+    }
+
+
+# Objects
+
+
+def podgroup(version: str, name: str, namespace: str, minimum: int, **spec: Any) -> Json:
+    """Return a PodGroup of one of them."""
+    return {
+        "apiVersion": version,
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"minMember": minimum, **spec},
+    }
+
+
+def member(version: str, group: str, *, scheduler: str = "") -> dict[str, Any]:
+    """Return what makes a pod one of a group, in the words of `objects.pod`."""
+    if version == COSCHEDULING:
+        labels = {"scheduling.x-k8s.io/pod-group": group}
+        return {"labels": labels, "scheduler": scheduler or PLUGIN}
+    if version == VOLCANO:
+        annotations = {"scheduling.k8s.io/group-name": group}
+        return {"annotations": annotations, "scheduler": scheduler or "volcano"}
+    return {"annotations": {"pod-group-name": group}, "scheduler": scheduler or "kai-scheduler"}
+
+
+def volcano_queue(name: str, **capability: str) -> Json:
+    """Return a Queue of Volcano."""
+    spec = {"weight": 1, "reclaimable": True, **({"capability": capability} if capability else {})}
+    return {
+        "apiVersion": VOLCANO,
+        "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+def kai_queue(name: str, parent: str = "", *, gpus: int = -1, quota: int | None = None) -> Json:
+    """Return a Queue of KAI that may have so many GPUs."""
+    free = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
+    of_gpus = {**free, "limit": gpus, "quota": gpus if quota is None else quota}
+    spec: Json = {"resources": {"cpu": free, "memory": free, "gpu": of_gpus}}
+    if parent:
+        spec["parentQueue"] = parent
+    return {
+        "apiVersion": "scheduling.run.ai/v2",
+        "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+def vcjob(name: str, namespace: str, tasks: Mapping[str, Json], **spec: Any) -> Json:
+    """Return a Job of Volcano, with what its webhook would fill in: task → its pod spec and `replicas`."""
+    made = []
+    for task, given in tasks.items():
+        pods = {key: value for key, value in given.items() if key != "replicas"}
+        made.append({"name": task, "replicas": given["replicas"], "template": {"spec": pods}})
+    total = sum(one["replicas"] for one in made)
+    return {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "minAvailable": total,
+            "schedulerName": "volcano",
+            "queue": "default",
+            "maxRetry": 3,
+            "tasks": made,
+            **spec,
+        },
+    }

@@ -1,0 +1,194 @@
+"""Places with PodGroups of real schedulers, and what is brought about in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tests.controlplane.client import Json, wait
+from tests.controlplane.conditions import is_true
+from tests.controlplane.gang_schedulers import (
+    COSCHEDULING,
+    KAI,
+    VOLCANO,
+    kai_queue,
+    member,
+    podgroup,
+    volcano_queue,
+)
+from tests.controlplane.nodes import node
+from tests.controlplane.objects import pod
+from tests.situations import POOL, PlaceOnBoard
+
+_VERSIONS = {"cosched": COSCHEDULING, "volcano": VOLCANO, "kai": KAI}
+_BUS = "bus.volcano.sh/v1alpha1"
+
+
+@dataclass
+class Place(PlaceOnBoard):
+    """A namespace with a node and a PodGroup of one API."""
+
+    kind: ClassVar[str] = "PodGroup"
+
+    @property
+    def version(self) -> str:
+        """The API of its PodGroups, by the name of the place."""
+        return _VERSIONS[self.name.partition("-")[0]]
+
+    def nodes(self, cpu: str) -> Sequence[Json]:
+        """Return its node, with GPUs."""
+        return [node(self.name, cpu=cpu, gpus=8, labels={POOL: self.name})]
+
+    def full(self, name: str) -> str:
+        """Return the name of a PodGroup: KAI 0.12 takes those of one name for one, in whatever namespace (seen)."""
+        return f"{self.name}-{name}" if self.version == KAI else name
+
+    def told(self, name: str = "run") -> Json:
+        """Return the gang as the API has it."""
+        return super().told(self.full(name))
+
+    def group(self, minimum: int, name: str = "run", **spec: Any) -> None:
+        """Make a PodGroup."""
+        if self.version == KAI:
+            spec.setdefault("queue", "kai-open")
+        self.client.create(podgroup(self.version, self.full(name), self.name, minimum, **spec))
+
+    def pods(
+        self, number: int, cpu: str = "1", name: str = "run", *, scheduler: str = "", **more: Any
+    ) -> None:
+        """Make pods that name a PodGroup."""
+        given = member(self.version, self.full(name), scheduler=scheduler)
+        if self.version == KAI:
+            given["labels"] = {"kai.scheduler/queue": more.pop("queue", "kai-open")}
+        for index in range(number):
+            made = pod(
+                f"{name}-{scheduler or 'p'}-{index}",
+                self.name,
+                cpu=cpu,
+                node_selector={POOL: self.name},
+                **given,
+                **more,
+            )
+            self.client.create(made)
+
+    def gang(self, minimum: int, cpu: str = "1", name: str = "run", **spec: Any) -> None:
+        """Make a PodGroup and as many pods as it needs."""
+        self.group(minimum, name, **spec)
+        more = {"queue": spec["queue"]} if self.version == KAI and "queue" in spec else {}
+        self.pods(minimum, cpu, name, **more)
+
+    def placed(self, name: str = "run") -> list[str]:
+        """Return the names of its pods that have a node."""
+        found = self.client.list("v1", "Pod", self.name)
+        return [
+            one["metadata"]["name"]
+            for one in found
+            if one["metadata"]["name"].startswith(name) and is_true(one, "PodScheduled")
+        ]
+
+    def wait_placed(self, number: int, name: str = "run") -> None:
+        """Wait until so many of its pods have a node."""
+        wait(
+            lambda: len(self.placed(name)) == number,
+            what=f"{number} of {name} in {self.name}",
+            timeout=90,
+        )
+
+    def said(self, name: str = "run") -> Json:
+        """Return the first finding, with its evidence."""
+        found: Json = self.detail(name)["findings"][0]
+        return found
+
+
+def whole(place: Place) -> None:
+    """Twin: needs more than its node has."""
+    place.gang(3)
+    place.gang(2, "40", "twin")
+
+
+def no_room(place: Place) -> None:
+    """Two of three fit. Twin: needs two."""
+    place.gang(2, "2", "twin")
+    place.wait_placed(2, "twin")
+    place.gang(3, "3")
+
+
+def too_few(place: Place) -> None:
+    """A pod of three is not made. Twin: it is."""
+    place.group(3)
+    place.pods(2)
+    place.gang(3, name="twin")
+
+
+def decoration(place: Place) -> None:
+    """The stock scheduler takes two of three. Twin: it takes both."""
+    place.group(2, "twin")
+    place.pods(2, "1", "twin", scheduler="default-scheduler")
+    place.wait_placed(2, "twin")
+    place.group(3)
+    place.pods(3, "3", scheduler="default-scheduler")
+
+
+def lost(place: Place) -> None:
+    """One of its pods is deleted. Twin: it needs one less."""
+    place.gang(3)
+    place.group(2, "twin")
+    place.pods(3, name="twin")
+    for name in ("run", "twin"):
+        place.wait_placed(3, name)
+        place.wait_told("running", name)
+    for name in ("run", "twin"):
+        place.client.delete("v1", "Pod", f"{name}-p-0", place.name)
+
+
+def queue_closed(place: Place) -> None:
+    """Somebody has closed its queue, as `vcctl queue operate` does. Twin: it is open."""
+    for name in ("closed", "open"):
+        place.client.create(volcano_queue(f"{place.name}-{name}"))
+    queue = f"{place.name}-closed"
+    made = place.client.wait_for(VOLCANO, "Queue", queue, until=lambda one: one.get("status"))
+    target = {"apiVersion": VOLCANO, "kind": "Queue", "name": queue, "uid": made["metadata"]["uid"]}
+    meta = {"name": queue, "namespace": place.name}
+    command = {"apiVersion": _BUS, "kind": "Command", "metadata": meta, "target": target}
+    place.client.create({**command, "action": "CloseQueue"})
+    place.client.wait_for(
+        VOLCANO, "Queue", queue, until=lambda one: one["status"].get("state") == "Closed"
+    )
+    place.gang(2, queue=queue)
+    place.gang(2, name="twin", queue=f"{place.name}-open")
+
+
+def capability(place: Place) -> None:
+    """It needs more than its queue may ever have. Twin: as much."""
+    place.client.create(volcano_queue(f"{place.name}-q", cpu="4"))
+    for name, cpu in (("twin", "2"), ("run", "3")):
+        needs = {"cpu": str(2 * int(cpu))}
+        place.gang(2, cpu, name, queue=f"{place.name}-q", minResources=needs)
+        if name == "twin":
+            place.wait_placed(2, "twin")
+
+
+def quota_taken(place: Place) -> None:
+    """Another has most of what its queue may have. Twin: that one."""
+    place.client.create(volcano_queue(f"{place.name}-q", cpu="4"))
+    place.gang(2, "2", "twin", queue=f"{place.name}-q", minResources={"cpu": "4"})
+    place.wait_placed(2, "twin")
+    place.gang(2, "1", queue=f"{place.name}-q", minResources={"cpu": "2"})
+
+
+def queue_gone(place: Place) -> None:
+    """Nobody has made its queue. Twin: there is one."""
+    there = f"{place.name}-there"
+    is_volcano = place.version == VOLCANO
+    place.client.create(volcano_queue(there) if is_volcano else kai_queue(there, "kai-root"))
+    place.gang(2, queue=f"{place.name}-gone")
+    place.gang(2, name="twin", queue=f"{place.name}-there")
+
+
+def over_limit(place: Place) -> None:
+    """It asks for more GPUs than its queue may ever have. Twin: for as many."""
+    place.client.create(kai_queue(f"{place.name}-q", "kai-root", gpus=2))
+    for name, number in (("run", 4), ("twin", 2)):
+        place.group(number, name, queue=f"{place.name}-q")
+        place.pods(number, "1", name, queue=f"{place.name}-q", gpu=1)

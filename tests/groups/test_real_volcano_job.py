@@ -1,0 +1,190 @@
+"""Jobs of a real Volcano (1.14): aborted and resumed by a click, told on the way, and what the actor may send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import pytest
+
+from tests.controlplane.client import ApiError, Client, Json, wait
+from tests.controlplane.gang_schedulers import vcjob
+from tests.installation import Installation
+from tests.permissions.installed import Installed
+from tests.situations import POOL, PlaceOnBoard, Situation, brought_about, check
+
+pytestmark = pytest.mark.controlplane
+
+VCJOB = "batch.volcano.sh/v1alpha1"
+
+
+class Place(PlaceOnBoard):
+    """A namespace with a node, in which Jobs of Volcano are made."""
+
+    kind: ClassVar[str] = "Job"
+
+    def job(self, name: str = "run", cpu: str = "1", **spec: Any) -> None:
+        """Make one of a driver and two workers."""
+        container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": cpu}}}
+        pods = {"containers": [container], "nodeSelector": {POOL: self.name}}
+        tasks = {"driver": {**pods, "replicas": 1}, "worker": {**pods, "replicas": 2}}
+        self.client.create(vcjob(name, self.name, tasks, **spec))
+
+    def phase(self, name: str = "run") -> str:
+        """Return what its controller says of it."""
+        status = self.client.get(VCJOB, "Job", name, self.name).get("status") or {}
+        return str((status.get("state") or {}).get("phase", ""))
+
+    def wait_phase(self, phase: str, name: str = "run") -> None:
+        """Wait until its controller says so."""
+        wait(
+            lambda: self.phase(name) == phase,
+            what=f"{phase} of {name}",
+            seen=lambda: self.phase(name),
+            timeout=90,
+        )
+
+    def act(self, verb: str, name: str = "run") -> Json:
+        """Click, and return the action when it is over."""
+        gang = self.told(name)
+        target = {
+            key: gang[key] for key in ("cluster", "api_group", "kind", "namespace", "name", "uid")
+        }
+        status, made = self.installation.post(
+            "actions/",
+            {"verb": verb, "target": target, "reason": "test"},
+            key=f"{self.name}-{name}-{verb}",
+        )
+        assert status == 202, made
+
+        def now() -> Json:
+            return self.installation.get(f"actions/{made['id']}/")
+
+        wait(
+            lambda: now()["state"] in FINAL, what=f"the end of {verb} {name}", seen=now, timeout=120
+        )
+        return now()
+
+
+FINAL = ("verified", "refused", "reverted", "failed", "conflict", "gone", "expired", "unknown")
+
+
+def _whole(place: Place) -> None:
+    """Twin: asks for more than the cluster has, so its queue does not let it in and it gets no pods."""
+    place.job()
+    place.job("twin", "70")
+
+
+def _last_try(place: Place) -> None:
+    """Aborted, and its only retry would be the last. Twin: it runs."""
+    for name in ("run", "twin"):
+        place.job(name, maxRetry=1)
+        place.wait_phase("Running", name)
+    place.wait_told("running")
+    place.act("suspend")
+
+
+SITUATIONS: dict[str, Situation[Place]] = {
+    "vcjob-whole": Situation(
+        _whole, "running", "running", "All 3 pods are ready.",
+        {"desired": 3, "created": 3, "ready": 3, "quorum": 3}, twin="waiting-for-quota",
+    ),
+    "vcjob-last-try": Situation(
+        _last_try, "suspended", "suspended", None,
+        {"desired": 3, "created": 0, "ready": 0}, twin="running",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def places(gang_plane: Client, board: Installation) -> Iterator[dict[str, Place]]:
+    """Every situation brought about, each in a namespace of its own."""
+    found = {name: Place(gang_plane, name, board) for name in SITUATIONS}
+    with brought_about(SITUATIONS, found):
+        yield found
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+    check(SITUATIONS[name], places[name])
+
+
+def test_it_is_another_kind_than_the_job_of_kubernetes(places: dict[str, Place]) -> None:
+    gang = places["vcjob-whole"].told()
+    assert (gang["api_group"], gang["kind"]) == ("batch.volcano.sh", "Job")
+
+
+def test_a_click_aborts_it_and_another_one_resumes_it(places: dict[str, Place]) -> None:
+    place = places["vcjob-whole"]
+    before = place.client.get(VCJOB, "Job", "run", place.name)["metadata"]["uid"]
+    stopped = place.act("suspend")
+    assert (stopped["state"], stopped["lever"]) == ("verified", "volcano_command"), stopped
+    assert place.phase() == "Aborted"
+    assert place.client.list("v1", "Pod", place.name, labels="volcano.sh/job-name=run") == []
+    place.wait_told("suspended")
+    resumed = place.act("resume")
+    assert resumed["state"] == "verified", resumed
+    assert resumed["warnings"] == ["A resume counts as a retry: 2 are left after it."]
+    place.wait_told("running")
+    after = place.client.get(VCJOB, "Job", "run", place.name)
+    assert (after["metadata"]["uid"], after["status"]["retryCount"]) == (before, 1)
+    # Its Commands are gone: the controller deletes each before it acts.
+    assert place.client.list("bus.volcano.sh/v1alpha1", "Command", place.name) == []
+
+
+def test_a_resume_that_would_end_it_is_refused(places: dict[str, Place]) -> None:
+    place = places["vcjob-last-try"]
+    place.wait_told("suspended")
+    refused = place.act("resume")
+    assert refused["state"] == "refused"
+    assert refused["message"] == (
+        "A resume would end Job run: it counts as a retry, 0 of 1 are used, and at maxRetry the Job fails. "
+        "What is needed: Raise spec.maxRetry of Job run first."
+    )
+    assert place.phase() == "Aborted"
+
+
+def test_the_actor_may_command_jobs_of_volcano_and_nothing_else(
+    places: dict[str, Place], accounts: Installed
+) -> None:
+    place = places["vcjob-last-try"]
+    uid = place.client.get(VCJOB, "Job", "twin", place.name)["metadata"]["uid"]
+    target = {
+        "apiVersion": VCJOB,
+        "kind": "Job",
+        "name": "twin",
+        "uid": uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+    def command(action: str = "AbortJob", **changes: Any) -> Json:
+        given = {**target, **changes.pop("target", {})}
+        owners = changes.pop("owners", [target])
+        meta = {"name": "probe", "namespace": place.name, "ownerReferences": owners}
+        made = {"apiVersion": "bus.volcano.sh/v1alpha1", "kind": "Command", "metadata": meta}
+        return {**made, "target": given, "action": action, **changes}
+
+    for action in ("AbortJob", "ResumeJob"):
+        accounts.actor.create(command(action), dry_run=True)
+    other = {**target, "uid": "other", "controller": False}
+    queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}
+    denied = [
+        command("RestartJob"),
+        command("TerminateJob"),
+        command("CloseQueue", target=queue),
+        command(target=queue),
+        command(target={"apiVersion": "batch/v1"}),
+        command(owners=[]),
+        command(owners=[other]),
+        command(owners=[target, other]),
+    ]
+    for one in denied:
+        place.client.create(one, dry_run=True)  # an admin may
+        with pytest.raises(ApiError, match="gangboard-actor-commands") as caught:
+            accounts.actor.create(one, dry_run=True)
+        assert caught.value.status in (403, 422), one
+    with pytest.raises(ApiError, match="cannot patch"):
+        accounts.actor.patch(VCJOB, "Job", "twin", {"spec": {"maxRetry": 9}}, place.name)
+    with pytest.raises(ApiError, match="cannot delete"):
+        accounts.actor.request("DELETE", f"/apis/{VCJOB}/namespaces/{place.name}/jobs/twin")
