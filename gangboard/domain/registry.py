@@ -174,6 +174,9 @@ class OwnerKind:
     pod_marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Further labels of its pods → their values, one of which each pod has, where pods of other kinds have
     `pod_label`, too."""
+    selector_label: str = ""
+    """Label of all its pods whose value is its name, for commands that select them. Empty where `pod_label` or
+    `child_label` is one."""
     rules: tuple[UnitRule, ...] = ()
     """Reasons that only this kind knows, told in codes that others share where there are such. They are asked
     among those of `rules/`, by stage and order, of units of its gangs."""

@@ -56,6 +56,11 @@ class Members:
     failed: int = 0
     held: int = 0
 
+    @property
+    def quorum_is_all(self) -> bool:
+        """Whether all of them are needed: then the quorum says nothing more."""
+        return self.quorum == self.desired
+
 
 @dataclass(frozen=True, slots=True)
 class UnitMemory:

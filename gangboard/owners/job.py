@@ -162,6 +162,7 @@ OWNER = OwnerKind(
         decoder_version=5,
     ),
     label="Job",
+    selector_label="batch.kubernetes.io/job-name",
     notes=KindNotes(
         gang="the Job",
         units="its PodGroup, else itself",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gangboard.diagnosis import registry
 from gangboard.domain.shell import is_safe_in_shell
 from gangboard.readmodels.gangs import GangRow
 
@@ -28,12 +29,22 @@ def commands_for(row: GangRow) -> tuple[KubectlCommand, ...]:
     if not is_safe_in_shell(kind, row.namespace, row.name, row.uid):
         return ()
     place = f"-n {row.namespace}"
+    label = _selector_label(row)
+    pods = f"kubectl get pods {place} -l {label}={row.name} -o wide"
     return (
         KubectlCommand("The object", f"kubectl get {kind} {row.name} {place} -o yaml"),
         KubectlCommand("What its controller says", f"kubectl describe {kind} {row.name} {place}"),
-        KubectlCommand("Pods and where they are", f"kubectl get pods {place} -o wide"),
+        *((KubectlCommand("Its pods and where they are", pods),) if label else ()),
         KubectlCommand(
             "What happened to it",
             f"kubectl get events {place} --field-selector involvedObject.uid={row.uid}",
         ),
     )
+
+
+def _selector_label(row: GangRow) -> str:
+    """Return the label that selects the pods of a gang by its name, or empty where its kind has none."""
+    kind = registry.owner_kind(row.api_group, row.kind)
+    if kind is None:
+        return ""
+    return kind.selector_label or kind.pod_label or kind.child_label

@@ -23,14 +23,13 @@ from gangboard.web.pagination import ListPage, Paginated
 _COLUMNS = (
     ("Status", "health", "column-status"),
     ("Gang", "name", "column-gang"),
-    ("Members ready", "", "column-members"),
-    ("Why", "", "column-why"),
-    ("Queue", "", "column-queue"),
-    ("For", "since", "column-since"),
-    ("Accelerators", "-accelerators", "column-accelerators"),
+    ("Why, and what would help", "", "column-why"),
     ("Priority", "priority", "column-priority"),
+    ("Ready", "", "column-members"),
+    ("Accelerators", "-accelerators", "column-accelerators"),
+    ("For", "since", "column-since"),
 )
-"""(label, ordering at the first click, class)."""
+"""(label, ordering at the first click, class). Styles leave out those that are empty in every row."""
 Offers = Mapping[str, tuple[OfferRow, ...]]
 """What may be asked of the owner, by id of the gang."""
 

@@ -51,7 +51,7 @@ class DeletedGangPage(LivePage[DeletedGang]):
         return (
             Fragment("verdict", "gang/gone_verdict.html", {"gang": found}, said),
             past_fragment(found.gang_history, frame.now),
-            Fragment("history", "gang/history.html", {"timeline": timeline}, timeline),
+            Fragment("history", "gang/timeline.html", {"timeline": timeline}, timeline),
         )
 
     def context(self, frame: Frame, found: DeletedGang) -> dict[str, object]:  # noqa: ARG002  # LivePage's

@@ -103,7 +103,7 @@ def reactions_fragment(detail: GangDetail) -> Fragment:
 def history_fragment(detail: GangDetail) -> Fragment:
     """Return what was done to the gang and its Jobs, and where its pods were and are."""
     timeline = detail.timeline
-    return Fragment("history", "gang/history.html", {"timeline": timeline}, timeline)
+    return Fragment("history", "gang/timeline.html", {"timeline": timeline}, timeline)
 
 
 def _lines(detail: GangDetail) -> tuple[tuple[JobLine, ...], str, str]:

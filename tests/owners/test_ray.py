@@ -16,9 +16,9 @@ from gangboard.domain.action import ActionContext, Plan
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.verdict import Verdict
-from gangboard.owners.ray.cluster import OWNER as RAYCLUSTER
-from gangboard.owners.ray.job import OWNER as RAYJOB
-from gangboard.owners.ray.service import OWNER as RAYSERVICE
+from gangboard.owners.ray.raycluster import OWNER as RAYCLUSTER
+from gangboard.owners.ray.rayjob import OWNER as RAYJOB
+from gangboard.owners.ray.rayservice import OWNER as RAYSERVICE
 from tests.decode.reading import Json, model
 from tests.diagnosis.policy.making import READY
 from tests.domain_objects import NOW, Made, a_job, a_pod, ago, an_event

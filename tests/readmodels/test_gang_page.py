@@ -256,7 +256,7 @@ def test_commands_name_the_api_group(owner: Viewer) -> None:
     assert [command.text for command in detail.commands] == [
         "kubectl get jobset.v1alpha2.jobset.x-k8s.io llama -n research -o yaml",
         "kubectl describe jobset.v1alpha2.jobset.x-k8s.io llama -n research",
-        "kubectl get pods -n research -o wide",
+        "kubectl get pods -n research -l jobset.sigs.k8s.io/jobset-name=llama -o wide",
         "kubectl get events -n research --field-selector involvedObject.uid=0aa1",
     ]
 

@@ -30,8 +30,7 @@ def test_a_job() -> None:
     finding = found_gang("failed", facts_of(job, *pods))
     assert finding.health is Health.FAILED
     assert finding.message == (
-        "The Job failed (BackoffLimitExceeded): Job has reached the specified backoff limit. "
-        "Container main of 2 pods ended with exit code 1."
+        "Container main of 2 pods ended with exit code 1: the Job failed (BackoffLimitExceeded)."
     )
     assert finding.since == ago(60)
 
@@ -42,10 +41,20 @@ def test_a_jobset_names_the_job_behind_it() -> None:
     killed = crashed("run-workers-0-0", 137, "OOMKilled")
     finding = found_gang("failed", facts_of(jobset, job, killed))
     assert finding.message == (
-        "The JobSet failed (FailedJobs): jobset failed due to one or more job failures (first "
-        "failed job: run-workers-0). Job run-workers-0 failed (BackoffLimitExceeded): Job has "
-        "reached the specified backoff limit. Container main of 1 pod ended with exit code 137 "
-        "(OOMKilled)."
+        "Container main of 1 pod ended with exit code 137 (OOMKilled): Job run-workers-0 failed "
+        "(BackoffLimitExceeded)."
+    )
+    assert [(one.label, one.value.partition(":")[0]) for one in finding.evidence] == [
+        ("reason", "FailedJobs"),
+        ("failed Job", "BackoffLimitExceeded"),
+    ]
+
+
+def test_without_an_exit_the_controller_of_the_job_behind_it_is_heard() -> None:
+    jobset = a_jobset("run", finish=failed("FailedJobs", texts.JOBSET_FAILED))
+    (job,) = child_jobs(jobset, finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
+    assert found_gang("failed", facts_of(jobset, job)).message == (
+        "Job run-workers-0 failed (BackoffLimitExceeded): Job has reached the specified backoff limit."
     )
 
 

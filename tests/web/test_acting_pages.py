@@ -45,7 +45,7 @@ class TestGang:
             assert f'Suspend<span class="unseen"> {name}</span></a>' in page
         assert page.count('name="target"') == 3
         assert 'title="Hold"' in page
-        assert "What this JobSet will do with a suspended Job" in page
+        assert "by the policies of this JobSet" in page
 
     def test_who_may_not_act_reads_why_once(self, viewer: Person, gang: Gang) -> None:
         page = text(viewer, f"/gangs/{gang.pk}/")
@@ -69,7 +69,7 @@ class TestGang:
         self, operator: Person, gang: Gang, record: dict[str, Action]
     ) -> None:
         page = text(operator, f"/gangs/{gang.pk}/")
-        row = page[page.index("pick-") : page.index("What this JobSet")]
+        row = page[page.index("pick-") : page.index("members-title")]
         assert "Suspended, watching" in row
         assert "2 pods are still ending; the last one has 24 s left." in row
         assert "An action on it is not over yet." in row

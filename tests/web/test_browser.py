@@ -272,7 +272,11 @@ class TestHistory:
         assert "Waiting: Insufficient resources" in titles[1]
         assert "(55 min)" in titles[1]
         assert titles[-1].count("UTC – now") == 1
-        told = page.get_by_role("region", name="History").get_by_role("listitem")
+        told = (
+            page.get_by_role("region", name="History")
+            .get_by_role("list")
+            .first.get_by_role("listitem")
+        )
         expect(told).to_have_count(8)
         expect(told.nth(1)).to_contain_text("55 min")
 

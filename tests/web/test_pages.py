@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from gangboard.diagnosis import registry
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Heartbeat, ResourceState, WatchedObject
 from tests.factories import PODGROUPS, make_gang, make_gangs, make_resource
@@ -97,11 +98,8 @@ class TestGroupsThatCannotBeSeen:
     def _all_are_read(self, world: World) -> None:
         for cluster in (world.cluster, world.other_cluster):
             make_resource(cluster, PODGROUPS)
-            for kind in (
-                "workloads.scheduling.k8s.io",
-                "compositepodgroups.scheduling.k8s.io",
-                "podgangs.scheduler.grove.io",
-            ):
+            kinds = {one.key for api in registry.grouping_apis() for one in api.resources}
+            for kind in sorted(kinds - {PODGROUPS}):
                 make_resource(cluster, kind, state="not-served")
 
     def test_none_is_said_only_where_all_was_looked_at(self, owner: Person) -> None:
@@ -130,7 +128,7 @@ class TestGangOfAClusterThatDoesNotAnswer:
     @pytest.mark.parametrize(
         ("seconds", "heading", "advice"),
         [
-            (40, "What would let it go", ADVICE),
+            (40, "Next step", ADVICE),
             (180, "What keeps us from looking", REFUSED),
         ],
         ids=["stale", "silent"],
@@ -144,7 +142,7 @@ class TestGangOfAClusterThatDoesNotAnswer:
             sentence=self.REFUSED,
         )
         page = text_of(owner.client, f"/gangs/{world.gang.id}/")
-        assert f"<h2>{heading}</h2><ul><li>{advice}</li></ul>" in page
+        assert f"<h2>{heading}</h2><p>{advice}</p>" in page
         # Why what is shown may be old is said once, whichever it is.
         verdict = page.split('aria-label="Verdict"')[1].split("</section>")[0]
         assert verdict.count(self.REFUSED) == 1

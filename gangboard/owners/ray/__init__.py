@@ -12,6 +12,6 @@ Read in the sources of KubeRay 1.6.2 and, for the suspension of RayServices, 1.7
 
 from __future__ import annotations
 
-from gangboard.owners.ray import cluster, job, service
+from gangboard.owners.ray import raycluster, rayjob, rayservice
 
-OWNERS = (cluster.OWNER, job.OWNER, service.OWNER)
+OWNERS = (raycluster.OWNER, rayjob.OWNER, rayservice.OWNER)

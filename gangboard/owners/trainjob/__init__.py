@@ -194,6 +194,7 @@ OWNER = OwnerKind(
         decoder_version=3,
     ),
     label="TrainJob",
+    selector_label="jobset.sigs.k8s.io/jobset-name",  # its JobSet is called as it
     notes=KindNotes(
         gang="the TrainJob with its JobSet and Jobs",
         units="as of the JobSet",

@@ -33,9 +33,15 @@ def find(unit: Unit) -> Finding | None:
     if event is None:
         return None
     kind, name = event.regarding.kind, event.regarding.name
-    note = event.note.removeprefix(f"Failed to create Workload for Job {name}: ")
-    note = note.removeprefix(f"Failed to compile Workload for Job {name}: ")
-    message = f"The group of {kind} {name} cannot be made: {sentence(shorten(note))}"
+    if _is_too_long(event):
+        message = (
+            f"{kind} name too long: {len(name)} characters, {_LONGEST_NAME} allowed. "
+            "No group can be made."
+        )
+    else:
+        note = event.note.removeprefix(f"Failed to create Workload for Job {name}: ")
+        note = note.removeprefix(f"Failed to compile Workload for Job {name}: ")
+        message = f"The group of {kind} {name} cannot be made: {sentence(shorten(note))}"
     return unit_finding(
         RULE,
         unit,
@@ -50,13 +56,17 @@ def _advice(event: Event, *, others: bool) -> tuple[str, ...]:
     refusal = read_creation_refusal(event)
     if refusal.limits:
         return raise_quota(refusal, 1, at_least=others)
-    name = event.regarding.name
-    if len(name) > _LONGEST_NAME and _TEMPLATE_NAME in event.note:
+    if _is_too_long(event):
         return (
-            f"Give {event.regarding.kind} {name} a name of at most {_LONGEST_NAME} characters: "
-            f"{_SUFFIX} is added to it, and {_LONGEST_LABEL} is the most (recreate).",
+            f"Give {event.regarding.kind} {event.regarding.name} a name of at most {_LONGEST_NAME} "
+            f"characters: {_SUFFIX} is added to it, and {_LONGEST_LABEL} is the most (recreate).",
         )
     return ()
+
+
+def _is_too_long(event: Event) -> bool:
+    """Whether the name of its template was refused, and cannot be shorter for such a Job."""
+    return len(event.regarding.name) > _LONGEST_NAME and _TEMPLATE_NAME in event.note
 
 
 def _newest(unit: Unit) -> Event | None:

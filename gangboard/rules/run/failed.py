@@ -13,59 +13,51 @@ from gangboard.domain.reading.containers import Exit, common_exit
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.progress import is_bad_ending
 from gangboard.domain.reading.state_since import announced_since
-from gangboard.domain.reading.wording import (
-    count,
-    label,
-    pods_left,
-    pods_stay,
-    sentence,
-    shorten,
-)
+from gangboard.domain.reading.wording import count, label, pods_left, pods_stay, sentence, shorten
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
 
 
 def find(facts: GangFacts) -> Finding | None:
-    """Return a finding for a failed or failing owner, with the child Job and the exit behind it."""
+    """Return a finding for a failed or failing owner: how its containers ended, else what its controller says.
+
+    Of an owner and the child Job that failed first, the Job: that is nearer to the cause.
+    """
     owner = facts.owner
-    if owner.finish is None:
-        if not is_bad_ending(owner.ending):
-            return None
-        left = pods_left(facts.pods)
-        first = (
-            f"The {owner.meta.ref.kind} is failing ({owner.ending}){f'; {left}' if left else ''}."
-        )
-    elif owner.finish.outcome is Outcome.FAILED:
-        first = f"The {owner.meta.ref.kind} failed{_words(owner)}"
-    else:
+    is_failing = owner.finish is None and is_bad_ending(owner.ending)
+    if not is_failing and (owner.finish is None or owner.finish.outcome is not Outcome.FAILED):
         return None
     evidence = [Evidence("reason", _reason(owner), owner.meta.ref)]
-    message = first
-    left_over = pods_stay(facts.pods) if owner.finish is not None else ""
     child = _failed_child(facts)
     if child is not None:
-        # Some owners only repeat what their Job says.
-        words = _words(child) if _words(child) != _words(owner) else "."
-        message = f"{message} {label(child.meta.ref)} failed{words}"
         evidence.append(Evidence("failed Job", _reason(child), child.meta.ref))
     ended = common_exit(facts.pods)
+    left_over = pods_stay(facts.pods) if owner.finish is not None else ""
     return gang_finding(
         RULE,
         Health.FAILED,
-        f"{message}{_exits(ended)}{left_over}",
+        f"{_message(facts, child, ended)}{left_over}",
         advice=ended.advice if ended is not None else (),
         evidence=tuple(evidence),
         since=owner.finish.at if owner.finish is not None else announced_since(owner),
     )
 
 
-def _words(owner: Owner) -> str:
-    """Return ` (reason): message.` as far as the controller says them."""
-    finish = owner.finish
-    if finish is None:
-        return "."
-    reason = f" ({finish.reason})" if finish.reason else ""
-    return f"{reason}: {sentence(shorten(finish.message))}" if finish.message else f"{reason}."
+def _message(facts: GangFacts, child: Owner | None, ended: Exit | None) -> str:
+    owner = facts.owner
+    who = f"the {owner.meta.ref.kind}" if child is None else label(child.meta.ref)
+    reason, said = "", ""
+    if child is None and owner.finish is None:
+        left = pods_left(facts.pods)
+        fails = f"is failing ({owner.ending}){f'; {left}' if left else ''}"
+    else:
+        finish = (child or owner).finish
+        if finish is not None:
+            reason, said = finish.reason, shorten(finish.message)
+        fails = f"failed ({reason})" if reason else "failed"
+    if ended is not None:
+        return f"{_exits(ended)}: {who} {fails}."
+    return sentence(f"{who[0].upper()}{who[1:]} {fails}{f': {said}' if said else ''}")
 
 
 def _reason(owner: Owner) -> str:
@@ -94,13 +86,11 @@ def _failed_child(facts: GangFacts) -> Owner | None:
     )
 
 
-def _exits(ended: Exit | None) -> str:
+def _exits(ended: Exit) -> str:
     """Return how the containers of failed pods ended; the exit of most of them."""
-    if ended is None:
-        return ""
     why = f" ({ended.reason})" if ended.reason and ended.reason != "Error" else ""
     pods = count(len(ended.pods), "pod")
-    return f" Container {ended.container} of {pods} ended with exit code {ended.code}{why}."
+    return f"Container {ended.container} of {pods} ended with exit code {ended.code}{why}"
 
 
 RULE = GangRule("failed", Stage.RUN, "Failed", 20, find)

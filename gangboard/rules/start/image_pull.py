@@ -75,7 +75,12 @@ def _message(problem: ContainerProblem) -> str:
     cause = max((_WRAPPING.sub("", text) for text in messages), key=len, default="")
     what = f"image {image}" if image else f"the image of container {problem.name}"
     reason = problem.worst.reason
-    said = f"{reason}: {shorten(cause)}" if cause else reason
+    # The registry's own words stand behind its last mention of the image: the rest says who asked it.
+    last = re.match(rf'.*{re.escape(image)}"?: (.+)', cause, re.DOTALL) if image else None
+    if last is not None:
+        said = shorten(last[1])
+    else:
+        said = f"{reason}: {shorten(cause)}" if cause else reason
     return sentence(f"{count(problem.pods, 'pod')} cannot get {what}: {said}")
 
 

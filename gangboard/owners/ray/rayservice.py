@@ -28,7 +28,7 @@ from gangboard.domain.registry import KindNotes, OwnerKind, Resource, UnitRule
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.owners.ray import reasons
-from gangboard.owners.ray.cluster import VERSION, tries_again
+from gangboard.owners.ray.raycluster import VERSION, tries_again
 from gangboard.owners.ray.wire import (
     CLUSTER_LABEL,
     CLUSTERS,

@@ -21,8 +21,8 @@ from gangboard.domain.reading.wording import count, label
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.ray import reasons
-from gangboard.owners.ray.cluster import OWNER as RAYCLUSTER
-from gangboard.owners.ray.cluster import tries_again
+from gangboard.owners.ray.raycluster import OWNER as RAYCLUSTER
+from gangboard.owners.ray.raycluster import tries_again
 from gangboard.owners.ray.wire import (
     CLUSTER,
     CLUSTER_LABEL,
