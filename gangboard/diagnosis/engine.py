@@ -9,6 +9,7 @@ from datetime import datetime
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.counting import count_members, remember, request_texts, weight
 from gangboard.diagnosis.current_attempt import natural
+from gangboard.diagnosis.gang_mode import gang_mode_of, group_domains
 from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.job_states import job_states, member_states
 from gangboard.diagnosis.running_units import RUNNING, running_finding
@@ -88,6 +89,8 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
         restarts=restarts,
         max_restarts=max_restarts,
         fit=tuple(row for unit in fit_table_units(parts, whole) for row in fit_rows(unit)),
+        gang_mode=gang_mode_of(facts, parts),
+        domains=group_domains(facts),
     )
 
 

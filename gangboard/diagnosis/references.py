@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gangboard.diagnosis import registry
+from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
@@ -27,6 +28,22 @@ def with_known_controller(thing: Owner | Pod, owners: Mapping[str, Owner]) -> Ow
     ref = found.meta.ref
     made_by = Controller(ref.group, ref.kind, ref.name, ref.uid)
     return replace(thing, meta=replace(thing.meta, controller=made_by))
+
+
+def unread_owners(facts: GangFacts) -> tuple[str, ...]:
+    """Return `Kind/name` of what owns a gang, or makes the pods of a bare group, where nobody reads that."""
+    owner = facts.owner.meta
+    is_bare = registry.owner_kind(owner.ref.group, owner.ref.kind) is None
+    things = (owner, *(pod.meta for pod in facts.pods if is_bare and owner.controller is None))
+    above = [meta.controller for meta in things if meta.controller is not None]
+    known = {owner.ref.uid, *(one.meta.ref.uid for one in (*facts.groups, *facts.workloads))}
+    return tuple(
+        dict.fromkeys(
+            f"{one.kind}/{one.name}"
+            for one in above
+            if one.uid not in known and registry.owner_kind(one.group, one.kind) is None
+        )
+    )
 
 
 def odd_references(

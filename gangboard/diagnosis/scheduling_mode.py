@@ -19,6 +19,7 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group, Policy, label_of_group, read_entry
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.reading.gang_requests import request_for
 from gangboard.domain.reading.wording import count, label
 from gangboard.domain.verdict import Scheduling
 
@@ -183,12 +184,15 @@ def _without_named_group(facts: GangFacts, pods: Sequence[Pod], template: str) -
 
 def _asks_for_gang(facts: GangFacts, job: Owner) -> str:
     """Return which object asks for a gang in its own spec, empty for none."""
-    for owner in (job, facts.owner):
-        request = owner.gang_request
-        if request is not None and request.policy == "gang" and not request.api:
-            where = "spec.scheduling of " if request.asker is None else ""
-            return f"{where}{label(request.asker or owner.meta.ref)}"
-    return ""
+    found = request_for(facts.owner, job)
+    if found is None or found[0].policy != "gang" or found[0].api:
+        return ""
+    request, owner = found
+    if request.asker is not None:
+        return label(request.asker)
+    said = owner.gang_request
+    where = "" if said is not None and said.words else "spec.scheduling of "
+    return f"{where}{label(owner.meta.ref)}"
 
 
 def _asks_other_api(facts: GangFacts, pods: Sequence[Pod]) -> tuple[str, str] | None:

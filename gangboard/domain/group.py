@@ -85,6 +85,18 @@ class GroupTemplate:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupClaim:
+    """A device claim that all pods of a group share."""
+
+    name: str
+    """How the pods name it."""
+    claim: str = ""
+    """The ResourceClaim that it is; empty while none was made of the template."""
+    template: str = ""
+    """The ResourceClaimTemplate that it is made of, or empty."""
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """A Workload, PodGroup or CompositePodGroup (or what another grouping API has for them)."""
 
@@ -99,6 +111,7 @@ class Group:
     topology_keys: tuple[str, ...] = ()
     priority: int | None = None
     disruption_mode: str = ""
+    claims: tuple[GroupClaim, ...] = ()
     conditions: tuple[Condition, ...] = ()
     placed: Condition | None = None
     """The condition that tells whether the scheduler placed it, whatever its name in this version."""

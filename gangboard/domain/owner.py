@@ -74,6 +74,41 @@ class Asked:
     """What makes it follow, where that is known."""
 
 
+class GangForm(StrEnum):
+    """Which pods of an owner with child Jobs are in one gang: asked for, or as it is."""
+
+    WHOLE = "whole"
+    """All of them."""
+    PER_ROLE = "per-role"
+    """Those of each role."""
+    PER_JOB = "per-job"
+    CUSTOM = "custom"
+    """Others, or some of them in none."""
+    POD_BY_POD = "pod-by-pod"
+    """None: they are scheduled one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class GangRequest:
+    """What an object asks of the scheduler as a group, in its own spec."""
+
+    policy: str
+    """`gang` or `basic`."""
+    quorum: int | None = None
+    derived: bool = False
+    """Its spec names no quorum: this is what follows from its size."""
+    api: str = ""
+    """The grouping API by which it asks, where that is not Kubernetes' own: `coscheduling`."""
+    asker: ObjectRef | None = None
+    """The object in whose spec that is said, where it is not the owner's own."""
+    mark: str = ""
+    """Label by which its pods are told to that API; empty where no label tells."""
+    form: GangForm | None = None
+    """Of an owner with child Jobs: which of its pods it wants together; None where that is not said."""
+    words: str = ""
+    """The same in the words of its kind, with where it is said: a sentence without its end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     """A kind of child Job that the owner makes: a ReplicatedJob of a JobSet.
@@ -105,23 +140,8 @@ class Role:
     """None where nothing but the role itself says how many pods it has."""
     alone: str = ""
     """Why its pods are in no gang by design: a sentence. Empty where they may be in one."""
-
-
-@dataclass(frozen=True, slots=True)
-class GangRequest:
-    """What an object asks of the scheduler as a group, in its own spec."""
-
-    policy: str
-    """`gang` or `basic`."""
-    quorum: int | None = None
-    derived: bool = False
-    """Its spec names no quorum: this is what follows from its size."""
-    api: str = ""
-    """The grouping API by which it asks, where that is not Kubernetes' own: `coscheduling`."""
-    asker: ObjectRef | None = None
-    """The object in whose spec that is said, where it is not the owner's own."""
-    mark: str = ""
-    """Label by which its pods are told to that API; empty where no label tells."""
+    gang_request: GangRequest | None = None
+    """What the owner asks of the scheduler for this role, where it asks for its roles apart."""
 
 
 @dataclass(frozen=True, slots=True)

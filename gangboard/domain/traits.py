@@ -12,6 +12,8 @@ class KindTraits:
 
     controller: str = ""
     """Who makes its Jobs, in a sentence: `the JobSet controller`; empty where it makes none."""
+    role: str = ""
+    """What one of its roles is called: `ReplicatedJob`; empty where it has none."""
     parts: str = ""
     """The field in which each role of it has its size; nobody can change that, so another size means to make
     it anew, whole. Empty where nothing of the sort is known."""

@@ -99,6 +99,21 @@ class Scheduling:
 
 
 @dataclass(frozen=True, slots=True)
+class GangMode:
+    """Which pods of an owner with child Jobs are in one gang: as it is, beside what was asked for."""
+
+    mode: str
+    """A `GangForm`, or `unknown`."""
+    label: str
+    reason: str
+    """A sentence with names and numbers."""
+    asked: str = ""
+    """What its owner asks for, in the words of its kind; empty where it asks for nothing."""
+    differs: bool = False
+    """It is not what was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
 class JobState:
     """A child Job (or the Job itself) as the Gang page and the API show it."""
 
@@ -211,3 +226,7 @@ class Verdict:
     max_restarts: int | None = None
     fit: tuple[FitRow, ...] = ()
     """Of units whose members wait for a node."""
+    gang_mode: GangMode | None = None
+    """None where its owner makes no Jobs."""
+    domains: dict[str, dict[str, str]] = field(default_factory=dict)
+    """uid of a group → topology key → where its pods are."""

@@ -14,7 +14,7 @@ import msgspec
 
 from gangboard.decode.unions import WireUnion, read_union, set_members
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
-from gangboard.domain.group import Group, GroupTemplate, Policy
+from gangboard.domain.group import Group, GroupClaim, GroupTemplate, Policy
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
 
@@ -53,6 +53,14 @@ class _WireTemplateRef(Wire):
     workload: _WireTemplateWorkload | None = None
 
 
+class _WireClaim(Wire):
+    """An entry of `resourceClaims` of a spec, and of `resourceClaimStatuses`."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
 class _WireGroupSpec(Wire):
     """What a PodGroup, a CompositePodGroup and a template of either have in common."""
 
@@ -60,6 +68,7 @@ class _WireGroupSpec(Wire):
     scheduling_constraints: _WireConstraints | None = None
     disruption_mode: str | WireUnion | None = None
     priority: Int32 | None = None
+    resource_claims: list[_WireClaim] | None = None
     workload_ref: _WireWorkloadRef | None = None
     pod_group_template_ref: _WireTemplateRef | None = None
     parent_composite_pod_group_name: str | None = None
@@ -67,6 +76,7 @@ class _WireGroupSpec(Wire):
 
 class _WireGroupStatus(Wire):
     conditions: list[WireCondition] | None = None
+    resource_claim_statuses: list[_WireClaim] | None = None
 
 
 class WireGroup(Wire):
@@ -125,6 +135,7 @@ def _build_group(wire: WireGroup, version: str, kind: str) -> Group:
         topology_keys=_topology_keys(spec),
         priority=spec.priority,
         disruption_mode=_disruption_mode(spec.disruption_mode),
+        claims=tuple(_claims(spec, wire.status or _WireGroupStatus())),
         conditions=conditions,
         placed=_placed(conditions),
         policy_text=policy.text,
@@ -142,6 +153,17 @@ def _origin(spec: _WireGroupSpec) -> tuple[str, str]:
 def _topology_keys(spec: _WireGroupSpec) -> tuple[str, ...]:
     constraints = spec.scheduling_constraints
     return tuple(topology.key for topology in (constraints and constraints.topology) or ())
+
+
+def _claims(spec: _WireGroupSpec, status: _WireGroupStatus) -> Iterator[GroupClaim]:
+    """Yield the claims of a group; what was made of a template stands in the status."""
+    made = {one.name: one.resource_claim_name for one in status.resource_claim_statuses or ()}
+    for claim in spec.resource_claims or ():
+        yield GroupClaim(
+            claim.name,
+            claim.resource_claim_name or made.get(claim.name) or "",
+            claim.resource_claim_template_name or "",
+        )
 
 
 def _disruption_mode(mode: str | WireUnion | None) -> str:
@@ -214,6 +236,7 @@ def _resource(
         model=Group,
         build=build,
         needed=True,
+        decoder_version=2,
     )
 
 

@@ -104,6 +104,7 @@ GROUPING = GroupingAPI(
             model=Group,
             build=_build,
             needed=True,
+            decoder_version=2,
         ),
     ),
 )

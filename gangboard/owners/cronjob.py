@@ -118,7 +118,7 @@ OWNER = OwnerKind(
         wire=WireCronJob,
         model=Owner,
         build=_build,
-        decoder_version=3,
+        decoder_version=4,
     ),
     label="CronJob",
     notes=KindNotes(

@@ -134,7 +134,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=3,
+        decoder_version=4,
     ),
     label="DisaggregatedSet",
     notes=KindNotes(

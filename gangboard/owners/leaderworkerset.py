@@ -151,7 +151,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=3,
+        decoder_version=4,
     ),
     label="LeaderWorkerSet",
     notes=KindNotes(

@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gangboard.diagnosis import registry
+from gangboard.diagnosis.references import unread_owners
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
-from gangboard.domain.owner import Owner
+from gangboard.domain.reading.wording import is_or_are, names
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import Verdict
 from gangboard.store.gangs import Detail, gang_id, pack_detail, pack_memory
@@ -86,7 +87,9 @@ def gang_row(
                 verdict.pods,
                 verdict.groups,
                 verdict.fit,
-                _kind_facts(owner),
+                _kind_facts(facts),
+                verdict.gang_mode,
+                verdict.domains,
             )
         ),
         "memory": pack_memory(verdict.memory),
@@ -94,10 +97,14 @@ def gang_row(
     }
 
 
-def _kind_facts(owner: Owner) -> dict[str, str]:
-    ref = owner.meta.ref
+def _kind_facts(facts: GangFacts) -> dict[str, str]:
+    """Return what only its kind knows of a gang, and what owns it that nobody reads."""
+    ref = facts.owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
-    return dict(kind.facts(owner)) if kind is not None and kind.facts is not None else {}
+    found = dict(kind.facts(facts.owner)) if kind is not None and kind.facts is not None else {}
+    if unread := unread_owners(facts):
+        found["Owned by"] = f"{names(unread)}, which {is_or_are(len(unread))} not read"
+    return found
 
 
 _LAST = ("last_health", "last_code", "last_since", "last_since_first_seen")

@@ -11,7 +11,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue_status import QueueStanding
-from gangboard.domain.verdict import JobState
+from gangboard.domain.verdict import GangMode, JobState
 from gangboard.readmodels.action_offers import (
     gang_offers,
     job_subject,
@@ -26,6 +26,7 @@ from gangboard.readmodels.fit import FitShape, fit_shapes
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.gang_history import GangHistory, read_gang_history
 from gangboard.readmodels.gangs import GangRow, build_row
+from gangboard.readmodels.group_matrix import GroupMatrix, group_matrix
 from gangboard.readmodels.group_tree import as_tree
 from gangboard.readmodels.group_visibility import UnseenGroups
 from gangboard.readmodels.groups import GroupRow, groups_by_uid
@@ -176,6 +177,11 @@ class GangDetail:
     """What only its kind knows of it, such as the runtime of a TrainJob."""
     groups_unseen: tuple[UnseenGroups, ...] = ()
     """Kinds of groups that cannot be looked at in its cluster: it may have more than `groups`."""
+    gang_mode: GangMode | None = None
+    """Which pods of its Jobs are in one gang, beside what was asked for; None where it makes no Jobs, and of a
+    silent cluster."""
+    matrix: GroupMatrix | None = None
+    """Which Jobs are in which groups, where one is for several roles."""
     queue_waits: tuple[QueueWait, ...] = ()
     """Where it waits in queues, what is ahead of it, and who has what it waits for."""
 
@@ -281,7 +287,12 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
             for job in detail.jobs
         ),
         members=tuple(member_row(member) for member in detail.members),
-        groups=as_tree(groups.rows),
+        groups=tuple(
+            replace(one, domains=_printable_domains(detail.domains.get(one.uid, {})))
+            for one in as_tree(groups.rows)
+        ),
+        gang_mode=_printable_mode(detail.gang_mode),
+        matrix=group_matrix(detail.jobs, detail.members),
         facts=tuple(
             KindFact(printable(label), printable(text)) for label, text in detail.facts.items()
         ),
@@ -307,7 +318,19 @@ def _then(detail: GangDetail) -> GangDetail:
         findings=tuple(finding_then(item) for item in detail.findings),
         jobs=tuple(_job_then(job) for job in detail.jobs),
         members=tuple(member_then(member) for member in detail.members),
+        gang_mode=None,
+        matrix=None,
     )
+
+
+def _printable_domains(domains: Mapping[str, str]) -> dict[str, str]:
+    return {printable(key): printable(value) for key, value in domains.items()}
+
+
+def _printable_mode(mode: GangMode | None) -> GangMode | None:
+    if mode is None:
+        return None
+    return replace(mode, reason=printable(mode.reason), asked=printable(mode.asked))
 
 
 def _queue_waits(

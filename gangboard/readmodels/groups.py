@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gangboard.diagnosis import registry
-from gangboard.domain.group import Group, GroupTemplate, Policy
+from gangboard.domain.group import Group, GroupClaim, GroupTemplate, Policy
 from gangboard.domain.objects import Condition
 from gangboard.domain.registry import GroupingAPI
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey, read_page
@@ -37,6 +37,12 @@ _POLICIES = {
     Policy.GANG: "gang: all or nothing",
     Policy.BASIC: "basic: pod by pod",
     Policy.UNKNOWN: "not known to this release",
+}
+_DISRUPTION = {
+    "Pod": "pods are preempted one by one",
+    "single": "pods are preempted one by one",
+    "PodGroup": "preempted as a whole",
+    "all": "preempted as a whole",
 }
 # The condition is terminal: it says that the group was placed once, nothing about today.
 _PLACED = Face("placed", "Was placed", "✓", "succeeded")
@@ -96,8 +102,21 @@ class GroupRow:
     gang: GangName | None
     stale: bool
     """Its cluster has not answered lately, or groups of its kind cannot be looked at there."""
+    disruption_label: str = ""
+    """What its disruption mode means; empty for one that is not known here."""
+    claims: tuple[GroupClaim, ...] = ()
+    domains: Mapping[str, str] = field(default_factory=dict)
+    """Topology key → where its pods are, as far as some have a node; only as a group of its gang."""
     depth: int = 0
     """How many groups of its gang stand above it, where these are shown as a tree."""
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """Where all its pods must be, and are as far as some have a node: `within one rack: r3`."""
+        return tuple(
+            f"within one {key}{f': {self.domains[key]}' if key in self.domains else ''}"
+            for key in self.topology_keys
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +305,8 @@ def _row(
         topology_keys=tuple(printable(key) for key in group.topology_keys),
         priority=group.priority,
         disruption_mode=printable(group.disruption_mode),
+        disruption_label=_DISRUPTION.get(group.disruption_mode, ""),
+        claims=tuple(_printable_claim(claim) for claim in group.claims),
         placed=_printable_condition(group.placed),
         placed_face=None if group.templates else _placed_face(group.placed),
         templates=tuple(_printable_template(found) for found in group.templates),
@@ -313,6 +334,10 @@ def _printable_condition(condition: Condition | None) -> Condition | None:
         printable(condition.message),
         condition.since,
     )
+
+
+def _printable_claim(claim: GroupClaim) -> GroupClaim:
+    return GroupClaim(printable(claim.name), printable(claim.claim), printable(claim.template))
 
 
 def _printable_template(template: GroupTemplate) -> GroupTemplate:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.verdict import Finding, FitRow, JobState, MemberState, UnitMemory
+from gangboard.domain.verdict import Finding, FitRow, GangMode, JobState, MemberState, UnitMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,9 @@ class Detail:
     fit: tuple[FitRow, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
     """What only the owner's kind knows of it: label → text."""
+    gang_mode: GangMode | None = None
+    domains: dict[str, dict[str, str]] = field(default_factory=dict)
+    """uid of a group → topology key → where its pods are."""
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -106,6 +106,8 @@ def _groups(detail: GangDetail) -> Fragment:
         "groups": detail.groups,
         "unseen": detail.groups_unseen,
         "no_groups": detail.no_groups,
+        "mode": detail.gang_mode,
+        "matrix": detail.matrix,
     }
     return Fragment("groups", "gang/groups.html", shown, tuple(shown.values()))
 

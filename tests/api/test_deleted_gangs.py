@@ -88,6 +88,8 @@ def test_later_its_history_is_left_and_the_rest_is_null(ask: Ask, gone: Gang) ->
         "stale": False,
         "groups": None,
         "groups_unseen": [],
+        "gang_mode": None,
+        "group_matrix": None,
         "queue_waits": [],
         "maker": None,
         "facts": None,

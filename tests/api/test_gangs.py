@@ -110,6 +110,8 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
         "timeline",
         "waits",
         "groups_unseen",
+        "gang_mode",
+        "group_matrix",
         "facts",
         "maker",
         "queue_waits",
@@ -121,6 +123,8 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
         for key in (
             *("findings", "groups", "jobs", "actions", "fit", "timeline", "waits"),
             "groups_unseen",
+            "gang_mode",
+            "group_matrix",
             "facts",
             "maker",
             "queue_waits",

@@ -12,6 +12,7 @@ from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.diagnosis.references import unread_owners
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
@@ -20,6 +21,7 @@ from tests.decode.reading import model
 from tests.domain_objects import (
     NOW,
     Made,
+    a_composite,
     a_group,
     a_hold,
     a_job,
@@ -230,3 +232,38 @@ def test_five_thousand_children() -> None:
     assert (verdict.finding.code, verdict.members.desired, verdict.members.ready) == (
         "running", 5000, 5000,
     )  # fmt: skip
+
+
+# What nobody reads
+
+
+RING = Controller("example.com", "RingRun", "train", "uid-run")
+
+
+def unread(root: Made, *others: Made) -> tuple[str, ...]:
+    return unread_owners(assemble(root, others, now=NOW))  # type: ignore[arg-type]
+
+
+def test_an_owner_of_a_kind_that_nobody_reads_is_named() -> None:
+    job = a_job("train", of=RING)
+    assert unread(job, *pods_of(job, 2)) == ("RingRun/train",)
+
+
+def test_so_is_what_makes_the_pods_of_a_group_that_nobody_owns() -> None:
+    group = a_group("ring", quorum=2)
+    pods = [a_pod(f"train-{number}", of=RING, group=group) for number in range(2)]
+    assert unread(group, *pods) == ("RingRun/train",)
+    assert unread(pods[0]) == ("RingRun/train",)
+
+
+def test_owners_that_are_known_are_not_named() -> None:
+    jobset = a_jobset("run")
+    jobs = child_jobs(jobset)
+    assert unread(jobset, *jobs, *pods_of(jobs[0], 2)) == ()
+    run = a_job("nightly-1", of=Controller("batch", "CronJob", "nightly", "uid-nightly"))
+    assert unread(run, *pods_of(run, 1)) == ()
+
+
+def test_nor_is_the_group_that_owns_another() -> None:
+    tree, leaf = a_composite("tree"), a_group("leaf", quorum=1)
+    assert unread(tree, controlled_by(leaf, tree)) == ()

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.group import Group, GroupTemplate, Policy
+from gangboard.domain.group import Group, GroupClaim, GroupTemplate, Policy
 from gangboard.groups.core import GROUPING
 from tests.decode.reading import Json, captured, captures, model, read, with_identity
 
@@ -324,3 +324,21 @@ def test_a_captured_tree_of_groups(file: Any) -> None:
         for template in workload.templates
     }
     assert {("replica", True), ("left", False), ("right", False)} <= templates
+
+
+def test_claims_that_all_pods_share_with_what_was_made_of_their_templates() -> None:
+    spec = {
+        "schedulingPolicy": {"gang": {"minCount": 2}},
+        "resourceClaims": [
+            {"name": "imex", "resourceClaimTemplateName": "imex-channel"},
+            {"name": "fresh", "resourceClaimTemplateName": "other"},
+            {"name": "shared", "resourceClaimName": "switch"},
+        ],
+    }
+    status = {"resourceClaimStatuses": [{"name": "imex", "resourceClaimName": "imex-7k2p"}]}
+    found: Group = model(PODGROUP, with_identity({"spec": spec, "status": status}), "v1beta1")
+    assert found.claims == (
+        GroupClaim("imex", "imex-7k2p", "imex-channel"),
+        GroupClaim("fresh", "", "other"),
+        GroupClaim("shared", "switch", ""),
+    )

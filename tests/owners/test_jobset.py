@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gangboard.domain.owner import Dependency, GangRequest, Outcome, Owner
+from gangboard.domain.owner import Dependency, GangForm, GangRequest, Outcome, Owner
 from gangboard.owners.job import OWNER as JOB
 from gangboard.owners.jobset import MAX_CHILDREN, OWNER, is_current
 from gangboard.owners.jobset.policies import FailureRule, Policies, policies_of
@@ -328,20 +328,151 @@ def test_a_group_that_all_parts_bring_along() -> None:
     assert [one.group_name for one in apart.roles] == ["a", "b"]
 
 
+def _asked(*roles: Json, **spec: Any) -> tuple[str, GangForm | None, int | None, str]:
+    """Return policy, form, quorum and words of what a JobSet asks for."""
+    request = jobset(*roles, **spec).gang_request
+    assert request is not None
+    return request.policy, request.form, request.quorum, request.words
+
+
+def _pods(name: str, replicas: int, parallelism: int, **more: Any) -> Json:
+    return role(name, replicas=replicas, template={"spec": {"parallelism": parallelism}}, **more)
+
+
+TRAINING = _pods("driver", 1, 1), _pods("workers", 2, 3)
+IN_ORDER = (
+    TRAINING[0],
+    _pods("workers", 2, 3, dependsOn=[{"name": "driver", "status": "Ready"}]),
+)
+GANG: Json = {"schedulingPolicy": {"gang": {}}}
+BASIC: Json = {"schedulingPolicy": {"basic": {}}}
+
+
+def test_without_either_field_nothing_is_asked_for() -> None:
+    assert jobset(*TRAINING).gang_request is None
+
+
+@pytest.mark.parametrize("scheduling", [{}, GANG])
+def test_a_policy_at_the_top_is_one_gang_of_all_pods(scheduling: Json) -> None:
+    words = "All its pods are one gang (spec.scheduling)"
+    assert _asked(*TRAINING, scheduling=scheduling) == ("gang", GangForm.WHOLE, 7, words)
+
+
+def test_a_minimum_at_the_top_is_said() -> None:
+    policy = {"schedulingPolicy": {"gang": {"minCount": 5}}}
+    words = "All its pods are one gang, for which 5 of its 7 pods are enough (spec.scheduling)"
+    assert _asked(*TRAINING, scheduling=policy) == ("gang", GangForm.WHOLE, 5, words)
+
+
+def test_a_basic_policy_at_the_top_is_pod_by_pod() -> None:
+    words = "One group of all its pods, which are placed one by one (spec.scheduling)"
+    assert _asked(*TRAINING, scheduling=BASIC) == ("basic", GangForm.POD_BY_POD, None, words)
+
+
+def test_what_starts_in_order_is_a_gang_for_each_replicated_job() -> None:
+    words = (
+        "Each ReplicatedJob is a gang of its own (spec.scheduling; they start one after the other)"
+    )
+    assert _asked(*IN_ORDER, scheduling=GANG) == ("gang", GangForm.PER_ROLE, None, words)
+    quorums = [one.gang_request for one in jobset(*IN_ORDER, scheduling=GANG).roles]
+    assert [one.quorum if one else None for one in quorums] == [1, 6]
+
+
 @pytest.mark.parametrize(
-    ("scheduling", "expected"),
+    ("entries", "policy", "form", "words"),
     [
-        (None, None),
-        ({}, GangRequest("gang")),
-        ({"schedulingPolicy": {"gang": {"minCount": 5}}}, GangRequest("gang", 5)),
-        ({"schedulingPolicy": {"basic": {}}}, GangRequest("basic")),
-        ({"replicatedJobs": [{"targetReplicatedJobs": ["workers"]}]}, GangRequest("gang")),
+        (
+            [{"targetReplicatedJobs": ["driver"]}, {"targetReplicatedJobs": ["workers"], **GANG}],
+            "gang",
+            GangForm.PER_ROLE,
+            "driver: one gang; workers: one gang (spec.scheduling)",
+        ),
+        (
+            [{"targetReplicatedJobs": ["driver", "workers"], **GANG}],
+            "gang",
+            GangForm.CUSTOM,
+            "driver and workers: one gang (spec.scheduling)",
+        ),
+        (
+            [{"targetReplicatedJobs": ["workers"], "job": GANG}],
+            "gang",
+            GangForm.PER_JOB,
+            "workers: a gang for each Job (spec.scheduling)",
+        ),
+        (
+            [
+                {"targetReplicatedJobs": ["driver"], **BASIC},
+                {"targetReplicatedJobs": ["workers"], **GANG},
+            ],
+            "gang",
+            GangForm.CUSTOM,
+            "driver: pod by pod; workers: one gang (spec.scheduling)",
+        ),
+        (
+            [{"targetReplicatedJobs": ["driver", "workers"], **BASIC}],
+            "basic",
+            GangForm.POD_BY_POD,
+            "driver and workers: pod by pod (spec.scheduling)",
+        ),
     ],
 )
-def test_the_planned_scheduling_field(
-    scheduling: Json | None, expected: GangRequest | None
+def test_entries_ask_for_the_replicated_jobs_that_they_name(
+    entries: list[Json], policy: str, form: GangForm, words: str
 ) -> None:
-    assert jobset(scheduling=scheduling).gang_request == expected
+    asked = _asked(*TRAINING, scheduling={"replicatedJobs": entries})
+    assert asked == (policy, form, None, words)
+
+
+def test_each_replicated_job_has_the_quorum_of_its_entry() -> None:
+    entries = [
+        {"targetReplicatedJobs": ["driver"], **BASIC},
+        {"targetReplicatedJobs": ["workers"], "job": GANG},
+    ]
+    driver, workers = jobset(*TRAINING, scheduling={"replicatedJobs": entries}).roles
+    assert driver.gang_request == GangRequest("basic")
+    assert workers.gang_request == GangRequest("gang", 3, derived=True)
+
+
+@pytest.mark.parametrize(
+    ("policy", "form", "quorum", "words"),
+    [
+        (
+            {"gangPolicyOption": "JobSetAsGang"},
+            GangForm.WHOLE,
+            7,
+            "All its pods are one gang (spec.gangPolicy: JobSetAsGang)",
+        ),
+        (
+            {"gangPolicyOption": "JobSetGangPerReplicatedJob"},
+            GangForm.PER_ROLE,
+            None,
+            "Each ReplicatedJob is a gang of its own (spec.gangPolicy: JobSetGangPerReplicatedJob)",
+        ),
+        (
+            {"gangPolicyOption": "JobSetWorkloadTemplate", "workload": {"spec": {}}},
+            GangForm.CUSTOM,
+            None,
+            "Groups as in a Workload template of its own (spec.gangPolicy: JobSetWorkloadTemplate)",
+        ),
+        (
+            {"workloadTemplate": {"podGroups": []}},
+            GangForm.CUSTOM,
+            None,
+            "Groups as in a Workload template of its own (spec.gangPolicy: JobSetWorkloadTemplate)",
+        ),
+    ],
+)
+def test_the_modes_of_the_draft(
+    policy: Json, form: GangForm, quorum: int | None, words: str
+) -> None:
+    assert _asked(*TRAINING, gangPolicy=policy) == ("gang", form, quorum, words)
+
+
+def test_a_mode_that_nobody_knows_is_quoted_and_asks_for_no_gang() -> None:
+    words = "A mode that is not known here (spec.gangPolicy: Rainbow)"
+    asked = _asked(*TRAINING, gangPolicy={"gangPolicyOption": "Rainbow"})
+    assert asked == ("unknown", None, None, words)
+    assert jobset(*TRAINING, gangPolicy={}).gang_request is None
 
 
 @pytest.mark.parametrize(

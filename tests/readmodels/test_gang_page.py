@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from gangboard.domain.event import Event
+from gangboard.domain.group import GroupClaim
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Meta
-from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence
+from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, GangMode
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
@@ -311,3 +312,38 @@ def test_a_foreign_gang_of_the_same_name_takes_nothing_from_ones_own() -> None:
     detail = read(viewer, cluster, name="train", detail=Detail(findings=(finding,)))
     assert detail.findings[0].message == "8 pods need 8 GPUs."
     assert detail.findings[0].advice == (own,)
+
+
+MODE = GangMode("whole", "One gang", "All its Jobs are one gang of 9 pods.", asked="All of it")
+
+
+def test_the_mode_of_a_gang_is_told_with_what_was_asked_for(owner: Viewer) -> None:
+    assert read(owner, detail=Detail(gang_mode=MODE)).gang_mode == MODE
+
+
+def test_of_a_silent_cluster_neither_mode_nor_matrix_is_told(owner: Viewer) -> None:
+    cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
+    jobs = make_job("a", part="driver"), make_job("b", part="workers")
+    pods = (*make_members("a", 1, group="ring"), *make_members("b", 8, group="ring"))
+    told = Detail(jobs=jobs, members=pods, gang_mode=MODE)
+    silent = read(owner, cluster, detail=told)
+    assert (silent.gang_mode, silent.matrix) == (None, None)
+    heard = read(owner, make_cluster("east"), detail=told)
+    assert heard.matrix is not None
+
+
+def test_a_group_says_where_its_pods_must_be_and_are(owner: Viewer) -> None:
+    cluster = make_cluster()
+    group = make_podgroup(
+        cluster,
+        topology_keys=("rack", "zone"),
+        priority=100,
+        disruption_mode="all",
+        claims=(GroupClaim("imex", "imex-7k2p", "imex-channel"),),
+    )
+    uid = group.meta.ref.uid
+    detail = Detail(groups=(group.meta.ref,), domains={uid: {"rack": "r3"}})
+    (row,) = read(owner, cluster, detail=detail).groups
+    assert row.within == ("within one rack: r3", "within one zone")
+    assert (row.priority, row.disruption_label) == (100, "preempted as a whole")
+    assert row.claims == group.claims

@@ -10,7 +10,12 @@ from gangboard.api.fields import ChoiceOrNullField, PageSerializer, TimeField, W
 from gangboard.api.parameters import HEALTHS, QUEUE_STATES, STAGES
 from gangboard.api.serializers.actions import OfferSerializer
 from gangboard.api.serializers.fit import FitSerializer
-from gangboard.api.serializers.groups import GroupSerializer, UnseenGroupsSerializer
+from gangboard.api.serializers.groups import (
+    GangModeSerializer,
+    GroupMatrixSerializer,
+    GroupOfGangSerializer,
+    UnseenGroupsSerializer,
+)
 from gangboard.api.serializers.queues import FlavorAmountSerializer, PlaceSerializer
 from gangboard.readmodels.gang_page import GangDetail
 
@@ -310,7 +315,7 @@ class QueueWaitSerializer(serializers.Serializer[Any]):
 
 MORE = (
     *("members", "findings", "groups", "jobs", "actions", "fit", "timeline", "waits"),
-    *("groups_unseen", "facts", "maker", "queue_waits", "gone_at"),
+    *("groups_unseen", "gang_mode", "group_matrix", "facts", "maker", "queue_waits", "gone_at"),
 )
 """What a single gang has beside, or instead of, what it has in lists."""
 _LEFT = "null when only the history of a gang that is gone is left"
@@ -336,11 +341,21 @@ class GangDetailSerializer(GangSerializer):
         source="*", allow_null=True, help_text=f"Pods of the current attempt; {_LEFT}."
     )
     findings = FindingSerializer(many=True, help_text="Ranked, the one of the verdict first.")
-    groups = GroupSerializer(many=True, allow_null=True, help_text=f"They are {_LEFT}.")
+    groups = GroupOfGangSerializer(many=True, allow_null=True, help_text=f"They are {_LEFT}.")
     groups_unseen = UnseenGroupsSerializer(
         many=True,
         help_text="Kinds of groups that cannot be looked at in its cluster: there may be more than "
         "in `groups`.",
+    )
+    gang_mode = GangModeSerializer(
+        allow_null=True,
+        help_text="Which pods of its Jobs are in one gang; null: it makes no Jobs, or its cluster does not "
+        "answer.",
+    )
+    group_matrix = GroupMatrixSerializer(
+        source="matrix",
+        allow_null=True,
+        help_text="Which Jobs are in which groups; null: each group is for the Jobs of one role.",
     )
     maker = MakerSerializer(
         allow_null=True, help_text="What makes gangs such as this one; null: nothing known does."

@@ -37,6 +37,14 @@ class GangNameSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
 
 
+class GroupClaimSerializer(serializers.Serializer[Any]):
+    """A device claim that all pods of a group share."""
+
+    name = serializers.CharField()
+    claim = WordField(help_text="The ResourceClaim; null while none was made of the template.")
+    template = WordField(help_text="The ResourceClaimTemplate that it is made of.")
+
+
 class GroupSerializer(serializers.Serializer[Any]):
     """A Workload, PodGroup or CompositePodGroup (or an equivalent) as it is stored."""
 
@@ -61,6 +69,7 @@ class GroupSerializer(serializers.Serializer[Any]):
     topology_keys = serializers.ListField(child=serializers.CharField())
     priority = serializers.IntegerField(allow_null=True)
     disruption_mode = WordField()
+    claims = GroupClaimSerializer(many=True, help_text="Device claims that all its pods share.")
     placed = ConditionSerializer(allow_null=True, help_text="What the scheduler said last of it.")
     templates = GroupTemplateSerializer(many=True)
     controller = WordField(help_text="Kind and name of what made it.")
@@ -70,6 +79,49 @@ class GroupSerializer(serializers.Serializer[Any]):
         help_text="Its cluster has not answered for 30 seconds, or groups of its kind cannot be "
         "looked at there."
     )
+
+
+class GroupOfGangSerializer(GroupSerializer):
+    """A group as one of its gang."""
+
+    domains = serializers.DictField(
+        child=serializers.CharField(),
+        help_text="Topology key → the domain that its pods are in, as far as some have a node.",
+    )
+
+
+class GangModeSerializer(serializers.Serializer[Any]):
+    """How the pods of the Jobs of an owner are grouped: as it is, beside what was asked for."""
+
+    mode = serializers.CharField(
+        help_text="`whole`, `per-role`, `per-job`, `custom`, `pod-by-pod` or `unknown`."
+    )
+    label = serializers.CharField()  # type: ignore[assignment]  # as DRF's own attribute
+    reason = serializers.CharField()
+    asked = WordField(help_text="What its owner asks for; null: nothing.")
+    differs = serializers.BooleanField(help_text="It is not what was asked for.")
+
+
+class MatrixCellSerializer(serializers.Serializer[Any]):
+    """The pods of one Job, or of all Jobs of a role, in one group."""
+
+    pods = serializers.IntegerField()
+    ready = serializers.IntegerField()
+
+
+class MatrixRowSerializer(serializers.Serializer[Any]):
+    """One group."""
+
+    group = WordField(help_text="Its name; null: the pods in no group.")
+    cells = MatrixCellSerializer(many=True)
+
+
+class GroupMatrixSerializer(serializers.Serializer[Any]):
+    """Groups in rows, Jobs in columns; roles where there are more than 12 Jobs."""
+
+    of_roles = serializers.BooleanField()
+    columns = serializers.ListField(child=serializers.CharField())
+    rows = MatrixRowSerializer(many=True)
 
 
 class GroupWithGangSerializer(GroupSerializer):

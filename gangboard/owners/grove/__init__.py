@@ -230,6 +230,7 @@ def _resource(
         model=Owner,
         build=build,
         needed=True,
+        decoder_version=2,
     )
 
 

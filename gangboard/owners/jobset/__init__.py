@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from gangboard.decode.annotations import WireActed
-from gangboard.decode.jobs import DEFAULT_GRACE, read_gang_request, read_manager
+from gangboard.decode.jobs import DEFAULT_GRACE, read_manager
 from gangboard.decode.managers import last_writer
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
@@ -16,7 +16,6 @@ from gangboard.domain.objects import Condition, find_condition, resumed_at
 from gangboard.domain.owner import (
     Dependency,
     Finish,
-    GangRequest,
     Outcome,
     Owner,
     PodRequests,
@@ -26,11 +25,11 @@ from gangboard.domain.owner import (
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.jobset.conduct import CONDUCT, tries_again
+from gangboard.owners.jobset.gangs import with_gang_requests
 from gangboard.owners.jobset.policies import POLICIES, Policies, written
 from gangboard.owners.jobset.wire import (
     WireJobSet,
     WireJobSetLabels,
-    WireJobSetScheduling,
     WireJobSetSpec,
     WireJobSetStatus,
     child_name,
@@ -52,7 +51,9 @@ def _build(wire: WireJobSet, version: str) -> Owner:
     spec, status = wire.spec or WireJobSetSpec(), wire.status or WireJobSetStatus()
     conditions = read_conditions(status.conditions)
     faults: list[str] = []
-    roles = _roles(wire.metadata.name, spec, status, faults)
+    gang_request, roles = with_gang_requests(
+        _roles(wire.metadata.name, spec, status, faults), spec.scheduling, spec.gang_policy
+    )
     jobs = [replicated.job for replicated in spec.replicated_jobs or ()]
     restarting = find_condition(conditions, "RestartingJobSet")
     policies = read_policies(wire.metadata.name, spec)
@@ -74,7 +75,7 @@ def _build(wire: WireJobSet, version: str) -> Owner:
         job_restarts=dict(_job_restarts(wire.metadata.name, status)),
         queue=labels.queue or "",
         managed_by=read_manager(spec.managed_by, _OWN_MANAGERS),
-        gang_request=_gang_request(spec.scheduling),
+        gang_request=gang_request,
         group_name=_only(role.group_name for role in roles),
         priority_class=_only(job.pod.priority_class_name or "" for job in jobs),
         resumed_at=resumed_at(conditions),
@@ -167,13 +168,6 @@ def _job_restarts(jobset: str, status: WireJobSetStatus) -> Iterator[tuple[str, 
                 yield child_name(jobset, role.name, index), restarts
 
 
-def _gang_request(scheduling: WireJobSetScheduling | None) -> GangRequest | None:
-    """Return the gang asked for: `scheduling: {}` is one gang of all pods, entries are several."""
-    if scheduling is not None and scheduling.replicated_jobs:
-        return GangRequest("gang")
-    return read_gang_request(scheduling, quorum=None, default="gang")
-
-
 def _only(names: Any) -> str:
     """Return the name when all say the same one, else empty text."""
     found = set(names)
@@ -205,14 +199,20 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=5,
+        decoder_version=6,
     ),
     label="JobSet",
     notes=KindNotes(
         gang="the JobSet with its Jobs",
-        units="PodGroups, else each Job",
+        units=(
+            "PodGroups: one for all, one per ReplicatedJob, one per Job or others; else each Job"
+        ),
         queues="Kueue",
-        limits="it resumes a Job that is suspended alone and not held",
+        limits=(
+            "it resumes a Job that is suspended alone and not held. No release has gang modes of its own; "
+            "`spec.scheduling` and the draft `spec.gangPolicy` are read where a CRD serves them, and "
+            "told beside what is there"
+        ),
         tested="JobSet 0.12 on 1.35, 1.36 and 1.37",
     ),
     own_managers=_OWN_MANAGERS,
@@ -223,6 +223,7 @@ OWNER = OwnerKind(
     conduct=CONDUCT,
     traits=KindTraits(
         controller="the JobSet controller",
+        role="ReplicatedJob",
         parts="replicatedJobs",
         ends_pods=True,
         disruptions={"ExclusivePlacementViolation": "removed by JobSet for exclusive placement"},

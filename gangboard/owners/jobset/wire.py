@@ -8,9 +8,10 @@ from __future__ import annotations
 import msgspec
 
 from gangboard.decode.annotations import WireActed
-from gangboard.decode.jobs import WireJobSpec, WireScheduling
+from gangboard.decode.jobs import WireJobSpec
 from gangboard.decode.managers import NO_ENTRIES
 from gangboard.decode.wire import Int32, Name, Wire, WireCondition, WireMeta, or_one, read_text
+from gangboard.owners.jobset.gangs import WireGangPolicy, WireJobSetScheduling
 from gangboard.owners.jobset.policies import FailureRule, Policies
 
 _MODE = "jobset.sigs.k8s.io/reconciliation-mode"
@@ -93,22 +94,12 @@ class _WireCoordinator(Wire):
     job_index: Int32 | None = None
 
 
-class _WireGangItem(Wire):
-    """One entry of `spec.scheduling.replicatedJobs`; only that it is there is read."""
-
-
-class WireJobSetScheduling(WireScheduling):
-    """`spec.scheduling`, planned for JobSet v0.13 (KEP-969): read as far as it is certain."""
-
-    replicated_jobs: list[_WireGangItem] | None = None
-
-
 class _WireUpdatePolicy(Wire):
     reconciliation_mode: str | None = None
 
 
 class WireJobSetSpec(Wire):
-    """`spec` of a JobSet; the last two fields are drafts of KEP-1172."""
+    """`spec` of a JobSet; the last two fields are drafts of KEP-1172, `gang_policy` is one of KEP-969."""
 
     suspend: bool | None = None
     replicated_jobs: list[WireReplicatedJob] | None = None
@@ -119,6 +110,7 @@ class WireJobSetSpec(Wire):
     ttl_seconds_after_finished: Int32 | None = None
     managed_by: str | None = None
     scheduling: WireJobSetScheduling | None = None
+    gang_policy: WireGangPolicy | None = None
     suspend_reconciliation: str | None = None
     update_policy: _WireUpdatePolicy | None = None
 

@@ -191,7 +191,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=3,
+        decoder_version=4,
     ),
     label="TrainJob",
     selector_label="jobset.sigs.k8s.io/jobset-name",  # its JobSet is called as it

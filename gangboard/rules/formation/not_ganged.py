@@ -19,6 +19,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.pod import STOCK_SCHEDULER, Pod
 from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.gang_requests import asks_for_gang, request_for
 from gangboard.domain.reading.scheduler_text import refused_pods
 from gangboard.domain.reading.state_since import first_creation
 from gangboard.domain.reading.wording import count, is_or_are, label, names
@@ -164,10 +165,7 @@ def _maker(pod: Pod, jobs: dict[str, Owner], owner: Owner) -> Owner | None:
 
 
 def _asks(unit: Unit, job: Owner) -> bool:
-    return bool(_template_group(unit, job)) or any(
-        one.gang_request is not None and one.gang_request.policy == "gang"
-        for one in (job, unit.owner)
-    )
+    return bool(_template_group(unit, job)) or asks_for_gang(unit.owner, job) is not None
 
 
 def _template_group(unit: Unit, job: Owner) -> str:
@@ -181,13 +179,12 @@ def _wish(unit: Unit, job: Owner) -> tuple[str, ObjectRef]:
     name = _template_group(unit, job)
     if name:
         return label_of_group(name), (job if job.group_name else unit.owner).meta.ref
-    asking = (
-        job if job.gang_request is not None and job.gang_request.policy == "gang" else unit.owner
-    )
-    request = asking.gang_request
-    source = asking.meta.ref if request is None else request.asker or asking.meta.ref
-    quorum = request.quorum if request is not None else None
-    return (f"a gang of {quorum}" if quorum is not None else "a gang"), source
+    found = request_for(unit.owner, job)
+    if found is None:
+        return "a gang", unit.owner.meta.ref
+    request, asking = found
+    wish = "a gang" if request.quorum is None else f"a gang of {request.quorum}"
+    return wish, request.asker or asking.meta.ref
 
 
 def _why(unit: Unit, job: Owner) -> str:

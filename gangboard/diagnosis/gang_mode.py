@@ -1,0 +1,159 @@
+"""Which pods of an owner with child Jobs are in one gang, and where the groups of a gang are placed.
+
+What its owner asks for is told beside it: a controller that does not know the field makes no group, and
+the Job controller of 1.36 makes one for each Job whoever asks (real-owners.md §4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.group import Policy
+from gangboard.domain.owner import GangForm, Owner
+from gangboard.domain.reading.wording import count, is_or_are, names
+from gangboard.domain.verdict import GangMode
+
+LABELS: Mapping[str, str] = {
+    GangForm.WHOLE: "One gang",
+    GangForm.PER_ROLE: "A gang per role",
+    GangForm.PER_JOB: "A gang per Job",
+    GangForm.CUSTOM: "Groups of its own",
+    GangForm.POD_BY_POD: "Pod by pod",
+    "unknown": "Not known",
+}
+"""The modes and how pages call them; of a role the kind's own word."""
+_TOLD = 3
+"""Gangs that are told one by one."""
+
+
+def gang_mode_of(facts: GangFacts, units: Sequence[Unit]) -> GangMode | None:
+    """Return how the pods of the Jobs of an owner are grouped; None where it makes no Jobs."""
+    if not facts.owner.roles or not facts.jobs:
+        return None
+    mode, reason = _observed(facts, units)
+    request = facts.owner.gang_request
+    asked = request.form if request is not None else None
+    role = _role_word(facts)
+    return GangMode(
+        mode=mode,
+        label=f"A gang per {role}" if mode == GangForm.PER_ROLE else LABELS[mode],
+        reason=reason,
+        asked=request.words if request is not None else "",
+        differs=asked is not None and mode != "unknown" and not _is_alike(facts, asked, mode),
+    )
+
+
+def _observed(facts: GangFacts, units: Sequence[Unit]) -> tuple[str, str]:
+    if facts.groups_unobserved:
+        return "unknown", "PodGroups cannot be read, so how its pods are grouped is not known."
+    gangs = [unit for unit in units if _is_gang(unit) and unit.jobs]
+    if not gangs:
+        return _without_gang(facts, units)
+    loose = [unit for unit in units if not _is_gang(unit) and (unit.jobs or unit.missing_jobs)]
+    if len(gangs) == 1 and not loose:
+        return GangForm.WHOLE, f"All its Jobs are one gang of {_amount(gangs[0])}."
+    if not loose and _are_roles(gangs):
+        each = names(map(_sized, gangs))
+        return GangForm.PER_ROLE, f"Each {_role_word(facts)} is a gang of its own: {each}."
+    if not loose and all(len(unit.jobs) == 1 for unit in gangs):
+        sizes = {_amount(unit) for unit in gangs}
+        each = f" ({sizes.pop()})" if len(sizes) == 1 else ""
+        return GangForm.PER_JOB, f"Each of its {len(gangs)} Jobs is a gang of its own{each}."
+    told = [*map(_sized, gangs[:_TOLD])]
+    if len(gangs) > _TOLD:
+        told.append(f"{len(gangs) - _TOLD} more")
+    if loose:
+        told.append(f"{names(dict.fromkeys(map(_roles, loose)))} pod by pod")
+    return GangForm.CUSTOM, f"{count(len(gangs), 'gang')}: {'; '.join(told)}."
+
+
+def _without_gang(facts: GangFacts, units: Sequence[Unit]) -> tuple[str, str]:
+    if not facts.pods:
+        return "unknown", "It has no gang and no pods now."
+    if missing := next((u.group_name for u in units if u.group_name and u.group is None), ""):
+        return "unknown", f"Its pods name group {missing}, which does not exist."
+    if unread := [unit for unit in units if unit.group and unit.group.policy is Policy.UNKNOWN]:
+        return "unknown", f"The policy of group {unread[0].group_name} is not known here."
+    grouped = " in groups without a quorum" if any(unit.group for unit in units) else ""
+    return GangForm.POD_BY_POD, f"Its pods are scheduled one by one{grouped}."
+
+
+def _is_gang(unit: Unit) -> bool:
+    return unit.group is not None and unit.group.policy is Policy.GANG
+
+
+def _are_roles(gangs: Sequence[Unit]) -> bool:
+    """Whether each gang has all Jobs of one role. A group that a Job made for itself is that of the Job."""
+    made_by_jobs = all(
+        unit.group is not None
+        and unit.group.meta.controller is not None
+        and unit.group.meta.controller.is_job
+        for unit in gangs
+    )
+    found = [role for unit in gangs for role in {job.role_name for job in unit.jobs}]
+    return not made_by_jobs and len(set(found)) == len(found) == len(gangs)
+
+
+def _is_alike(facts: GangFacts, asked: GangForm, mode: str) -> bool:
+    """Whether what is there is what was asked for: of one role, or of one Job, several modes are the same."""
+    if asked == mode or asked is GangForm.CUSTOM:
+        return True
+    if mode == GangForm.WHOLE and asked is GangForm.PER_ROLE:
+        return len(facts.owner.roles) == 1
+    if mode == GangForm.WHOLE:
+        return asked is GangForm.PER_JOB and len(facts.jobs) == 1
+    return (
+        mode in (GangForm.PER_ROLE, GangForm.PER_JOB)
+        and all(role.replicas == 1 for role in facts.owner.roles)
+        and asked in (GangForm.PER_ROLE, GangForm.PER_JOB)
+    )
+
+
+def _amount(unit: Unit) -> str:
+    """Return `6 pods`, `6 pods, of which 4 are enough`."""
+    pods = count(unit.desired, "pod")
+    if unit.quorum is None or unit.quorum >= unit.desired:
+        return pods
+    return f"{pods}, of which {unit.quorum} {is_or_are(unit.quorum)} enough"
+
+
+def _sized(unit: Unit) -> str:
+    return f"{_roles(unit)} ({_amount(unit)})"
+
+
+def _roles(unit: Unit) -> str:
+    """Return the roles of a unit, else its name: `driver and workers`."""
+    found = dict.fromkeys(job.role_name for job in unit.jobs if job.role_name)
+    return names(found) or names(role.name for role in unit.roles) or unit.name
+
+
+def _role_word(facts: GangFacts) -> str:
+    """Return what a role is called by the lowest owner that has a word for it."""
+    makers: Iterable[Owner] = reversed(facts.makers)
+    words = (facts.traits_of(owner.meta.ref).role for owner in makers)
+    return next((word for word in words if word), "role")
+
+
+def group_domains(facts: GangFacts) -> dict[str, dict[str, str]]:
+    """Return uid of a group → topology key → the domain that its placed pods are in.
+
+    Several domains where its pods are in several; nothing of a group without a pod on a known node.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for group in facts.groups:
+        domains = {
+            key: names(values)
+            for key in group.topology_keys
+            if (values := sorted(set(_domains(facts, group.name, key))))
+        }
+        if domains:
+            found[group.meta.ref.uid] = domains
+    return found
+
+
+def _domains(facts: GangFacts, group_name: str, key: str) -> Iterator[str]:
+    for pod in facts.pods:
+        node = facts.nodes.get(pod.node) if pod.is_live and pod.group_name == group_name else None
+        if node is not None and node.labels.get(key):
+            yield node.labels[key]

@@ -1,0 +1,174 @@
+"""How a JobSet asks for gangs: `spec.scheduling`, and `spec.gangPolicy` of the draft before it.
+
+No release up to v0.12 has either. `spec.scheduling` is that of the merged KEP (keps/969-WAS-integration,
+jobset#1253; its code is jobset#1250): a policy at the top is one group of all pods, or one for each
+ReplicatedJob where these start one after the other; an entry of `replicatedJobs` is a group of the
+ReplicatedJobs that it names, or with `job` one for each of their Jobs. What names no policy is a gang, and
+a gang without `minCount` wants all pods that it is about. `spec.gangPolicy` (jobset#1111, closed) has three
+modes by name, and the Workload that the third makes is the user's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from gangboard.decode.jobs import WireScheduling, read_gang_request
+from gangboard.decode.podspec import NULL
+from gangboard.decode.wire import Wire, read_text
+from gangboard.domain.owner import GangForm, GangRequest, Role
+from gangboard.domain.reading.wording import names
+
+_SCHEDULING = "spec.scheduling"
+_POLICY = "spec.gangPolicy"
+_SAID = 4
+"""Entries that are told one by one."""
+_WHOLE, _PER_ROLE, _TEMPLATE = (
+    "JobSetAsGang",
+    "JobSetGangPerReplicatedJob",
+    "JobSetWorkloadTemplate",
+)
+
+
+class WireGangItem(WireScheduling):
+    """One entry of `spec.scheduling.replicatedJobs`."""
+
+    target_replicated_jobs: list[str] | None = None
+    job: WireScheduling | None = None
+
+
+class WireJobSetScheduling(WireScheduling):
+    """`spec.scheduling`."""
+
+    replicated_jobs: list[WireGangItem] | None = None
+
+
+class WireGangPolicy(Wire):
+    """`spec.gangPolicy`; of a template only that it is there is read."""
+
+    gang_policy_option: str | None = None
+    workload: msgspec.Raw = NULL
+    workload_template: msgspec.Raw = NULL
+
+    @property
+    def has_template(self) -> bool:
+        """Whether it brings a Workload along, by the name of either draft."""
+        return any(bytes(one) != bytes(NULL) for one in (self.workload, self.workload_template))
+
+
+Asked = tuple[GangRequest | None, tuple[Role, ...]]
+"""What the JobSet asks for, and its roles with what it asks for each of them apart."""
+
+
+def with_gang_requests(
+    roles: tuple[Role, ...],
+    scheduling: WireJobSetScheduling | None,
+    policy: WireGangPolicy | None,
+) -> Asked:
+    """Return what a JobSet of these roles asks for by the one field or the other."""
+    if scheduling is not None and scheduling.replicated_jobs:
+        return _by_entries(roles, scheduling.replicated_jobs)
+    if scheduling is not None:
+        request = read_gang_request(scheduling, quorum=_size(roles), default="gang")
+        return _at_the_top(roles, request)
+    return _by_option(roles, policy) if policy is not None else (None, roles)
+
+
+def _at_the_top(roles: tuple[Role, ...], request: GangRequest | None) -> Asked:
+    if request is None or request.policy not in ("gang", "basic"):
+        return request, roles
+    if request.policy == "basic":
+        words = f"One group of all its pods, which are placed one by one ({_SCHEDULING})"
+        return replace(request, form=GangForm.POD_BY_POD, words=words), roles
+    if any(role.depends_on for role in roles):
+        return _per_role(roles, f"{_SCHEDULING}; they start one after the other")
+    return _whole(roles, request, _SCHEDULING), roles
+
+
+def _whole(roles: Sequence[Role], request: GangRequest, where: str) -> GangRequest:
+    words = f"All its pods are one gang{_minimum(request, roles)} ({where})"
+    return replace(request, form=GangForm.WHOLE, words=words)
+
+
+def _per_role(roles: Iterable[Role], where: str) -> Asked:
+    own = tuple(replace(role, gang_request=_gang_of((role,))) for role in roles)
+    words = f"Each ReplicatedJob is a gang of its own ({where})"
+    return GangRequest("gang", form=GangForm.PER_ROLE, words=words), own
+
+
+def _by_option(roles: tuple[Role, ...], policy: WireGangPolicy) -> Asked:
+    """Return what `gangPolicy` asks for; a template without an option is taken for that option."""
+    option = read_text(policy.gang_policy_option or "")
+    if not option and policy.has_template:
+        option = _TEMPLATE
+    where = f"{_POLICY}: {option}"
+    if option == _WHOLE:
+        return _whole(roles, _gang_of(roles), where), roles
+    if option == _PER_ROLE:
+        return _per_role(roles, where)
+    if option == _TEMPLATE:
+        words = f"Groups as in a Workload template of its own ({where})"
+        return GangRequest("gang", form=GangForm.CUSTOM, words=words), roles
+    if not option:
+        return None, roles
+    return GangRequest("unknown", words=f"A mode that is not known here ({where})"), roles
+
+
+# Entries of replicatedJobs
+
+
+def _by_entries(roles: tuple[Role, ...], entries: Sequence[WireGangItem]) -> Asked:
+    """Return what the entries ask for: a role that none names is asked nothing for."""
+    asked: dict[str, GangRequest] = {}
+    forms: set[GangForm] = set()
+    words: list[str] = []
+    for entry in entries:
+        targets = [read_text(name) for name in entry.target_replicated_jobs or ()]
+        mine = [role for role in roles if role.name in targets]
+        request, form, said = _of_entry(entry, mine)
+        asked.update((role.name, request) for role in mine)
+        forms.add(form)
+        words.append(f"{names(targets)}: {said}")
+    if len(words) > _SAID:
+        words[_SAID:] = [f"{len(words) - _SAID} more entries"]
+    form = forms.pop() if len(forms) == 1 else GangForm.CUSTOM
+    return (
+        GangRequest(
+            "gang" if any(one.policy == "gang" for one in asked.values()) else "basic",
+            form=form,
+            words=f"{'; '.join(words)} ({_SCHEDULING})",
+        ),
+        tuple(replace(role, gang_request=asked.get(role.name)) for role in roles),
+    )
+
+
+def _of_entry(entry: WireGangItem, roles: Sequence[Role]) -> tuple[GangRequest, GangForm, str]:
+    """Return what one entry asks for these roles, the form of it, and how it is said."""
+    wire = entry if entry.job is None else entry.job
+    size = _size(roles) if entry.job is None else sum(role.pods for role in roles)
+    request = read_gang_request(wire, quorum=size, default="gang") or GangRequest("gang", size)
+    if request.policy == "basic":
+        return request, GangForm.POD_BY_POD, "pod by pod"
+    if request.policy != "gang":
+        return request, GangForm.CUSTOM, "a policy that is not known here"
+    if entry.job is not None:
+        return request, GangForm.PER_JOB, "a gang for each Job"
+    form = GangForm.PER_ROLE if len(roles) == 1 else GangForm.CUSTOM
+    return request, form, f"one gang{_minimum(request, roles)}"
+
+
+def _gang_of(roles: Iterable[Role]) -> GangRequest:
+    return GangRequest("gang", _size(roles), derived=True)
+
+
+def _size(roles: Iterable[Role]) -> int:
+    """Return the pods of all Jobs of these roles: what `minCount` is where nobody says it."""
+    return sum(role.replicas * role.pods for role in roles)
+
+
+def _minimum(request: GangRequest, roles: Iterable[Role]) -> str:
+    if request.derived or request.quorum is None:
+        return ""
+    return f", for which {request.quorum:,} of its {_size(roles):,} pods are enough"

@@ -1,0 +1,80 @@
+"""Which Jobs are in which groups."""
+
+from __future__ import annotations
+
+from gangboard.domain.health import Health
+from gangboard.domain.verdict import JobState, MemberState
+from gangboard.readmodels.group_matrix import MatrixCell, group_matrix
+from tests.factories import make_job, make_members
+
+NONE = MatrixCell(0, 0)
+
+
+def jobs(**parts: str) -> tuple[JobState, ...]:
+    """Return Jobs by name, each of the role that is given."""
+    return tuple(make_job(name, part=part) for name, part in parts.items())
+
+
+def members(
+    job: str, number: int, group: str, state: Health = Health.RUNNING
+) -> tuple[MemberState, ...]:
+    return make_members(job, number, state, group=group)
+
+
+def test_a_group_that_spans_two_roles() -> None:
+    found = group_matrix(
+        jobs(init="init", leader="leader", worker="worker"),
+        (
+            *members("init", 1, "alone"),
+            *members("leader", 1, "together"),
+            *members("worker", 2, "together"),
+            *members("worker", 1, "together", Health.WAITING),
+        ),
+    )
+    assert found is not None
+    assert (found.of_roles, found.columns) == (False, ("init", "leader", "worker"))
+    assert [(row.group, row.cells) for row in found.rows] == [
+        ("alone", (MatrixCell(1, 1), NONE, NONE)),
+        ("together", (NONE, MatrixCell(1, 1), MatrixCell(3, 2))),
+    ]
+
+
+def test_pods_in_no_group_stand_last() -> None:
+    found = group_matrix(
+        jobs(init="init", leader="leader", worker="worker"),
+        (
+            *members("init", 1, ""),
+            *members("leader", 1, "together"),
+            *members("worker", 3, "together"),
+        ),
+    )
+    assert found is not None
+    assert [row.group for row in found.rows] == ["together", ""]
+    assert found.rows[1].cells == (MatrixCell(1, 1), NONE, NONE)
+
+
+def test_groups_of_one_role_each_need_no_table() -> None:
+    assert (
+        group_matrix(
+            jobs(a="leader", b="worker", c="worker"),
+            (*members("a", 1, "one"), *members("b", 2, "other"), *members("c", 2, "other")),
+        )
+        is None
+    )
+
+
+def test_pods_without_a_group_are_no_group() -> None:
+    found = jobs(a="leader", b="worker")
+    assert group_matrix(found, (*members("a", 1, ""), *members("b", 2, ""))) is None
+
+
+def test_of_more_than_twelve_jobs_a_column_is_a_role() -> None:
+    many = tuple(make_job(f"w-{index}", part="worker") for index in range(12))
+    pods = (
+        *(pod for job in many for pod in members(job.ref.name, 2, "ring")),
+        *members("leader", 1, "ring", Health.WAITING),
+    )
+    found = group_matrix((make_job("leader", part="leader"), *many), pods)
+    assert found is not None
+    assert (found.of_roles, found.columns) == (True, ("leader", "worker"))
+    assert found.rows[0].cells == (MatrixCell(1, 0), MatrixCell(24, 24))
