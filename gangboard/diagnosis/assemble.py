@@ -121,6 +121,7 @@ def assemble(
         holds_known=holds_known,
         queue_visibility=queue_visibility,
         queue_systems=queue_systems,
+        roles_of_pods=_roles_of_pods(tree, pods),
         kinds=registry.kind_traits(),
         admission=registry.queue_traits(),
         queues=queues if queues is not None else QueueTree(),
@@ -153,6 +154,16 @@ def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[NotMad
             ref = event.regarding
             said = words.replace("NAMESPACE/NAME", f"{ref.namespace}/{ref.name}")
             yield NotMade(event, event.note.removeprefix(said).strip())
+
+
+def _roles_of_pods(tree: Sequence[Owner], pods: Iterable[Pod]) -> dict[str, str]:
+    """Return the role of each pod whose kind tells it by labels."""
+    ref = tree[0].meta.ref if tree else None
+    kind = registry.owner_kind(ref.group, ref.kind) if ref is not None else None
+    if kind is None or kind.role_of is None:
+        return {}
+    found = {pod.meta.ref.uid: kind.role_of(pod) for pod in pods}
+    return {uid: role for uid, role in found.items() if role}
 
 
 def _leaving(victims: Iterable[tuple[Pod, str]]) -> tuple[Victim, ...]:

@@ -120,6 +120,8 @@ class GangFacts:
     oldest first. Nothing is said where nothing is in it."""
     victims: tuple[Victim, ...] = ()
     """Pods that make room for it and are still there, by name, as far as events tell."""
+    roles_of_pods: Mapping[str, str] = field(default_factory=dict)
+    """uid of a pod → the role of the owner that it belongs to, of owners that make pods without Jobs."""
     takers: Mapping[str, ObjectRef] = field(default_factory=dict)
     """uid of a pod or group that took room from this gang, as events tell → the gang of that one."""
     queue_statuses: Mapping[str, QueueStatus] = field(init=False, repr=False, compare=False)

@@ -121,6 +121,10 @@ def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tu
 # Shapes
 
 
+_MOST_ROLES = 3
+"""So many are named; of more it is the object that makes them."""
+
+
 def _pod_sets(
     unit: Unit, pods: Sequence[Pod], also: tuple[str, ...], *, alone: bool
 ) -> tuple[PodSet, ...]:
@@ -140,8 +144,11 @@ def _pod_sets(
         )
         kinds.setdefault(kind, []).append(pod)
     pod_sets: dict[str, PodSet] = {}
+    makers = Counter(_name(unit, members) for members in kinds.values())
     for (requests, needs, unread, terms, spreads), members in kinds.items():
-        name = plain = _name(unit, members)
+        name = _name(unit, members)
+        # What one object makes of several kinds is told by their roles, where these are known.
+        name = plain = (makers[name] > 1 and _role_names(unit, members)) or name
         number = 2
         while name in pod_sets:
             name, number = f"{plain} ({number})", number + 1
@@ -262,6 +269,13 @@ def _name(unit: Unit, pods: Sequence[Pod]) -> str:
     if len(names) > 3:
         return unit.name
     return listed(names)
+
+
+def _role_names(unit: Unit, pods: Sequence[Pod]) -> str:
+    """Return the roles of pods that no Job makes; empty where they are many or not known."""
+    known = unit.facts.roles_of_pods
+    names = sorted({known.get(pod.meta.ref.uid, "") for pod in pods})
+    return listed(names) if all(names) and len(names) <= _MOST_ROLES else ""
 
 
 # Nodes

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.policy.plan import offers
+from gangboard.diagnosis.ungrouped_workers import merge_units
 from gangboard.domain.action import ActionContext, Plan
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.pod import Container, Pod
@@ -19,6 +22,7 @@ from gangboard.domain.verdict import Verdict
 from gangboard.owners.ray.raycluster import OWNER as RAYCLUSTER
 from gangboard.owners.ray.rayjob import OWNER as RAYJOB
 from gangboard.owners.ray.rayservice import OWNER as RAYSERVICE
+from gangboard.placement.unit_placement import placing_of
 from tests.decode.reading import Json, model
 from tests.diagnosis.policy.making import READY
 from tests.domain_objects import NOW, Made, a_job, a_pod, ago, an_event
@@ -364,6 +368,22 @@ def test_workers_without_any_head_say_so() -> None:
     found = judged(cluster, *(waiting_for_head(cluster, index) for index in range(3)))
     waits = next(one for one in found.findings if one.code == "dependency-waiting")
     assert waits.message == "Ray group gpu: 3 of 3 pods wait for the head, which does not exist."
+
+
+def test_pods_that_ask_for_different_things_are_told_by_their_groups() -> None:
+    """Head and workers are made by one object, and none of them has a node."""
+    cluster = raycluster()
+    asked = {"headgroup": "1", "gpu": "2"}
+    pods = [
+        replace(
+            ray_pod(cluster, group, index, text=NO_ROOM), requests={"cpu": Decimal(asked[group])}
+        )
+        for group, index in (("headgroup", 0), ("gpu", 0), ("gpu", 1))
+    ]
+    placing = placing_of(merge_units(facts := assemble(cluster, pods, now=NOW), units(facts)))
+    assert placing is not None
+    names = [one.shape.name for one in placing.request.pod_sets]
+    assert names == ["gpu", "headgroup"]
 
 
 def refused(reason: str, pod: str) -> Json:
