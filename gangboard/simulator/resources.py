@@ -64,6 +64,12 @@ LEADERWORKERSETS = Resource(
 DISAGGREGATEDSETS = Resource(
     "disaggregatedset.x-k8s.io", ("v1",), "disaggregatedsets", "DisaggregatedSet", custom=True
 )
+RAYCLUSTERS = Resource("ray.io", ("v1",), "rayclusters", "RayCluster", custom=True)
+RAYJOBS = Resource("ray.io", ("v1",), "rayjobs", "RayJob", custom=True)
+RAYSERVICES = Resource("ray.io", ("v1",), "rayservices", "RayService", custom=True)
+MINICLUSTERS = Resource(
+    "flux-framework.org", ("v1alpha2",), "miniclusters", "MiniCluster", custom=True
+)
 HOLDS = Resource("gangboard.dev", ("v1alpha1",), "holds", "Hold", has_status=False, custom=True)
 
 KUEUE = "kueue.x-k8s.io"

@@ -58,6 +58,10 @@ def test_every_expected_gang_is_there(start: Start) -> None:
         "PodCliqueSet": "grove.io/v1alpha1",
         "PyTorchJob": "kubeflow.org/v1",
         "MPIJob": "kubeflow.org/v2beta1",
+        "RayCluster": "ray.io/v1",
+        "RayJob": "ray.io/v1",
+        "RayService": "ray.io/v1",
+        "MiniCluster": "flux-framework.org/v1alpha2",
     }
     of_others = {
         "batch.volcano.sh": "batch.volcano.sh/v1alpha1",
@@ -107,6 +111,10 @@ def test_every_reference_leads_to_what_it_names(demo: Demo) -> None:
         ("disaggregatedset.x-k8s.io/v1", "DisaggregatedSet"),
         ("kubeflow.org/v1", "PyTorchJob"),
         ("kubeflow.org/v2beta1", "MPIJob"),
+        ("ray.io/v1", "RayCluster"),
+        ("ray.io/v1", "RayJob"),
+        ("ray.io/v1", "RayService"),
+        ("flux-framework.org/v1alpha2", "MiniCluster"),
         ("grove.io/v1alpha1", "PodCliqueSet"),
         ("grove.io/v1alpha1", "PodClique"),
         ("scheduler.grove.io/v1alpha1", "PodGang"),

@@ -149,3 +149,42 @@ def test_an_mpijob_keeps_the_job_of_its_launcher_and_puts_it_back() -> None:
     advance(plane, 60)
     assert len(live_pods(plane)) == 3
     assert found(plane, launcher)["metadata"]["uid"] == uid
+
+
+RAYJOB = ("ray.io/v1", "RayJob", "run")
+RAYJOBS = "/apis/ray.io/v1/namespaces/team/rayjobs/run"
+
+
+def test_a_rayjob_is_suspended_without_its_cluster_and_resumed_with_another() -> None:
+    roles = (Role("head", PodTemplate()), Role("gpu", PodTemplate(), pods=2))
+    plane = a_plane(Gang("team", "RayJob", "run", "running", roles=roles))
+    (before,) = plane.objects.list("ray.io/v1", "RayCluster", "team")
+    assert len(live_pods(plane)) == 3
+    suspend(plane, RAYJOBS)
+    advance(plane, 60)
+    assert found(plane, RAYJOB)["status"]["jobDeploymentStatus"] == "Suspended"
+    assert (plane.objects.list("ray.io/v1", "RayCluster", "team"), live_pods(plane)) == ([], [])
+
+    suspend(plane, RAYJOBS, wanted=False)
+    advance(plane, 60)
+    (after,) = plane.objects.list("ray.io/v1", "RayCluster", "team")
+    assert after["metadata"]["uid"] != before["metadata"]["uid"]
+    assert len(live_pods(plane)) == 3
+    assert found(plane, RAYJOB)["status"]["jobDeploymentStatus"] == "Running"
+
+
+def test_a_raycluster_keeps_its_object_while_it_is_suspended() -> None:
+    roles = (Role("head", PodTemplate()), Role("gpu", PodTemplate(), pods=2))
+    plane = a_plane(Gang("team", "RayCluster", "run", "running", roles=roles))
+    path = "/apis/ray.io/v1/namespaces/team/rayclusters/run"
+
+    def said() -> dict[str, str]:
+        status = found(plane, ("ray.io/v1", "RayCluster", "run"))["status"]
+        return {one["type"]: one["status"] for one in status["conditions"]}
+
+    suspend(plane, path)
+    advance(plane, 60)
+    assert (live_pods(plane), said()["RayClusterSuspended"]) == ([], "True")
+    suspend(plane, path, wanted=False)
+    advance(plane, 60)
+    assert (len(live_pods(plane)), said()["RayClusterSuspended"]) == (3, "False")

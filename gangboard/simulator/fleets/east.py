@@ -6,7 +6,9 @@ from gangboard.simulator.fleets.east_forming import FORMING
 from gangboard.simulator.fleets.east_healthy import FINISHED, RUNNING, STOPPED
 from gangboard.simulator.fleets.east_kinds import (
     CLIQUES,
+    FLUX,
     OTHER_SCHEDULERS,
+    RAYS,
     RUNS,
     SETS,
     TRAINING,
@@ -30,4 +32,6 @@ GANGS: tuple[Gang, ...] = (
     *CLIQUES,
     *RUNS,
     *OTHER_SCHEDULERS,
+    *RAYS,
+    *FLUX,
 )
