@@ -12,7 +12,16 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
-from tests.acting import consequences, lasting, launched, levers, queued, scheduled, trained
+from tests.acting import (
+    consequences,
+    lasting,
+    launched,
+    levers,
+    queued,
+    rays,
+    scheduled,
+    trained,
+)
 from tests.acting.identities import install, remove
 from tests.acting.scene import Scene
 from tests.controlplane.cluster import ControlPlane
@@ -60,6 +69,7 @@ ACTS: dict[str, tuple[Act, ...]] = {
                 trained.one_of_a_trainjob,
                 launched.training_job,
                 launched.launcher_and_workers,
+                rays.suspended_and_resumed,
             ),
             holds=True,
         ),

@@ -127,6 +127,16 @@ MODULES: dict[str, Module] = {
             manifests_from="github.com/kubeflow/mpi-operator",
             manifests=("manifests/base/kubeflow.org_mpijobs.yaml",),
         ),
+        Module(
+            "kuberay",
+            {"ray-operator": "kuberay"},
+            manifests_from="github.com/ray-project/kuberay/ray-operator",
+            manifests=tuple(
+                f"config/crd/bases/ray.io_{plural}.yaml"
+                for plural in ("rayclusters", "rayjobs", "rayservices")
+            ),
+            takes="about two minutes",
+        ),
         # Its controllers are no module of their own, and the API of its scheduler can be had in no version.
         Module(
             "grove",

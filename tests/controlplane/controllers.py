@@ -44,6 +44,8 @@ def controllers(layout: Layout) -> list[Controller]:
         made.append(_trainer(layout))
     if layout.profile.kubeflow:
         made += [_without_webhooks(layout, name) for name in ("training-operator", "mpi-operator")]
+    if layout.profile.kuberay:
+        made.append(_kuberay())
     return made
 
 
@@ -102,6 +104,19 @@ def _trainer(layout: Layout) -> Controller:
     )
 
 
+def _kuberay() -> Controller:
+    """Return its CRDs: it has no webhooks, so what is asked about these is answered at once."""
+    crds, webhooks = _from_manifests("kuberay", "", Path())
+    pods = {"spec": {"containers": [{"name": "ray", "image": "x"}]}}
+    probe: Json = {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "metadata": {"name": "probe", "namespace": "default"},
+        "spec": {"headGroupSpec": {"rayStartParams": {}, "template": pods}},
+    }
+    return Controller("kuberay", crds, [], webhooks, probe, lambda _: True)
+
+
 # Kueue gives these its authority by itself and wants their conversion to be its own.
 _CONVERTED = ("localqueues", "clusterqueues", "workloads", "cohorts", "multikueueclusters")
 
@@ -139,6 +154,7 @@ _KUEUE_GROUPS = {
     "batch",
     "jobset.x-k8s.io",
     "kubeflow.org",
+    "ray.io",
     "trainer.kubeflow.org",
 }
 

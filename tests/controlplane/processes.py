@@ -44,6 +44,7 @@ class Ports:
     trainer_webhook: int
     training_operator_health: int
     mpi_operator_health: int
+    kuberay_health: int
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ def processes(layout: Layout) -> dict[str, Process]:
         *([_lws(layout)] if layout.profile.lws else []),
         *([_trainer(layout)] if layout.profile.trainer else []),
         *([_training_operator(layout), _mpi_operator(layout)] if layout.profile.kubeflow else []),
+        *([_kuberay(layout)] if layout.profile.kuberay else []),
     )
     return {process.name: process for process in made}
 
@@ -252,7 +254,8 @@ def _frameworks(profile: Profile) -> list[str]:
     if profile.kubeflow:
         kinds = ("jaxjob", "mpijob", "paddlejob", "pytorchjob", "tfjob", "xgboostjob")
         found += [f"kubeflow.org/{kind}" for kind in kinds]
-    return found
+    rays = ("rayjob", "raycluster", "rayservice") if profile.kuberay else ()
+    return [*found, *(f"ray.io/{kind}" for kind in rays)]
 
 
 def _lws(layout: Layout) -> Process:
@@ -320,6 +323,20 @@ def _mpi_operator(layout: Layout) -> Process:
         f"--health-address={health}",
     ]
     return Process("mpi-operator", argv, f"http://{health}/healthz")
+
+
+def _kuberay(layout: Layout) -> Process:
+    health = f"{HOST}:{layout.ports.kuberay_health}"
+    argv = [
+        str(binary("kuberay", "kuberay")),
+        f"--kubeconfig={layout.kubeconfig}",
+        "--metrics-addr=0",
+        f"--health-probe-bind-address={health}",
+        "--enable-leader-election=false",
+        # A RayJob waits two seconds for a dashboard that nobody serves, each time that it is looked at.
+        "--reconcile-concurrency=10",
+    ]
+    return Process("kuberay", argv, f"http://{health}/readyz")
 
 
 def free_ports() -> Ports:

@@ -50,6 +50,8 @@ class Profile:
     """With Kubeflow Trainer."""
     kubeflow: bool = False
     """With the training operator and the MPI operator, Trainer's predecessors."""
+    kuberay: bool = False
+    """With KubeRay."""
 
     @property
     def minor(self) -> int:
@@ -65,6 +67,7 @@ class Profile:
             "trainer": self.trainer,
             "training-operator": self.kubeflow,
             "mpi-operator": self.kubeflow,
+            "kuberay": self.kuberay,
         }
         added = [name for name, is_there in optional.items() if is_there]
         return ("etcd", "kwok", "jobset", *added, self.kubernetes)
@@ -133,7 +136,9 @@ PROFILES: dict[str, Profile] = {
             gates={**_135.gates, "MutatingAdmissionPolicy": True},
             runtime_config=(*_135.runtime_config, "admissionregistration.k8s.io/v1beta1=true"),
         ),
-        replace(_137, name="1.37-kueue", kueue=True, lws=True, trainer=True, kubeflow=True),
+        replace(
+            _137, name="1.37-kueue", kueue=True, lws=True, trainer=True, kubeflow=True, kuberay=True
+        ),
     )
 }
 

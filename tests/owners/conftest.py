@@ -6,15 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.controlplane import grove
+from tests.controlplane import flux, grove
 from tests.controlplane.cluster import ControlPlane
 from tests.installation import Installation
 
 
 @pytest.fixture(scope="package")
 def board(controlplane_kueue: ControlPlane) -> Iterator[Installation]:
-    """A whole gangboard that watches the control plane with the controllers of all kinds, and Grove's CRDs."""
-    grove.serve(controlplane_kueue.client)  # before it is asked what it serves
+    """A whole gangboard that watches the control plane with the controllers of all kinds, and the CRDs of those that are played."""
+    for operator in (flux, grove):
+        operator.serve(controlplane_kueue.client)  # before it is asked what it serves
     with Installation({"owners": controlplane_kueue.kubeconfig}) as installation:
         yield installation
-    grove.serve_no_more(controlplane_kueue.client)
+    for operator in (flux, grove):
+        operator.serve_no_more(controlplane_kueue.client)

@@ -88,6 +88,18 @@ def test_how_many_pods_it_asks_for(size: int | None, pods: int) -> None:
     assert minicluster(size=size).desired == pods
 
 
+def test_services_beside_it_are_one_pod_more() -> None:
+    """The operator makes that pod itself, and not by the Job (ensureServicePod in pods.go)."""
+    owner = minicluster(services=[{"image": "registry"}])
+    job = its_job(owner)
+    pods = [a_pod(f"lammps-{index}-x", of=job, index=index, on="n0") for index in range(4)]
+    whole = judged(owner, job, *pods, a_pod("lammps-services", of=owner, on="n0"))
+    assert (whole.finding.code, whole.finding.message) == ("running", "All 5 pods are ready.")
+    assert whole.members.desired == 5
+    unready = a_pod("lammps-services", of=owner, on="n0", ready=False)
+    assert judged(owner, job, *pods, unready).finding.code == "starting"
+
+
 def test_a_job_that_was_not_made_is_missed() -> None:
     found = judged(minicluster())
     assert found.finding.code == "pods-not-created"

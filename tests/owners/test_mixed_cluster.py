@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.controlplane import flux
 from tests.controlplane.clearing import clear_nodes, delete_namespace
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
@@ -17,6 +18,7 @@ from tests.controlplane.leaderworkersets import disaggregatedset, leaderworkerse
 from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import job, jobset, namespace, pod, pod_template, podgroup
 from tests.controlplane.queues import KUEUE, cluster_queue, in_queue, local_queue, resource_flavor
+from tests.controlplane.rays import cluster_spec, ray_pods, raycluster, rayjob, rayservice
 from tests.controlplane.trainjobs import TRAINER, create_when_taken, runtime, trainjob
 from tests.installation import Installation
 
@@ -40,13 +42,18 @@ GANGS: dict[tuple[str, str], tuple[int, str, int]] = {
     ("PodCliqueSet", "chat"): (1, "running", 4),
     ("PyTorchJob", "torch"): (1, "running", 3),
     ("MPIJob", "mpi"): (1, "running", 3),
+    ("RayCluster", "pool"): (1, "running", 3),
+    ("RayJob", "tune"): (1, "running", 4),
+    ("RayJob", "later"): (1, "waiting-for-quota", 0),
+    ("RayService", "ask"): (1, "not-serving", 3),
+    ("MiniCluster", "lammps"): (1, "running", 2),
     ("PodGroup", "ring"): (1, "running", 2),
     ("Pod", "lone"): (1, "running", 1),
     ("Pod", "web-*"): (2, "running", 1),
     ("Pod", "db-0"): (1, "running", 1),
 }
 """A run of a CronJob is a gang; the CronJob itself, what stands between an owner and its pods (the JobSet of a
-TrainJob, the LeaderWorkerSets of a DisaggregatedSet, PodCliques and PodGangs), entries in queues, and the pods
+TrainJob, the RayCluster of a RayJob, the LeaderWorkerSets of a DisaggregatedSet, PodCliques and PodGangs), entries in queues, and the pods
 of a DaemonSet are none."""
 
 AGENTS = 1
@@ -85,6 +92,17 @@ def _objects() -> list[Json]:
         _app("Deployment", "web", replicas=2),
         _app("StatefulSet", "db", replicas=1, serviceName="db"),
         _app("DaemonSet", "agent"),
+        *_of_ray(),
+    ]
+
+
+def _of_ray(workers: int = 2, labels: dict[str, str] | None = None) -> list[Json]:
+    spec = cluster_spec(ray_pods(on=POOL), ray_pods(on=POOL), workers=workers)
+    submitter = ray_pods(on=POOL, name="ray-job-submitter", restart_policy="Never")
+    return [
+        raycluster("pool", WHERE, spec),
+        rayjob("later" if labels else "tune", WHERE, spec, submitter, labels=labels),
+        rayservice("ask", WHERE, spec),
     ]
 
 
@@ -129,6 +147,7 @@ def cluster(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[C
         _cronjob_with_a_run(client)
         cliques = [clique("pre", 2, 2, on=POOL), clique("dec", 2, 1, on=POOL)]
         Operator(client, "v1alpha3").play(podcliqueset("chat", WHERE, cliques))
+        flux.play(client, flux.minicluster("lammps", WHERE, 2, on=POOL))
         create_when_taken(client, trainjob("train", WHERE, RUNTIMES[1], nodes=2))
         labels = in_queue("queue")
         create_when_taken(client, trainjob("admitted", WHERE, RUNTIMES[0], nodes=2, labels=labels))
@@ -138,6 +157,7 @@ def cluster(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[C
         client.create(
             jobset("queued", WHERE, labels=labels, jobs={"w": {"pods": 2, "node_selector": POOL}})
         )
+        client.create(_of_ray(workers=1, labels=labels)[1])
         yield client
     finally:
         delete_namespace(client, WHERE)
