@@ -39,5 +39,7 @@ class Stage(StrEnum):
         return _POSITION[self]
 
 
+NOT_WHOLE = (Health.BLOCKED, Health.DEGRADED, Health.WAITING, Health.STARTING)
+"""Gangs that are meant to run and do not, or not in full."""
 _SEVERITY = {health: index for index, health in enumerate(Health)}
 _POSITION = {stage: index for index, stage in enumerate(Stage)}

@@ -117,7 +117,9 @@ class Assessor:
             if is_listed(cache.watched):
                 save_first_listing(cache.claim, at=now)
         changed |= self._assess_pending(why, moment, settle=settle)
-        return cache.capacity.write(why, now, at_once=settle or everything) or changed
+        changed |= cache.capacity.write(why, now, at_once=settle or everything)
+        cache.trends.write(now, all_seen=not cache.unobserved)
+        return changed
 
     def _is_watched(self, now: datetime) -> bool:
         """Whether what is new now happened just now: not while nobody looked, nor in a first list."""

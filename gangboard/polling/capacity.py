@@ -25,7 +25,8 @@ from gangboard.domain.capacity import (
 from gangboard.domain.placing import When
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.resources import is_accelerator
-from gangboard.placement.amounts import base_units
+from gangboard.placement.amounts import base_units, taken
+from gangboard.placement.amounts import free as amount_left
 from gangboard.placement.anti_affinity import most_one_per_domain
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import one_per_domain_keys, undecidable
@@ -44,6 +45,7 @@ from gangboard.store.capacity import (
 )
 from gangboard.store.cluster_leases import ClusterLease
 from gangboard.store.observations import next_version, writing
+from gangboard.store.trends import AcceleratorSums
 
 EVERY = 5.0
 """Seconds between two writes at the least."""
@@ -121,6 +123,25 @@ class CapacityWriter:
             self._nodes.pop(name, None)
         self._shapes = summary
         return True
+
+    def accelerators(self) -> AcceleratorSums | None:
+        """Return what the nodes offer, as stored last; None where nothing can be told of them.
+
+        Amounts that could not be read are in no sum.
+        """
+        if self._shapes is None or self._shapes[0]:
+            return None
+        used = held = free = away = 0
+        for node, part in self._nodes.values():
+            for resource in {*node.allocatable, *node.now.amounts}:
+                if not is_accelerator(resource) or resource in node.unreadable:
+                    continue
+                left = max(0, amount_left(node, resource, When.NOW))
+                used += taken(node.now, resource)
+                held += part.get(resource, 0)
+                takes_pods = node.ready and not node.unschedulable
+                free, away = (free + left, away) if takes_pods else (free, away + left)
+        return AcceleratorSums(used, held, free, away)
 
     # Nodes
 

@@ -49,6 +49,7 @@ from gangboard.polling.queues import QueueTracker
 from gangboard.polling.rechecks import Rechecks
 from gangboard.polling.silence import Silence
 from gangboard.polling.suspend_history import SuspendHistory
+from gangboard.polling.trends import TrendWriter
 from gangboard.polling.visibility import PODS_KEY
 from gangboard.polling.watched import Watched
 from gangboard.store.cluster_leases import ClusterLease, renew_lease
@@ -135,6 +136,7 @@ class ClusterCache:
     preemptions: Preemptions = field(init=False)
     pending: Pending = field(init=False)
     capacity: CapacityWriter = field(init=False)
+    trends: TrendWriter = field(init=False)
     autoscaling: AutoscalingTracker = field(init=False)
     pod_claims: PodClaimTracker = field(init=False)
     queues: QueueTracker = field(init=False)
@@ -153,6 +155,7 @@ class ClusterCache:
         self.blueprints = BlueprintTracker(self.ownership_graph)
         self.preemptions = Preemptions(self.ownership_graph)
         self.capacity = CapacityWriter(self.claim, self.node_usage, self.assessments)
+        self.trends = TrendWriter(self.claim, self.capacity)
 
     def rest(self) -> None:
         """Nobody asks for a while: close the connections, and keep no rows."""

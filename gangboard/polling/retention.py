@@ -11,6 +11,7 @@ from django.utils import timezone
 from gangboard.store.batched_deletes import delete_expired_sessions, delete_in_batches
 from gangboard.store.heartbeats import delete_dead_heartbeats
 from gangboard.store.models import AccessToken, Attempts, Gang, Outage, SignInLink
+from gangboard.store.trends import delete_old_points
 from gangboard.store.verdict_spans import delete_old_spans
 
 GONE_GANGS = timedelta(hours=1)
@@ -20,7 +21,7 @@ OVER = timedelta(days=1)
 
 
 def clean_up() -> None:
-    """Drop gangs that are long gone, old verdicts and outages, dead processes, and what has let people in.
+    """Drop gangs that are long gone, old verdicts, outages and curves, dead processes, and what has let people in.
 
     That is sessions, links and tokens whose time is over, and old counts of attempts. A verdict
     that still holds is kept, however old it is. Each in pieces, so that no poll waits for it long.
@@ -35,3 +36,4 @@ def clean_up() -> None:
     oldest = now - timedelta(days=settings.HISTORY_DAYS)
     delete_old_spans(ended_before=oldest)
     delete_in_batches(Outage.objects.filter(ended_at__lt=oldest))
+    delete_old_points(now)

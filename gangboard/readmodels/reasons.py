@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import Count, F, Min, Q, QuerySet, Sum, Value, Window
 from django.db.models.functions import Greatest, RowNumber
 
-from gangboard.domain.health import Health, Stage
+from gangboard.domain.health import NOT_WHOLE, Health, Stage
 from gangboard.readmodels.bottlenecks import Bottleneck, bottlenecks_by_code
 from gangboard.readmodels.freshness import Freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
@@ -27,7 +27,6 @@ from gangboard.readmodels.unseen import Unseen, find_unseen
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
 
-NOT_WHOLE = (Health.BLOCKED, Health.DEGRADED, Health.WAITING, Health.STARTING)
 APART = (Health.RUNNING, Health.SUSPENDED, Health.SUCCEEDED, Health.FAILED)
 EXAMPLES = 3
 """Gangs that are named for each reason: those that ask for the most accelerators."""

@@ -263,6 +263,26 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='TrendPoint',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField()),
+                ('is_lasting', models.BooleanField()),
+                ('gangs', models.JSONField(null=True)),
+                ('waiting', models.FloatField(null=True)),
+                ('reasons', models.JSONField(null=True)),
+                ('used', models.FloatField(null=True)),
+                ('held', models.FloatField(null=True)),
+                ('free', models.FloatField(null=True)),
+                ('away', models.FloatField(null=True)),
+                ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='store.cluster')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['is_lasting', 'at'], name='store_trend_is_last_1ab437_idx')],
+                'constraints': [models.UniqueConstraint(fields=('cluster', 'at'), name='one_point_per_minute')],
+            },
+        ),
+        migrations.CreateModel(
             name='Action',
             fields=[
                 ('id', models.CharField(max_length=32, primary_key=True, serialize=False)),

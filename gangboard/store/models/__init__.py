@@ -16,6 +16,7 @@ from gangboard.store.models.gangs import Gang
 from gangboard.store.models.history import VerdictSpan
 from gangboard.store.models.objects import WatchedObject
 from gangboard.store.models.people import AccessToken, Attempts, Grant, SignInLink
+from gangboard.store.models.trends import TrendPoint
 
 __all__ = [
     "AccessToken",
@@ -38,6 +39,7 @@ __all__ = [
     "ResourceState",
     "SignInLink",
     "Switch",
+    "TrendPoint",
     "VerdictSpan",
     "WatchedObject",
 ]

@@ -1,0 +1,107 @@
+"""Points of curves: what a minute tells, what it does not, and what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from gangboard.domain.health import Health
+from gangboard.polling.tasks import housekeep
+from gangboard.store.models import Cluster, TrendPoint
+from gangboard.store.trends import AcceleratorSums, quarter_of, record_point
+from tests.factories import NOW, make_cluster, make_gang
+from tests.polling.conftest import Watching
+
+Watch = Callable[..., Watching]
+
+
+def record(cluster: Cluster, at: datetime, *, all_seen: bool = True) -> TrendPoint:
+    record_point(cluster.pk, at=at, all_seen=all_seen, room=AcceleratorSums(10, 4, 6, 2))
+    return TrendPoint.objects.order_by("at").last() or TrendPoint()
+
+
+@pytest.mark.django_db
+def test_gangs_that_do_not_run_wait_by_reason_and_others_are_counted() -> None:
+    cluster = make_cluster()
+    make_gang(cluster)
+    make_gang(cluster, health=Health.DEGRADED, stage="run", code="node-lost", accelerators=4.0)
+    for health in (Health.RUNNING, Health.SUSPENDED, Health.SUCCEEDED, Health.FAILED):
+        make_gang(cluster, health=health)
+    make_gang(cluster, gone_at=NOW)
+    make_gang(make_cluster("other"))
+    point = record(cluster, NOW)
+    assert point.waiting == 12.0
+    assert point.reasons == {
+        "placement/insufficient-resources": [1, 8.0],
+        "run/node-lost": [1, 4.0],
+    }
+    assert point.gangs == dict.fromkeys(
+        ("waiting", "degraded", "running", "suspended", "succeeded", "failed"), 1
+    )
+    assert (point.used, point.held, point.free, point.away) == (10, 4, 6, 2)
+
+
+@pytest.mark.django_db
+def test_what_could_not_be_looked_at_is_no_zero() -> None:
+    cluster = make_cluster()
+    make_gang(cluster, health=Health.RUNNING)
+    hidden = record(cluster, NOW, all_seen=False)
+    assert (hidden.gangs, hidden.waiting, hidden.reasons, hidden.free) == (None, None, None, 6)
+    record_point(cluster.pk, at=NOW + timedelta(minutes=1), all_seen=True, room=None)
+    blind = TrendPoint.objects.latest("at")
+    assert (blind.waiting, blind.used, blind.held, blind.free, blind.away) == (0, *[None] * 4)
+
+
+@pytest.mark.django_db
+def test_gangs_of_which_nothing_is_known_are_no_zero() -> None:
+    cluster = make_cluster()
+    make_gang(cluster, health=Health.UNKNOWN)
+    assert record(cluster, NOW).waiting is None
+
+
+@pytest.mark.django_db
+def test_the_first_point_of_a_quarter_that_tells_something_is_kept_longer() -> None:
+    cluster = make_cluster()
+    record_point(cluster.pk, at=NOW, all_seen=False, room=None)
+    for minute in (1, 2, 14, 15):
+        record(cluster, NOW + timedelta(minutes=minute, seconds=7))
+    found = TrendPoint.objects.order_by("at").values_list("at__minute", "is_lasting")
+    assert list(found) == [(0, False), (1, True), (2, False), (14, False), (15, True)]
+
+
+@pytest.mark.django_db
+def test_a_minute_is_written_once() -> None:
+    cluster = make_cluster()
+    record(cluster, NOW)
+    record(cluster, NOW + timedelta(seconds=40))
+    assert TrendPoint.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_minutes_go_after_a_day_and_quarters_after_a_fortnight() -> None:
+    cluster, now = make_cluster(), timezone.now()
+    day = timedelta(days=1)
+    for age, is_lasting in ((day / 2, False), (2 * day, False), (2 * day, True), (15 * day, True)):
+        TrendPoint.objects.create(
+            cluster=cluster, at=now - age - timedelta(seconds=is_lasting), is_lasting=is_lasting
+        )
+    housekeep()
+    kept = [(now - one.at).days for one in TrendPoint.objects.order_by("-at")]
+    assert kept == [0, 2]
+
+
+def test_a_poll_writes_the_minute_with_what_the_nodes_offer(watch: Watch) -> None:
+    watching = watch()
+    began = timezone.now()
+    watching.once()
+    point = TrendPoint.objects.latest("at")
+    assert quarter_of(point.at) in (quarter_of(began), quarter_of(timezone.now()))
+    nodes = watching.simulator.objects.list("v1", "Node")
+    offered = sum(int(node["status"]["allocatable"].get("nvidia.com/gpu", 0)) for node in nodes)
+    assert offered > 0
+    assert sum(one or 0 for one in (point.used, point.free, point.away)) == offered
+    assert sum((point.gangs or {}).values()) == watching.cluster.gangs.filter(gone_at=None).count()
+    assert point.is_lasting

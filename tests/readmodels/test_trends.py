@@ -1,0 +1,137 @@
+"""Curves: sums that are right, gaps where nobody could look, and nothing for who may not see it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.trends import DAY, FORTNIGHT, Period, Trends, read_trends
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.models import Cluster, TrendPoint
+from tests.factories import NOW, make_cluster
+
+pytestmark = pytest.mark.django_db
+
+QUARTER = timedelta(minutes=15)
+
+
+def point(cluster: Cluster, at: datetime, **columns: Any) -> None:
+    """16 accelerators wait in two gangs; 10 are in use, 4 of these by a broken gang, 6 are free."""
+    values: dict[str, Any] = {
+        "is_lasting": True,
+        "gangs": {"waiting": 2, "running": 5},
+        "waiting": 16.0,
+        "reasons": {"placement/fragmented": [2, 16.0]},
+        "used": 10.0,
+        "held": 4.0,
+        "free": 6.0,
+        "away": 0.0,
+    }
+    TrendPoint.objects.create(cluster=cluster, at=at, **{**values, **columns})
+
+
+def read(viewer: Viewer, *, cluster: str = "", period: Period = DAY) -> Trends:
+    clusters = read_freshness(viewer=viewer, now=NOW)
+    return read_trends(
+        viewer=viewer,
+        clusters=clusters,
+        cluster=cluster,
+        now=NOW,
+        period=period,
+        with_reasons=True,
+    )
+
+
+def test_each_quarter_of_the_day_has_its_point_and_the_newest_is_last(owner: Viewer) -> None:
+    cluster = make_cluster()
+    point(cluster, NOW)
+    point(cluster, NOW - 2 * QUARTER, waiting=24.0)
+    found = read(owner)
+    assert found.waiting is not None
+    assert len(found.waiting.values) == 96
+    assert found.waiting.values[-3:] == (24.0, None, 16.0)
+    assert found.times[-1] == NOW
+    assert found.times[0] == NOW - timedelta(days=1) + QUARTER
+
+
+def test_accelerators_in_use_and_held_are_told_apart_and_add_up(owner: Viewer) -> None:
+    point(make_cluster(), NOW)
+    found = read(owner)
+    room = [curve.last for curve in (found.used, found.held, found.free, found.away) if curve]
+    assert room == [6.0, 4.0, 6.0, 0.0]
+    assert found.reasons["placement", "fragmented"].last == 16.0
+    assert (found.gangs["running"].last, found.gangs["failed"].last) == (5, 0)
+
+
+def test_clusters_are_added_up_and_one_that_could_not_be_looked_at_is_a_gap(owner: Viewer) -> None:
+    east, west = make_cluster("east"), make_cluster("west")
+    for at in (NOW - 2 * QUARTER, NOW):
+        point(east, at)
+        point(west, at, waiting=4.0, free=1.0)
+    point(east, NOW - QUARTER)
+    point(west, NOW - QUARTER, gangs=None, waiting=None, reasons=None)
+    found = read(owner)
+    assert found.waiting is not None
+    assert found.free is not None
+    assert found.waiting.values[-3:] == (20.0, None, 20.0)
+    assert found.free.values[-3:] == (7.0, 12.0, 7.0)
+
+
+def test_a_cluster_that_was_added_later_leaves_no_gap_before_it(owner: Viewer) -> None:
+    east, west = make_cluster("east"), make_cluster("west")
+    point(east, NOW - QUARTER)
+    point(east, NOW)
+    point(west, NOW, waiting=4.0)
+    found = read(owner)
+    assert found.waiting is not None
+    assert found.waiting.values[-2:] == (16.0, 20.0)
+
+
+def test_a_silent_cluster_is_left_out_and_named(owner: Viewer) -> None:
+    east = make_cluster("east")
+    lab = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
+    for cluster in (east, lab):
+        point(cluster, NOW - QUARTER)
+    point(east, NOW)
+    found = read(owner)
+    assert found.waiting is not None
+    assert found.waiting.values[-2:] == (16.0, 16.0)
+    assert found.left_out == ("lab",)
+
+
+def test_a_fortnight_has_a_point_every_two_hours(owner: Viewer) -> None:
+    cluster = make_cluster()
+    for days in (13, 7, 0):
+        point(cluster, NOW - timedelta(days=days), waiting=float(days))
+    point(cluster, NOW - timedelta(days=15), waiting=99.0)
+    found = read(owner, period=FORTNIGHT)
+    assert found.waiting is not None
+    assert len(found.waiting.values) == 168
+    assert found.waiting.known == (13.0, 7.0, 0.0)
+
+
+def test_minutes_between_the_quarters_are_not_read(owner: Viewer) -> None:
+    cluster = make_cluster()
+    point(cluster, NOW - QUARTER)
+    point(cluster, NOW - QUARTER + timedelta(minutes=3), is_lasting=False, waiting=77.0)
+    found = read(owner)
+    assert found.waiting is not None
+    assert found.waiting.known == (16.0,)
+
+
+def test_who_sees_a_namespace_gets_curves_of_nodes_and_none_of_gangs() -> None:
+    cluster = make_cluster()
+    point(cluster, NOW)
+    found = read(Viewer(3, "nina", (Scope(cluster.pk, "research", "viewer"),)))
+    assert (found.gangs, found.waiting, found.reasons) == ({}, None, {})
+    assert found.free is not None
+    assert found.free.last == 6.0
+
+
+def test_a_stranger_gets_nothing(stranger: Viewer) -> None:
+    point(make_cluster(), NOW)
+    found = read(stranger)
+    assert (found.gangs, found.waiting, found.free, found.left_out) == ({}, None, None, ())
