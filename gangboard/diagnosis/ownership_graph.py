@@ -67,6 +67,12 @@ class OwnershipGraph:
             return self._move(uid, before, link)
         return self._replace(uid, before, link)
 
+    def load(self, model: Linked) -> None:
+        """Take in the state of an object where nobody asks which gangs it touches."""
+        uid = model.meta.ref.uid
+        self._links.drop(uid)
+        self._links.put(uid, link_of(model))
+
     def remove(self, uid: str) -> set[str]:
         """Forget an object; return the roots of the gangs that it touched, those gone included."""
         return self._replace(uid, self._links.get(uid), None)

@@ -16,6 +16,7 @@ from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.decode.problems import DecodeProblem
 from gangboard.diagnosis import registry
+from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
 from gangboard.domain.blueprint import Blueprint
@@ -197,6 +198,7 @@ class ClusterCache:
             self.names[resource][uid] = (namespace, name)
             if resource in self.watched:
                 understood &= self._recall(resource, version, bytes(data))
+        self.preemptions.note_roots()
         if understood:
             self._drop_orphaned_events()
         gangs = Gang.objects.filter(cluster_id=self.claim.cluster_id, gone_at=None)
@@ -213,12 +215,18 @@ class ClusterCache:
         """
         watched = self.watched[resource]
         try:
-            self.remember(unpack(data, watched.resource.model))
+            model = unpack(data, watched.resource.model)
         except UnpackError:
             if version:
                 raise
             watched.listed_at = None
             return False
+        if isinstance(model, Linked):
+            # Every gang is judged after this: nobody asks which ones it touches.
+            self._take_in(model)
+            self.ownership_graph.load(model)
+        else:
+            self.remember(model)
         return True
 
     def _stored_objects(self) -> Iterator[tuple[Any, ...]]:
@@ -245,6 +253,13 @@ class ClusterCache:
 
     def remember(self, model: Any) -> set[str]:  # any class of the domain
         """Take a new state of an object into the caches; return the uids of gangs it touches."""
+        self._take_in(model)
+        touched = self._touch(model)
+        self.node_usage.touch(touched)
+        return touched
+
+    def _take_in(self, model: Any) -> None:
+        """Take in what does not ask which gangs there are."""
         if isinstance(model, Node | Pod | Owner | QueueEntry):
             self.node_usage.put(model)
         if isinstance(model, Pod):
@@ -252,9 +267,9 @@ class ClusterCache:
             self.pod_claims.put_pod(model)
         if isinstance(model, QueueEntry | Group):
             self.queues.put_waiting(model)
-        touched = self._touch(model)
-        self.node_usage.touch(touched)
-        return touched
+        if isinstance(model, Owner):
+            self.blueprints.put_owner(model)
+            self.suspend_history.put(model, datetime.now(UTC))
 
     def _touch(self, model: Any) -> set[str]:
         if isinstance(model, Node):
@@ -278,9 +293,6 @@ class ClusterCache:
             return set()  # it is about the cluster, not about a gang
         if isinstance(model, Blueprint):
             return self.blueprints.put(model)
-        if isinstance(model, Owner):
-            self.blueprints.put_owner(model)
-            self.suspend_history.put(model, datetime.now(UTC))
         touched = self.ownership_graph.put(model)
         return touched | self.preemptions.follow(model.meta.ref.uid, touched)
 

@@ -69,6 +69,11 @@ class Preemptions:
         self._note_root(taker)
         return self._graph.gangs_of(taker)
 
+    def note_roots(self) -> None:
+        """Note to which gangs the takers belong, after objects were taken in that nobody followed."""
+        for taker in self._of_taker:
+            self._note_root(taker)
+
     def drop(self, events: Iterable[str]) -> None:
         """Forget what these events told."""
         for uid in events:

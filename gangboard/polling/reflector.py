@@ -44,6 +44,8 @@ WAITED_FOR = 0.5
 """Seconds for which a window goes on at most so that its watches, which last whole seconds, can end."""
 LATE = 0.5
 """Seconds by which a server may end a watch later than it was asked to."""
+LOOK_EVERY = 0.2
+"""Seconds after which whoever waits for another thread looks whether it was told to halt."""
 
 
 class Reflector(threading.Thread):
@@ -58,6 +60,7 @@ class Reflector(threading.Thread):
         connection: Connection,
         watched: Watched,
         versions: dict[str, str],
+        list_slots: threading.Semaphore,
         out: queue.Queue[News],
         ends_at: float,
         list_only: bool,
@@ -67,6 +70,7 @@ class Reflector(threading.Thread):
         self._connection = connection
         self._watched = watched
         self._versions = versions
+        self._list_slots = list_slots
         self._out = out
         self._ends_at = ends_at
         self._list_only = list_only
@@ -160,7 +164,7 @@ class Reflector(threading.Thread):
         """Give news to the writer; what it does not take before the end is read again next time."""
         while not self._halted.is_set():
             try:
-                self._out.put(news, timeout=0.2)
+                self._out.put(news, timeout=LOOK_EVERY)
             except queue.Full:
                 continue
             return
@@ -184,6 +188,17 @@ class Reflector(threading.Thread):
         return path_for(resource.group, self._watched.version, resource.plural)
 
     def _list(self) -> None:
+        """List when it is its turn; when nobody waits for that any more, do nothing."""
+        while not self._list_slots.acquire(timeout=LOOK_EVERY):
+            is_late = self._list_only and time.monotonic() > self._ends_at
+            if is_late or self._halted.is_set():
+                return
+        try:
+            self._hand_over_list()
+        finally:
+            self._list_slots.release()
+
+    def _hand_over_list(self) -> None:
         """Hand on all pages and then the end, from which the watch goes on."""
         seen: set[str] = set()
         troubled: set[tuple[str, str]] = set()
@@ -222,7 +237,8 @@ class Reflector(threading.Thread):
             seen.add(meta.uid)
             if self._versions.get(meta.uid) != meta.resource_version:
                 self._take(batch, wire)
-        self._hand_over(batch)
+        if batch:
+            self._hand_over(batch)
 
     def _take(self, batch: Batch, wire: object) -> None:
         """Build the model of a changed object into the batch."""

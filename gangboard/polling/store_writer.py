@@ -52,6 +52,8 @@ class StoreWriter:
             BINDING.key,
         }
         """Resources whose objects a page shows as stored, not only as verdicts."""
+        self._stored: dict[str, ResourceView] = {}
+        """By resource key: how it can be seen, as this writer stored it last."""
         self._contact_written = 0.0
         self.written = 0
         """Rows written so far."""
@@ -161,7 +163,8 @@ class StoreWriter:
     def _write(
         self, changed: list[tuple[str, Changed]], deleted: list[str], views: list[Watched]
     ) -> None:
-        if not (changed or deleted or views):
+        fresh = [view for view in self._views(views) if self._stored.get(view.resource) != view]
+        if not (changed or deleted or fresh):
             return
         cluster_id, kept = self._cache.claim.cluster_id, self._cache.objects
         rows = [
@@ -180,12 +183,13 @@ class StoreWriter:
         with writing(self._cache.claim):
             save_objects(cluster_id, rows)
             delete_objects(cluster_id, deleted)
-            if views:
-                save_views(cluster_id, self._views(views))
+            if fresh:
+                save_views(cluster_id, fresh)
         for (_, change), row in zip(changed, rows, strict=True):
             kept.put_stored(row.uid, change.model, row.data)
         for uid in deleted:
             kept.drop(uid)
+        self._stored.update((view.resource, view) for view in fresh)
         for watched in views:
             watched.changed = False
         self.written += len(rows) + len(deleted)

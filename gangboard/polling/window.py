@@ -39,6 +39,9 @@ SILENCE = 0.02
 QUEUED = 64
 """Batches that may wait for the writer; readers pause beyond that."""
 ROWS_AT_ONCE = 2000
+LISTS_AT_ONCE = 8
+"""As many as connections stay open between requests: most resources are empty, and to shake hands for
+one costs as much as to list it."""
 ABSENCE_SECONDS = 60.0
 """How long a resource must be missing before its objects count as gone."""
 JOIN_SECONDS = 5.0
@@ -75,6 +78,7 @@ class Window:
         self._ends_at = time.monotonic() + seconds
         self._stopping = stopping or threading.Event()
         self._news: queue.Queue[News] = queue.Queue(maxsize=QUEUED)
+        self._list_slots = threading.BoundedSemaphore(LISTS_AT_ONCE)
         self._contact = Contact()
         self._is_discovered = False
         self._assessor = Assessor(cache)
@@ -238,6 +242,7 @@ class Window:
             connection=self._cache.connection,
             watched=watched,
             versions=self._cache.versions[key],
+            list_slots=self._list_slots,
             out=self._news,
             ends_at=self._ends_at,
             list_only=self._list_only,

@@ -138,18 +138,13 @@ def forget_other_decoders(lease: ClusterLease, decoders: Mapping[str, int]) -> N
 
 
 def save_views(cluster_id: int, views: Iterable[ResourceView]) -> None:
-    """Insert or update how resources can be seen, in one statement."""
-    ResourceState.objects.bulk_create(
-        [
-            ResourceState(
-                cluster_id=cluster_id, **{name: getattr(view, name) for name in _VIEW_COLUMNS}
-            )
-            for view in views
-        ],
-        update_conflicts=True,
-        unique_fields=("cluster", "resource"),
-        update_fields=[name for name in _VIEW_COLUMNS if name != "resource"],
-    )
+    """Insert or update how resources can be seen."""
+    values = [
+        (cluster_id, *(_adapt(name, getattr(view, name)) for name in _VIEW_COLUMNS))
+        for view in views
+    ]
+    columns = ("cluster_id", *_VIEW_COLUMNS)
+    upsert_rows(ResourceState._meta.db_table, columns, ("cluster_id", "resource"), values)
 
 
 def next_version(cluster_id: int) -> int:
@@ -165,7 +160,7 @@ def next_version(cluster_id: int) -> int:
 
 
 _GANG_COLUMNS = tuple(str(field.column) for field in Gang._meta.concrete_fields)
-_JSON_COLUMNS = {"advice", "requests"}
+_JSON_COLUMNS = {"advice", "requests", "problems"}
 
 
 def _adapt(column: str, value: Any) -> Any:  # a value of any column

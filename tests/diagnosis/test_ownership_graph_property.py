@@ -187,7 +187,7 @@ def test_any_order_gives_what_building_from_scratch_gives(taken: Sequence[Model 
 
     scratch = OwnershipGraph()
     for uid in sorted(there, reverse=True):
-        scratch.put(there[uid])
+        scratch.load(there[uid])
     assert _picture(graph) == _picture(scratch)
     assert {uid: graph.root_of(uid) for uid in ALL} == {uid: scratch.root_of(uid) for uid in ALL}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, tzinfo
@@ -184,6 +185,7 @@ class Site:
             connection=self._cache.connection,
             watched=watched,
             versions=self._cache.versions[watched.resource.key],
+            list_slots=threading.BoundedSemaphore(1),
             out=news,
             ends_at=_FOREVER,
             list_only=True,

@@ -85,6 +85,7 @@ def reader(
         connection=cast("Connection", cluster or Cluster(1)),
         watched=watched,
         versions={},
+        list_slots=threading.BoundedSemaphore(1),
         out=out,
         ends_at=time.monotonic() + 60,
         list_only=list_only,

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db.models.functions import Now
 
+from gangboard.domain.watch_state import WatchState
 from gangboard.kube.connection import Connection
-from gangboard.polling import poll
+from gangboard.kube.listing import pages
+from gangboard.polling import poll, reflector, store_writer
+from gangboard.polling.cluster_cache import resources
 from gangboard.polling.poll import poll_once
-from gangboard.polling.window import Window
+from gangboard.polling.window import LISTS_AT_ONCE, Window
 from gangboard.simulator import EXPECTED
 from gangboard.store.cluster_leases import LeaseLostError, acquire_lease
 from gangboard.store.models import Cluster, Gang, Lease, WatchedObject
+from gangboard.store.observations import ResourceView, save_views
 from gangboard.store.secrets import SecretUnreadableError
 from tests.polling.conftest import HOLDER, Watching
 
@@ -53,6 +57,41 @@ def test_an_unchanged_cluster_writes_no_object_and_moves_no_version(watch: Watch
     version = watching.fresh().data_version
     assert watching.once().written == 0
     assert watching.fresh().data_version == version
+
+
+def test_few_lists_are_under_way_at_once_and_all_are_done(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as connections are kept: a cluster can serve fifty kinds and have none of them."""
+    watching = watch(fleet="east")
+    under_way, most = [], []
+
+    def counted(*asked: Any, **options: Any) -> Iterator[Any]:
+        under_way.append(1)
+        most.append(len(under_way))
+        yield from pages(*asked, **options)
+        under_way.pop()
+
+    monkeypatch.setattr(reflector, "pages", counted)
+    served = [state for state in watching.once().resources.values() if state == WatchState.OK]
+    assert len(served) == len(most) > 30
+    assert max(most) <= LISTS_AT_ONCE
+
+
+def test_how_a_resource_can_be_seen_is_written_once_where_it_stays_so(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching = watch()
+    assert watching.once().ok
+    written: list[str] = []
+
+    def noted(cluster_id: int, views: list[ResourceView]) -> None:
+        written.extend(view.resource for view in views)
+        save_views(cluster_id, views)
+
+    monkeypatch.setattr(store_writer, "save_views", noted)
+    assert watching.once().ok
+    assert sorted(written) == sorted(resource.key for resource in resources())
 
 
 def test_a_change_is_watched_and_stored(watch: Watch) -> None:
@@ -130,14 +169,25 @@ def test_an_unknown_cluster_is_an_error_with_its_name(watch: Watch) -> None:
     assert watching.cluster.name == "sim"
 
 
-def test_a_worker_that_is_told_to_stop_ends_its_window_at_once(watch: Watch) -> None:
+class StopAtFirstGang(threading.Event):
+    """Is set from when a gang is stored."""
+
+    since: float | None = None
+
+    def is_set(self) -> bool:
+        if self.since is None and Gang.objects.exists():
+            self.since = time.monotonic()
+            self.set()
+        return super().is_set()
+
+
+def test_a_worker_that_is_told_to_stop_ends_its_window_at_once(watch: Watch, settings: Any) -> None:
+    settings.POLL_WINDOW = 300
     watching = watch()
-    stopping = threading.Event()
-    threading.Timer(1.0, stopping.set).start()
-    started = time.monotonic()
+    stopping = StopAtFirstGang()
     assert poll.poll_window(watching.cluster.pk, HOLDER, stopping)
-    assert time.monotonic() - started < 5
-    assert Gang.objects.exists()
+    assert stopping.since is not None
+    assert time.monotonic() - stopping.since < 5
     poll.hand_back(watching.cluster.pk, HOLDER)
     assert acquire_lease(watching.cluster.pk, "another") is not None
 
