@@ -1,4 +1,4 @@
-"""What `manage.py check` says besides Django's own; before every command and in every worker that starts."""
+"""What `manage.py check` says besides Django's own; before every command, and in every worker that is started by hand."""
 
 from __future__ import annotations
 
