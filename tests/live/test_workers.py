@@ -6,9 +6,8 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,11 +28,16 @@ CLUSTERS = ("one", "two")
 GANGS = 30
 JOB, NAMESPACE = "gang-0", "load-0"
 """Suspended and resumed in each cluster."""
+_LOST = "lease lost"
+"""What a worker logs."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Two simulated clusters, a gangboard with its poll worker, and a second worker."""
+    """Two simulated clusters, a gangboard with its poll worker, and a second worker.
+
+    One for all tests of this file: each begins with whoever holds the clusters then.
+    """
 
     installation: Installation
     database: Database
@@ -71,19 +75,24 @@ class Scene:
         leases = self.database.leases()
         return set(leases) == set(CLUSTERS) and {one.holder for one in leases.values()} == {holder}
 
-    def stop_first(self) -> None:
-        """SIGSTOP the first worker, not in the middle of a write: SQLite would lock us all out."""
+    def holder(self) -> Worker:
+        """Return the worker that holds all clusters: leases are sticky."""
+        return next(one for one in (self.first, self.second) if self.are_held_by(one.holder))
+
+    def stop(self, worker: Worker) -> None:
+        """SIGSTOP a worker, not in the middle of a write: SQLite would lock us all out."""
         for _ in range(20):
-            os.kill(self.first.pid, signal.SIGSTOP)
+            os.kill(worker.pid, signal.SIGSTOP)
             if not self.database.is_locked():
                 return
-            os.kill(self.first.pid, signal.SIGCONT)
+            os.kill(worker.pid, signal.SIGCONT)
             time.sleep(0.2)
         raise AssertionError("the worker was never without a transaction")
 
 
-@pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    tmp_path = tmp_path_factory.mktemp("workers")
     with ExitStack() as stack:
         simulators, kubeconfigs = {}, {}
         for cluster in CLUSTERS:
@@ -102,43 +111,68 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         yield Scene(installation, database, simulators, first, second)
 
 
+@pytest.fixture
+def scene(made: Scene) -> Scene:
+    """Both Jobs run, as at the beginning."""
+    made.suspend(False)
+    wait_until(lambda: made.shows("running"), PATIENCE, "both Jobs to run")
+    return made
+
+
+def test_an_order_given_twice_watches_a_cluster_once(scene: Scene) -> None:
+    holder = scene.holder()
+    again = "import gangboard.celery; from gangboard.polling.tasks import poll;"
+    again += "[poll.apply_async((pk,), queue='poll') for pk in range(1, 3) for _ in range(3)]"
+    with _count_watches(scene.simulators["one"]) as watches:
+        scene.installation.manage("shell", "--verbosity", "0", "-c", again)
+        time.sleep(1)
+        watches.clear()
+        time.sleep(WINDOW_SECONDS * 1.5)
+        assert 1 <= len(watches) <= 2, "one watch of its pods for each window"
+    assert scene.holder() == holder, "leases are sticky"
+
+
 def test_a_worker_stopped_past_its_lease_writes_nothing(scene: Scene) -> None:
-    assert scene.are_held_by(scene.first.holder), "leases are sticky"
+    stopped = scene.holder()
     numbers = {name: lease.number for name, lease in scene.database.leases().items()}
+    lost = stopped.log.read_text().count(_LOST)
     gangs = scene.gangs()
-    scene.stop_first()
+    scene.stop(stopped)
     try:
         scene.suspend(True)
         seconds = wait_until(
             lambda: scene.shows("suspended"),
             TAKE_OVER_SECONDS,
-            "the second worker to take over and show the change",
+            "the other worker to take over and show the change",
         )
         tell(f"stopped worker: its clusters are true again after {seconds:.1f} s")
-        assert scene.are_held_by(scene.second.holder)
+        other = scene.holder()
+        assert other != stopped
         # It has not read these: its sockets hold the news of all this time.
         newest = scene.suspend(False)
         wait_until(
-            lambda: scene.shows("running"), PATIENCE, "the second worker to show the next change"
+            lambda: scene.shows("running"), PATIENCE, "the other worker to show the next change"
         )
     finally:
-        os.kill(scene.first.pid, signal.SIGCONT)
-    _nothing_goes_back(scene, newest, WINDOW_SECONDS)
-    assert scene.first.log.read_text().count("lease lost") == len(CLUSTERS)
+        os.kill(stopped.pid, signal.SIGCONT)
+    _nothing_goes_back(scene, other, newest, WINDOW_SECONDS)
+    assert stopped.log.read_text().count(_LOST) - lost == len(CLUSTERS)
     leases = scene.database.leases()
     assert {name: lease.number for name, lease in leases.items()} == {
         name: number + 1 for name, number in numbers.items()
     }
     assert scene.gangs() == gangs
     scene.suspend(True)
-    wait_until(lambda: scene.shows("suspended"), PATIENCE, "the second worker to go on")
+    wait_until(lambda: scene.shows("suspended"), PATIENCE, "the other worker to go on")
 
 
-def _nothing_goes_back(scene: Scene, newest: dict[str, int], seconds: float) -> None:
-    """Look for a while: holder, stored objects and verdicts stay those of the second worker."""
+def _nothing_goes_back(
+    scene: Scene, holder: Worker, newest: dict[str, int], seconds: float
+) -> None:
+    """Look for a while: holder, stored objects and verdicts stay those of the worker that took over."""
     give_up_at = time.monotonic() + seconds
     while time.monotonic() < give_up_at:
-        assert scene.are_held_by(scene.second.holder)
+        assert scene.are_held_by(holder.holder)
         assert scene.database.stored_versions("jobs.batch", JOB) == newest
         assert scene.shows("running")
         time.sleep(0.05)
@@ -146,8 +180,8 @@ def _nothing_goes_back(scene: Scene, newest: dict[str, int], seconds: float) -> 
 
 def test_another_worker_takes_over_from_one_that_was_killed(scene: Scene) -> None:
     gangs = scene.gangs()
-    assert scene.are_held_by(scene.first.holder), "leases are sticky"
-    os.kill(scene.first.pid, signal.SIGKILL)
+    killed = scene.holder()
+    os.kill(killed.pid, signal.SIGKILL)
     scene.suspend(True)
     seconds = wait_until(
         lambda: scene.shows("suspended"),
@@ -155,26 +189,15 @@ def test_another_worker_takes_over_from_one_that_was_killed(scene: Scene) -> Non
         "another worker to take over and show the change",
     )
     tell(f"killed worker: its clusters are true again after {seconds:.1f} s")
-    assert not any(lease.holder == scene.first.holder for lease in scene.database.leases().values())
+    assert not any(lease.holder == killed.holder for lease in scene.database.leases().values())
     scene.suspend(False)
     wait_until(lambda: scene.shows("running"), PATIENCE, "it to go on")
     assert scene.gangs() == gangs, "no gang is lost or doubled"
 
 
-def test_an_order_given_twice_watches_a_cluster_once(scene: Scene) -> None:
-    watches = _count_watches(scene.simulators["one"])
-    again = "import gangboard.celery; from gangboard.polling.tasks import poll;"
-    again += "[poll.apply_async((pk,), queue='poll') for pk in range(1, 3) for _ in range(3)]"
-    scene.installation.manage("shell", "--verbosity", "0", "-c", again)
-    time.sleep(1)
-    watches.clear()
-    time.sleep(WINDOW_SECONDS * 1.5)
-    assert 1 <= len(watches) <= 2, "one watch of its pods for each window"
-    assert scene.are_held_by(scene.first.holder), "leases are sticky"
-
-
-def _count_watches(simulator: Simulator) -> list[float]:
-    """Return a list that grows with every watch of pods that begins."""
+@contextmanager
+def _count_watches(simulator: Simulator) -> Iterator[list[float]]:
+    """Give a list that grows with every watch of pods that begins in the block."""
     begun: list[float] = []
     answer = simulator.api.answer
 
@@ -185,4 +208,7 @@ def _count_watches(simulator: Simulator) -> list[float]:
         return answered
 
     simulator.api.answer = counting  # type: ignore[method-assign]
-    return begun
+    try:
+        yield begun
+    finally:
+        simulator.api.answer = answer  # type: ignore[method-assign]
