@@ -31,11 +31,16 @@ WAITING: tuple[Sequence[str], ...] = (
         "contract/",
         "decode/test_what_a_scheduler_counts.py",
         "groups/test_real_",
+        "owners/test_real_grove.py",
+        "placement/test_change_methods.py",
+        "rules/test_steps_taken.py",
+    ),
+    (
+        "queues/test_real_",
+        "controlplane/test_kueue.py",
+        "controlplane/test_leaderworkerset.py",
         "owners/test_mixed_cluster.py",
         "owners/test_real_",
-        "placement/test_change_methods.py",
-        "queues/test_real_",
-        "rules/test_steps_taken.py",
     ),
     ("scenarios/",),
     ("web/test_browser.py",),
@@ -43,7 +48,10 @@ WAITING: tuple[Sequence[str], ...] = (
     ("web/test_acting_browser.py",),
     ("fresh_clone/",),
 )
-"""Pieces of work that wait for others more than they compute, in the order in which they begin."""
+"""Pieces of work that wait for others more than they compute, in the order in which they begin.
+
+The first lane goes on with what needs Kueue, whose control plane it has from the first piece.
+"""
 
 MEASURED = ("attack/", "live/test_hundred_pages.py", "live/test_latency.py")
 """They fail when an answer takes longer than was promised: the last lane has the machine to itself."""
@@ -85,6 +93,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LaneSch
     return LaneScheduling(config, log)
 
 
+def is_lane(config: pytest.Config) -> bool:
+    """Return whether this process is a lane of a run, not the one that tells of it."""
+    return hasattr(config, "workerinput")
+
+
 def place_in_lanes(item: pytest.Item) -> int:
     """Return a number to sort by: pieces that wait go first, in their order.
 
@@ -99,6 +112,11 @@ def place_in_lanes(item: pytest.Item) -> int:
 
 
 def _piece(file: str) -> str:
-    """Return the name of the piece of work of a file below tests/."""
-    shared = (prefixes[0] for prefixes in (MEASURED, *WAITING) if file.startswith(tuple(prefixes)))
-    return next(shared, f"tests/{file}")
+    """Return the name of the piece of work of a file below tests/: what names more of its path decides."""
+    named = {
+        prefix: prefixes[0]
+        for prefixes in (MEASURED, *WAITING)
+        for prefix in prefixes
+        if file.startswith(prefix)
+    }
+    return named[max(named, key=len)] if named else f"tests/{file}"

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.lanes import place_in_lanes
+from tests.lanes import is_lane, place_in_lanes
 from tests.live.figures import TAKEN
 
 TIERS = ("unit", "services", "controlplane", "browser")
@@ -84,7 +84,7 @@ class Tiers:
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Take what prints. A lane has none."""
-        if not _is_lane(session.config):
+        if not is_lane(session.config):
             self.terminal = session.config.pluginmanager.get_plugin("terminalreporter")
 
     @pytest.hookimpl(trylast=True)
@@ -95,7 +95,7 @@ class Tiers:
 
         Where the run has lanes, what waits goes first: the other lanes have enough to do meanwhile.
         """
-        if _is_lane(config):
+        if is_lane(config):
             items.sort(key=place_in_lanes)
         else:
             items.sort(key=lambda item: (item.path.match(BUSY), TIERS.index(tier_of(item))))
@@ -186,9 +186,9 @@ class Tiers:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """In CI nothing may be left out, and no tier may be empty on a whole run."""
-        if _is_lane(session.config):
+        if is_lane(session.config):
             session.config.workeroutput[_FIGURES] = TAKEN  # type: ignore[attr-defined]
-        if _is_lane(session.config) or not _in_ci():
+        if is_lane(session.config) or not _in_ci():
             return
         whole = session.config.args in ([], ["tests"], [str(Path.cwd() / "tests")])
         empty = [tier for tier in TIERS if not self.counts[tier]["passed"]] if whole else []
@@ -202,11 +202,6 @@ class Tiers:
             )
         if self.complaints:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
-def _is_lane(config: pytest.Config) -> bool:
-    """Return whether this process is a lane of a run (see `lanes`), not the one that tells of it."""
-    return hasattr(config, "workerinput")
 
 
 def _in_ci() -> bool:

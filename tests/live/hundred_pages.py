@@ -2,6 +2,8 @@
 
     python -m tests.live.hundred_pages FOLDER
 
+It makes all ready, waits for the file BEGIN in the folder, and then opens the pages and measures.
+
 A process of its own: the cluster and the pages live in it, and what thousands of other tests leave in theirs
 (above all for the garbage collector to look through) would stand in the figures.
 """
@@ -33,6 +35,8 @@ PODS = 2_000
 CHANGES = 10
 REACH_SECONDS = 3.0
 _ONE = ("--cluster", "load")
+BEGIN = "begin"
+BEGIN_SECONDS = 600
 BYTES = 10_000
 """Per change and page."""
 NAMESPACES = 20
@@ -65,15 +69,23 @@ def play(folder: Path) -> None:
         kubeconfig.write_text(simulator.kubeconfig_text())
         with Installation({"load": kubeconfig}) as installation:
             try:
-                _watch_changes(simulator, installation)
+                _wait_for_gangs(installation)
+                pages = _pages(installation)
+                _wait_for_begin(folder / BEGIN)
+                _watch_changes(simulator, pages)
             except BaseException:
                 print(installation.log.read_text()[-3000:], file=sys.stderr)
                 raise
 
 
-def _watch_changes(simulator: Simulator, installation: Installation) -> None:
-    _wait_for_gangs(installation)
-    pages = _pages(installation)
+def _wait_for_begin(file: Path) -> None:
+    give_up_at = time.monotonic() + BEGIN_SECONDS
+    while not file.exists():
+        assert time.monotonic() < give_up_at, f"nobody told it to begin in {BEGIN_SECONDS} s"
+        time.sleep(0.1)
+
+
+def _watch_changes(simulator: Simulator, pages: list[OpenPage]) -> None:
     with open_pages(pages):
         shown = {name for page in pages for name in page.arrived}
         hidden = [name for name in map("gang-{}".format, range(GANGS)) if name not in shown]
