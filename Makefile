@@ -43,7 +43,8 @@ $(VENV)/.made: requirements/dev.txt
 	@echo "Making $(VENV) with the locked dependencies (about half a minute) ..."
 	@$(PYTHON) -c 'import sys; sys.exit("gangboard needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true # pip does it on one core; some files are for other Pythons
 	@touch $@
 
 controlplane: venv
