@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
@@ -17,6 +19,7 @@ from gangboard.api.serializers.gangs import (
     GangSerializer,
 )
 from gangboard.api.views import ReadView, next_url
+from gangboard.readmodels.bundle import bundle_text
 from gangboard.readmodels.cursors import CursorError
 from gangboard.readmodels.gang_history import find_deleted_gang
 from gangboard.readmodels.gang_page import gang_detail
@@ -63,3 +66,20 @@ class GangView(ReadView):
         if gone is not None:
             return Response(serialize_deleted_gang(gone))
         raise NotFound(NOT_FOUND)
+
+
+class GangBundleView(ReadView):
+    """The evidence of one gang as a document."""
+
+    @extend_schema(
+        operation_id="get_gang_bundle",
+        responses={(200, "text/markdown"): OpenApiTypes.STR, **problems(400, 401, 404)},
+    )
+    def get(self, request: Request, gang_id: str) -> HttpResponse:
+        """Return what the page of a gang says as Markdown, for a ticket."""
+        read_query(request, Query)
+        now = self.now()
+        found = gang_detail(viewer=self.viewer(), gang_id=gang_id, now=now)
+        if found is None:
+            raise NotFound(NOT_FOUND)
+        return HttpResponse(bundle_text(found, now), content_type="text/markdown; charset=utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.current_attempt import natural, pods_by_job, standing
@@ -11,9 +12,9 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
-from gangboard.domain.pod import Pod
+from gangboard.domain.pod import Container, Pod
 from gangboard.domain.reading.job_holds import hold_of, holds_by_job, is_held
-from gangboard.domain.verdict import Finding, JobState, MemberState
+from gangboard.domain.verdict import NOT_STARTING, Finding, JobState, MemberState
 
 # What a container waits for in every ordinary start.
 _ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing"})
@@ -89,9 +90,14 @@ def member_states(facts: GangFacts) -> tuple[MemberState, ...]:
             reason=reason,
             group=pod.group_name,
             part=role_of(pod) if role_of is not None else "",
+            since=_since(pod),
+            restarts=sum(container.restarts for container in pod.containers),
+            container=worst.name if worst is not None else "",
+            exit_code=_exit_code(worst) if worst is not None else None,
         )
         for pod in facts.pods
         for state, label, reason in (_member(facts, pod),)
+        for worst in (_worst_container(pod),)
     )
 
 
@@ -112,8 +118,8 @@ def _member(facts: GangFacts, pod: Pod) -> tuple[Health, str, str]:
     if pod.is_ready:
         return Health.RUNNING, "ready", ""
     for container in pod.containers:
-        if container.state == "waiting" and container.reason not in _ORDINARY:
-            return Health.DEGRADED, "not starting", container.reason
+        if _is_stuck(container):
+            return Health.DEGRADED, NOT_STARTING, container.reason
     return Health.STARTING, "starting", ""
 
 
@@ -125,6 +131,38 @@ def _unplaced(pod: Pod) -> tuple[Health, str, str]:
     if pod.scheduled is not None and pod.scheduled.is_false and not pod.is_untried:
         return Health.WAITING, "waiting", pod.scheduled.reason
     return Health.WAITING, "waiting", ""
+
+
+def _since(pod: Pod) -> datetime | None:
+    """Return since when a pod is in the state that it is shown in.
+
+    `deletionTimestamp` is when its grace will be over. `Ready` turns when it becomes ready, is ready no more,
+    and ends; a pod that has not been ready since it got its node is new there.
+    """
+    deleting = pod.meta.deleting_since
+    if deleting is not None and not pod.is_finished:
+        return deleting - timedelta(seconds=pod.grace_seconds or 0)
+    if pod.is_finished or pod.is_ready:
+        return pod.ready.since if pod.ready is not None else None
+    told = [condition.since for condition in (pod.scheduled, pod.ready) if condition is not None]
+    return max((time for time in told if time is not None), default=pod.meta.created_at)
+
+
+def _worst_container(pod: Pod) -> Container | None:
+    """Return the container that ended with an error or does not come up; None without one."""
+    return max(
+        (one for one in pod.containers if one.exit_code or one.last_reason or _is_stuck(one)),
+        key=lambda one: (_is_stuck(one), bool(one.exit_code), one.restarts),
+        default=None,
+    )
+
+
+def _is_stuck(container: Container) -> bool:
+    return container.state == "waiting" and container.reason not in _ORDINARY
+
+
+def _exit_code(container: Container) -> int | None:
+    return container.last_exit_code if container.exit_code is None else container.exit_code
 
 
 def _exit_reason(pod: Pod) -> str:

@@ -36,6 +36,11 @@ class AdviceKind(StrEnum):
 TO_WAIT = ("Wait for ", "Wait: ")
 """How the text of advice begins by which nobody has to do anything (`WAIT_FOR_END`): it is stored alone."""
 
+TO_UNCORDON = "Uncordon "
+TO_SUSPEND = "Suspend "
+TO_RESUME = ("Resume ", "Release ")
+"""How the text of advice begins that a command or a button carries out: pages put that beside it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Advice:

@@ -11,6 +11,9 @@ from gangboard.domain.objects import ObjectRef
 NAMED_IN_ADVICE = "named in the advice"
 """Label of evidence that only says whose names the advice has, so that they can be taken out."""
 
+NOT_STARTING = "not starting"
+"""Label of a pod on a node with a container that waits for something that does not come by itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -159,6 +162,14 @@ class MemberState:
     group: str = ""
     part: str = ""
     """The role of its owner that it belongs to (a replica), where no Job made it; empty where it has none."""
+    since: datetime | None = None
+    """Since when it is in this state, by its conditions; None where they do not tell."""
+    restarts: int = 0
+    """Of all its containers."""
+    container: str = ""
+    """The one that ended with an error or starts again and again; empty where none did."""
+    exit_code: int | None = None
+    """With which that container ended last; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)

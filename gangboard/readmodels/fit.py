@@ -18,6 +18,8 @@ _CONSTRAINTS = {
     Constraint.ANTI_AFFINITY: "kept away by a pod that is there",
     Constraint.SPREAD: "topology spread lets no more pods in",
 }
+SHOWN = 3
+"""Names of equal shapes before the rest is counted."""
 _OPEN, _FULL, _NEVER = "running", "waiting", "unknown"
 
 
@@ -91,6 +93,16 @@ class FitShape:
         return max(0, self.waiting - (self.fits_now or 0))
 
     @property
+    def full_nodes(self) -> int:
+        """How many nodes could host it and are full."""
+        return sum(row.nodes for row in self.saturated)
+
+    @property
+    def excluded_nodes(self) -> int:
+        """How many nodes never host it as things are."""
+        return sum(row.nodes for row in self.excluded)
+
+    @property
     def reasons(self) -> tuple[FitReasonRow, ...]:
         """The nodes without a place: the full ones, then those that never fit."""
         return (*self.saturated, *self.excluded)
@@ -107,6 +119,36 @@ class FitShape:
                 segments.append(BarSegment(round(at, 2), round(width, 2), tone))
             at += width
         return tuple(segments)
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeShapes:
+    """Shapes of which everything but the name is the same: one row of the table."""
+
+    shape: FitShape
+    """One of them."""
+    names: tuple[str, ...]
+    """Some of their titles."""
+    count: int
+
+    @property
+    def more(self) -> int:
+        """How many are not named."""
+        return self.count - len(self.names)
+
+
+def fold_alike(shapes: Iterable[FitShape]) -> tuple[AlikeShapes, ...]:
+    """Return equal shapes as one; their numbers are those of each, never a sum."""
+    alike: dict[FitShape, list[str]] = {}
+    first: dict[FitShape, FitShape] = {}
+    for shape in shapes:
+        bare = replace(shape, unit="", shape="")
+        alike.setdefault(bare, []).append(shape.title)
+        first.setdefault(bare, shape)
+    return tuple(
+        AlikeShapes(first[bare], tuple(titles[:SHOWN]), len(titles))
+        for bare, titles in alike.items()
+    )
 
 
 def asks_text(requests: Iterable[tuple[str, str]]) -> str:

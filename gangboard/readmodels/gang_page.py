@@ -32,7 +32,8 @@ from gangboard.readmodels.group_visibility import UnseenGroups
 from gangboard.readmodels.groups import GroupRow, groups_by_uid
 from gangboard.readmodels.kubectl import KubectlCommand, commands_for
 from gangboard.readmodels.last_look import finding_then, member_then
-from gangboard.readmodels.members import MemberBlock, MemberRow, make_blocks, member_row
+from gangboard.readmodels.members import MemberRow, member_row
+from gangboard.readmodels.next_steps import NamedObjects, named_objects
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.queue_waits import QueueWait, read_waits
 from gangboard.readmodels.redaction import Redactor, redact
@@ -182,6 +183,8 @@ class GangDetail:
     silent cluster."""
     matrix: GroupMatrix | None = None
     """Which Jobs are in which groups, where one is for several roles."""
+    named: NamedObjects = field(default_factory=NamedObjects)
+    """What its sentences name and the viewer may follow."""
     queue_waits: tuple[QueueWait, ...] = ()
     """Where it waits in queues, what is ahead of it, and who has what it waits for."""
 
@@ -239,11 +242,6 @@ class GangDetail:
     def others(self) -> tuple[FindingRow, ...]:
         """All other findings, ranked."""
         return self.findings[1:] if self.verdict is not None else self.findings
-
-    @property
-    def blocks(self) -> tuple[MemberBlock, ...]:
-        """The member grid."""
-        return make_blocks(self.members, past=self.row.members_were)
 
 
 def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | None:
@@ -306,6 +304,14 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         maker=_maker(maker, offers, history) if maker is not None else None,
         fit=_fit(detail, gang, viewer, cluster),
         gang_history=read_gang_history(viewer=viewer, gang=gang, cluster=cluster, now=now),
+        named=named_objects(
+            detail.findings,
+            gang,
+            redactor=redactor,
+            viewer=viewer,
+            clusters=clusters,
+            now=now,
+        ),
         queue_waits=_queue_waits(gang, detail, viewer, cluster),
     )
     return _then(found) if row.members_were else found

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from gangboard.diagnosis import registry
 from gangboard.domain.shell import is_safe_in_shell
+from gangboard.domain.verdict import NOT_STARTING
 from gangboard.readmodels.gangs import GangRow
+from gangboard.readmodels.members import MemberRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,23 @@ def commands_for(row: GangRow) -> tuple[KubectlCommand, ...]:
             f"kubectl get events {place} --field-selector involvedObject.uid={row.uid}",
         ),
     )
+
+
+def member_command(namespace: str, member: MemberRow) -> KubectlCommand | None:
+    """Return the command that shows what a pod says; None when a name in it is not fit for a shell.
+
+    One without a node, and one whose container never ran, has no logs: its events say what it waits for.
+    """
+    if not is_safe_in_shell(namespace, member.name, *filter(None, [member.container])):
+        return None
+    where = f"-n {namespace} {member.name}"
+    stuck = member.label == NOT_STARTING
+    if not member.node or (stuck and member.exit_code is None):
+        return KubectlCommand("Describe", f"kubectl describe pod {where}")
+    container = f" -c {member.container}" if member.container else ""
+    # What waits to be started again has nothing but the words of its last end.
+    earlier = " --previous" if stuck else ""
+    return KubectlCommand("Log command", f"kubectl logs {where}{container}{earlier}")
 
 
 def _selector_label(row: GangRow) -> str:

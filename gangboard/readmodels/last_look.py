@@ -30,4 +30,5 @@ def member_then(row: MemberRow) -> MemberRow:
         health=Health.UNKNOWN.value,
         face=face_of(Health.UNKNOWN),
         label=f"last seen {row.label}",
+        since=None,
     )

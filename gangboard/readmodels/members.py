@@ -1,17 +1,26 @@
-"""Members of a gang as the grid of squares shows them."""
+"""Members of a gang as the tree shows them: by Job or role, whole ones folded, equal ones counted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import MemberState
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face, face_of
 
-BLOCK = 64
-"""Squares of the member grid that are drawn, and replaced, together."""
+ALIKE = 4
+"""Pods in the same state that are shown before the rest of them is counted."""
+FEW = 8
+"""Pods of a Job that are all shown when one of them is not well."""
+EVERY = "*"
+"""Stands for all Jobs and roles where their names say which are open."""
+_ORDER = [health.value for health in Health]
+WELL = (Health.RUNNING, Health.SUCCEEDED)
+"""States with which nothing is the matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +38,70 @@ class MemberRow:
     reason: str
     part: str = ""
     """The role of its owner, such as a replica, where no Job made it."""
+    since: datetime | None = None
+    """Since when it is in this state."""
+    restarts: int = 0
+    container: str = ""
+    """The container that ended with an error or starts again and again."""
+    exit_code: int | None = None
+    """With which it ended last."""
 
     @property
-    def sentence(self) -> str:
-        """Everything about the square, for a tooltip and for who cannot see it."""
-        where = f" on {self.node}" if self.node else ""
-        return f"{self.name}: {self.label}{where}" + (f" – {self.reason}" if self.reason else "")
+    def state(self) -> Face:
+        """Its state in the word of its own: `Ready`, `Not starting`."""
+        return replace(self.face, label=self.label[:1].upper() + self.label[1:])
+
+    @property
+    def end_text(self) -> str:
+        """How its container ended last, or empty: `main ended with 137`."""
+        return "" if self.exit_code is None else f"{self.container} ended with {self.exit_code}"
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing is the matter with it."""
+        return self.health in WELL
 
 
 @dataclass(frozen=True, slots=True)
-class MemberBlock:
-    """Squares in a row: pods of one Job, or of one role where there are no Jobs, at most BLOCK of them."""
+class AlikeMembers:
+    """Pods of one Job or role in the same state that are counted, not named."""
 
-    key: str
-    """Unique within the gang; part of an element's id."""
-    title: str
-    """Name of the Job or role; empty in the second and later blocks of the same."""
-    ready: int | None
-    """How many are ready now; None when the pods are those of the last look and nobody knows."""
+    count: int
+    state: Face
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """The pods of one Job, or of one role where there are no Jobs."""
+
+    name: str
+    """Of the Job or role; empty for pods that no known one made."""
     pods: int
-    """Ready and all pods of it, given with its first block."""
-    members: tuple[MemberRow, ...]
+    ready: int
+    succeeded: int
+    rows: tuple[MemberRow, ...]
+    """Those that are named."""
+    folded: tuple[AlikeMembers, ...]
+    """The others, counted by state."""
+    nodes: tuple[str, ...]
+    """Where its pods are, in the order of the pods."""
+    restarts: int
+    since: datetime | None
+    """Whole: since when; else since when the first of its pods that is not well is as it is."""
+    is_open: bool
+    """All its pods were asked for."""
+
+    @property
+    def hides(self) -> bool:
+        """Whether there is more to open."""
+        return bool(self.folded)
+
+    @property
+    def worst(self) -> Face:
+        """The state of the pods that are worst off."""
+        words = [row.face.word for row in self.rows] + [one.state.word for one in self.folded]
+        return face_of(min(words, key=_ORDER.index))
 
 
 def member_row(member: MemberState) -> MemberRow:
@@ -65,27 +117,59 @@ def member_row(member: MemberState) -> MemberRow:
         label=printable(member.label),
         reason=printable(member.reason),
         part=printable(member.part),
+        since=member.since,
+        restarts=member.restarts,
+        container=printable(member.container),
+        exit_code=member.exit_code,
     )
 
 
-def make_blocks(members: Iterable[MemberRow], *, past: bool = False) -> tuple[MemberBlock, ...]:
-    """Return the pods by Job or role, in the order in which they come; `past`: as they were seen last."""
+def make_branches(
+    members: Iterable[MemberRow], *, opened: Collection[str] = ()
+) -> tuple[Branch, ...]:
+    """Return the pods by Job or role, in the order in which they come; `opened` names what shows all."""
     makers: dict[str, list[MemberRow]] = {}
     for member in members:
         makers.setdefault(member.job or member.part, []).append(member)
-    blocks: list[MemberBlock] = []
-    for number, (title, pods) in enumerate(makers.items()):
-        ready = None if past else sum(member.health == Health.RUNNING for member in pods)
-        for start in range(0, len(pods), BLOCK):
-            squares = tuple(pods[start : start + BLOCK])
-            first = start == 0
-            blocks.append(
-                MemberBlock(
-                    key=f"{number}-{start // BLOCK}",
-                    title=(title or "no Job") if first else "",
-                    ready=ready if first else 0,
-                    pods=len(pods) if first else 0,
-                    members=squares,
-                )
-            )
-    return tuple(blocks)
+    return tuple(
+        _branch(name, pods, name in opened or EVERY in opened) for name, pods in makers.items()
+    )
+
+
+def _branch(name: str, pods: list[MemberRow], is_open: bool) -> Branch:
+    rows = tuple(pods) if is_open else _named(pods)
+    named = {row.uid for row in rows}
+    states = Counter(_alike(row) for row in pods if row.uid not in named)
+    unwell = [row for row in pods if not row.is_well]
+    times = [row.since for row in unwell or pods if row.since is not None]
+    return Branch(
+        name=name,
+        pods=len(pods),
+        ready=sum(row.health == Health.RUNNING for row in pods),
+        succeeded=sum(row.health == Health.SUCCEEDED for row in pods),
+        rows=rows,
+        folded=tuple(AlikeMembers(count, *state) for state, count in states.items()),
+        nodes=tuple(dict.fromkeys(row.node for row in pods if row.node)),
+        restarts=sum(row.restarts for row in pods),
+        since=(min(times) if unwell else max(times)) if times else None,
+        is_open=is_open,
+    )
+
+
+def _named(pods: list[MemberRow]) -> tuple[MemberRow, ...]:
+    """Return the pods that are shown unasked: none of a whole Job; of each state some, the bad ones first."""
+    if all(row.is_well for row in pods):
+        return ()
+    if len(pods) <= FEW:
+        return tuple(pods)
+    seen: Counter[tuple[Face, str]] = Counter()
+    named = []
+    for row in pods:
+        seen[_alike(row)] += 1
+        if not row.is_well and seen[_alike(row)] <= ALIKE:
+            named.append(row)
+    return tuple(named)
+
+
+def _alike(row: MemberRow) -> tuple[Face, str]:
+    return row.state, row.reason

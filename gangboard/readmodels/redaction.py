@@ -123,7 +123,7 @@ def redact(text: str, hidden: tuple[ObjectRef, ...], *, own: str) -> str:
     """
     for ref in hidden:
         if ref.name:
-            text = _mention_pattern(ref, own).sub(placeholder(ref), text)
+            text = mention_pattern(ref, own).sub(placeholder(ref), text)
     for one in sorted({placeholder(ref) for ref in hidden}):
         text = _merge_placeholders(text, one)
     return text
@@ -135,7 +135,7 @@ def _merge_placeholders(text: str, one: str) -> str:
     return re.sub(rf"(?:{noun}s )?{one}(?:(?:, | and ){one})+", f"{noun}s {rest}", text)
 
 
-def _mention_pattern(ref: ObjectRef, own: str) -> re.Pattern[str]:
+def mention_pattern(ref: ObjectRef, own: str) -> re.Pattern[str]:
     """Return how sentences and quoted texts name an object; its kind goes with the name.
 
     An object of another namespace is `namespace/name`; a name alone is that of an object of the reader's

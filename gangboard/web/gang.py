@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from datetime import datetime
+from urllib.parse import urlencode
 
 from django.http import HttpResponse
 
+from gangboard.readmodels.fit import fold_alike
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
-from gangboard.readmodels.members import MemberBlock
+from gangboard.readmodels.job_scheduling import scheduled_alike
+from gangboard.readmodels.members import WELL
+from gangboard.readmodels.next_steps import make_steps_to_take
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
 from gangboard.web.deleted_gang import DELETED, DeletedGangPage, past_fragment
 from gangboard.web.gang_actions import (
     facts_fragment,
     history_fragment,
-    jobs_fragment,
     owner_fragment,
     reactions_fragment,
 )
-from gangboard.web.live.fragments import Fragment, FragmentList
+from gangboard.web.gang_tree import offer_now, read_opened, tree_fragments
+from gangboard.web.live.fragments import Fragment
 from gangboard.web.live_page import Fragments, Frame, LivePage
+
+OPEN = "open"
+"""The word of the address that names a Job or role of which all pods are shown."""
 
 
 class GangPage(LivePage[GangDetail]):
@@ -29,13 +36,28 @@ class GangPage(LivePage[GangDetail]):
     template_name = "gang/page.html"
     section = "board"
 
+    @property
+    def opened(self) -> tuple[str, ...]:
+        """Return the Jobs and roles of which all pods are asked for."""
+        return read_opened(self.request.GET.getlist(OPEN))
+
+    @property
+    def live(self) -> str:
+        """Return the address of the waiting request, which shows the same pods."""
+        address = super().live
+        return (
+            f"{address}?{urlencode([(OPEN, one) for one in self.opened])}"
+            if self.opened
+            else address
+        )
+
     def read(self, frame: Frame) -> GangDetail | None:
         """Return the gang. An open page loads itself anew when its row goes."""
         return gang_detail(viewer=frame.viewer, gang_id=self.kwargs["gang_id"], now=frame.now)
 
     def fragments(self, frame: Frame, found: GangDetail) -> Fragments:
         """Return all that is known of it."""
-        return _fragments(found, frame.now)
+        return _fragments(found, frame.now, self.opened)
 
     def context(self, frame: Frame, found: GangDetail) -> dict[str, object]:  # noqa: ARG002  # LivePage's
         """Return its row."""
@@ -57,25 +79,18 @@ class GangPage(LivePage[GangDetail]):
         return page
 
 
-def _fragments(detail: GangDetail, now: datetime) -> Fragments:
+def _fragments(detail: GangDetail, now: datetime, opened: tuple[str, ...]) -> Fragments:
     row = detail.row
-    verdict = {
-        "row": row,
-        "verdict": detail.verdict,
-        "steps": detail.steps,
-        "cluster_sentence": detail.cluster_sentence,
-    }
-    shown = (row.shown, detail.verdict, detail.steps, detail.cluster_sentence)
     return (
-        Fragment("verdict", "gang/verdict.html", verdict, shown),
+        _verdict(detail),
         Fragment("queue", "gang/queue.html", {"waits": detail.queue_waits}, detail.queue_waits),
-        _fragment("findings", detail.others),
+        # What runs beside the rest is seen in the tree.
+        _fragment("findings", tuple(one for one in detail.others if one.health not in WELL)),
         owner_fragment(detail),
-        jobs_fragment(detail),
+        *tree_fragments(detail, opened),
         reactions_fragment(detail),
         past_fragment(detail.gang_history, now),
         history_fragment(detail),
-        FragmentList("members", tuple(_block(block) for block in detail.blocks)),
         Fragment(
             "members-count",
             "gang/members_count.html",
@@ -89,11 +104,30 @@ def _fragments(detail: GangDetail, now: datetime) -> Fragments:
                 detail.members == (),
             ),
         ),
-        _fragment("fit", detail.fit),
+        _fragment("fit", fold_alike(detail.fit)),
         _groups(detail),
         _fragment("events", detail.events),
         facts_fragment(detail),
         _fragment("commands", detail.commands),
+    )
+
+
+def _verdict(detail: GangDetail) -> Fragment:
+    row = detail.row
+    own = (
+        offer_now(detail.actions, detail.open_action),
+        *(offer_now(job.actions, job.open_action) for job in detail.jobs),
+    )
+    buttons = [offer for offer in own if offer is not None]
+    shown = {
+        "verdict": detail.verdict,
+        "steps": detail.steps,
+        "cluster_sentence": detail.cluster_sentence,
+        "next_steps": make_steps_to_take(row.advice, detail.named, buttons),
+        "sentence": detail.named.pieces(row.message_parts[0]),
+    }
+    return Fragment(
+        "verdict", "gang/verdict.html", {**shown, "row": row}, (row.shown, *shown.values())
     )
 
 
@@ -108,9 +142,7 @@ def _groups(detail: GangDetail) -> Fragment:
         "no_groups": detail.no_groups,
         "mode": detail.gang_mode,
         "matrix": detail.matrix,
+        # Of a silent cluster nobody knows how its pods are scheduled now.
+        "scheduling": () if detail.row.members_were else scheduled_alike(detail.jobs),
     }
     return Fragment("groups", "gang/groups.html", shown, tuple(shown.values()))
-
-
-def _block(block: MemberBlock) -> Fragment:
-    return Fragment(f"block-{block.key}", "gang/block.html", {"block": block}, block)

@@ -10,6 +10,7 @@ from gangboard.web import (
     clusters,
     confirm_views,
     gang,
+    gang_files,
     groups,
     holds,
     node_views,
@@ -22,6 +23,8 @@ from gangboard.web import (
 urlpatterns = [
     *board.BoardPage.urls("", "live/board/"),
     *gang.GangPage.urls("gangs/<str:gang_id>/", "live/gangs/<str:gang_id>/"),
+    path("gangs/<str:gang_id>/bundle.md", gang_files.bundle, name="gang-bundle"),
+    path("gangs/<str:gang_id>/stored.yaml", gang_files.stored, name="gang-stored"),
     *reasons.ReasonsPage.urls("reasons/", "live/reasons/"),
     *capacity.CapacityPage.urls("capacity/", "live/capacity/"),
     *queues.QueuesPage.urls("queues/", "live/queues/"),

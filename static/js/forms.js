@@ -39,7 +39,8 @@ function startCopy() {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
     await navigator.clipboard.writeText(button.dataset.copy);
+    button.dataset.label ??= button.textContent;
     button.textContent = "Copied";
-    setTimeout(() => (button.textContent = "Copy"), 2000);
+    setTimeout(() => (button.textContent = button.dataset.label), 2000);
   });
 }

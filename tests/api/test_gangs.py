@@ -142,6 +142,10 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
             "label": "waiting",
             "reason": "Unschedulable",
             "group": None,
+            "since": None,
+            "restarts": 0,
+            "container": None,
+            "exit_code": None,
         }
     ]
     assert more["findings"] == [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from gangboard.domain.verdict import Finding
 from tests.domain_objects import (
     NOW,
     Made,
+    a_condition,
     a_container,
     a_job,
     a_jobset,
@@ -292,3 +293,63 @@ def test_a_replaced_pod_says_so() -> None:
         "new": "ready",
         "old": "failed, replaced",
     }
+
+
+def _ended(code: int, **fields: Any) -> Any:
+    return a_container("main", running=False, last_exit_code=code, last_reason="Error", **fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "since", "restarts", "container", "exit_code"),
+    [
+        # Ready since a minute, by its condition.
+        ({"on": "n0"}, ago(60), 0, "", None),
+        # It got its node ten minutes ago, was ready, and has not been for a minute.
+        (
+            {"on": "n0", "ready": False, "scheduled": a_condition("PodScheduled", since=ago(600))},
+            *(ago(60), 0, "", None),
+        ),
+        # The scheduler has said nothing: since it was made.
+        ({}, ago(600), 0, "", None),
+        # Asked to go 7 s ago: deletionTimestamp is the end of the 30 s that it has.
+        ({"on": "n0", "deleting_since": ago(-23), "grace_seconds": 30}, ago(7), 0, "", None),
+        (
+            {
+                "on": "n0",
+                "ready": False,
+                "containers": (
+                    a_container("sidecar", restarts=1),
+                    _ended(137, state="waiting", reason="CrashLoopBackOff", restarts=4),
+                ),
+            },
+            *(ago(60), 5, "main", 137),
+        ),
+        # It runs again, and its last end is still told.
+        (
+            {"on": "n0", "containers": (_ended(1, state="running", restarts=2),)},
+            *(ago(60), 2, "main", 1),
+        ),
+        (
+            {
+                "phase": "Failed",
+                "on": "n0",
+                "ready": False,
+                "containers": (
+                    a_container("main", running=False, state="terminated", exit_code=3),
+                ),
+            },
+            *(ago(60), 0, "main", 3),
+        ),
+    ],
+)
+def test_a_member_says_since_when_and_how_its_container_ended(
+    fields: dict[str, Any],
+    since: datetime,
+    restarts: int,
+    container: str,
+    exit_code: int | None,
+) -> None:
+    job = a_job(pods=1)
+    (one,) = assess(gang(job, a_pod("p", of=job, **fields), nodes={"n0": a_node("n0")})).pods
+    assert (one.since, one.restarts) == (since, restarts)
+    assert (one.container, one.exit_code) == (container, exit_code)

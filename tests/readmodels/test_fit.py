@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gangboard.domain.verdict import FitReason
-from gangboard.readmodels.fit import fit_shapes
+from gangboard.readmodels.fit import fit_shapes, fold_alike
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
@@ -116,3 +116,12 @@ def test_in_an_outage_old_arithmetic_is_not_shown(owner: Viewer, problem: str, w
 @pytest.mark.django_db
 def test_a_deleted_gang_waits_for_nothing(owner: Viewer) -> None:
     assert read(owner, make_cluster(), gone_at=NOW).fit == ()
+
+
+def test_shapes_that_differ_in_name_only_are_one_row_with_the_numbers_of_each() -> None:
+    rows = [make_fit(unit=f"trial-{n}", shape=f"trial-{n}", waiting=2) for n in range(5)]
+    other = make_fit(unit="driver", shape="driver", waiting=1)
+    alike, alone = fold_alike(fit_shapes([*rows, other], names_nodes=True))
+    assert (alike.count, alike.names, alike.more) == (5, ("trial-0", "trial-1", "trial-2"), 2)
+    assert alike.shape.waiting == 2
+    assert (alone.count, alone.names) == (1, ("driver",))

@@ -1,6 +1,5 @@
 """The page of one gang: findings, Jobs, members, groups, steps, events, commands."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -85,11 +84,10 @@ def test_in_an_outage_what_was_found_last_is_said_to_be_of_the_last_look(owner: 
     (row,) = detail.jobs
     assert (row.state.word, row.was, row.message) == ("unknown", "It was running.", "")
     assert (row.ready, row.desired) == (8, 8)
-    (block,) = detail.blocks
-    assert (block.ready, block.pods) == (None, 2)
     assert {member.health for member in detail.members} == {"unknown"}
     assert {member.face.tone for member in detail.members} == {"unknown"}
-    assert detail.members[0].sentence == "a-0: last seen ready on gpu-01"
+    first = detail.members[0]
+    assert (first.state.label, first.node, first.since) == ("Last seen ready", "gpu-01", None)
 
 
 def test_in_an_outage_a_held_job_was_held(owner: Viewer) -> None:
@@ -149,33 +147,6 @@ def test_many_nodes_of_a_job_are_counted(owner: Viewer) -> None:
     (row,) = read(owner, detail=Detail(jobs=(job,))).jobs
     assert row.shown_nodes == ("gpu-0", "gpu-1", "gpu-2")
     assert row.more_nodes == 7
-
-
-def test_one_square_per_pod_by_job(owner: Viewer) -> None:
-    members = make_members("a", 2) + make_members("b", 70, Health.WAITING)
-    detail = read(owner, detail=Detail(members=members))
-    assert [
-        (block.title, block.ready, block.pods, len(block.members)) for block in detail.blocks
-    ] == [
-        ("a", 2, 2, 2),
-        ("b", 0, 70, 64),
-        ("", 0, 0, 6),
-    ]
-    assert detail.members[0].sentence == "a-0: ready on gpu-01"
-
-
-def test_pods_that_no_job_made_stand_by_their_replica(owner: Viewer) -> None:
-    members = (
-        *(replace(one, job="", part="llama-0") for one in make_members("llama-0", 2)),
-        *(replace(one, job="", part="llama-1") for one in make_members("llama-1", 1)),
-        *(replace(one, job="") for one in make_members("alone", 1)),
-    )
-    detail = read(owner, detail=Detail(members=members))
-    assert [(block.title, block.pods) for block in detail.blocks] == [
-        ("llama-0", 2),
-        ("llama-1", 1),
-        ("no Job", 1),
-    ]
 
 
 def test_groups_are_as_they_are_stored(owner: Viewer) -> None:

@@ -69,7 +69,7 @@ class TestGang:
         self, operator: Person, gang: Gang, record: dict[str, Action]
     ) -> None:
         page = text(operator, f"/gangs/{gang.pk}/")
-        row = page[page.index("pick-") : page.index("members-title")]
+        row = page[page.index("pick-") : page.index("past-title")]
         assert "Suspended, watching" in row
         assert "2 pods are still ending; the last one has 24 s left." in row
         assert "An action on it is not over yet." in row

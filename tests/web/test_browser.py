@@ -309,10 +309,10 @@ class TestHistory:
     def test_an_open_page_becomes_that_of_a_gone_gang(self, page: Page, site: Site) -> None:
         id_ = site.gang_id("will-go")
         page.goto(f"{site.url}/gangs/{id_}/")
-        expect(page.get_by_role("heading", name="Members")).to_be_visible()
+        expect(page.locator("#tree-title")).to_be_visible()
         site.write("DELETE FROM store_gang WHERE name = 'will-go'")
         expect(page.get_by_role("region", name="Last verdict")).to_be_visible(timeout=SOON)
-        expect(page.get_by_role("heading", name="Members")).to_have_count(0)
+        expect(page.locator("#tree-title")).to_have_count(0)
         expect(page.get_by_role("region", name="History")).to_be_visible()
 
     def test_earlier_entries_open_by_keyboard_without_script(

@@ -71,7 +71,9 @@ class TestPast:
         assert "Timeline" not in page
 
     def test_hostile_sentences_are_only_printed(self, owner: Person, world: World) -> None:
-        gang = a_past(world, ("room", 0), message="<script>alert(1)</script>", title="<b>x</b>")
+        gang = a_past(
+            world, ("quota", 5), ("room", 0), message="<script>alert(1)</script>", title="<b>x</b>"
+        )
         page = text_of(owner.client, gang)
         assert "<script>alert" not in page
         assert "<b>x</b>" not in page

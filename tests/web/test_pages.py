@@ -67,7 +67,8 @@ class TestOwner:
             "GPUs needed",
             "A Job is held",
             "llama-workers-0",
-            "llama-workers-0-7: ready on gpu-01",
+            "0 of 8 ready",
+            "Show all pods of</span> llama-workers-0",
             "The Job controller made its PodGroup.",
             "kubectl get jobset.v1alpha2.jobset.x-k8s.io llama-sft -n research -o yaml",
         ):
@@ -142,7 +143,9 @@ class TestGangOfAClusterThatDoesNotAnswer:
             sentence=self.REFUSED,
         )
         page = text_of(owner.client, f"/gangs/{world.gang.id}/")
-        assert f"<h2>{heading}</h2><p>{advice}</p>" in page
+        assert re.search(
+            f'<h2>{heading}</h2><ol><li>\\s*<div class="step-text"><p>\\s*{advice}', page
+        )
         # Why what is shown may be old is said once, whichever it is.
         verdict = page.split('aria-label="Verdict"')[1].split("</section>")[0]
         assert verdict.count(self.REFUSED) == 1
@@ -368,8 +371,9 @@ class TestFreshness:
         page = text_of(owner.client, f"/gangs/{world.gang.id}/")
         assert "Found at the last look" in page
         assert "Also found" not in page
-        assert "pods at the last look" in page
-        assert "llama-workers-0-7: last seen ready on gpu-01" in page
+        assert "0 of 8 were ready" in page
+        assert "llama-workers-0-7</code>" in page
+        assert "Last seen ready" in page
         assert "tone-running" not in page.split("<main")[1].split('id="fit"')[0]
         assert not re.search(r"\d of \d+ ready", page)
 

@@ -203,6 +203,12 @@ class MemberSerializer(serializers.Serializer[Any]):
     label = serializers.CharField(help_text="Its state in a word of Kubernetes.")  # type: ignore[assignment]  # as DRF's own attribute
     reason = WordField()
     group = WordField()
+    since = TimeField(allow_null=True, help_text="Since when it is in this state.")
+    restarts = serializers.IntegerField(help_text="Of all its containers.")
+    container = WordField(help_text="The one that ended with an error or does not come up.")
+    exit_code = serializers.IntegerField(
+        allow_null=True, help_text="With which that container ended last."
+    )
 
 
 class MembersWithPodsSerializer(MembersSerializer):

@@ -1,0 +1,214 @@
+"""The evidence of one gang as Markdown, for a ticket: what its page says to this viewer, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+
+from gangboard.readmodels.ages import age_text, standing_text
+from gangboard.readmodels.fit import AlikeShapes, fold_alike
+from gangboard.readmodels.gang_page import GangDetail, JobRow
+from gangboard.readmodels.gangs import GangRow
+from gangboard.readmodels.members import Branch, make_branches
+
+MOST_TIMELINE = 20
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")
+"""What Markdown or its HTML would take as more than a letter. Names and numbers have none but `_`."""
+
+
+def bundle_text(detail: GangDetail, now: datetime) -> str:
+    """Return the document. Every text of a cluster is escaped: whoever may create a pod can write it."""
+    parts = (
+        _head(detail, now),
+        _list("Next step", detail.row.advice),
+        _evidence(detail),
+        _tree(detail, now),
+        _fit(detail),
+        _others(detail),
+        _timeline(detail),
+        _groups(detail),
+        _events(detail),
+        _facts(detail.row, detail),
+        _commands(detail),
+    )
+    return "\n\n".join("\n".join(lines) for part in parts if (lines := list(part))) + "\n"
+
+
+def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
+    row = detail.row
+    version = f"{row.api_group}/{row.api_version}".strip("/")
+    yield f"# {_text(row.kind)} {_text(f'{row.namespace}/{row.name}')} in cluster {_text(row.cluster)}"
+    yield ""
+    stands = standing_text(row.since, now, first_seen=row.since_first_seen)
+    yield f"**{row.face.label}** ({_code(row.code)}) for {stands}: {_text(row.message)}"
+    yield ""
+    yield f"As of {_time(row.observed_at)}, written {_time(now)}. {_code(version)}, uid {_code(row.uid)}."
+    if row.stale and detail.cluster_sentence:
+        yield f"May be out of date: {_text(detail.cluster_sentence)}"
+    if row.gone_at is not None:
+        yield f"It was deleted at {_time(row.gone_at)}; this is how it was last."
+
+
+def _list(title: str, texts: Sequence[str]) -> Iterator[str]:
+    if texts:
+        yield from (f"## {title}", "", *(f"{n}. {_text(text)}" for n, text in enumerate(texts, 1)))
+
+
+def _evidence(detail: GangDetail) -> Iterator[str]:
+    if detail.verdict is None or not detail.verdict.evidence:
+        return
+    yield from _table(
+        "Evidence",
+        ("What", "Seen"),
+        ((_text(item.label), _code(item.value)) for item in detail.verdict.evidence),
+    )
+
+
+def _tree(detail: GangDetail, now: datetime) -> Iterator[str]:
+    branches = {branch.name: branch for branch in make_branches(detail.members)}
+    rows: list[tuple[str, ...]] = []
+    for job in detail.jobs:
+        rows += _branch(job, branches.pop(job.name, None), now)
+    for branch in branches.values():
+        rows += _branch(None, branch, now)
+    members = detail.row.members
+    title = f"Jobs and pods: {members.ready} of {members.desired} ready" if rows else ""
+    if detail.row.members_were or not detail.row.members_known:
+        title = "Jobs and pods at the last look"
+    yield from _table(title, ("Name", "State", "Node", "Since", "Restarts"), rows)
+
+
+def _branch(job: JobRow | None, branch: Branch | None, now: datetime) -> Iterator[tuple[str, ...]]:
+    if job is not None:
+        held = f", held by {job.held_by}: {job.held_reason}" if job.hold and job.held_by else ""
+        state = f"{job.state.label}, {job.ready} of {job.desired} ready{held}"
+        yield f"**{_text(job.name)}**", _text(state), "", "", str(job.restarts)
+    elif branch is not None:
+        state = f"{branch.worst.label}, {branch.ready} of {branch.pods} ready"
+        yield f"**{_text(branch.name or 'pods without a Job')}**", _text(state), "", "", ""
+    for pod in branch.rows if branch is not None else ():
+        state = ", ".join(filter(None, (pod.state.label, pod.reason, pod.end_text)))
+        since = age_text(pod.since, now) if pod.since is not None else ""
+        yield _code(pod.name), _text(state), _text(pod.node), since, str(pod.restarts)
+    if branch is not None and branch.rows:
+        for alike in branch.folded:
+            state = ", ".join(filter(None, (alike.state.label, alike.reason)))
+            yield f"{alike.count} more", _text(state), "", "", ""
+
+
+def _fit(detail: GangDetail) -> Iterator[str]:
+    yield from _table(
+        "Where the waiting pods could go",
+        ("One pod asks for", "Who", "Waiting", "Fit now", "Fit if empty", "Nodes"),
+        (_fit_row(row) for row in fold_alike(detail.fit)),
+    )
+
+
+def _fit_row(row: AlikeShapes) -> tuple[str, ...]:
+    shape = row.shape
+    who = ", ".join(row.names) + (f" and {row.more} more" if row.more else "")
+    each = " each" if row.count > 1 else ""
+    first = (_text(shape.asks or shape.title), _text(who), f"{shape.waiting}{each}")
+    if shape.why:
+        return (*first, "cannot tell", "", _text(shape.why))
+    most = "at most " if shape.unsupported else ""
+    reasons = [f"{one.nodes} {one.text}" for one in shape.reasons]
+    nodes = ", ".join([f"{shape.open_nodes} with room", *reasons])
+    return (*first, f"{most}{shape.fits_now}", str(shape.fits_empty), _text(nodes))
+
+
+def _others(detail: GangDetail) -> Iterator[str]:
+    texts = [f"{one.unit}: {one.message}" if one.unit else one.message for one in detail.others]
+    yield from _list("Also found", texts)
+
+
+def _timeline(detail: GangDetail) -> Iterator[str]:
+    rows = (
+        (
+            _time(entry.at),
+            entry.duration,
+            _text(": ".join(filter(None, (entry.title, entry.message)))),
+            _text(entry.actor),
+        )
+        for entry in detail.timeline[:MOST_TIMELINE]
+    )
+    yield from _table("History, newest first", ("From", "Lasted", "What", "By"), rows)
+
+
+def _groups(detail: GangDetail) -> Iterator[str]:
+    rows = (
+        (
+            _code(f"{row.kind} {row.name}"),
+            _text(row.policy_label),
+            "" if row.quorum is None else str(row.quorum),
+            _text(row.placed.message or row.placed.reason) if row.placed is not None else "",
+        )
+        for row in detail.groups
+    )
+    yield from _table("Groups", ("Group", "Policy", "Quorum", "What the scheduler said"), rows)
+
+
+def _events(detail: GangDetail) -> Iterator[str]:
+    rows = (
+        (
+            _time(event.last_seen) if event.last_seen is not None else "",
+            _text(event.regarding),
+            _text(event.reason),
+            _code(event.note),
+            str(event.count),
+        )
+        for event in detail.events
+    )
+    yield from _table("Events", ("Last seen", "About", "Reason", "Note", "Times"), rows)
+
+
+def _facts(row: GangRow, detail: GangDetail) -> Iterator[str]:
+    restarts = f"{row.restarts}" + ("" if row.max_restarts is None else f" of {row.max_restarts}")
+    facts = [
+        ("Queue", row.queue or "none"),
+        ("Priority", row.priority or "none given"),
+        *row.requests_shown,
+        ("Restarts", restarts),
+        *((fact.label, fact.text) for fact in detail.facts),
+    ]
+    if row.created_at is not None:
+        facts.append(("Created", _time(row.created_at)))
+    yield from _table("Facts", ("What", "Value"), ((_text(a), _text(b)) for a, b in facts))
+
+
+def _commands(detail: GangDetail) -> Iterator[str]:
+    if detail.commands:
+        # Offered only where every name in them is fit for a shell: none can end the block.
+        yield from ("## Commands", "", "```sh", *(one.text for one in detail.commands), "```")
+
+
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    found = list(rows)
+    if not found:
+        return
+    yield from (f"## {title}", "", _row(columns), _row(["---"] * len(columns)))
+    yield from map(_row, found)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _text(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def _code(text: str) -> str:
+    """Return the text as code: nothing in it is a link, a mention or HTML."""
+    if not text:
+        return ""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    blank = " " if "`" in text else ""
+    # A table ends its cell at every bar that has no backslash before it, in code, too.
+    return f"{fence}{blank}{text.replace('|', chr(92) + '|')}{blank}{fence}"
+
+
+def _time(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,0 +1,135 @@
+"""The pods of a gang by Job or role: whole ones are folded, the bad ones named, equal ones counted."""
+
+from dataclasses import replace
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gangboard.domain.health import Health
+from gangboard.domain.verdict import NOT_STARTING, MemberState
+from gangboard.readmodels.job_scheduling import scheduled_alike
+from gangboard.readmodels.kubectl import member_command
+from gangboard.readmodels.members import EVERY, Branch, make_branches, member_row
+from tests.factories import NOW, make_members
+
+WAITING: dict[str, Any] = {"state": Health.WAITING, "reason": "Unschedulable"}
+
+
+def branches(*members: MemberState, opened: tuple[str, ...] = ()) -> tuple[Branch, ...]:
+    return make_branches([member_row(one) for one in members], opened=opened)
+
+
+def test_a_whole_job_is_one_line_until_it_is_opened() -> None:
+    members = make_members("a", 70, since=NOW)
+    (folded,) = branches(*members)
+    assert (folded.name, folded.pods, folded.ready, folded.rows) == ("a", 70, 70, ())
+    assert [(one.count, one.state.label) for one in folded.folded] == [(70, "Ready")]
+    for opened in (("a",), (EVERY,)):
+        (shown,) = branches(*members, opened=opened)
+        assert (len(shown.rows), shown.folded, shown.is_open) == (70, (), True)
+
+
+def test_a_small_job_that_is_not_whole_shows_all_its_pods() -> None:
+    members = (*make_members("a", 3), *make_members("a", 2, **WAITING))
+    (branch,) = branches(
+        *(replace(one, ref=replace(one.ref, uid=f"u{n}")) for n, one in enumerate(members))
+    )
+    assert (len(branch.rows), branch.folded) == (5, ())
+    assert branch.worst.label == "Waiting"
+
+
+def test_of_many_pods_the_bad_ones_are_named_and_equal_ones_counted() -> None:
+    waiting = make_members("a", 100, **WAITING)
+    ready = make_members("a", 200)[100:]
+    failed = make_members("a", 201, Health.FAILED, label="failed", reason="Error")[200:]
+    (branch,) = branches(*waiting, *ready, *failed)
+    assert [row.name for row in branch.rows] == ["a-0", "a-1", "a-2", "a-3", "a-200"]
+    assert [(one.count, one.state.label, one.reason) for one in branch.folded] == [
+        (96, "Waiting", "Unschedulable"),
+        (100, "Ready", ""),
+    ]
+    assert branch.worst.label == "Failed"
+
+
+def test_a_job_stands_since_its_last_pod_came_or_since_its_first_is_not_well() -> None:
+    early, late = NOW - timedelta(hours=2), NOW - timedelta(hours=1)
+    first, second = make_members("a", 2)
+    (whole,) = branches(replace(first, since=early), replace(second, since=late))
+    assert whole.since == late
+    short = replace(second, state=Health.WAITING, since=early)
+    (broken,) = branches(replace(first, since=late), short, replace(short, since=late))
+    assert broken.since == early
+    (untold,) = branches(first)
+    assert untold.since is None
+
+
+def test_pods_that_no_job_made_stand_by_their_replica() -> None:
+    members = (
+        *(replace(one, job="", part="llama-0") for one in make_members("llama-0", 2)),
+        *(replace(one, job="", part="llama-1") for one in make_members("llama-1", 1)),
+        *(replace(one, job="") for one in make_members("alone", 1)),
+    )
+    assert [(one.name, one.pods) for one in branches(*members)] == [
+        ("llama-0", 2),
+        ("llama-1", 1),
+        ("", 1),
+    ]
+
+
+def test_pods_that_have_succeeded_are_counted_as_that() -> None:
+    (branch,) = branches(*make_members("a", 4, Health.SUCCEEDED, label="succeeded"))
+    assert (branch.ready, branch.succeeded, branch.worst.label) == (0, 4, "Succeeded")
+
+
+@pytest.mark.parametrize(
+    ("fields", "command"),
+    [
+        ({}, "kubectl logs -n research a-0"),
+        # The node is known: what it wrote before it ended is there.
+        (
+            {"state": Health.FAILED, "node": "n", "container": "main", "exit_code": 1},
+            "kubectl logs -n research a-0 -c main",
+        ),
+        # It waits to be started again: only its last end has words.
+        (
+            {
+                "state": Health.DEGRADED,
+                "node": "n",
+                "label": NOT_STARTING,
+                "container": "main",
+                "exit_code": 1,
+            },
+            "kubectl logs -n research a-0 -c main --previous",
+        ),
+        # An image that cannot be pulled: it never ran.
+        (
+            {"state": Health.DEGRADED, "node": "n", "label": NOT_STARTING, "container": "main"},
+            "kubectl describe pod -n research a-0",
+        ),
+        ({"state": Health.WAITING}, "kubectl describe pod -n research a-0"),
+    ],
+)
+def test_each_pod_has_the_command_that_shows_what_it_says(
+    fields: dict[str, Any], command: str
+) -> None:
+    (member,) = make_members("a", 1, **fields)
+    found = member_command("research", member_row(member))
+    assert found is not None
+    assert found.text == command
+
+
+def test_no_command_is_offered_with_a_name_that_a_shell_would_read() -> None:
+    (member,) = make_members("$(reboot)", 1)
+    assert member_command("research", member_row(member)) is None
+
+
+def test_jobs_of_which_the_same_is_said_are_named_together() -> None:
+    ganged = [
+        SimpleNamespace(name=f"w-{n}", mode_label="as a gang", mode_reason="x") for n in range(5)
+    ]
+    alone = SimpleNamespace(name="driver", mode_label="pod by pod", mode_reason="y")
+    first, second = scheduled_alike([ganged[0], alone, *ganged[1:]])
+    assert (first.label, first.names, first.more) == ("as a gang", ("w-0", "w-1", "w-2"), 2)
+    assert (second.reason, second.names, second.more) == ("y", ("driver",), 0)

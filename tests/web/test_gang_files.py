@@ -1,0 +1,91 @@
+"""A gang as a file: its evidence for a ticket, and its objects as they are stored."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from django.utils import timezone
+
+from gangboard.domain.health import Health
+from gangboard.domain.verdict import Evidence
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster, Gang
+from tests.factories import make_finding, make_gang, make_job, make_members
+from tests.personas import Person
+from tests.stored_jobsets import make_jobset
+from tests.web.conftest import World
+
+pytestmark = pytest.mark.django_db
+HOSTILE = "x | <img src=y> `z` [a](http://b) **c**"
+
+
+def bundle_of(person: Person, gang: Gang) -> str:
+    response = person.client.get(f"/gangs/{gang.pk}/bundle.md")
+    assert response.status_code == 200
+    assert response["Content-Type"] == "text/markdown; charset=utf-8"
+    assert "attachment" in response["Content-Disposition"]
+    return response.content.decode()
+
+
+def test_the_bundle_says_what_the_page_says(owner: Person, world: World) -> None:
+    finding = make_finding(message="8 pods need 1 GPU each.", evidence=(Evidence("free", "3"),))
+    members = (
+        *make_members("run-a", 2, Health.WAITING, reason="Unschedulable"),
+        *make_members("run-b", 1, container="main", exit_code=137, restarts=4),
+    )
+    jobs = (make_job("run-a"), make_job("run-b", ready=1, desired=1))
+    gang = make_gang(
+        world.cluster,
+        "run",
+        now=timezone.now(),
+        message="8 pods need 1 GPU each.",
+        detail=Detail((finding,), jobs, members),
+    )
+    text = bundle_of(owner, gang)
+    for line in (
+        "# JobSet research/run in cluster eu-train",
+        "1. It goes when 5 GPUs become free.",
+        "| free | `3` |",
+        "| **run-a** | Starting, 0 of 8 ready |  |  | 0 |",
+        "| `run-a-0` | Waiting, Unschedulable |  |  | 0 |",
+        "| Queue | gpu-prod |",
+        "kubectl get jobset.v1alpha2.jobset.x-k8s.io run -n research -o yaml",
+    ):
+        assert line in text, line
+    assert "8 pods need 1 GPU each." in text
+
+
+def test_text_of_a_cluster_is_no_markdown_and_no_html(owner: Person, world: World) -> None:
+    finding = make_finding(message=HOSTILE, advice=(HOSTILE,), evidence=(Evidence("e", HOSTILE),))
+    gang = make_gang(
+        world.cluster,
+        "evil",
+        now=timezone.now(),
+        message=HOSTILE,
+        advice=[HOSTILE],
+        detail=Detail((finding,), members=make_members("p", 1, Health.FAILED, reason=HOSTILE)),
+    )
+    text = bundle_of(owner, gang)
+    told = r"x \| \<img src=y\> \`z\` \[a\](http://b) \*\*c\*\*"
+    assert text.count(told) == 3, "message, advice, pod"
+    assert r"| e | `` x \| <img src=y> `z` [a](http://b) **c** `` |" in text
+    assert text.count(HOSTILE) == 0
+
+
+def test_who_may_not_see_a_gang_gets_no_file_of_it(reader: Person, world: World) -> None:
+    for name in ("bundle.md", "stored.yaml"):
+        assert reader.client.get(f"/gangs/{world.other_gang.id}/{name}").status_code == 404
+        assert reader.client.get(f"/gangs/no-such/{name}").status_code == 404
+        assert reader.client.get(f"/gangs/{world.gang.id}/{name}").status_code == 200
+
+
+def test_what_is_stored_of_its_objects_is_yaml(operator: Person, cluster: Cluster) -> None:
+    gang = make_jobset(cluster, now=timezone.now())
+    response = operator.client.get(f"/gangs/{gang.pk}/stored.yaml")
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    documents = [one for one in yaml.safe_load_all(response.content.decode()) if one]
+    assert documents[0]["resource"] == "jobsets.jobset.x-k8s.io"
+    assert documents[0]["meta"]["ref"]["name"] == gang.name
+    kinds = [one["meta"]["ref"]["kind"] for one in documents]
+    assert kinds == ["JobSet", "Job", "Job", "Job"]
+    assert all(one["meta"]["ref"]["namespace"] == "research" for one in documents)
