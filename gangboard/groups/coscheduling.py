@@ -16,10 +16,10 @@ import re
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group, Policy
-from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.gang_refusal import gang_refusal
+from gangboard.domain.reading.scheduler_rules import no_room
 from gangboard.domain.reading.scheduler_text import best_scheduler_message, scheduler_messages
-from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource, UnitRule
+from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
 from gangboard.domain.verdict import Finding
 
 _GROUP = "scheduling.x-k8s.io"
@@ -69,9 +69,7 @@ def _find_no_room(unit: Unit) -> Finding | None:
     return gang_refusal(NO_ROOM, unit, who, best.text if best is not None else "")
 
 
-NO_ROOM = UnitRule(
-    "unschedulable", Stage.PLACEMENT, "No room found", 80, _find_no_room, health=Health.WAITING
-)
+NO_ROOM = no_room(_find_no_room)
 
 GROUPING = GroupingAPI(
     label="coscheduling",

@@ -7,7 +7,9 @@ from typing import Any
 
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
+from gangboard.domain.event import Event
 from gangboard.domain.group import Group
+from gangboard.domain.node import Node
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.quota import Queue, QueueTree
@@ -27,6 +29,6 @@ def judged(
 ) -> Verdict:
     """The verdict on a gang; `queues` are those that its groups name."""
     given = {"gang_api_version": "v1beta1", "queues": QueueTree(queues), **known}
-    events = [thing for thing in objects if hasattr(thing, "regarding")]
-    rest: list[Any] = [thing for thing in objects if thing not in events]
-    return assess(assemble(root, rest, now=NOW, events=events, **given))  # type: ignore[arg-type]
+    events = [thing for thing in objects if isinstance(thing, Event)]
+    rest = [thing for thing in objects if not isinstance(thing, Event | Node)]
+    return assess(assemble(root, rest, now=NOW, events=events, **given))

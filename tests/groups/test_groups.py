@@ -11,7 +11,7 @@ from gangboard.domain.registry import Resource
 from tests.decode.reading import Json, model, with_identity
 
 ROOM = Path(gangboard.groups.__path__[0])
-MEMBERS = sorted(file.stem for file in ROOM.glob("*.py") if file.stem != "__init__")
+MEMBERS = sorted(file.stem for file in ROOM.iterdir() if not file.stem.startswith("_"))
 RESOURCES = [resource for api in grouping_apis() for resource in api.resources]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.policy.plan import offers
 from gangboard.domain.action import ActionContext
@@ -16,7 +17,7 @@ from gangboard.domain.verdict import Verdict
 from gangboard.owners.minicluster import OWNER
 from tests.decode.reading import Json, model
 from tests.diagnosis.policy.making import READY
-from tests.domain_objects import NOW, Made, a_job, a_pod, ago
+from tests.domain_objects import NOW, a_job, a_pod, ago
 
 MINICLUSTER: Json = {
     "apiVersion": "flux-framework.org/v1alpha2",
@@ -65,8 +66,8 @@ def its_job(of: Owner, **fields: Any) -> Owner:
     return a_job("lammps", of=of, **given)
 
 
-def judged(owner: Owner, *things: Made) -> Verdict:
-    return assess(assemble(owner, things, now=NOW))  # type: ignore[arg-type]
+def judged(owner: Owner, *things: Linked) -> Verdict:
+    return assess(assemble(owner, things, now=NOW))
 
 
 def test_it_is_one_gang_with_its_job_and_pods() -> None:
@@ -74,7 +75,7 @@ def test_it_is_one_gang_with_its_job_and_pods() -> None:
     job = its_job(owner)
     pods = [a_pod(f"lammps-{index}-x", of=job, index=index, on="n0") for index in range(4)]
     graph = OwnershipGraph()
-    made: list[Made] = [*pods, job, owner]
+    made: list[Linked] = [*pods, job, owner]
     for thing in made:
         graph.put(thing)
     assert graph.roots() == {"uid-lammps"}

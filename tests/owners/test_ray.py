@@ -12,6 +12,7 @@ import pytest
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.gang_units import units
+from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.policy.plan import offers
 from gangboard.diagnosis.ungrouped_workers import merge_units
@@ -25,7 +26,7 @@ from gangboard.owners.ray.rayservice import OWNER as RAYSERVICE
 from gangboard.placement.unit_placement import placing_of
 from tests.decode.reading import Json, model
 from tests.diagnosis.policy.making import READY
-from tests.domain_objects import NOW, Made, a_job, a_pod, ago, an_event
+from tests.domain_objects import NOW, a_job, a_pod, ago, an_event
 
 MADE = "2026-11-21T09:00:00Z"
 NO_ROOM = "0/1 nodes are available: 1 Insufficient cpu."
@@ -140,8 +141,8 @@ def waiting_for_head(cluster: Owner, index: int, state: str = "running") -> Pod:
     return replace(pod, phase="Pending", containers=(container,))
 
 
-def judged(owner: Owner, *things: Made, **facts: Any) -> Verdict:
-    return assess(assemble(owner, things, now=NOW, **facts))  # type: ignore[arg-type]
+def judged(owner: Owner, *things: Linked, **facts: Any) -> Verdict:
+    return assess(assemble(owner, things, now=NOW, **facts))
 
 
 def told(verdict: Verdict) -> tuple[str, str, str]:
@@ -239,7 +240,7 @@ def test_a_rayjob_is_one_gang_with_its_cluster_its_pods_and_the_job_that_submits
     submitter = a_job("tune", uid="uid-job", desired=1, parallelism=1, completions=1, of=job)
     pods = [*pods_of(cluster), a_pod("tune-abcde", of=submitter, on="n0")]
     graph = OwnershipGraph()
-    made: list[Made] = [*pods, cluster, submitter, job]
+    made: list[Linked] = [*pods, cluster, submitter, job]
     for thing in made:
         graph.put(thing)
     assert graph.roots() == {"uid-tune"}

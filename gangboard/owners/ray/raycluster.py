@@ -6,8 +6,7 @@ pods are counted (calculateStatus in raycluster_controller.go of 1.6.2).
 
 from __future__ import annotations
 
-from gangboard.decode.problems import deliver
-from gangboard.decode.wire import Wire, read_conditions, read_meta, read_text
+from gangboard.decode.wire import Wire, read_conditions, read_text
 from gangboard.domain.acting.phrases import pods_made
 from gangboard.domain.action import Verb
 from gangboard.domain.owner import Owner
@@ -26,12 +25,7 @@ from gangboard.owners.ray.wire import (
     WireRayAnnotations,
     WireRayMeta,
     WireRayStatus,
-    foreign_manager,
-    grace_of,
-    of_metadata,
-    requests_of,
-    roles_of,
-    size_of,
+    build_owner,
 )
 
 VERSION = "KubeRay"  # in `detail`
@@ -46,23 +40,16 @@ class WireRayCluster(Wire):
 
 
 def _build(wire: WireRayCluster, version: str) -> Owner:
-    spec = wire.spec or WireClusterSpec()
-    faults: list[str] = []
-    roles = roles_of(spec, faults) if wire.spec is not None else ()
     kuberay = read_text((wire.metadata.annotations or WireRayAnnotations()).kuberay)
-    owner = Owner(
-        meta=read_meta(wire.metadata, GROUP, CLUSTER, version),
-        suspended=bool(spec.suspend),
-        desired=size_of(roles),
-        roles=roles,
-        pod_requests=requests_of(roles),
+    return build_owner(
+        CLUSTER,
+        version,
+        wire.metadata,
+        wire.spec or WireClusterSpec(),
+        wire.spec,
         conditions=read_conditions((wire.status or WireRayStatus()).conditions),
-        managed_by=foreign_manager(spec.managed_by),
-        grace_seconds=grace_of(spec),
         detail={VERSION: kuberay} if kuberay else {},
-        **of_metadata(wire.metadata),
     )
-    return deliver(owner, tuple(faults))
 
 
 def _role_of(pod: Pod) -> str:

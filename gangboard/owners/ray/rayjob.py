@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gangboard.decode.problems import deliver
-from gangboard.decode.wire import Int32, Wire, read_meta, read_text, read_time
+from gangboard.decode.wire import Int32, Wire, read_text, read_time
 from gangboard.domain.acting.phrases import pods_made
 from gangboard.domain.action import Verb
 from gangboard.domain.blueprint import Blueprint
@@ -31,14 +30,10 @@ from gangboard.owners.ray.wire import (
     JOB,
     ORIGIN_LABEL,
     OWN_MANAGERS,
+    Managed,
     WireClusterSpec,
     WireRayMeta,
-    foreign_manager,
-    grace_of,
-    of_metadata,
-    requests_of,
-    roles_of,
-    size_of,
+    build_owner,
 )
 
 # In `detail`.
@@ -52,13 +47,11 @@ _IGNORES = "Waiting"
 """It waits for somebody to submit work: a suspension is looked at before and after (rayjob_controller.go)."""
 
 
-class _WireRayJobSpec(Wire):
+class _WireRayJobSpec(Managed):
     ray_cluster_spec: WireClusterSpec | None = None
     cluster_selector: dict[str, str] | None = None
     shutdown_after_job_finishes: bool | None = None
     submission_mode: str | None = None
-    suspend: bool | None = None
-    managed_by: str | None = None
     backoff_limit: Int32 | None = None
 
 
@@ -83,29 +76,24 @@ class WireRayJob(Wire):
 
 def _build(wire: WireRayJob, version: str) -> Owner:
     spec, status = wire.spec or _WireRayJobSpec(), wire.status or _WireRayJobStatus()
-    cluster = spec.ray_cluster_spec or WireClusterSpec()
-    faults: list[str] = []
-    roles = roles_of(cluster, faults) if spec.ray_cluster_spec is not None else ()
     finish = _finish(status)
     failed = max(0, status.failed or 0)
-    owner = Owner(
-        meta=read_meta(wire.metadata, GROUP, JOB, version),
-        suspended=bool(spec.suspend),
-        desired=size_of(roles) if roles else _pods_without_cluster(spec),
-        roles=roles,
-        pod_requests=requests_of(roles),
+    shared = spec.ray_cluster_spec is None
+    return build_owner(
+        JOB,
+        version,
+        wire.metadata,
+        spec,
+        spec.ray_cluster_spec,
         finish=finish,
         # Each try that failed but the last one was followed by another RayCluster.
         restarts=failed - 1 if failed and finish is not None else failed,
         max_restarts=spec.backoff_limit,
         restarting=status.job_deployment_status == "Retrying",
         started_at=read_time(status.start_time),
-        managed_by=foreign_manager(spec.managed_by),
-        grace_seconds=grace_of(cluster),
         detail=_detail(spec, status),
-        **of_metadata(wire.metadata),
+        **({"desired": _pods_without_cluster(spec)} if shared else {}),
     )
-    return deliver(owner, tuple(faults))
 
 
 def _pods_without_cluster(spec: _WireRayJobSpec) -> int:

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gangboard.decode.problems import deliver
-from gangboard.decode.wire import Wire, WireCondition, read_conditions, read_meta, read_text
+from gangboard.decode.wire import Wire, WireCondition, read_conditions, read_text
 from gangboard.domain.acting.phrases import pods_made
 from gangboard.domain.action import Verb
 from gangboard.domain.blueprint import Blueprint
@@ -36,14 +35,10 @@ from gangboard.owners.ray.wire import (
     GROUP_LABEL,
     OWN_MANAGERS,
     SERVICE,
+    Managed,
     WireClusterSpec,
     WireRayMeta,
-    foreign_manager,
-    grace_of,
-    of_metadata,
-    requests_of,
-    roles_of,
-    size_of,
+    build_owner,
 )
 
 # In `detail`.
@@ -66,10 +61,8 @@ class _WireServed(Wire):
     application_statuses: dict[str, _WireApplication] | None = None
 
 
-class _WireRayServiceSpec(Wire):
+class _WireRayServiceSpec(Managed):
     ray_cluster_config: WireClusterSpec | None = None
-    suspend: bool | None = None
-    managed_by: str | None = None
 
 
 class _WireRayServiceStatus(Wire):
@@ -88,24 +81,17 @@ class WireRayService(Wire):
 
 def _build(wire: WireRayService, version: str) -> Owner:
     spec, status = wire.spec or _WireRayServiceSpec(), wire.status or _WireRayServiceStatus()
-    cluster = spec.ray_cluster_config or WireClusterSpec()
-    faults: list[str] = []
-    roles = roles_of(cluster, faults) if spec.ray_cluster_config is not None else ()
     conditions = read_conditions(status.conditions)
-    owner = Owner(
-        meta=read_meta(wire.metadata, GROUP, SERVICE, version),
-        suspended=bool(spec.suspend),
-        desired=size_of(roles),
-        roles=roles,
-        pod_requests=requests_of(roles),
+    return build_owner(
+        SERVICE,
+        version,
+        wire.metadata,
+        spec,
+        spec.ray_cluster_config,
         finish=_finish(conditions),
         conditions=conditions,
-        managed_by=foreign_manager(spec.managed_by),
-        grace_seconds=grace_of(cluster),
         detail=_detail(status),
-        **of_metadata(wire.metadata),
     )
-    return deliver(owner, tuple(faults))
 
 
 def _finish(conditions: tuple[Condition, ...]) -> Finish | None:

@@ -10,8 +10,9 @@ from gangboard.decode.annotations import WireActed
 from gangboard.decode.jobs import DEFAULT_GRACE, WirePodTemplate, WireTemplateSpec
 from gangboard.decode.managers import NO_ENTRIES, last_writer
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_time
-from gangboard.domain.owner import GangRequest, PodRequests, Role
+from gangboard.decode.problems import deliver
+from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_meta, read_time
+from gangboard.domain.owner import GangRequest, Owner, PodRequests, Role
 
 GROUP = "ray.io"
 CLUSTER, JOB, SERVICE = "RayCluster", "RayJob", "RayService"
@@ -63,14 +64,19 @@ class _WireWorkers(Wire):
     template: WirePodTemplate | None = None
 
 
-class WireClusterSpec(Wire):
+class Managed(Wire):
+    """What the `spec` of all three has: that it is suspended, and who looks after it."""
+
+    suspend: bool | None = None
+    managed_by: str | None = None
+
+
+class WireClusterSpec(Managed):
     """`spec` of a RayCluster, or the one that a RayJob or RayService makes it from."""
 
     head_group_spec: _WireHead | None = None
     worker_group_specs: list[_WireWorkers] | None = None
     enable_in_tree_autoscaling: bool | None = None
-    suspend: bool | None = None
-    managed_by: str | None = None
 
 
 class WireRayStatus(Wire):
@@ -141,7 +147,33 @@ def grace_of(spec: WireClusterSpec) -> int:
     return max(DEFAULT_GRACE if grace is None else grace for grace in graces)
 
 
-def of_metadata(metadata: WireRayMeta) -> dict[str, Any]:
+def build_owner(
+    kind: str,
+    version: str,
+    metadata: WireRayMeta,
+    spec: Managed,
+    cluster: WireClusterSpec | None,
+    **of_kind: Any,
+) -> Owner:
+    """Return what it is made of and asks for, by the spec of its RayCluster, as an owner.
+
+    `of_kind` are the fields that only its kind tells. Raises PartlyDecoded with the owner for malformed requests.
+    """
+    faults: list[str] = []
+    roles = roles_of(cluster, faults) if cluster is not None else ()
+    owner = Owner(
+        meta=read_meta(metadata, GROUP, kind, version),
+        suspended=bool(spec.suspend),
+        roles=roles,
+        pod_requests=requests_of(roles),
+        managed_by=_foreign_manager(spec.managed_by),
+        grace_seconds=grace_of(cluster or WireClusterSpec()),
+        **{"desired": size_of(roles), **_of_metadata(metadata), **of_kind},
+    )
+    return deliver(owner, tuple(faults))
+
+
+def _of_metadata(metadata: WireRayMeta) -> dict[str, Any]:
     """Return the fields of an Owner that labels, annotations and managed fields tell."""
     labels = metadata.labels or WireRayLabels()
     annotations = metadata.annotations or WireRayAnnotations()
@@ -156,6 +188,6 @@ def of_metadata(metadata: WireRayMeta) -> dict[str, Any]:
     }
 
 
-def foreign_manager(managed_by: str | None) -> str:
+def _foreign_manager(managed_by: str | None) -> str:
     """Return who looks after it instead of KubeRay, or empty."""
     return "" if managed_by in OWN_MANAGERS else managed_by or ""

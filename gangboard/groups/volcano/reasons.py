@@ -1,44 +1,35 @@
-"""PodGroups of Volcano (scheduling.volcano.sh/v1beta1): a gang that waits in a queue, then for nodes.
-
-`phase` Pending: its queue has not let it in; Inqueue: it has, and there is no room yet; Unknown: it ran, and
-some of its members are gone. A Volcano Job and the jobs of Kubeflow's training operator get their pods only
-once it is let in; others have theirs and wait with them.
-
-Both conditions are only ever added, never taken back, so the later one counts (gang.go and session.go of
-v1.14.1): `Unschedulable` is True of what cannot be placed, `Scheduled` of what was. Why a queue does not let
-a PodGroup in stands in events alone (proportion.go, capacity.go, overcommit.go).
-"""
+"""Why Volcano has not placed a gang: its queue has not let it in, or there is no room."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from gangboard.decode.problems import deliver
-from gangboard.decode.resource_lists import Amounts, Quantity
-from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
-from gangboard.domain.group import Group, GroupTemplate, Policy
+from gangboard.domain.group import Group
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.objects import Condition, find_condition
+from gangboard.domain.objects import find_condition
 from gangboard.domain.quota import Queue, QueueState
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.gang_refusal import gang_refusal, lacks_queue, queue_of
 from gangboard.domain.reading.grace import ATTEMPT_GRACE
+from gangboard.domain.reading.scheduler_rules import (
+    exceeds_quota,
+    no_room,
+    queue_missing,
+    queue_stopped,
+    waiting_for_quota,
+)
 from gangboard.domain.reading.wording import label
-from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource, UnitRule
+from gangboard.domain.registry import UnitRule
 from gangboard.domain.resource_units import units
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.groups.volcano.wire import GROUP, PHASE, REFUSED
 from gangboard.placement.amount_words import amount_of
 
-_GROUP = "scheduling.volcano.sh"
-_QUEUES = f"Queue.{_GROUP}"
-_REFUSED, _PLACED = "Unschedulable", "Scheduled"
-_PHASE = "phase"
-_DEFAULT_QUEUE = "default"
-_WAITS, _RAN = ("", "Pending"), ("Running", "Unknown", "Completed")
-_TASK = "volcano.sh/task-spec"
+_QUEUES = f"Queue.{GROUP}"
+_WAITS = ("", "Pending")
 
 _SHORT = re.compile(r"^(\d{1,9})/\d{1,9} tasks in gang unschedulable")
 _ORIGIN = re.compile(r"Origin reason is [^:]{1,253}: (.*)")
@@ -46,71 +37,12 @@ _NO_QUOTA = re.compile(r"queue resource quota insufficient: (?:insufficient )?(.
 _OVERUSED = re.compile(r"resource in cluster is overused: (?:overused )?(.*)")
 
 
-class _WireSpec(Wire):
-    min_member: Int32 | None = None
-    min_task_member: dict[str, Int32] | None = None
-    min_resources: dict[str, Quantity] | None = None
-    queue: str | None = None
-
-
-class _WireStatus(Wire):
-    phase: str | None = None
-    conditions: list[WireCondition] | None = None
-
-
-class WirePodGroup(Wire):
-    """A PodGroup as narrow as it is kept."""
-
-    metadata: WireMeta
-    spec: _WireSpec | None = None
-    status: _WireStatus | None = None
-
-
-def _build(wire: WirePodGroup, version: str) -> Group:
-    spec, status = wire.spec or _WireSpec(), wire.status or _WireStatus()
-    quorum = spec.min_member or 0
-    phase = status.phase or ""
-    conditions = read_conditions(status.conditions)
-    amounts = Amounts()
-    tasks = {name: least for name, least in (spec.min_task_member or {}).items() if least > 0}
-    group = Group(
-        meta=read_meta(wire.metadata, _GROUP, "PodGroup", version),
-        policy=Policy.GANG if quorum > 1 else Policy.BASIC,
-        quorum=quorum,
-        conditions=conditions,
-        placed=_placed(conditions, phase),
-        templates=tuple(
-            GroupTemplate(name, Policy.GANG, least) for name, least in sorted(tasks.items())
-        ),
-        part_label=_TASK if tasks else "",
-        requests=dict(amounts.each("minResources", spec.min_resources)),
-        queue=spec.queue or _DEFAULT_QUEUE,
-        detail={_PHASE: phase},
-    )
-    return deliver(group, tuple(amounts.faults))
-
-
-def _placed(conditions: tuple[Condition, ...], phase: str) -> Condition | None:
-    """Return whether it was placed, by the later of its two conditions; what has run was, whatever came later."""
-    refused = find_condition(conditions, _REFUSED)
-    placed = find_condition(conditions, _PLACED)
-    if placed is not None and (refused is None or phase in _RAN or _is_later(placed, refused)):
-        return placed
-    if refused is None or not refused.is_true:
-        return None
-    return Condition(_REFUSED, "False", "Unschedulable", refused.message, refused.since)
-
-
-def _is_later(one: Condition, other: Condition) -> bool:
-    return one.since is not None and other.since is not None and one.since > other.since
-
-
 # Its queue has not let it in
 
 
 def _waits_for_queue(unit: Unit) -> bool:
     group = unit.group
-    return group is not None and group.detail[_PHASE] in _WAITS and not unit.placed
+    return group is not None and group.detail[PHASE] in _WAITS and not unit.placed
 
 
 def _find_queue_missing(unit: Unit) -> Finding | None:
@@ -210,7 +142,7 @@ def _find_in_queue(unit: Unit) -> Finding | None:
             since=event.first_seen,
         )
     made = group.meta.created_at
-    if group.detail[_PHASE] or made is None:
+    if group.detail[PHASE] or made is None:
         return unit_finding(
             IN_QUEUE, unit, f"Queue {name} has not let it in yet.", evidence=_evidence(unit)
         )
@@ -231,7 +163,7 @@ def _newest(unit: Unit, text: re.Pattern[str]) -> tuple[Event, str] | None:
     """Return the newest event about the group, where its text is of this sort, and what it names."""
     group = unit.group
     uid = group.meta.ref.uid if group is not None else ""
-    told = (one for one in unit.events if one.regarding.uid == uid and one.reason == _REFUSED)
+    told = (one for one in unit.events if one.regarding.uid == uid and one.reason == REFUSED)
     for event in told:  # newest first; the gang's own count of pods is told in between
         found = text.search(event.note)
         if found is not None:
@@ -256,7 +188,7 @@ def _evidence(unit: Unit) -> tuple[Evidence, ...]:
     if group is None:
         return ()
     return (
-        Evidence("phase", group.detail[_PHASE] or "none", group.meta.ref),
+        Evidence("phase", group.detail[PHASE] or "none", group.meta.ref),
         Evidence("queue", group.queue, group.meta.ref),
         Evidence("minMember", str(group.quorum), group.meta.ref),
     )
@@ -267,7 +199,7 @@ def _evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 def _find_no_room(unit: Unit) -> Finding | None:
     group = unit.group
-    said = find_condition(group.conditions, _REFUSED) if group is not None else None
+    said = find_condition(group.conditions, REFUSED) if group is not None else None
     if said is None:
         return None
     origin, short = _ORIGIN.search(said.message), _SHORT.search(said.message)
@@ -278,38 +210,10 @@ def _find_no_room(unit: Unit) -> Finding | None:
     return gang_refusal(NO_ROOM, unit, "Volcano", cause, fits=max(0, unit.needed - int(short[1])))
 
 
-QUEUE_MISSING = UnitRule(
-    "queue-missing",
-    Stage.ADMISSION,
-    "Queue missing",
-    10,
-    _find_queue_missing,
-    health=Health.BLOCKED,
-)
-QUEUE_STOPPED = UnitRule(
-    "queue-stopped",
-    Stage.ADMISSION,
-    "Queue stopped",
-    11,
-    _find_queue_stopped,
-    health=Health.BLOCKED,
-)
-EXCEEDS_QUOTA = UnitRule(
-    "exceeds-quota",
-    Stage.ADMISSION,
-    "Exceeds the quota",
-    14,
-    _find_exceeds_quota,
-    health=Health.BLOCKED,
-)
-WAITING_FOR_QUOTA = UnitRule(
-    "waiting-for-quota",
-    Stage.ADMISSION,
-    "Waits for quota",
-    17,
-    _find_waiting_for_quota,
-    health=Health.WAITING,
-)
+QUEUE_MISSING = queue_missing(_find_queue_missing)
+QUEUE_STOPPED = queue_stopped(_find_queue_stopped)
+EXCEEDS_QUOTA = exceeds_quota(_find_exceeds_quota)
+WAITING_FOR_QUOTA = waiting_for_quota(_find_waiting_for_quota)
 IN_QUEUE = UnitRule(
     "queue-evaluating",
     Stage.ADMISSION,
@@ -318,46 +222,5 @@ IN_QUEUE = UnitRule(
     _find_in_queue,
     health=Health.WAITING,
 )
-NO_ROOM = UnitRule(
-    "unschedulable",
-    Stage.PLACEMENT,
-    "No room found",
-    80,
-    _find_no_room,
-    health=Health.WAITING,
-)
-
-GROUPING = GroupingAPI(
-    label="Volcano",
-    group=_GROUP,
-    resources=(
-        Resource(
-            group=_GROUP,
-            plural="podgroups",
-            kind="PodGroup",
-            versions=("v1beta1",),
-            wire=WirePodGroup,
-            model=Group,
-            build=_build,
-            needed=True,
-        ),
-    ),
-    annotations={
-        "scheduling.k8s.io/group-name": "PodGroup",
-        "scheduling.volcano.sh/group-name": "PodGroup",
-    },
-    schedulers=("volcano",),
-    rules=(QUEUE_MISSING, QUEUE_STOPPED, EXCEEDS_QUOTA, WAITING_FOR_QUOTA, IN_QUEUE, NO_ROOM),
-    event_reasons=frozenset({"Unschedulable"}),
-    notes=GroupingNotes(
-        members=(
-            "the annotations `scheduling.k8s.io/group-name` and `scheduling.volcano.sh/group-name`; read "
-            "by scheduler `volcano` only"
-        ),
-        limits=(
-            "why its queue does not let it in stands in events alone; its conditions are never taken "
-            "back, the later one counts"
-        ),
-        tested="Volcano 1.14 on 1.37",
-    ),
-)
+NO_ROOM = no_room(_find_no_room)
+RULES = (QUEUE_MISSING, QUEUE_STOPPED, EXCEEDS_QUOTA, WAITING_FOR_QUOTA, IN_QUEUE, NO_ROOM)

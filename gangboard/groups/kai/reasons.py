@@ -1,0 +1,219 @@
+"""What KAI's scheduler says of a gang, in its conditions, events and annotations."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+from gangboard.decode.wire import read_time
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.gang_refusal import gang_refusal, lacks_queue, queue_of
+from gangboard.domain.reading.losses import how_many_run
+from gangboard.domain.reading.progress import lacks_room
+from gangboard.domain.reading.scheduler_rules import (
+    exceeds_quota,
+    no_room,
+    queue_missing,
+    waiting_for_quota,
+)
+from gangboard.domain.reading.wording import count, label, plural
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.groups.kai.wire import GROUP, REASON, STALE
+
+_QUEUES = f"Queue.{GROUP}"
+EVICTED_BY = "Evict"
+"""The reason of its events about what it takes away."""
+_OVER_LIMIT, _OVER_QUOTA = "OverLimit", "NonPreemptibleOverQuota"
+_STALE_GRACE = timedelta(seconds=60)
+"""How long one that fell below its minimum may go on, unless its scheduler is told otherwise
+(`defaultStalenessGracePeriod`); the rest was deleted after 61 s (observed)."""
+
+_FOUND = re.compile(
+    r"Resources were found for (\d{1,9}) pods? while (\d{1,9}) (?:is|are) required for gang scheduling\. "
+    r"Additional pods cannot be scheduled due to: (.*)"
+)
+_LIMIT = re.compile(
+    r"Limit is (.{1,60}?), currently (.{1,60}?) allocated and workload requested (.*)"
+)
+_QUOTA = re.compile(
+    r"Workload requested (.{1,60}?), but .{1,253}? quota is (.{1,60}?), while (.{1,60}?) (?:is|are) already"
+)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_EVICTED = re.compile(
+    r"Pod \S{1,507} was preempted by higher priority workload ([^/\s]{1,253})/([^\s.]{1,253})"
+)
+
+
+def _text(unit: Unit, reason: str = "") -> str:
+    """Return the text of its condition while it waits, where that has this reason; empty for none."""
+    group = unit.group
+    if group is None or group.placed is None or not lacks_room(unit):
+        return ""
+    return group.placed.message if reason in ("", group.detail.get(REASON)) else ""
+
+
+def _find_queue_missing(unit: Unit) -> Finding | None:
+    """Return a finding where its queue, or the one above, does not exist: KAI says nothing then (observed)."""
+    group, queue = unit.group, queue_of(unit)
+    if group is None or unit.placed or _QUEUES not in unit.facts.known_kinds or not group.queue:
+        return None
+    above = queue.parent if queue is not None else None
+    if queue is not None and (above is None or unit.facts.queues.get(above) is not None):
+        return None
+    name = group.queue if lacks_queue(unit, _QUEUES) or above is None else above.name
+    whose = "" if name == group.queue else f", the parent of Queue {group.queue},"
+    return unit_finding(
+        QUEUE_MISSING,
+        unit,
+        f"Queue {name}{whose} does not exist, so KAI never looks at {label(group.meta.ref)}.",
+        advice=(
+            f"Create Queue {name}, or give its owner another one (label kai.scheduler/queue).",
+        ),
+        evidence=_evidence(unit),
+    )
+
+
+def _find_exceeds_quota(unit: Unit) -> Finding | None:
+    return _find_quota(unit, EXCEEDS_QUOTA)
+
+
+def _find_waiting_for_quota(unit: Unit) -> Finding | None:
+    return _find_quota(unit, WAITING_FOR_QUOTA)
+
+
+def _find_quota(unit: Unit, rule: UnitRule) -> Finding | None:
+    """Return a finding where its queue keeps it from running: for good, or until others leave."""
+    limit, quota = _text(unit, _OVER_LIMIT), _text(unit, _OVER_QUOTA)
+    if not (limit or quota) or unit.group is None:
+        return None
+    name = unit.group.queue
+    advice: tuple[str, ...] = ()
+    if found := _LIMIT.search(limit):
+        most, used, asked = found[1], found[2], found[3].rstrip(". ")
+        message = f"Queue {name} may have {most} at most: {used} in use, and it asks for {asked}."
+        raise_it = f"Raise the limit of Queue {name}"
+    elif found := _QUOTA.search(quota):
+        asked, most, used = found[1], found[2], found[3]
+        message = (
+            f"Queue {name} has a quota of {most} for pods that cannot be preempted: {used} in use, and "
+            f"it asks for {asked}."
+        )
+        raise_it = f"Give its owner a preemptible priorityClassName (recreate), raise the quota of Queue {name}"
+    else:
+        return None if rule is EXCEEDS_QUOTA else _quoted(unit, rule, limit or quota)
+    never = _number(asked) > _number(most)
+    if never is not (rule is EXCEEDS_QUOTA):
+        return None
+    advice = (f"{raise_it}, or ask for less (recreate).",) if never else ()
+    said = Evidence("KAI says", limit or quota, unit.group.meta.ref)
+    return unit_finding(rule, unit, message, advice=advice, evidence=(said, *_evidence(unit)))
+
+
+def _quoted(unit: Unit, rule: UnitRule, text: str) -> Finding:
+    """Return a finding in KAI's own words, where it has changed them."""
+    return unit_finding(rule, unit, text, evidence=_evidence(unit))
+
+
+def _number(text: str) -> float:
+    found = _NUMBER.search(text)
+    return float(found[0]) if found is not None else 0.0
+
+
+def _find_no_room(unit: Unit) -> Finding | None:
+    text = _text(unit)
+    found = _FOUND.search(text)
+    if found is None:
+        return gang_refusal(NO_ROOM, unit, "KAI", text.rstrip(". "))
+    return gang_refusal(NO_ROOM, unit, "KAI", found[3].rstrip(". "), fits=int(found[1]))
+
+
+def _find_evicted(unit: Unit) -> Finding | None:
+    """Return a finding where all of its pods were taken away for a workload of higher priority."""
+    group = unit.group
+    if group is None or unit.placed or not lacks_room(unit):
+        return None
+    told = (one for one in unit.events if one.regarding.uid == group.meta.ref.uid)
+    for event in told:
+        found = _EVICTED.search(event.note) if event.reason == EVICTED_BY else None
+        if found is None:
+            continue
+        namespace, name = found[1], found[2]
+        by = ObjectRef(GROUP, "PodGroup", namespace, name, "")
+        number = len(unit.unplaced)
+        cause = _FOUND.search(_text(unit))
+        why = f": {cause[3].rstrip('. ')}" if cause is not None else " for room"
+        return unit_finding(
+            EVICTED,
+            unit,
+            f"Its pods were preempted by {namespace}/{name}, and {count(number, 'pod')} "
+            f"{plural(number, 'wait')}{why}.",
+            evidence=(
+                Evidence("preempted by", f"{namespace}/{name}", by),
+                Evidence("KAI says", event.note, event.regarding),
+                *_evidence(unit),
+            ),
+            since=event.last_seen,
+        )
+    return None
+
+
+def _find_stale(unit: Unit) -> Finding | None:
+    """Return a finding where it ran and fell below its minimum: KAI soon deletes what is left of it."""
+    since = _stale_since(unit)
+    if since is None or not unit.placed or len(unit.placed) >= unit.needed:
+        return None
+    due = since + _STALE_GRACE
+    is_soon = due > unit.now
+    end = (
+        f"KAI deletes the rest at about {due:%H:%M:%S} UTC"
+        if is_soon
+        else "KAI deletes the rest now"
+    )
+    return unit_finding(
+        BELOW_MINIMUM,
+        unit,
+        f"{how_many_run(unit)}. {end}, unless the lost members are placed again.",
+        evidence=(
+            Evidence("members placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref),
+            *_evidence(unit),
+        ),
+        recheck_at=due if is_soon else None,
+        since=since,
+    )
+
+
+def _stale_since(unit: Unit) -> datetime | None:
+    return read_time(unit.group.detail.get(STALE)) if unit.group is not None else None
+
+
+def _evidence(unit: Unit) -> tuple[Evidence, ...]:
+    group = unit.group
+    if group is None:
+        return ()
+    ref = group.meta.ref
+    return Evidence("queue", group.queue or "none", ref), Evidence(
+        "minimum", str(group.quorum), ref
+    )
+
+
+QUEUE_MISSING = queue_missing(_find_queue_missing)
+EXCEEDS_QUOTA = exceeds_quota(_find_exceeds_quota)
+WAITING_FOR_QUOTA = waiting_for_quota(_find_waiting_for_quota)
+EVICTED = UnitRule(
+    "preempted", Stage.PLACEMENT, "Preempted", 74, _find_evicted, health=Health.WAITING
+)
+NO_ROOM = no_room(_find_no_room)
+BELOW_MINIMUM = UnitRule(
+    "lost-members",
+    Stage.RUN,
+    "Lost members",
+    19,
+    _find_stale,
+    overrides=True,
+    health=Health.DEGRADED,
+)
+RULES = (QUEUE_MISSING, EXCEEDS_QUOTA, WAITING_FOR_QUOTA, EVICTED, NO_ROOM, BELOW_MINIMUM)

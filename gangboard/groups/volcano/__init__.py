@@ -1,0 +1,52 @@
+"""PodGroups of Volcano (scheduling.volcano.sh/v1beta1): a gang that waits in a queue, then for nodes.
+
+`phase` Pending: its queue has not let it in; Inqueue: it has, and there is no room yet; Unknown: it ran, and
+some of its members are gone. A Volcano Job and the jobs of Kubeflow's training operator get their pods only
+once it is let in; others have theirs and wait with them.
+
+Both conditions are only ever added, never taken back, so the later one counts (gang.go and session.go of
+v1.14.1): `Unschedulable` is True of what cannot be placed, `Scheduled` of what was. Why a queue does not let
+a PodGroup in stands in events alone (proportion.go, capacity.go, overcommit.go).
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.group import Group
+from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
+from gangboard.groups.volcano.reasons import RULES
+from gangboard.groups.volcano.wire import GROUP, REFUSED, WirePodGroup, build
+
+GROUPING = GroupingAPI(
+    label="Volcano",
+    group=GROUP,
+    resources=(
+        Resource(
+            group=GROUP,
+            plural="podgroups",
+            kind="PodGroup",
+            versions=("v1beta1",),
+            wire=WirePodGroup,
+            model=Group,
+            build=build,
+            needed=True,
+        ),
+    ),
+    annotations={
+        "scheduling.k8s.io/group-name": "PodGroup",
+        "scheduling.volcano.sh/group-name": "PodGroup",
+    },
+    schedulers=("volcano",),
+    rules=RULES,
+    event_reasons=frozenset({REFUSED}),
+    notes=GroupingNotes(
+        members=(
+            "the annotations `scheduling.k8s.io/group-name` and `scheduling.volcano.sh/group-name`; read "
+            "by scheduler `volcano` only"
+        ),
+        limits=(
+            "why its queue does not let it in stands in events alone; its conditions are never taken "
+            "back, the later one counts"
+        ),
+        tested="Volcano 1.14 on 1.37",
+    ),
+)
