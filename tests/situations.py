@@ -34,6 +34,8 @@ POOL = "test.gangboard.dev/pool"
 """Label of the node of a place, whose value is the name of the place."""
 TOLD = 60.0
 """Seconds in which what is expected is told, of what was brought about; more to wait for what comes first."""
+FINAL = ("verified", "refused", "reverted", "failed", "conflict", "gone", "expired", "unknown")
+"""States of an action that is over."""
 
 
 @dataclass
@@ -84,6 +86,24 @@ class PlaceOnBoard(Place):
     def detail(self, name: str = "run") -> Json:
         """Return all that the API says of it."""
         return self.installation.get(f"gangs/{self.told(name)['id']}/")
+
+    def act(self, verb: str, name: str = "run") -> Json:
+        """Click, and return the action when it is over."""
+        gang = self.told(name)
+        told = ("cluster", "api_group", "kind", "namespace", "name", "uid")
+        target = {key: gang[key] for key in told}
+        asked = {"verb": verb, "target": target, "reason": "test"}
+        key = f"{self.name}-{name}-{verb}"
+        status, made = self.installation.post("actions/", asked, key=key)
+        assert status == 202, made
+
+        def now() -> Json:
+            return self.installation.get(f"actions/{made['id']}/")
+
+        wait(
+            lambda: now()["state"] in FINAL, what=f"the end of {verb} {name}", seen=now, timeout=120
+        )
+        return now()
 
 
 P = TypeVar("P", bound=Place)

@@ -115,7 +115,12 @@ _CONDITIONS = msgspec.json.Decoder(list[WireCondition] | None)
 _STATUSES = msgspec.json.Decoder(list[WireContainerStatus] | None)
 
 
-def _build(wire: WirePod, version: str, marks: Sequence[GroupMark] = ()) -> Pod:
+def _build(
+    wire: WirePod,
+    version: str,
+    marks: Sequence[GroupMark] = (),
+    placeholders: Sequence[str] = (),
+) -> Pod:
     spec, status = wire.spec or WirePlacedSpec(), wire.status or WirePodStatus()
     conditions = _CONDITIONS.decode(status.conditions)
     containers = _STATUSES.decode(status.container_statuses) or []
@@ -155,6 +160,7 @@ def _build(wire: WirePod, version: str, marks: Sequence[GroupMark] = ()) -> Pod:
         group_kind=named.kind,
         ignores_group=named.is_ignored,
         other_scheduler=named.other_scheduler,
+        is_placeholder=bool(named.group) and _is_placeholder(wire.metadata.consumer, placeholders),
         scheduled=pick_condition(conditions, "PodScheduled"),
         ready=pick_condition(conditions, "Ready"),
         disruption=pick_condition(conditions, "DisruptionTarget"),
@@ -209,6 +215,14 @@ def _names_given(
     texts = _texts(annotations) if has_mark else {}
     found = ((labels if mark.is_label else texts).get(mark.key, "") for mark in marks)
     return [(name, mark) for name, mark in zip(found, marks, strict=True) if name]
+
+
+def _is_placeholder(annotations: msgspec.Raw, keys: Sequence[str]) -> bool:
+    """Whether one of these annotations is true; as `_names_given` it is rarely more than a search."""
+    raw = bytes(annotations)
+    found = [key for key in keys if key.encode() in raw]
+    texts = _texts(annotations) if found else {}
+    return any(texts.get(key) == "true" for key in found)
 
 
 def _group_named(
@@ -281,7 +295,7 @@ POD = Resource(
     model=Pod,
     build=_build,
     needed=True,
-    decoder_version=4,
+    decoder_version=5,
 )
 """How pods are read.
 
@@ -291,16 +305,17 @@ these cannot be read.
 """
 
 
-def pods_naming(marks: Sequence[GroupMark]) -> Resource:
+def pods_naming(marks: Sequence[GroupMark], placeholders: Sequence[str] = ()) -> Resource:
     """Return how pods are read that name their groups by these labels and annotations.
 
-    Others than before make another version of the decoder, so that pods are read again.
+    `placeholders` are those of `GroupingAPI`. Others than before make another version of the decoder, so that pods are
+    read again.
     """
     if not marks:
         return POD
-    mark = crc32(repr(sorted(marks)).encode()) % _MARKS
+    mark = crc32(repr((sorted(marks), sorted(placeholders))).encode()) % _MARKS
     return replace(
         POD,
-        build=partial(_build, marks=tuple(marks)),
+        build=partial(_build, marks=tuple(marks), placeholders=tuple(placeholders)),
         decoder_version=POD.decoder_version + _MARKS_FROM * (1 + mark),
     )

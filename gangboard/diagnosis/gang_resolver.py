@@ -175,10 +175,10 @@ class GangResolver:
 
     def _pods_under(self, owner: str) -> Iterator[str]:
         pods = self._links.pods
-        return (pod for pod in self._links.pods_of(owner) if not pods[pod].infrastructure)
+        return (pod for pod in self._links.pods_of(owner) if not pods[pod].in_no_gang)
 
     def _pod_root(self, uid: str, pod: PodLink) -> str | None:
-        if pod.infrastructure:
+        if pod.in_no_gang:
             return None
         root = self._root_without_group(uid, pod)
         group = self._links.object_at(pod.place) if pod.group and root == uid else None
@@ -237,7 +237,7 @@ class GangResolver:
                     if gang is not None:
                         return gang
                 pod = links.pods.get(uid)
-                if pod is not None and pod.namespace == one.name[2] and not pod.infrastructure:
+                if pod is not None and pod.namespace == one.name[2] and not pod.in_no_gang:
                     return self._root_without_group(uid, pod)
             above = (*self.owning_groups(one), self.workload_of(one))
             new = dict.fromkeys(links.groups[uid] for uid in above if uid is not None)

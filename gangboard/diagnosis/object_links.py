@@ -88,8 +88,8 @@ class PodLink(NamedTuple):
     group: str
     """Name of the core PodGroup, or of the entry of a Workload, that it names, or empty."""
     node: str
-    infrastructure: bool
-    """Made by a DaemonSet or by the node itself."""
+    in_no_gang: bool
+    """Made by a DaemonSet or by the node itself, or a placeholder of its scheduler."""
     group_kind: str = POD_GROUP
     """Of the group that it names; of another API than the core one with its API group."""
     adopter: Name | None = None
@@ -186,8 +186,8 @@ def _pod_link(pod: Pod) -> PodLink:
         controller=intern(controller.uid) if controller else "",
         group=intern(pod.group_name),
         node=intern(pod.node),
-        infrastructure=controller is not None
-        and (controller.group, controller.kind) in _INFRASTRUCTURE,
+        in_no_gang=pod.is_placeholder
+        or (controller is not None and (controller.group, controller.kind) in _INFRASTRUCTURE),
         group_kind=intern(pod.group_kind or POD_GROUP),
         adopter=_adopter(pod),
         others=_others(pod.meta),
@@ -395,7 +395,7 @@ class ObjectLinks:
         if link.group:
             for place in _both(link.place):
                 self.pods_naming.set(place, uid, there=there)
-                if not link.infrastructure:
+                if not link.in_no_gang:
                     self._count(place, link.maker, 1 if there else -1)
         if link.adopter is not None:
             self.pods_adopted.set(link.adopter, uid, there=there)

@@ -17,7 +17,7 @@ objects that are known now, and nothing is remembered about how it came to be.
   that name it; else, where templates and pods name it (1.35), as for a PodGroup; else it is a gang.
 - A Hold, and an entry in a queue: the gang of the owner or pod whose uid it names; else none. It
   never is a gang of its own.
-- Pods of DaemonSets and of nodes belong to no gang.
+- Pods of DaemonSets and of nodes, and placeholders of a scheduler, belong to no gang.
 
 A group is shown in every gang whose pods or templates name it, wherever it belongs.
 """

@@ -199,6 +199,12 @@ def grouping_apis() -> tuple[GroupingAPI, ...]:
 
 
 @cache
+def groups_without_objects() -> frozenset[str]:
+    """Return the API groups of grouping APIs of which pods carry a name and nothing else is there."""
+    return frozenset(api.group for api in grouping_apis() if not api.resources)
+
+
+@cache
 def group_marks() -> tuple[GroupMark, ...]:
     """Return the labels and annotations by which pods name their groups, by API group and key."""
     return tuple(
@@ -218,7 +224,8 @@ def marked_kinds() -> frozenset[str]:
 @cache
 def pods() -> Resource:
     """Return how pods are read, with what they name their groups by."""
-    return pods_naming(group_marks())
+    placeholders = [key for api in grouping_apis() for key in api.placeholders]
+    return pods_naming(group_marks(), placeholders)
 
 
 @cache
@@ -279,7 +286,7 @@ def rules() -> tuple[GangRule | UnitRule, ...]:
 def unit_rules_for(group: str, kind: str, grouping: str = "") -> tuple[UnitRule, ...]:
     """Return the rules about one unit of a gang whose owner is of this kind, in the same order.
 
-    `grouping` is the API group of the unit's group, empty for none.
+    `grouping` is the API group of what its pods are grouped by, empty for none.
     """
     found = owner_kind(group, kind)
     own = found.rules if found is not None else ()

@@ -64,9 +64,16 @@ def evaluate_unit(unit: Unit, crashes: list[Finding]) -> UnitFinding:
 
 
 def _rules_for(unit: Unit) -> tuple[UnitRule, ...]:
-    ref, group = unit.owner.meta.ref, unit.group
-    grouping = group.meta.ref.group if group is not None else ""
-    return registry.unit_rules_for(ref.group, ref.kind, grouping)
+    ref = unit.owner.meta.ref
+    return registry.unit_rules_for(ref.group, ref.kind, _grouping_of(unit))
+
+
+def _grouping_of(unit: Unit) -> str:
+    """Return the API group of the unit's group, or of what its pods name where that has no object; else empty."""
+    if unit.group is not None or not unit.group_name:
+        return unit.group.meta.ref.group if unit.group is not None else ""
+    named = (pod.group_kind.partition(".")[2] for pod in unit.current if not pod.ignores_group)
+    return next((group for group in named if group in registry.groups_without_objects()), "")
 
 
 def _evaluate(unit: Unit, crashes: list[Finding]) -> UnitFinding:

@@ -89,6 +89,8 @@ class Pod:
     """Its scheduler does not read groups of that API: the name is decoration."""
     other_scheduler: bool = False
     """Its scheduler is another one than that of Kubernetes, with rules that arithmetic does not know."""
+    is_placeholder: bool = False
+    """Its scheduler made it to hold the place of a member (`GroupingAPI.placeholders`)."""
     claims: tuple[PodClaim, ...] = ()
     """The PersistentVolumeClaims and ResourceClaims that must be there before it gets a node."""
 

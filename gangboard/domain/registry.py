@@ -219,6 +219,8 @@ class GroupingAPI:
     pods name it in a field of their own, or not at all."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels of pods that name their group in the same way."""
+    placeholders: tuple[str, ...] = ()
+    """Annotations that are `true` on pods that its scheduler makes to hold the place of members: they are in no gang."""
     schedulers: tuple[str, ...] = ()
     """Names of the schedulers that read its groups, `spec.schedulerName` of pods. To any other they are decoration,
     and what these find of their pods arithmetic cannot know. Without any, and without `any_name`: all do."""
@@ -226,7 +228,7 @@ class GroupingAPI:
     """Who installs its scheduler chooses the name: it reads them under any but those of others and the stock one's."""
     rules: tuple[UnitRule, ...] = ()
     """Reasons that only its scheduler has, told in codes that others share where there are such. They are asked
-    among those of `rules/`, of units whose group is of this API."""
+    among those of `rules/`, of units whose group is of this API, or whose pods name one that has no object."""
     event_reasons: frozenset[str] = frozenset()
     """Reasons of events that these read."""
     groups_of: tuple[tuple[str, str], ...] | None = None

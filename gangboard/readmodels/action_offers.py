@@ -10,7 +10,7 @@ import msgspec
 
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy.plan import all_offers, offers
-from gangboard.diagnosis.policy.refusals import cluster_closed
+from gangboard.diagnosis.policy.refusals import cluster_closed, unowned
 from gangboard.domain.action import ActionContext, ClusterLevers, Plan, Verb
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
@@ -84,7 +84,7 @@ def gang_offers(
         return {one.ref.uid: builder.closed(one, why_not) for one in every}
     context = read_action_context(gang.cluster_id, gang)
     if context is None:
-        unknown = f"gangboard knows no way to suspend {gang.kind} {gang.name}."
+        unknown = unowned(ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid))
         return {one.ref.uid: builder.closed(one, unknown) for one in every}
     levers = read_levers(Cluster.objects.get(pk=gang.cluster_id))
     plans = all_offers(context, levers, now)

@@ -48,7 +48,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "podgroups.scheduling.run.ai": (1, "45efe3d5d28b"),
     "podgroups.scheduling.volcano.sh": (1, "770003d7a022"),
     "podgroups.scheduling.x-k8s.io": (1, "19514691d6fd"),
-    "pods": (458878004, "c6134e11ac1d"),
+    "pods": (991513005, "5e04a0d5d64e"),
     "provisioningrequests.autoscaling.x-k8s.io": (1, "514febf08b75"),
     "pytorchjobs.kubeflow.org": (1, "12a481278847"),
     "queues.scheduling.run.ai": (1, "4f84812c8d2b"),

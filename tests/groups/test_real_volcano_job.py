@@ -44,30 +44,6 @@ class Place(PlaceOnBoard):
             timeout=90,
         )
 
-    def act(self, verb: str, name: str = "run") -> Json:
-        """Click, and return the action when it is over."""
-        gang = self.told(name)
-        target = {
-            key: gang[key] for key in ("cluster", "api_group", "kind", "namespace", "name", "uid")
-        }
-        status, made = self.installation.post(
-            "actions/",
-            {"verb": verb, "target": target, "reason": "test"},
-            key=f"{self.name}-{name}-{verb}",
-        )
-        assert status == 202, made
-
-        def now() -> Json:
-            return self.installation.get(f"actions/{made['id']}/")
-
-        wait(
-            lambda: now()["state"] in FINAL, what=f"the end of {verb} {name}", seen=now, timeout=120
-        )
-        return now()
-
-
-FINAL = ("verified", "refused", "reverted", "failed", "conflict", "gone", "expired", "unknown")
-
 
 def _whole(place: Place) -> None:
     """Twin: asks for more than the cluster has, so its queue does not let it in and it gets no pods."""

@@ -1,4 +1,7 @@
-"""Applications of YuniKorn: no object, a label, and what its scheduler says on the pods."""
+"""Applications of YuniKorn: no object, a label or an annotation, and what its scheduler says of the pods.
+
+Texts as k8shim and core of v1.9.0 write them: ask_events.go, scheduler.go, application.go, context.go.
+"""
 
 from __future__ import annotations
 
@@ -9,50 +12,205 @@ import pytest
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.domain.event import Event
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import Finding
 from tests.decode.reading import model, with_identity
-from tests.domain_objects import NOW, a_condition, a_job, a_pod
+from tests.domain_objects import NOW, a_condition, a_job, a_pod, ago, an_event
 
 KIND = "Application.yunikorn.apache.org"
-# gang-owners.md §9.
-SKIPPED = "pod is skipped from scheduling because the queue quota has been exceed"
+APP_ID = "yunikorn.apache.org/app-id"
+WAITS = "request is waiting for cluster resources become available"
+NO_QUOTA = (
+    "Request 'uid-p0' does not fit in queue 'root.data' (requested map[memory:1024 pods:1 vcore:4000], "
+    "available map[vcore:2500])"
+)
+NO_USER_QUOTA = (
+    "Request 'uid-p0' exceeds the available user quota (requested map[pods:1 vcore:500], "
+    "available map[pods:0])"
+)
+TAINTED = "Unschedulable request 'uid-p0': node(s) had untolerated taint(s) (3x); "
 
 
-def named(scheduler: str, **labels: str) -> Pod:
-    pod = {"metadata": {"labels": labels}, "spec": {"schedulerName": scheduler}}
-    found: Pod = model(registry.pods(), with_identity(pod))
+def decoded(scheduler: str, annotations: dict[str, str] | None = None, **labels: str) -> Pod:
+    metadata = {"labels": labels, "annotations": annotations or {}}
+    found: Pod = model(
+        registry.pods(),
+        with_identity({"metadata": metadata, "spec": {"schedulerName": scheduler}}),
+    )
     return found
 
 
-def test_pods_name_their_application_by_a_label() -> None:
-    pod = named("yunikorn", **{"yunikorn.apache.org/app-id": "etl-7"})
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"annotations": {APP_ID: "etl-7"}},
+        {APP_ID: "etl-7"},
+        {"applicationId": "etl-7"},
+    ],
+)
+def test_pods_name_their_application_by_a_label_or_an_annotation(given: dict[str, Any]) -> None:
+    pod = decoded("yunikorn", **given)
     assert (pod.group_name, pod.group_kind, pod.other_scheduler) == ("etl-7", KIND, True)
-    assert named("yunikorn", applicationId="etl-7").group_name == "etl-7"
-    stock = named("default-scheduler", **{"yunikorn.apache.org/app-id": "etl-7"})
+    stock = decoded("default-scheduler", **given)
     assert (stock.ignores_group, stock.other_scheduler) == (True, False)
 
 
-def members(**fields: Any) -> list[Pod]:
+@pytest.mark.parametrize("domain", ["internal.yunikorn.apache.org", "yunikorn.apache.org"])
+def test_a_placeholder_is_in_no_gang(domain: str) -> None:
+    held = decoded("yunikorn", {f"{domain}/placeholder": "true"}, **{APP_ID: "etl-7"})
+    member = decoded("yunikorn", {f"{domain}/placeholder": "false"}, **{APP_ID: "etl-7"})
+    other = decoded("yunikorn", {f"{domain}/placeholder": "true"})
+    assert (held.is_placeholder, member.is_placeholder, other.is_placeholder) == (
+        True,
+        False,
+        False,
+    )
+    graph = OwnershipGraph()
+    assert graph.put(held) == set()
+    assert graph.roots() == set()
+    assert graph.put(member) == {member.meta.ref.uid}
+
+
+def members(number: int = 2, **fields: Any) -> list[Pod]:
     job = a_job("etl", pods=2)
     given = {"of": job, "scheduler_name": "yunikorn", "other_scheduler": True, **fields}
-    return [a_pod(f"p{n}", group="etl-7", group_kind=KIND, **given) for n in range(2)]
+    return [a_pod(f"p{n}", group="etl-7", group_kind=KIND, **given) for n in range(number)]
+
+
+def said(pod: Pod, note: str, reason: str = "Informational", *, before: float = 30) -> Event:
+    return an_event(pod, reason, note, last_seen=ago(before))
+
+
+def found(pods: list[Pod], *events: Event) -> Finding:
+    return assess(assemble(a_job("etl", pods=2), pods, now=NOW, events=events)).finding
+
+
+def refused(message: str = WAITS, reason: str = "Unschedulable") -> Any:
+    return a_condition("PodScheduled", "False", reason=reason, message=message)
+
+
+def test_a_queue_without_room_is_told_by_its_event() -> None:
+    pods = members()
+    finding = found(pods, *(said(pod, NO_QUOTA) for pod in pods))
+    assert (finding.code, finding.health) == ("waiting-for-quota", Health.WAITING)
+    assert finding.message == (
+        "Queue root.data has no room for 2 pods: each asks for 4 CPUs, and 2.5 is left."
+    )
+    assert [one.value for one in finding.evidence] == [NO_QUOTA]
+
+
+def test_a_user_without_quota_is_told_apart_from_a_queue() -> None:
+    pods = members()
+    assert found(pods, said(pods[0], NO_USER_QUOTA)).message == (
+        "The quota of its user has no room for 1 pod: it asks for 1 pod, and 0 is left."
+    )
 
 
 @pytest.mark.parametrize(
-    ("reason", "text"),
+    "later",
     [
-        ("SchedulingSkipped", SKIPPED),
-        ("Unschedulable", "0/3 nodes are available: 3 Insufficient cpu."),
+        "Request 'uid-p0' has become schedulable in queue 'root.data'",
+        "Request 'uid-p0' fits in the available user quota",
     ],
 )
-def test_what_it_says_on_the_pods_is_told(reason: str, text: str) -> None:
-    said = a_condition("PodScheduled", "False", reason=reason, message=text)
-    verdict = assess(assemble(a_job("etl", pods=2), members(scheduled=said), now=NOW))
-    found = verdict.finding
-    assert (found.code, found.health) == ("unschedulable", Health.WAITING)
-    assert found.message == f"Scheduler yunikorn finds no room for 2 pods: {text.rstrip('.')}."
-    assert found.advice == ()
+def test_quota_that_has_come_is_no_reason(later: str) -> None:
+    (pod, *rest) = members()
+    events = said(pod, NO_QUOTA, before=30), said(pod, later, before=10)
+    assert found([pod, *rest], *events).code == "not-attempted"
+
+
+def test_a_pod_that_was_tried_since_does_not_wait_for_quota() -> None:
+    """Events of one sort on one pod within minutes are one, with the first text (client-go)."""
+    pods = members(scheduled=refused())
+    assert found(pods, said(pods[0], NO_QUOTA)).code == "unschedulable"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "Request 'uid-p0' does not fit in queue 'root.data' (requested map[], available map[])",
+        "Request 'uid-p0' does not fit in queue 'root.data' (requested map[vcore:x], available map[vcore:1])",
+    ],
+)
+def test_amounts_that_tell_nothing_are_left_out(odd: str) -> None:
+    pods = members()
+    assert found(pods, said(pods[0], odd)).message == "Queue root.data has no room for 1 pod."
+
+
+def test_half_of_it_runs_and_a_queue_has_no_room_for_the_rest() -> None:
+    (first, _), (_, second) = members(on="n0"), members()
+    finding = found([first, second], said(second, NO_QUOTA))
+    assert (finding.code, finding.health) == ("partly-placed", Health.DEGRADED)
+    assert finding.message == (
+        "1 of 2 pods holds a node. Queue root.data has no room for 1 pod: it asks for 4 CPUs, "
+        "and 2.5 is left."
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "notes", "message"),
+    [
+        (refused(), (), "YuniKorn finds no room for 2 pods, and does not say what is lacking."),
+        (
+            refused(),
+            (TAINTED,),
+            "YuniKorn finds no room for 2 pods: node(s) had untolerated taint(s) (3x).",
+        ),
+        (
+            refused("over its quota", "SchedulingSkipped"),
+            (),
+            "YuniKorn finds no room for 2 pods: over its quota.",
+        ),
+    ],
+)
+def test_what_it_says_of_nodes_is_told(
+    condition: Any, notes: tuple[str, ...], message: str
+) -> None:
+    pods = members(scheduled=condition)
+    finding = found(pods, *(said(pods[0], note) for note in notes))
+    assert (finding.code, finding.health) == ("unschedulable", Health.WAITING)
+    assert finding.message == message
+    assert finding.advice == ()
+
+
+def test_members_wait_for_placeholders_before_they_are_tried() -> None:
+    pods = members()
+    event = said(pods[0], "Application etl-7 creating placeholders", "GangScheduling")
+    finding = found(pods, event)
+    assert (finding.code, finding.health) == ("unschedulable", Health.WAITING)
+    assert finding.message == (
+        "YuniKorn holds 2 pods back until the placeholders of application etl-7 all have a node."
+    )
+    done = said(
+        pods[0],
+        "Application etl-7 all placeholders are allocated. Transitioning to running state.",
+        "GangScheduling",
+        before=5,
+    )
+    assert found(pods, event, done).code == "not-attempted"
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Application etl-7 resuming as non-gang application (SOFT)",
+        "Application etl-7 fall back to normal scheduling",
+    ],
+)
+def test_a_gang_that_was_given_up_is_placed_one_by_one(note: str) -> None:
+    (first, _), (_, second) = members(on="n0"), members(scheduled=refused())
+    event = said(first, note, "GangScheduling")
+    finding = found([first, second], event)
+    assert (finding.code, finding.health) == ("not-ganged", Health.DEGRADED)
+    assert finding.message == (
+        "YuniKorn gave up the gang of application etl-7 and places its pods one by one: 1 of 2 pods is "
+        "placed."
+    )
+    assert found(members(on="n0"), event).code == "running"
+    assert found(members(scheduled=refused()), event).code == "unschedulable"
 
 
 def test_a_group_without_an_object_is_not_missed() -> None:
@@ -62,5 +220,9 @@ def test_a_group_without_an_object_is_not_missed() -> None:
         2,
         None,
     )
-    silent = assess(assemble(a_job("etl", pods=2), members(), now=NOW))
-    assert silent.finding.code == "not-attempted"
+    assert found(members()).code == "not-attempted"
+
+
+def test_what_the_stock_scheduler_places_is_told_without_it() -> None:
+    pods = members(scheduler_name="default-scheduler", other_scheduler=False, ignores_group=True)
+    assert found(pods, said(pods[0], NO_QUOTA)).code == "not-attempted"

@@ -161,7 +161,7 @@ def test_what_no_lever_fits_says_so(owner: Viewer, cluster: Cluster, levers: Lev
     (suspend, _) = read(owner, gang).actions
     assert (suspend.allowed, suspend.why_not) == (
         False,
-        "gangboard knows no way to suspend Pod lonely.",
+        "Pod lonely cannot be suspended: no controller would make it anew.",
     )
 
 

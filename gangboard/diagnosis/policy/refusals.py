@@ -10,6 +10,7 @@ from gangboard.diagnosis.policy.indexing import kind_of
 from gangboard.domain.acting.decision import PlanRefusal
 from gangboard.domain.acting.gang_index import GangIndex
 from gangboard.domain.action import ClusterLevers, Verb
+from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.reading.wording import label, sentence
 from gangboard.domain.registry import QueueSystem
@@ -79,7 +80,19 @@ def no_lever(gang: GangIndex) -> PlanRefusal:
     why = kind.no_lever if kind is not None else ""
     if why:
         return PlanRefusal(f"{gang.name} cannot be suspended: {why}")
-    return PlanRefusal(f"gangboard knows no way to suspend {gang.name}.")
+    return PlanRefusal(unowned(gang.owner.meta.ref))
+
+
+def unowned(ref: ObjectRef) -> str:
+    """Say why a gang whose root is no known kind of owner is not suspended: a bare pod, or a group of such."""
+    name = label(ref)
+    if (ref.group, ref.kind) == ("", "Pod"):
+        return f"{name} cannot be suspended: no controller would make it anew."
+    if ref.group in {api.group for api in registry.grouping_apis()}:
+        return (
+            f"{name} cannot be suspended: it has no suspend field, and nothing known owns its pods."
+        )
+    return f"gangboard knows no way to suspend {name}."
 
 
 def queue_decides(gang: GangIndex, system: QueueSystem | None) -> PlanRefusal:

@@ -93,7 +93,9 @@ def test_what_is_no_owner_has_no_lever() -> None:
     group = a_group("ring", quorum=4)
     context = ActionContext(owner=Owner(meta=group.meta, desired=4), groups=(group,))
     found = ask(context, "ring", "suspend")
-    assert found.why_not == "gangboard knows no way to suspend PodGroup ring."
+    assert found.why_not == (
+        "PodGroup ring cannot be suspended: it has no suspend field, and nothing known owns its pods."
+    )
 
 
 @pytest.mark.parametrize("labelled", [True, False])
