@@ -6,6 +6,7 @@ A job of theirs has a pod `<job>-<role>-<index>` for each replica; `spec.runPoli
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gangboard.simulator import jobstates, shapes
@@ -134,6 +135,42 @@ class Operator(Controller):
         if conditions != old.get("conditions", []):
             status = {**old, "conditions": conditions}
             self._world.set_status(self._resource, obj, status, self._operator)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingKind:
+    """A kind of the training operator: it has all in common with the others but names."""
+
+    jobs: Resource
+    field: str
+    """Where it has its roles."""
+
+    @property
+    def operator(self) -> str:
+        """Return how its controller is called, which its pods tell by a label."""
+        return f"{self.jobs.kind.lower()}-controller"
+
+    def make(self, builder: Builder, gang: Gang) -> list[Json]:
+        """Make a job and its pods."""
+        meta = {"name": gang.name, "namespace": gang.namespace}
+        spec = spec_of(gang, self.field)
+        made = builder.create(self.jobs, {"metadata": meta, "spec": spec}, builder.born(gang))
+        pods: list[Json] = []
+        for role in gang.roles:
+            labels = labels_of(gang.name, self.operator, replica_type=role.name.lower())
+            pods += make_pods(builder, gang, role, made, labels)
+        begin(builder, gang, self.jobs, made, pods)
+        return pods
+
+    def controller(self, world: World, kubelet: Kubelet) -> Operator:
+        """Return what makes the pods of such jobs."""
+        return Operator(world, kubelet, self.jobs, self.field, self.operator)
+
+
+def training_kind(kind: str, field: str) -> TrainingKind:
+    """Return a kind of kubeflow.org/v1, which has its roles in this field."""
+    plural = f"{kind.lower()}s"
+    return TrainingKind(Resource("kubeflow.org", ("v1",), plural, kind, custom=True), field)
 
 
 def _condition(kind: str, name: str, state: str, now: str) -> Json:

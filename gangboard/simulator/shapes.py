@@ -35,6 +35,7 @@ class PodTemplate:
     tolerations: tuple[Mapping[str, str], ...] = ()
     anti_affinity: bool = False
     """At most one pod of its Job on a node."""
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def manifest(self) -> Json:
         """Return the pod template."""
@@ -65,7 +66,7 @@ class PodTemplate:
             spec["priorityClassName"] = self.priority[0]
         if self.group:
             spec["schedulingGroup"] = {"podGroupName": self.group}
-        return {"metadata": {}, "spec": spec}
+        return {"metadata": {"labels": dict(self.labels)} if self.labels else {}, "spec": spec}
 
 
 def _container(name: str, image: str, resources: Json) -> Json:

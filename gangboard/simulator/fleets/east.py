@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from gangboard.simulator.fleets.east_forming import FORMING
 from gangboard.simulator.fleets.east_healthy import FINISHED, RUNNING, STOPPED
-from gangboard.simulator.fleets.east_kinds import (
-    CLIQUES,
-    FLUX,
-    OTHER_SCHEDULERS,
-    RAYS,
-    RUNS,
-    SETS,
-    TRAINING,
-    TRAINJOBS,
-)
+from gangboard.simulator.fleets.east_kinds import CLIQUES, RUNS, SETS, TRAINJOBS
+from gangboard.simulator.fleets.east_schedulers import OTHER_SCHEDULERS
+from gangboard.simulator.fleets.east_training import FLUX, RAYS, TRAINING
 from gangboard.simulator.fleets.east_troubled import TROUBLED
 from gangboard.simulator.fleets.east_waiting import NO_ROOM, REFUSED
 from gangboard.simulator.scripts import Gang
