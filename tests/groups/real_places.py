@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tests.controlplane.client import Json, wait
+from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.conditions import is_true
 from tests.controlplane.gang_schedulers import (
     COSCHEDULING,
@@ -19,7 +19,8 @@ from tests.controlplane.gang_schedulers import (
 )
 from tests.controlplane.nodes import node
 from tests.controlplane.objects import pod
-from tests.situations import POOL, PlaceOnBoard
+from tests.installation import Installation
+from tests.situations import POOL, PlaceOnBoard, Situation, brought_about, check
 
 _VERSIONS = {"cosched": COSCHEDULING, "volcano": VOLCANO, "kai": KAI}
 _BUS = "bus.volcano.sh/v1alpha1"
@@ -114,6 +115,14 @@ def no_room(place: Place) -> None:
     place.gang(3, "3")
 
 
+def below_size(place: Place) -> None:
+    """Two of three find room, and two are enough. Twin: it needs all three."""
+    place.group(2)
+    place.pods(3, "4")
+    place.wait_placed(2)
+    place.gang(3, "4", "twin")
+
+
 def too_few(place: Place) -> None:
     """A pod of three is not made. Twin: it is."""
     place.group(3)
@@ -192,3 +201,51 @@ def over_limit(place: Place) -> None:
     for name, number in (("run", 4), ("twin", 2)):
         place.group(number, name, queue=f"{place.name}-q")
         place.pods(number, "1", name, queue=f"{place.name}-q", gpu=1)
+
+
+def places_of(
+    situations: Mapping[str, Situation[Place]], client: Client, board: Installation
+) -> Iterator[dict[str, Place]]:
+    """Bring all about, each in a namespace of its own; for a fixture."""
+    found = {name: Place(client, name, board) for name in situations}
+    with brought_about(situations, found):
+        yield found
+
+
+def read(situation: Situation[Place], place: Place, words: str) -> None:
+    """Check what is told; `words` is how the sentence begins whose end has numbers of the whole cluster, or a time."""
+    check(situation, place)
+    wait(lambda: place.told()["message"].startswith(words), what=words, seen=place.told)
+    if situation.code == "unschedulable":
+        # Neither what would fit nor what would help is worked out for a scheduler with rules of its own.
+        assert place.detail()["fit"][0]["why"].endswith("places pods by rules of its own")
+        assert place.said()["advice"] == []
+
+
+def each_once(places: Mapping[str, Place]) -> None:
+    """Check that each place has its two gangs, and each of its pods is in one: all four kinds called PodGroup are served."""
+
+    def told() -> dict[str, tuple[list[str], int]]:
+        return {name: _listed(place) for name, place in places.items()}
+
+    def there() -> dict[str, tuple[list[str], int]]:
+        return {
+            name: (
+                [place.full("run"), place.full("twin")],
+                len(place.client.list("v1", "Pod", name)),
+            )
+            for name, place in places.items()
+        }
+
+    wait(
+        lambda: told() == there(),
+        what="each gang and each pod once",
+        seen=lambda: (told(), there()),
+    )
+
+
+def _listed(place: Place) -> tuple[list[str], int]:
+    """Return the names of the gangs of a place, and how many pods they have together."""
+    found = place.installation.gangs(namespace=place.name)
+    pods = sum(gang["members"]["created"] for gang in found)
+    return sorted(gang["name"] for gang in found), pods

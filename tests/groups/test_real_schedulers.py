@@ -10,21 +10,25 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.controlplane.client import Client, wait
+from tests.controlplane.client import Client
 from tests.groups.real_places import (
     Place,
+    below_size,
     capability,
     decoration,
+    each_once,
     lost,
     no_room,
+    places_of,
     queue_closed,
     queue_gone,
     quota_taken,
+    read,
     too_few,
     whole,
 )
 from tests.installation import Installation
-from tests.situations import Situation, brought_about, check
+from tests.situations import Situation
 
 pytestmark = pytest.mark.controlplane
 
@@ -37,6 +41,11 @@ SITUATIONS: dict[str, Situation[Place]] = {
         no_room, "unschedulable", "waiting",
         None,
         {"desired": 3, "created": 3, "scheduled": 0, "quorum": 3}, twin="running", cpu="12",
+    ),
+    "cosched-below-size": Situation(
+        below_size, "below-size", "degraded", None,
+        {"desired": 3, "created": 3, "scheduled": 2, "ready": 2, "quorum": 2},
+        twin="unschedulable", cpu="10",
     ),
     "cosched-too-few": Situation(
         too_few, "below-quorum", "blocked",
@@ -90,6 +99,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
 }  # fmt: skip
 
 WORDS = {
+    "cosched-below-size": "2 of 3 members run, the quorum is 2. ",
     "cosched-no-room": "Scheduler scheduler-plugins finds no room for 3 pods",
     "volcano-no-room": "Volcano has room for 2 of 3 pods that must start together",
 }
@@ -98,44 +108,13 @@ WORDS = {
 
 @pytest.fixture(scope="module")
 def places(gang_plane: Client, board: Installation) -> Iterator[dict[str, Place]]:
-    """Every situation brought about, each in a namespace of its own."""
-    found = {name: Place(gang_plane, name, board) for name in SITUATIONS}
-    with brought_about(SITUATIONS, found):
-        yield found
+    yield from places_of(SITUATIONS, gang_plane, board)
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
-    situation, place = SITUATIONS[name], places[name]
-    check(situation, place)
-    words = WORDS.get(name, "")
-    wait(lambda: place.told()["message"].startswith(words), what=words, seen=place.told)
-    if situation.code == "unschedulable":
-        # Neither what would fit nor what would help is worked out for a scheduler with rules of its own.
-        assert place.detail()["fit"][0]["why"].endswith("places pods by rules of its own")
-        assert place.said()["advice"] == []
+    read(SITUATIONS[name], places[name], WORDS.get(name, ""))
 
 
 def test_no_gang_is_there_twice_and_each_pod_is_in_one(places: dict[str, Place]) -> None:
-    """All four kinds called PodGroup are served here; those of one namespace are of one API."""
-    place = next(iter(places.values()))
-
-    def told() -> dict[str, tuple[list[str], int]]:
-        return {name: _listed(place.installation, name) for name in places}
-
-    def there() -> dict[str, tuple[list[str], int]]:
-        pods = {name: len(place.client.list("v1", "Pod", name)) for name in places}
-        return {name: (["run", "twin"], pods[name]) for name in places}
-
-    wait(
-        lambda: told() == there(),
-        what="each gang and each pod once",
-        seen=lambda: (told(), there()),
-    )
-
-
-def _listed(installation: Installation, namespace: str) -> tuple[list[str], int]:
-    """Return the names of the gangs of a namespace, and how many pods they have together."""
-    found = installation.gangs(namespace=namespace)
-    pods = sum(gang["members"]["created"] for gang in found)
-    return sorted(gang["name"] for gang in found), pods
+    each_once(places)
