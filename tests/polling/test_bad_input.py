@@ -6,7 +6,6 @@ Each gives one clear sentence, keeps the last good data, deletes nothing, and de
 from __future__ import annotations
 
 import socket
-import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -137,11 +136,9 @@ def test_half_a_line_in_a_watch_is_said_and_watched_on(watch: Watch) -> None:
     def touch(pod: dict[str, object]) -> None:
         pod["metadata"]["labels"]["x"] = "y"  # type: ignore[index]
 
-    threading.Timer(
-        0.3, watching.simulator.objects.update, ("v1", "Pod", name, touch, namespace)
-    ).start()
-    watching.window(3.0)
-    assert fault.hits == 1
+    watching.simulator.objects.update("v1", "Pod", name, touch, namespace)
+    watching.windows_until(lambda: fault.hits == 1)
+    watching.settle()
     _all_kept(watching, before)
     assert watching.state(PODS).state == "ok"
 
