@@ -82,7 +82,7 @@ def _by_hand(row: HoldRow) -> str:
     """Return how the Hold goes without gangboard: no command where a name is not fit for a shell."""
     if not is_safe_in_shell(row.name, row.namespace):
         return "Delete the Hold by hand."
-    return f"By hand: kubectl delete hold {row.name} -n {row.namespace}"
+    return f"kubectl delete hold {row.name} -n {row.namespace}"
 
 
 def _release(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) -> OfferRow:

@@ -1,5 +1,8 @@
 // The waiting request: asks again after each answer, puts news into the page without moving
 // what is the same, and says loudly when the server does not answer.
+import { isToldWhenHidden } from "./tell.js";
+import { clockText } from "./zone.js";
+
 const ASK_AGAIN = 50; // milliseconds, and up to SPREAD more: all pages hear of a change at once
 const SPREAD = 250;
 const SLOWEST = 10_000;
@@ -36,7 +39,7 @@ export function startLive() {
     event.detail.headers["X-Tab"] = id === "live" ? tab : `${tab}.${id}`;
   });
   document.addEventListener("htmx:beforeRequest", (event) => {
-    if (isLive(event) && (isPaused(event.detail.elt) || document.hidden)) event.preventDefault();
+    if (isLive(event) && (isPaused(event.detail.elt) || isAway())) event.preventDefault();
   });
   document.addEventListener("htmx:beforeOnLoad", (event) => {
     if (isLive(event) && isKept(event.detail.xhr)) event.preventDefault();
@@ -59,6 +62,8 @@ export function startLive() {
 const who = ({ detail }) => detail.requestConfig?.elt ?? detail.elt;
 const isLive = (event) => who(event).hasAttribute("data-live");
 const isAct = (event) => who(event).hasAttribute("data-act");
+// A page that nobody sees asks nothing, unless somebody wants to be told of it.
+const isAway = () => document.hidden && !isToldWhenHidden();
 const isPaused = (live) => state.paused && live.id === "live";
 // What somebody writes in the dialog is not taken away: an answer that leads to sign-in, or loads the
 // page anew because it shows something that is gone, waits until the dialog is closed.
@@ -82,7 +87,7 @@ function answered(detail) {
     ask(live.id, (Number(xhr.getResponseHeader("X-Live-Again")) || 0) * 1000);
     return;
   }
-  if (isPaused(live) || document.hidden) return;
+  if (isPaused(live) || isAway()) return;
   asks.failures += 1;
   if (asks.failures > 1) lost();
   ask(live.id, Math.min(500 * 2 ** asks.failures, SLOWEST));
@@ -103,7 +108,7 @@ function ask(id, wait) {
 
 function lost() {
   state.lostSince ??= new Date();
-  const since = state.lostSince.toLocaleTimeString();
+  const since = clockText(state.lostSince);
   for (const banner of document.querySelectorAll("[data-connection]")) {
     banner.textContent = `gangboard has not answered since ${since}. What you see is from before; it asks again by itself.`;
     banner.hidden = false;
@@ -131,8 +136,8 @@ function startPause() {
   button.addEventListener("click", () => {
     state.paused = !state.paused;
     button.setAttribute("aria-pressed", String(state.paused));
-    button.textContent = state.paused ? "Go on" : "Pause";
-    say(state.paused ? `paused at ${new Date().toLocaleTimeString()}` : "live");
+    button.textContent = state.paused ? "Resume updates" : "Pause";
+    say(state.paused ? `paused at ${clockText(new Date())}` : "live");
     if (state.paused) htmx.trigger(element("live"), "htmx:abort");
     else ask("live", 0);
   });

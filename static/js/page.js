@@ -4,9 +4,13 @@ import { startAges } from "./ages.js";
 import { startForms } from "./forms.js";
 import { startKeyboard } from "./keyboard.js";
 import { startLive } from "./live.js";
+import { startTelling } from "./tell.js";
+import { startZone } from "./zone.js";
 
 startLive();
 startAges();
 startForms();
 startActing();
 startKeyboard();
+startTelling();
+startZone();

@@ -52,11 +52,11 @@ class TestBefore:
         for part in (
             "Suspend Job llama-workers-1",
             "research · eu-train",
-            "<dd>Hold</dd>",
+            " · Hold</span>",
             "spec.suspend",
             "/apis/batch/v1/namespaces/research/jobs/llama-workers-1",
             "/apis/gangboard.dev/v1alpha1/namespaces/research/holds",
-            "Who will react",
+            "What will happen",
             "installed, unproved",
             'name="until"',
             'name="reason"',

@@ -56,7 +56,7 @@ class TestDialog:
         open_dialog(page, site)
         dialog = page.get_by_role("dialog", name="Suspend Job llama-workers-2")
         expect(dialog.get_by_label("Reason")).to_be_focused()
-        expect(dialog).to_contain_text("Who will react")
+        expect(dialog).to_contain_text("What will happen")
         dialog.get_by_text("Exact requests").click()
         expect(dialog.get_by_text("/apis/gangboard.dev/v1alpha1/").first).to_be_visible()
         dialog.get_by_label("Reason").fill(REASON)

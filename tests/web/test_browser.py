@@ -237,7 +237,7 @@ class TestLive:
         site.write("UPDATE store_gang SET message = 'While paused.' WHERE name = 'is-waiting'")
         page.wait_for_timeout(700)
         expect(page.get_by_text("While paused.")).to_have_count(0)
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Resume updates").click()
         expect(page.get_by_text("While paused.")).to_be_visible(timeout=SOON)
 
     def test_a_silent_server_is_said_and_a_new_one_found(self, page: Page, site: Site) -> None:

@@ -52,7 +52,11 @@ class _UpdateRequest:
         """Return the answer as things are now; None if the browser shows everything."""
         whose = viewer.user_id if self.personal else None
         cached = page_cache.get(
-            (whose, viewer.scopes, self.address), position, self.known, lambda: self.read(viewer)
+            # What is rendered has times in it.
+            (whose, viewer.scopes, self.address, timezone.get_current_timezone_name()),
+            position,
+            self.known,
+            lambda: self.read(viewer),
         )
         if not cached.page:
             return HttpResponse(status=204, headers={"HX-Refresh": "true"})

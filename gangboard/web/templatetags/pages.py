@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django import template
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -38,8 +39,17 @@ def age(context: dict[str, Any], since: datetime | None) -> str:
 
 @register.filter
 def exact(time: datetime | None) -> str:
-    """Print a time in full."""
-    return "" if time is None else time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    """Print a time in full, in the zone of the person."""
+    if time is None:
+        return ""
+    local = timezone.localtime(time)
+    return f"{local:%Y-%m-%d %H:%M:%S} {local.tzname()}"
+
+
+@register.simple_tag
+def zone() -> str:
+    """Print the name of the zone in which times are printed."""
+    return timezone.get_current_timezone_name()
 
 
 @register.filter
