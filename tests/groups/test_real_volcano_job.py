@@ -26,7 +26,12 @@ class Place(PlaceOnBoard):
     def job(self, name: str = "run", cpu: str = "1", **spec: Any) -> None:
         """Make one of a driver and two workers."""
         container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": cpu}}}
-        pods = {"containers": [container], "nodeSelector": {POOL: self.name}}
+        # The end of an action is waited for as long as its pods may take to end.
+        pods = {
+            "containers": [container],
+            "nodeSelector": {POOL: self.name},
+            "terminationGracePeriodSeconds": 1,
+        }
         tasks = {"driver": {**pods, "replicas": 1}, "worker": {**pods, "replicas": 2}}
         self.client.create(vcjob(name, self.name, tasks, **spec))
 
