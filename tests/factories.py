@@ -17,6 +17,7 @@ from gangboard.domain.verdict import (
     MemberState,
     Scheduling,
 )
+from gangboard.store.gang_search import save_search
 from gangboard.store.gangs import Detail, gang_id, pack_detail
 from gangboard.store.models import (
     Cluster,
@@ -85,7 +86,7 @@ def make_gang(cluster: Cluster, name: str = "", *, now: datetime = NOW, **column
         "observed_at": now - timedelta(seconds=2),
         "first_seen_at": now - timedelta(hours=3),
     }
-    return Gang.objects.create(
+    gang = Gang.objects.create(
         id=gang_id(cluster.name, uid),
         cluster=cluster,
         uid=uid,
@@ -93,6 +94,9 @@ def make_gang(cluster: Cluster, name: str = "", *, now: datetime = NOW, **column
         memory=b"",
         **{**values, **columns},
     )
+    if gang.gone_at is None:
+        save_search([vars(gang)])
+    return gang
 
 
 def make_gangs(cluster: Cluster, number: int, *, now: datetime = NOW) -> list[Gang]:
@@ -116,6 +120,7 @@ def make_gangs(cluster: Cluster, number: int, *, now: datetime = NOW) -> list[Ga
         )
         rows.append(Gang(**columns))
     Gang.objects.bulk_create(rows, batch_size=500)
+    save_search([vars(row) for row in rows])
     return [template, *rows]
 
 

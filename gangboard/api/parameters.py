@@ -81,8 +81,9 @@ class GangQuery(PageQuery):
     q = serializers.CharField(
         required=False,
         max_length=200,
-        help_text="Words that must all occur in name, namespace, kind, queue, cluster or reason; "
-        "in sentences only of clusters that the caller may see as a whole.",
+        help_text="Words that must all occur in the names of the gang, its namespace, kind, queue, "
+        "cluster, Jobs, pods, groups and nodes, or in its reason; in its sentence only in clusters "
+        "that the caller may see as a whole.",
     )
     ordering = serializers.ChoiceField(
         ORDERINGS, default="health", help_text="`health`: worst first, then longest."

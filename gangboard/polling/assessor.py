@@ -39,6 +39,7 @@ from gangboard.polling.visibility import (
     unreadable,
     why_no_room,
 )
+from gangboard.store.gang_search import save_search
 from gangboard.store.gangs import unpack_memory
 from gangboard.store.models import Gang
 from gangboard.store.observations import (
@@ -240,6 +241,7 @@ class Assessor:
             for row in fresh:
                 row["changed_version"] = version
             save_gangs([*fresh, *quiet])
+            save_search(fresh)
             record_verdicts(fresh, before, at=now)
             left = mark_gangs_gone(cluster_id, gone, at=now, version=version) if gone else 0
             end_spans(cluster_id, gone, at=now)

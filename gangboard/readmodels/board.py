@@ -133,7 +133,7 @@ def _headings(
         "cluster": ("cluster_id",),
     }[filters.group_by]
     gangs = select_gangs(viewer=viewer, filters=filters, silent=silent_ids(clusters))
-    counted = gangs.values_list(*columns).annotate(gangs=Count("id"), devices=Sum("accelerators"))
+    counted = gangs.values_list(*columns).annotate(gangs=Count("*"), devices=Sum("accelerators"))
     headings = {}
     for *values, number, devices in counted:
         heading = _heading(values, number, devices, filters.group_by, clusters)

@@ -15,8 +15,9 @@ from django.db.models.functions import Coalesce
 from gangboard.domain.health import Health
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey
 from gangboard.readmodels.state_labels import NOT_OBSERVED
-from gangboard.readmodels.word_search import occurs_in, search_words
+from gangboard.readmodels.word_search import search_words
 from gangboard.store.access import Viewer
+from gangboard.store.gang_search import has_words
 from gangboard.store.models import Gang
 
 _WORST_FIRST = (SortKey("shown_severity"), SortKey("since"), SortKey("id"))
@@ -57,7 +58,8 @@ class GangFilters:
     queue: str = ""
     stage: str = ""
     q: str = ""
-    """Words that must all occur in name, namespace, kind, queue, cluster or reason."""
+    """Words that must all occur in the names of the gang, its namespace, kind, queue and cluster, its
+    Jobs, pods, groups and nodes, or in what is said of it."""
     show_finished: bool | None = None
     """False hides gangs that have succeeded, unless a health is asked for."""
     ordering: str = "health"
@@ -130,10 +132,10 @@ def select_gangs(*, viewer: Viewer, filters: GangFilters, silent: Sequence[int])
         gangs = gangs.annotate(
             shown_health=F("health"), shown_severity=F("severity"), shown_code=F("code")
         )
-    return gangs.filter(_conditions(filters, viewer, is_silent if silent else None))
+    return gangs.filter(_conditions(filters, viewer, silent))
 
 
-def _conditions(filters: GangFilters, viewer: Viewer, is_silent: Q | None) -> Q:
+def _conditions(filters: GangFilters, viewer: Viewer, silent: Sequence[int]) -> Q:
     columns = {
         "cluster__name": filters.cluster,
         "namespace": filters.namespace,
@@ -150,16 +152,4 @@ def _conditions(filters: GangFilters, viewer: Viewer, is_silent: Q | None) -> Q:
     if filters.hides_finished:
         # By what was stored: when a cluster falls silent, its finished gangs stay hidden.
         condition &= ~Q(health=Health.SUCCEEDED.value)
-    for word in search_words(filters.q):
-        condition &= _has_word(word, viewer, is_silent)
-    return condition
-
-
-def _has_word(word: str, viewer: Viewer, is_silent: Q | None) -> Q:
-    named = occurs_in(word, ("name", "namespace", "kind", "queue", "cluster__name"))
-    said = occurs_in(word, ("title", "code"))
-    # Stored sentences have all names in them. Who sees less than the whole cluster is shown them
-    # without some, and must not learn those by asking for them.
-    said |= occurs_in(word, ("message",)) & viewer.whole_cluster_filter()
-    # What was said of a gang of a silent cluster is not on the page any more.
-    return named | (said if is_silent is None else said & ~is_silent)
+    return condition & has_words(search_words(filters.q), viewer, silent)

@@ -30,6 +30,7 @@ from gangboard.readmodels.quantities import quantity_text
 from gangboard.readmodels.redaction import hidden_refs_in_detail, redact, redact_advice
 from gangboard.readmodels.state_labels import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.store.access import Viewer
+from gangboard.store.gang_search import has_name
 from gangboard.store.models import Gang
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "GangFilters",
     "GangRow",
     "GangsPage",
+    "find_gangs_named",
     "list_gangs",
 ]
 
@@ -156,6 +158,23 @@ def list_gangs(
     )
     rows = tuple(build_row(gang, viewer=viewer, clusters=clusters, now=now) for gang in page)
     return GangsPage(rows, following)
+
+
+def find_gangs_named(
+    name: str, *, viewer: Viewer, cluster: str = "", namespace: str = ""
+) -> tuple[str, ...]:
+    """Return the ids of gangs that have exactly this name, or a Job, pod, group or node of it: two at most.
+
+    Only of those that the viewer may see, in the places that are given (1 query).
+    """
+    places = {"cluster__name": cluster, "namespace": namespace}
+    found = Gang.objects.filter(
+        has_name(name),
+        viewer.gang_filter(),
+        gone_at=None,
+        **{place: text for place, text in places.items() if text},
+    )
+    return tuple(found.order_by("id").values_list("id", flat=True)[:2])
 
 
 def build_row(

@@ -49,7 +49,7 @@ def summary(*, viewer: Viewer, now: datetime) -> Summary:
     clusters = read_freshness(viewer=viewer, now=now)
     gangs = select_gangs(viewer=viewer, filters=GangFilters(), silent=silent_ids(clusters))
     rows = gangs.values_list("shown_health", "shown_code", "cluster_id").annotate(
-        gangs=Count("id"), devices=Sum("accelerators")
+        gangs=Count("*"), devices=Sum("accelerators")
     )
     health = {word.value: Tally(word.value) for word in Health}
     codes: dict[str, Tally] = {}

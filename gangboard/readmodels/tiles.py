@@ -34,9 +34,9 @@ def count_by_health(
     silent = silent_ids(clusters)
     gangs = select_gangs(viewer=viewer, filters=filters.of_any_health(), silent=silent)
     rows = gangs.values_list("shown_health").annotate(
-        gangs=Count("id"),
+        gangs=Count("*"),
         devices=Sum("accelerators"),
-        ended=Count("id", filter=Q(health=Health.SUCCEEDED.value)),
+        ended=Count("cluster_id", filter=Q(health=Health.SUCCEEDED.value)),
     )
     found = {health: (gangs, devices, ended) for health, gangs, devices, ended in rows}
     words = [*(health.value for health in Health), *sorted(set(found) - set(Health))]

@@ -18,6 +18,7 @@ from psycopg.types.json import Jsonb
 
 from gangboard.store.bulk import upsert_rows
 from gangboard.store.cluster_leases import ClusterLease, confirm_lease
+from gangboard.store.gang_search import drop_search
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from gangboard.store.outages import record_outage
 
@@ -181,9 +182,11 @@ def mark_gangs_gone(cluster_id: int, uids: Sequence[str], *, at: datetime, versi
     """Say that the owners of these gangs were seen deleted; return how many were there."""
     changed = 0
     for start in range(0, len(uids), CHUNK):
-        changed += Gang.objects.filter(
-            cluster_id=cluster_id, uid__in=uids[start : start + CHUNK], gone_at=None
-        ).update(gone_at=at, changed_version=version)
+        some = uids[start : start + CHUNK]
+        changed += Gang.objects.filter(cluster_id=cluster_id, uid__in=some, gone_at=None).update(
+            gone_at=at, changed_version=version
+        )
+        drop_search(some, cluster_id=cluster_id)
     return changed
 
 

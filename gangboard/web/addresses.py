@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 LONGEST = 253
 """Characters of a filter: the longest name in Kubernetes."""
 
+COLUMNS = ("priority", "accelerators", "queue", "restarts", "created")
+"""Columns of the Board that can be switched on and off."""
+
 Pairs = tuple[tuple[str, str], ...]
 Filters = TypeVar("Filters", bound="DataclassInstance")
 """A dataclass of the filters that a page has: each a text, or a bool for a box to tick."""
@@ -165,8 +168,18 @@ def read_board_address(query: QueryDict) -> Address[GangFilters]:
         ("ordering", "" if filters.ordering == "health" else filters.ordering),
         ("show_finished", "1" if filters.show_finished else ""),
         ("health", ",".join(filters.health)),
+        (
+            "columns",
+            "" if (columns := read_columns(query)) is None else ",".join(columns) or "none",
+        ),
     )
     return Address("board", filters, tuple(pair for pair in every if pair[1]), read_cursor(query))
+
+
+def read_columns(query: QueryDict) -> tuple[str, ...] | None:
+    """Return the columns that an address asks for, in their order; None where it asks for none by name."""
+    asked = set(read_text(query, "columns").split(","))
+    return tuple(name for name in COLUMNS if name in asked) if asked & {*COLUMNS, "none"} else None
 
 
 def _one_of(text: str, allowed: tuple[str, ...], default: str) -> str:

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest, HttpResponseBase, QueryDict
+from django.utils import timezone
+from django.views.decorators.http import require_POST
 
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.board import Board, Line, read_board
-from gangboard.readmodels.gangs import GROUPINGS, GangFilters
+from gangboard.readmodels.gang_export import export_gangs, gang_csv_lines
+from gangboard.readmodels.gangs import GROUPINGS, GangFilters, GangRow
 from gangboard.readmodels.state_labels import reason_title
 from gangboard.readmodels.tiles import Tile
 from gangboard.readmodels.unseen import Unseen, find_unread
 from gangboard.web.addresses import Address, make_select, read_board_address
+from gangboard.web.auth import viewer_for
+from gangboard.web.board_choices import read_choices
+from gangboard.web.exports import Formats, send_file
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments, Frame
 from gangboard.web.pagination import ListPage, Paginated
@@ -24,12 +31,18 @@ _COLUMNS = (
     ("Status", "health", "column-status"),
     ("Gang", "name", "column-gang"),
     ("Why, and what would help", "", "column-why"),
+    ("Queue", "", "column-queue"),
     ("Priority", "priority", "column-priority"),
     ("Ready", "", "column-members"),
     ("Accelerators", "-accelerators", "column-accelerators"),
+    ("Restarts", "", "column-restarts"),
+    ("Created", "-created_at", "column-created"),
     ("For", "since", "column-since"),
 )
 """(label, ordering at the first click, class). Styles leave out those that are empty in every row."""
+_NO_FILTERS = frozenset({"ordering", "group_by", "columns"})
+"""Of the pairs of an address: what leaves no gang out."""
+FORMATS: Formats[GangRow] = {"csv": ("text/csv; charset=utf-8", gang_csv_lines)}
 Offers = Mapping[str, tuple[OfferRow, ...]]
 """What may be asked of the owner, by id of the gang."""
 
@@ -89,9 +102,26 @@ class BoardPage(ListPage[Board, GangFilters]):
         unread = find_unread(one for one in clusters.values() if asked in ("", one.cluster))
         return (*_fragments(found.page, self.address, offers, unread), found.pager)
 
-    def context(self, frame: Frame, found: Paginated[Board]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return the filters and the headings."""
-        return _context(found.page, self.address)
+    def context(self, frame: Frame, found: Paginated[Board]) -> dict[str, object]:
+        """Return the filters, the headings, and what this person has chosen."""
+        choices = read_choices(frame.viewer, self.request.GET)
+        return {**_context(found.page, self.address), "choices": choices}
+
+
+@require_POST
+def export(request: HttpRequest, ending: str) -> HttpResponseBase:
+    """Send the gangs that the filters ask for, those of all pages."""
+    viewer = viewer_for(request)
+    address = read_board_address(request.GET)
+    return send_file(
+        request,
+        viewer,
+        "board",
+        FORMATS.get(ending),
+        ending,
+        address.pairs,
+        lambda: export_gangs(viewer, address.filters, now=timezone.now()),
+    )
 
 
 def _fragments(
@@ -104,7 +134,7 @@ def _fragments(
         "hidden": shown.hidden,
         "show_all": address.link(show_finished="1"),
         "any_cluster": shown.any_cluster,
-        "filtered": any(name not in ("ordering", "group_by") for name, _ in address.pairs),
+        "filtered": any(name not in _NO_FILTERS for name, _ in address.pairs),
     }
     nothing = {**count, "lines": bool(shown.lines), "unread": bool(unread)}
     return (
@@ -142,10 +172,13 @@ def _context(shown: Board, address: Address[GangFilters]) -> dict[str, object]:
         ),
         "columns": tuple(_column(*column, address) for column in _COLUMNS),
         "kept": tuple(
-            pair for pair in address.pairs if pair[0] in ("health", "code", "stage", "ordering")
+            pair
+            for pair in address.pairs
+            if pair[0] in ("health", "code", "stage", "ordering", "columns")
         ),
         "reason": reason_title(filters.code) if filters.code else "",
         "without_reason": address.link(code=""),
+        "query": urlencode(address.pairs),
     }
 
 

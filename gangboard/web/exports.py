@@ -38,7 +38,7 @@ def send_file(
     asked: Sequence[tuple[str, str]],
     read: Callable[[], Iterable[Row]],
 ) -> HttpResponseBase:
-    """Send rows line by line; `what` is `actions` or `audit`, `asked` the filters for the audit.
+    """Send rows line by line; `what` is `actions`, `audit` or `board`, `asked` the filters for the audit.
 
     Raises Http404 without a form. One at a time of a person, because it reads all there is.
     """
@@ -50,7 +50,7 @@ def send_file(
     name = "record of actions" if what == "actions" else what
     wait = service.begin_export(viewer, f"The {name} was exported as {ending}: {filters}.", now=now)
     if wait:
-        return _later(request, viewer, wait)
+        return _later(request, viewer, wait, "board" if what == "board" else "actions")
     file = f"gangboard-{what}-{now:%Y%m%d-%H%M}.{ending}"
     return StreamingHttpResponse(
         _Lines(write(read()), lambda: service.end_export(viewer)),
@@ -59,13 +59,13 @@ def send_file(
     )
 
 
-def _later(request: HttpRequest, viewer: Viewer, wait: int) -> HttpResponse:
+def _later(request: HttpRequest, viewer: Viewer, wait: int, section: str) -> HttpResponse:
     response = plain_page(
         request,
         "actions/export_later.html",
         viewer=viewer,
-        section="actions",
-        context={},
+        section=section,
+        context={"section": section},
         status=429,
     )
     response["Retry-After"] = str(wait)

@@ -6,9 +6,11 @@ from gangboard.web import (
     actions,
     audit,
     board,
+    board_choices,
     capacity,
     clusters,
     confirm_views,
+    find,
     gang,
     gang_files,
     groups,
@@ -22,6 +24,11 @@ from gangboard.web import (
 
 urlpatterns = [
     *board.BoardPage.urls("", "live/board/"),
+    path("export.<str:ending>", board.export, name="board-export"),
+    path("board/columns/", board_choices.keep_columns, name="board-columns"),
+    path("board/views/", board_choices.keep_view, name="board-views"),
+    path("board/views/<str:view_id>/remove/", board_choices.drop_view, name="board-view-remove"),
+    path("find/", find.find, name="find"),
     *gang.GangPage.urls("gangs/<str:gang_id>/", "live/gangs/<str:gang_id>/"),
     path("gangs/<str:gang_id>/bundle.md", gang_files.bundle, name="gang-bundle"),
     path("gangs/<str:gang_id>/stored.yaml", gang_files.stored, name="gang-stored"),

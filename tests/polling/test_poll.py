@@ -20,6 +20,7 @@ from gangboard.polling.poll import poll_once
 from gangboard.polling.window import LISTS_AT_ONCE, Window
 from gangboard.simulator import EXPECTED
 from gangboard.store.cluster_leases import LeaseLostError, acquire_lease
+from gangboard.store.gang_search import has_name
 from gangboard.store.models import Cluster, Gang, Lease, WatchedObject
 from gangboard.store.observations import ResourceView, save_views
 from gangboard.store.secrets import SecretUnreadableError
@@ -37,6 +38,10 @@ def test_every_gang_of_the_fleet_gets_the_verdict_that_it_should(watch: Watch) -
         for gang in Gang.objects.filter(gone_at=None)
     }
     assert {key: found.get(key) for key in wanted} == wanted
+    pods = WatchedObject.objects.filter(resource="pods").values_list("name", flat=True)
+    lost = [pod for pod in pods if not Gang.objects.filter(has_name(pod)).exists()]
+    assert pods
+    assert lost == []
 
 
 def test_every_gang_of_the_older_fleet_too(watch: Watch) -> None:
@@ -134,6 +139,7 @@ def test_a_deleted_owner_takes_its_gang_along(watch: Watch) -> None:
     watching.once()
     gone = Gang.objects.get(name=name, namespace=namespace)
     assert gone.gone_at is not None
+    assert not Gang.objects.filter(has_name(name)).exists()
     assert not WatchedObject.objects.filter(name=name, resource="pods").exists()
 
 

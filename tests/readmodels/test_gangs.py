@@ -11,13 +11,23 @@ from gangboard.readmodels.gangs import (
     CursorError,
     GangFilters,
     GangsPage,
+    find_gangs_named,
     list_gangs,
 )
 from gangboard.readmodels.tiles import count_by_health
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
-from gangboard.store.models import Cluster
-from tests.factories import NOW, make_cluster, make_finding, make_gang, make_gangs, make_ref
+from gangboard.store.models import Cluster, Gang
+from tests.factories import (
+    NOW,
+    make_cluster,
+    make_finding,
+    make_gang,
+    make_gangs,
+    make_job,
+    make_members,
+    make_ref,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -166,6 +176,29 @@ class TestFilters:
         make_gang(cluster, "a-pod", api_group="", kind="Pod")
         page = list_gangs(viewer=owner, filters=GangFilters(api_group=""), now=NOW)
         assert names(page) == ["a-pod"]
+
+    @pytest.mark.parametrize(
+        "q",
+        [
+            "llama-workers-1",
+            "LLAMA-WORKERS-1-3",
+            "workers-1-3 gpu-07",
+            "gpu-prod no-room",
+            "llama-group",
+            "3 are free",
+            "50%",
+        ],
+    )
+    def test_a_gang_is_found_by_its_jobs_pods_nodes_and_groups(self, owner: Viewer, q: str) -> None:
+        cluster = make_cluster("eu-train")
+        make_gang(cluster, "llama-05", message="505 nodes of 507 are full.")
+        detail = Detail(
+            jobs=(make_job("llama-workers-1"),),
+            members=make_members("llama-workers-1", 4, node="gpu-07"),
+            groups=(make_ref("PodGroup", "llama-group"),),
+        )
+        make_gang(cluster, "llama", code="no-room", message="3 are free, 50% of 6.", detail=detail)
+        assert names(list_gangs(viewer=owner, filters=GangFilters(q=q), now=NOW)) == ["llama"]
 
     def test_all_words_of_a_search_must_occur(self, owner: Viewer) -> None:
         make_gang(make_cluster(), "llama")
@@ -389,6 +422,43 @@ class TestSearchTellsNoNames:
         )
         make_gang(us, "mixtral", message="mixtral was preempted by team-b/secret.")
         assert self.found(both, "secret") == ["mixtral"]
+
+
+class TestFindByName:
+    """The way from the name of a pod or a node to a gang, for links in other tools."""
+
+    @pytest.fixture
+    def cluster(self) -> Cluster:
+        cluster = make_cluster()
+        make_gang(cluster, "llama", detail=Detail(members=make_members("llama-0", 2)))
+        make_gang(cluster, "llama-0-10", namespace="vision")
+        make_gang(cluster, "gone", gone_at=NOW, detail=Detail(members=make_members("gone-0", 1)))
+        return cluster
+
+    @pytest.mark.parametrize(
+        ("name", "place", "found"),
+        [
+            ("llama-0-1", {}, ["llama"]),
+            ("Llama-0-1", {}, ["llama"]),
+            ("llama-0", {}, []),
+            ("gpu-01", {}, ["llama"]),
+            ("gpu-01", {"namespace": "vision"}, []),
+            ("gpu-01", {"cluster": "eu-train"}, ["llama"]),
+            ("gpu-01", {"cluster": "us-train"}, []),
+            ("research", {}, []),
+            ("jobset", {}, []),
+            ("gone-0-0", {}, []),
+        ],
+    )
+    def test_only_whole_names_count(
+        self, owner: Viewer, cluster: Cluster, name: str, place: dict[str, str], found: list[str]
+    ) -> None:
+        ids = find_gangs_named(name, viewer=owner, **place)
+        assert [Gang.objects.get(pk=one).name for one in ids] == found
+
+    def test_who_may_not_see_it_finds_nothing(self, cluster: Cluster) -> None:
+        elsewhere = reader(cluster.pk, "vision")
+        assert find_gangs_named("llama-0-1", viewer=elsewhere) == ()
 
 
 class TestText:

@@ -175,6 +175,23 @@ class TestReader:
         assert text_of(reader.client, "/clusters/us-train/", 404) == missing
         assert text_of(reader.client, "/clusters/no-such/", 404) == missing
 
+    @pytest.mark.parametrize(
+        ("asked", "leads"),
+        [
+            ("name=llama-workers-0-3", "/gangs/{gang}/"),
+            ("name=diffusion-run", "/?q=diffusion-run"),
+            ("name=llama&namespace=research", "/?q=llama&namespace=research"),
+            ("name=%00&cluster=eu-train", "/?cluster=eu-train"),
+            ("", "/?"),
+        ],
+    )
+    def test_the_name_of_a_pod_leads_to_its_gang(
+        self, reader: Person, world: World, asked: str, leads: str
+    ) -> None:
+        answer = reader.client.get(f"/find/?{asked}")
+        assert answer.status_code == 302
+        assert answer["Location"] == leads.format(gang=world.gang.pk)
+
     def test_cannot_ask_the_search_for_names_of_others(
         self, owner: Person, reader: Person, world: World
     ) -> None:
@@ -334,10 +351,11 @@ class TestBoard:
         self, owner: Person, world: World, django_assert_num_queries: DjangoAssertNumQueries
     ) -> None:
         # session, user, roles; clusters, life signs, rows, tiles, choices; for the menus what
-        # each cluster allows (5); for the navigation whether queues are served.
+        # each cluster allows (5); for the navigation whether queues are served; what this person has
+        # chosen: columns and views.
         for number in (1, 80):
             make_gangs(world.cluster, number, now=timezone.now()) if number > 1 else None
-            with django_assert_num_queries(14):
+            with django_assert_num_queries(16):
                 text_of(owner.client, "/")
 
     def test_a_change_of_filters_is_answered_without_the_frame(

@@ -184,7 +184,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [
-                    models.Index(fields=['gone_at', 'severity', '-since', 'id'], name='store_gang_gone_at_53b893_idx'),
+                    models.Index(fields=['gone_at', 'severity', 'since', 'id'], name='board_order'),
+                    models.Index(fields=['gone_at', 'cluster', 'namespace', 'kind', 'queue', 'health', 'code', 'stage', 'severity', 'accelerators'], name='board_counts'),
                     models.Index(fields=['cluster', 'namespace'], name='store_gang_cluster_52e161_idx'),
                     models.Index(fields=['cluster', 'changed_version'], name='store_gang_cluster_3d7a86_idx'),
                     models.Index(fields=['cluster', 'recheck_at'], name='store_gang_cluster_5da03a_idx'),
@@ -194,6 +195,16 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=('cluster', 'uid'), name='one_gang_per_owner'),
                 ],
             },
+        ),
+        migrations.CreateModel(
+            name='GangSearch',
+            fields=[
+                ('gang', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='search', serialize=False, to='store.gang')),
+                ('names', models.TextField()),
+                ('said', models.TextField()),
+                ('sentence', models.TextField()),
+                ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='store.cluster')),
+            ],
         ),
         migrations.CreateModel(
             name='VerdictSpan',
@@ -506,6 +517,27 @@ class Migration(migrations.Migration):
                 ('key', models.CharField(max_length=64, primary_key=True, serialize=False)),
                 ('number', models.IntegerField(default=0)),
                 ('ends_at', models.DateTimeField(db_index=True)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='SavedView',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=60)),
+                ('query', models.TextField()),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='saved_views', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('user', 'name'), name='one_view_of_a_name'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='BoardColumns',
+            fields=[
+                ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='+', serialize=False, to=settings.AUTH_USER_MODEL)),
+                ('names', models.JSONField(default=list)),
             ],
         ),
         migrations.RunPython(make_audit),

@@ -12,10 +12,17 @@ from gangboard.store.models.actions import (
 )
 from gangboard.store.models.capacity import ClusterCapacity, NodeCapacity
 from gangboard.store.models.clusters import Cluster, Heartbeat, Lease, Outage, ResourceState
-from gangboard.store.models.gangs import Gang
+from gangboard.store.models.gangs import Gang, GangSearch
 from gangboard.store.models.history import VerdictSpan
 from gangboard.store.models.objects import WatchedObject
-from gangboard.store.models.people import AccessToken, Attempts, Grant, SignInLink
+from gangboard.store.models.people import (
+    AccessToken,
+    Attempts,
+    BoardColumns,
+    Grant,
+    SavedView,
+    SignInLink,
+)
 from gangboard.store.models.trends import TrendPoint
 
 __all__ = [
@@ -25,10 +32,12 @@ __all__ = [
     "Attempts",
     "AuditEntry",
     "AuditHead",
+    "BoardColumns",
     "Chore",
     "Cluster",
     "ClusterCapacity",
     "Gang",
+    "GangSearch",
     "Grant",
     "Heartbeat",
     "HoldCheck",
@@ -37,6 +46,7 @@ __all__ = [
     "NodeCapacity",
     "Outage",
     "ResourceState",
+    "SavedView",
     "SignInLink",
     "Switch",
     "TrendPoint",

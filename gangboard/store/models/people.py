@@ -67,3 +67,29 @@ class Attempts(models.Model):
     number = models.IntegerField(default=0)
     ends_at = models.DateTimeField(db_index=True)
     """The end of the window."""
+
+
+class SavedView(models.Model):
+    """A state of the Board that a person has given a name."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views"
+    )
+    name = models.CharField(max_length=60)
+    query = models.TextField()
+    """As it stands in the address: a view is a link, and whoever opens it sees what is theirs to see."""
+
+    class Meta:
+        """A name is one view of a person."""
+
+        constraints = [models.UniqueConstraint(fields=("user", "name"), name="one_view_of_a_name")]
+
+
+class BoardColumns(models.Model):
+    """The columns that a person wants to see on the Board."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+"
+    )
+    names = models.JSONField(default=list)
+    """[name, …] of those that can be switched; unknown ones mean nothing."""

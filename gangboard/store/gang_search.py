@@ -1,0 +1,110 @@
+"""What a search finds gangs by: rows of words, written as the gangs are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from django.db.models import Q
+
+from gangboard.store.access import Viewer
+from gangboard.store.bulk import upsert_rows
+from gangboard.store.models import Cluster, GangSearch
+
+_COLUMNS = ("gang_id", "cluster_id", "names", "said", "sentence")
+_PLACE = ("namespace", "kind", "queue")
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    ref: _Named
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    ref: _Named
+    node: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What names something in a stored Detail; the decoder skips everything else."""
+
+    jobs: tuple[_Job, ...] = ()
+    members: tuple[_Member, ...] = ()
+    groups: tuple[_Named, ...] = ()
+
+    def __iter__(self) -> Iterator[str]:
+        for job in self.jobs:
+            yield job.ref.name
+            yield from job.nodes
+        for member in self.members:
+            yield member.ref.name
+            yield member.node
+        for group in self.groups:
+            yield group.name
+
+
+_decoder = msgspec.msgpack.Decoder(_Names)
+
+
+def save_search(gangs: Sequence[Mapping[str, Any]]) -> None:
+    """Insert or update what these gangs are found by; each has the columns of its row."""
+    upsert_rows(GangSearch._meta.db_table, _COLUMNS, ("gang_id",), [_row(one) for one in gangs])
+
+
+def drop_search(gang_uids: Collection[str], *, cluster_id: int) -> None:
+    """Find gangs no more that are gone."""
+    GangSearch.objects.filter(cluster_id=cluster_id, gang__uid__in=gang_uids).delete()
+
+
+def _row(gang: Mapping[str, Any]) -> tuple[str, int, str, str, str]:
+    detail = bytes(gang["detail"])
+    found = _decoder.decode(detail) if detail else _Names()
+    names = dict.fromkeys(name for name in (gang["name"], *found) if name)
+    # In one line: none of these is a name by which somebody wants to find one gang.
+    place = " ".join(gang[column] for column in _PLACE)
+    return (
+        gang["id"],
+        gang["cluster_id"],
+        _text((*names, place)),
+        _text((gang["title"], gang["code"])),
+        _text((gang["message"],)),
+    )
+
+
+def _text(lines: Iterable[str]) -> str:
+    """Return lines, each between two line ends, so that a name can be looked for as a whole."""
+    # PostgreSQL refuses NUL, and no name of Kubernetes has one.
+    return f"\n{chr(10).join(lines)}\n".lower().replace("\x00", "")
+
+
+def has_words(words: Iterable[str], viewer: Viewer, silent: Collection[int]) -> Q:
+    """Return the condition on gangs in which each of the words occurs, in upper or lower case.
+
+    Stored sentences have all names in them. Who sees less than the whole cluster is shown them without
+    some, and must not learn those by asking for them. What was said of gangs of a `silent` cluster (ids)
+    is not on the page any more, so it is not found either.
+    """
+    is_said = ~Q(cluster_id__in=silent) if silent else Q()
+    condition = Q()
+    for word in (word.lower() for word in words):
+        named = Q(cluster__in=Cluster.objects.filter(name__contains=word))
+        said = Q(said__contains=word)
+        said |= Q(sentence__contains=word) & viewer.whole_cluster_filter()
+        condition &= Q(names__contains=word) | named | (said & is_said)
+    return Q(pk__in=GangSearch.objects.filter(condition).values("pk")) if condition else Q()
+
+
+def has_name(name: str) -> Q:
+    """Return the condition on gangs that have exactly this name, or a Job, pod, group or node of it."""
+    found = GangSearch.objects.filter(names__contains=f"\n{name.lower()}\n")
+    return Q(pk__in=found.values("pk"))

@@ -1,0 +1,177 @@
+"""The Board for its person: as a file, with the columns and the views that it has chosen."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from gangboard.domain.verdict import Evidence
+from gangboard.store.board_choices import MOST_VIEWS
+from gangboard.store.gangs import Detail
+from gangboard.store.models import AuditEntry, SavedView
+from tests.factories import make_finding, make_gang, make_gangs, make_ref
+from tests.personas import Person
+from tests.web.conftest import World
+
+pytestmark = pytest.mark.django_db
+
+
+def exported(person: Person, query: str = "") -> list[dict[str, str]]:
+    """Return the rows of the file."""
+    answer: Any = person.client.post(f"/export.csv{query}")
+    assert answer.status_code == 200
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
+    assert "gangboard-board-" in answer["Content-Disposition"]
+    return list(csv.DictReader(io.StringIO(answer.getvalue().decode())))
+
+
+class TestAFileOfTheBoard:
+    def test_has_what_the_filters_leave_in_their_order(self, owner: Person, world: World) -> None:
+        make_gang(world.cluster, "llama-done", health="succeeded", now=timezone.now())
+        since = timezone.now() - timedelta(days=1)
+        make_gang(world.cluster, "llama-old", since=since, now=timezone.now())
+        rows = exported(owner, "?q=llama&cursor=nonsense")
+        assert [row["name"] for row in rows] == ["llama-old", "llama-sft"]
+        assert (
+            rows[1].items()
+            >= {
+                "cluster": "eu-train",
+                "namespace": "research",
+                "kind": "JobSet",
+                "health": "waiting",
+                "code": "insufficient-resources",
+                "next_step": "It goes when 5 GPUs become free.",
+                "desired": "8",
+                "ready": "0",
+                "accelerators": "8",
+                "queue": "gpu-prod",
+            }.items()
+        )
+        assert [row["name"] for row in exported(owner, "?health=succeeded")] == ["llama-done"]
+
+    def test_has_all_pages(self, owner: Person, world: World) -> None:
+        made = make_gangs(world.cluster, 520, now=timezone.now())
+        rows = exported(owner, "?show_finished=1&cluster=eu-train")
+        assert len(rows) == len({row["id"] for row in rows}) == len(made) + 1
+
+    def test_has_nothing_that_its_reader_may_not_see(self, reader: Person, world: World) -> None:
+        other = make_ref("JobSet", "secret", namespace="team-b")
+        make_gang(
+            world.cluster,
+            "taken",
+            now=timezone.now(),
+            message="taken was preempted by team-b/secret.",
+            detail=Detail(
+                findings=(make_finding(evidence=(Evidence("preempted by", "secret", other),)),)
+            ),
+        )
+        rows = exported(reader)
+        assert {row["name"]: row["message"] for row in rows}["taken"] == (
+            "taken was preempted by a gang you may not see."
+        )
+        assert {row["name"] for row in rows} == {"taken", "llama-sft"}
+
+    def test_has_no_formula(self, owner: Person, world: World) -> None:
+        world.gang.message, world.gang.advice = "=HYPERLINK(1)", ["+1"]
+        world.gang.save()
+        (row,) = exported(owner, "?cluster=eu-train")
+        assert (row["message"], row["next_step"]) == ("'=HYPERLINK(1)", "'+1")
+
+    def test_is_written_down_and_asked_for_by_a_form(self, owner: Person, world: World) -> None:
+        exported(owner, "?cluster=eu-train")
+        entry = AuditEntry.objects.get(event="export")
+        assert entry.sentence == "The board was exported as csv: cluster=eu-train."
+        assert owner.client.get("/export.csv").status_code == 405
+        assert owner.client.post("/export.xml").status_code == 404
+        page = owner.client.get("/?cluster=eu-train").content.decode()
+        assert 'formaction="/export.csv?cluster=eu-train"' in page
+
+
+def hidden_columns(person: Person, path: str = "/") -> set[str]:
+    """Return the columns that the page leaves out."""
+    classes = re.search(r'<table class="gangs ([^"]*)"', person.client.get(path).content.decode())
+    assert classes is not None
+    return {name.removeprefix("without-") for name in classes.group(1).split()}
+
+
+class TestColumns:
+    def test_stay_as_a_person_has_chosen_them(self, owner: Person, reader: Person) -> None:
+        assert hidden_columns(owner) == {"queue", "restarts", "created"}
+        answer = owner.client.post(
+            "/board/columns/",
+            {"column": ["restarts", "queue", "nonsense"], "query": "q=llama&columns=created"},
+        )
+        assert (answer.status_code, answer["Location"]) == (303, "/?q=llama")
+        assert hidden_columns(owner) == {"priority", "accelerators", "created"}
+        assert hidden_columns(reader) == {"queue", "restarts", "created"}
+
+    def test_can_all_be_switched_off(self, owner: Person) -> None:
+        owner.client.post("/board/columns/", {"query": ""})
+        every = {"priority", "accelerators", "queue", "restarts", "created"}
+        assert hidden_columns(owner) == every
+        assert hidden_columns(owner, "/?columns=none") == every
+
+    @pytest.mark.parametrize("query", ["columns=nonsense", "columns=", "columns=%00"])
+    def test_nonsense_in_the_address_is_no_choice(self, owner: Person, query: str) -> None:
+        assert hidden_columns(owner, f"/?{query}") == {"queue", "restarts", "created"}
+
+    def test_of_an_address_go_before_and_stay_in_its_links(self, owner: Person) -> None:
+        assert hidden_columns(owner, "/?columns=queue") == {
+            "priority",
+            "accelerators",
+            "restarts",
+            "created",
+        }
+        page = owner.client.get("/?columns=queue").content.decode()
+        assert "/?columns=queue&amp;ordering=name" in page
+        assert '<input type="hidden" form="filters" name="columns" value="queue">' in page
+
+
+class TestViews:
+    def test_are_links_to_what_was_shown(self, owner: Person, reader: Person) -> None:
+        wanted = "health=blocked,junk&q=llama&cursor=xyz&unknown=1&columns=queue"
+        answer = owner.client.post("/board/views/", {"name": " Mine <b> ", "query": wanted})
+        link = "/?q=llama&health=blocked%2Cjunk&columns=queue"
+        assert (answer.status_code, answer["Location"]) == (303, link)
+        page = owner.client.get("/").content.decode()
+        assert f'<a href="{link.replace("&", "&amp;")}">Mine &lt;b&gt;</a>' in page
+        assert f'<a href="{link.replace("&", "&amp;")}" aria-current="true">' in (
+            owner.client.get(link).content.decode()
+        )
+        # Nobody has views of others; the link is for everybody.
+        assert "Mine" not in reader.client.get("/").content.decode()
+        assert reader.client.get(link).status_code == 200
+
+    def test_keep_the_columns_that_were_shown(self, owner: Person) -> None:
+        owner.client.post("/board/columns/", {"column": ["created"]})
+        page = owner.client.get("/?q=a").content.decode()
+        assert '<input type="hidden" name="query" value="q=a&amp;columns=created">' in page
+
+    def test_of_one_name_are_one(self, owner: Person) -> None:
+        for query in ("q=a", "q=b"):
+            owner.client.post("/board/views/", {"name": "mine", "query": query})
+        assert list(SavedView.objects.values_list("name", "query")) == [("mine", "q=b")]
+
+    def test_are_removed_by_their_person_only(self, owner: Person, reader: Person) -> None:
+        owner.client.post("/board/views/", {"name": "mine", "query": "q=a"})
+        view = SavedView.objects.get()
+        reader.client.post(f"/board/views/{view.pk}/remove/")
+        assert SavedView.objects.exists()
+        answer = owner.client.post(f"/board/views/{view.pk}/remove/", {"query": "q=b"})
+        assert (answer.status_code, answer["Location"]) == (303, "/?q=b")
+        assert not SavedView.objects.exists()
+
+    def test_without_a_name_or_beyond_the_bound_are_not_kept(self, owner: Person) -> None:
+        owner.client.post("/board/views/", {"name": " \x00 ", "query": ""})
+        assert not SavedView.objects.exists()
+        for number in range(MOST_VIEWS):
+            owner.client.post("/board/views/", {"name": f"view {number}", "query": ""})
+        answer = owner.client.post("/board/views/", {"name": "one more", "query": ""})
+        assert answer.status_code == 409
+        assert SavedView.objects.count() == MOST_VIEWS
