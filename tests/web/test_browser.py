@@ -262,6 +262,33 @@ class TestLive:
         expect(page).to_have_url(re.compile(r"/sign-in/\?next=/%3Fhealth%3Dwaiting"))
 
 
+NOTIFICATION = """window.Notification = class {
+  static requestPermission() { return Promise.resolve("granted"); }
+  constructor(title) { window.told = title; }
+};"""
+
+
+class TestPersonal:
+    def test_who_asked_is_told_when_a_gang_runs_and_reads_its_own_time(
+        self, browser: Browser, session: Path, site: Site
+    ) -> None:
+        context = browser.new_context(storage_state=session, timezone_id="Asia/Kolkata")
+        page = context.new_page()
+        page.add_init_script(NOTIFICATION)
+        page.goto(f"{site.url}/gangs/{site.gang_id('will-flap')}/")
+        expect(page.locator(".foot time")).to_contain_text("UTC")
+        page.get_by_role("button", name="Times are in UTC").click()
+        expect(page.locator(".foot time")).to_contain_text("IST")
+        page.get_by_role("button", name="Tell me when it runs").click()
+        expect(page.get_by_role("button", name="You will be told")).to_be_visible()
+        assert page.evaluate("window.told") is None
+        site.write("UPDATE store_gang SET health = 'running' WHERE name = 'will-flap'")
+        expect(page.locator("#verdict")).to_have_attribute("data-health", "running", timeout=SOON)
+        page.wait_for_function("window.told === 'JobSet will-flap runs'")
+        expect(page.locator("[data-tell]")).to_be_hidden()
+        context.close()
+
+
 class TestHistory:
     def test_each_piece_of_the_strip_has_its_word_and_times(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/gangs/{site.gang_id('has-a-past')}/")

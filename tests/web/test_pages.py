@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -73,6 +74,19 @@ class TestOwner:
             "kubectl get jobset.v1alpha2.jobset.x-k8s.io llama-sft -n research -o yaml",
         ):
             assert text in page
+
+    def test_pods_of_a_whole_job_are_shown_when_they_are_asked_for(
+        self, owner: Person, world: World
+    ) -> None:
+        path = f"/gangs/{world.gang.id}/"
+        assert "llama-workers-0-7</code>" not in text_of(owner.client, path)
+        for name in ("llama-workers-0", "*"):
+            page = text_of(owner.client, f"{path}?{urlencode({'open': name})}")
+            assert "llama-workers-0-7</code>" in page
+            assert "kubectl logs -n research llama-workers-0-7" in page
+            # What is new later is about the same pods.
+            assert f'hx-get="/live{path}?{urlencode({"open": name})}"' in page
+        assert "llama-workers-0-7</code>" not in text_of(owner.client, f"{path}?open=other")
 
     def test_reads_what_only_the_kind_of_a_gang_knows(self, owner: Person, world: World) -> None:
         facts = {"Runtime": "ClusterTrainingRuntime plain", "<b>": "\u202eevil"}
