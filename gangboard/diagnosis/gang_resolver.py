@@ -39,7 +39,7 @@ class GangResolver:
             return self._pod_root(uid, links.pods[uid])
         if uid in links.attachments:
             return self.root_of(links.attachments[uid].owner) if self._is_attached(uid) else None
-        return self._homes(uid)[0] if uid in links.groups else None
+        return self._home(uid) if uid in links.groups else None
 
     def gangs_of(self, uid: str) -> set[str]:
         """Return the roots of all gangs that show an object."""
@@ -101,7 +101,8 @@ class GangResolver:
         roots, has_bare = self._owned_by(place)
         found = roots | self._templated_by(place)
         group = self._links.object_at(place) if has_bare else None
-        return found if group is None else {*found, self._homes(group)[0]}
+        home = self._home(group) if group is not None else None
+        return found if home is None else {*found, home}
 
     def _named_by(self, uids: Iterable[str]) -> Iterator[Place]:
         """Yield the groups that these pods, and the templates of these owners, name."""
@@ -145,9 +146,15 @@ class GangResolver:
         return _climb(uid, above)[-1]
 
     def _gang_above(self, uid: str) -> str | None:
-        """Return the gang that an owner belongs to; None where only middle objects are known of it."""
+        """Return the gang that an owner belongs to; None for none.
+
+        That is where only middle objects are known of it, or what only takes room.
+        """
         top = self.top(uid)
-        return top if self._links.owners[top].stands_alone else None
+        link = self._links.owners[top]
+        if link.needs_group and not self._links.has_group(top):
+            return None
+        return top if link.stands_alone else None
 
     def _gangs_above(self, uids: Iterable[str]) -> set[str]:
         return {gang for uid in uids if (gang := self._gang_above(uid)) is not None}
@@ -181,8 +188,12 @@ class GangResolver:
         if pod.in_no_gang:
             return None
         root = self._root_without_group(uid, pod)
-        group = self._links.object_at(pod.place) if pod.group and root == uid else None
-        return self._homes(group)[0] if group is not None else root
+        if root != uid:
+            return root
+        if pod.occupant_of is not None and not self._links.keeps_together(pod.place):
+            return None
+        group = self._links.object_at(pod.place) if pod.group else None
+        return self._home(group) if group is not None else root
 
     def _root_without_group(self, uid: str, pod: PodLink) -> str:
         """Return the gang of a pod by its owners alone: without any it is one itself."""
@@ -192,23 +203,45 @@ class GangResolver:
 
     # Groups
 
+    def _home(self, uid: str) -> str | None:
+        """Return the first by name of the roots that a group or Workload belongs to; None for none."""
+        return next(iter(self._homes(uid)), None)
+
     def _homes(self, uid: str) -> tuple[str, ...]:
-        """Return the roots that a group or Workload belongs to, the first by name first."""
+        """Return the roots that a group or Workload belongs to, the first by name first.
+
+        None where only occupants name it, and it does not keep them together.
+        """
         link = self._links.groups[uid]
         if link.kind == WORKLOAD:
             owner = self._owner_of(link)
             if owner is not None:
                 return (owner,)
-            found = {home for group in self._groups_naming(uid) for home in self._homes(group)}
+            groups = tuple(self._groups_naming(uid))
+            found = {home for group in groups for home in self._homes(group)}
             found |= self._homes_by_pods(uid)  # 1.35
+            if found or groups:
+                return self._in_order(found)
             above = self.chain(uid)[-1]
-            return self._in_order(found) or (self._homes(above) if above != uid else (uid,))
+            return self._homes(above) if above != uid else (uid,)
         chain = self.chain(uid)
         for one in chain:
             owner = self._owner_of(self._links.groups[one])
             if owner is not None:
                 return (owner,)
-        return self._in_order(self._homes_by_pods(chain[-1])) or (chain[-1],)
+        top = chain[-1]
+        found = self._homes_by_pods(top)
+        return self._in_order(found) if found or self._has_only_occupants(top) else (top,)
+
+    def _has_only_occupants(self, top: str) -> bool:
+        """Whether pods name a tree of groups, which are in no gang by that."""
+        links, places = self._links, tuple(self._places_below(top))
+        makers = [maker for place in places for maker in links.makers_naming(place)]
+        return (
+            bool(makers)
+            and all(maker.is_occupant for maker in makers)
+            and not any(map(links.keeps_together, places))
+        )
 
     def _homes_by_pods(self, top: str) -> set[str]:
         """Return the gangs of a tree of groups that nobody owns; empty when it is its own."""
@@ -238,7 +271,9 @@ class GangResolver:
                         return gang
                 pod = links.pods.get(uid)
                 if pod is not None and pod.namespace == one.name[2] and not pod.in_no_gang:
-                    return self._root_without_group(uid, pod)
+                    root = self._root_without_group(uid, pod)
+                    if root != uid or pod.occupant_of is None:
+                        return root
             above = (*self.owning_groups(one), self.workload_of(one))
             new = dict.fromkeys(links.groups[uid] for uid in above if uid is not None)
             waiting += [group for group in new if group not in seen]
@@ -303,10 +338,15 @@ class GangResolver:
 
     def _owned_by(self, place: Place) -> tuple[set[str], bool]:
         """Return the gangs of the owned pods that name a group, and whether bare ones do too."""
-        makers, namespace = self._links.makers_naming(place), place[1]
-        owners = [self._links.owner_by(maker, namespace) for maker in makers]
-        gangs = [self._gang_above(uid) if uid is not None else None for uid in owners]
-        return {gang for gang in gangs if gang is not None}, None in gangs
+        links, found, has_bare = self._links, set[str](), False
+        for maker in links.makers_naming(place):
+            owner = links.owner_by(maker, place[1])
+            gang = self._gang_above(owner) if owner is not None else None
+            if gang is not None:
+                found.add(gang)
+            elif not has_bare:
+                has_bare = not maker.is_occupant or links.keeps_together(place)
+        return found, has_bare
 
     def _templated_by(self, place: Place) -> set[str]:
         return self._gangs_above(self._links.templates_naming[place])
@@ -321,7 +361,7 @@ class GangResolver:
     def _bare_pods(self, group: str, root: str) -> set[str]:
         """Return the pods that belong to a gang only because they name this group."""
         place = self._place(group)
-        if place is None or self._homes(group)[0] != root or not self._owned_by(place)[1]:
+        if place is None or self._home(group) != root or not self._owned_by(place)[1]:
             return set()
         return {pod for pod in self._links.pods_naming[place] if self.root_of(pod) == root}
 

@@ -6,18 +6,19 @@ small tuple per object, because a cluster has 150,000 pods.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Set
 from sys import intern
 from typing import Generic, NamedTuple, TypeVar
 
 from gangboard.diagnosis import registry
-from gangboard.domain.group import Group, read_entry
+from gangboard.domain.group import Group, Policy, read_entry
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
+from gangboard.domain.reading.pod_makers import makes_occupants
 
 CORE = "scheduling.k8s.io"
 POD_GROUP, COMPOSITE, WORKLOAD = "PodGroup", "CompositePodGroup", "Workload"
@@ -47,6 +48,8 @@ class Maker(NamedTuple):
     """uids of further owner references."""
     adopter: Name | None
     """The owner that its label names (`OwnerKind.pod_label`), there or not."""
+    is_occupant: bool = False
+    """See `PodLink.occupant_of`."""
 
 
 Key = TypeVar("Key", bound=Hashable)
@@ -77,6 +80,8 @@ class OwnerLink(NamedTuple):
     """It can be a gang (`OwnerKind.stands_alone`)."""
     others: tuple[str, ...] = ()
     """uids of further owner references: they count where the controller is not known."""
+    needs_group: str = ""
+    """Key of its resource, where it is a gang only while a group takes its pods (`OwnerKind.needs_group`)."""
 
 
 class PodLink(NamedTuple):
@@ -96,6 +101,9 @@ class PodLink(NamedTuple):
     """The owner that its label names (`OwnerKind.pod_label`), there or not."""
     others: tuple[str, ...] = ()
     """uids of further owner references: they count where the controller is not known."""
+    occupant_of: str | None = None
+    """Of a pod that is no gang by itself and only takes room, the key of the resource that its owner is found
+    in, empty where none is; None of any other pod."""
 
     @property
     def place(self) -> Place:
@@ -105,7 +113,7 @@ class PodLink(NamedTuple):
     @property
     def maker(self) -> Maker:
         """What leads to its owner."""
-        return Maker(self.controller, self.others, self.adopter)
+        return Maker(self.controller, self.others, self.adopter, self.occupant_of is not None)
 
 
 class GroupLink(NamedTuple):
@@ -120,6 +128,8 @@ class GroupLink(NamedTuple):
     created: float
     is_named: bool
     """Pods name it: a core PodGroup, one that a label or annotation names, on 1.35 a Workload, whose entries they name."""
+    is_gang: bool = True
+    """It keeps pods together: its policy is not `basic`."""
 
     @property
     def kind(self) -> str:
@@ -180,7 +190,7 @@ def _created(model: Owner | Group) -> float:
 
 
 def _pod_link(pod: Pod) -> PodLink:
-    controller = pod.meta.controller
+    controller, adopter = pod.meta.controller, _adopter(pod)
     return PodLink(
         namespace=intern(pod.meta.ref.namespace),
         controller=intern(controller.uid) if controller else "",
@@ -189,9 +199,20 @@ def _pod_link(pod: Pod) -> PodLink:
         in_no_gang=pod.is_placeholder
         or (controller is not None and (controller.group, controller.kind) in _INFRASTRUCTURE),
         group_kind=intern(pod.group_kind or POD_GROUP),
-        adopter=_adopter(pod),
+        adopter=adopter,
         others=_others(pod.meta),
+        occupant_of=_occupant_of(pod, adopter),
     )
+
+
+def _occupant_of(pod: Pod, adopter: Name | None) -> str | None:
+    """Return `PodLink.occupant_of`: pods that a label gives to an owner of any other kind are no occupants."""
+    controller, owners = pod.meta.controller, registry.kinds_that_need_groups()
+    if controller is None or not makes_occupants(controller):
+        return None
+    if adopter is not None:
+        return owners.get(adopter[:2])
+    return owners.get((controller.group, controller.kind), "")
 
 
 def _adopter(pod: Pod) -> Name | None:
@@ -200,6 +221,9 @@ def _adopter(pod: Pod) -> Name | None:
         if name:
             place = intern(pod.meta.ref.namespace), intern(name)
             return kind.resource.group, kind.resource.kind, *place
+    for name_of, group, owner_kind in registry.owners_by_pod():
+        if name := name_of(pod):
+            return group, owner_kind, intern(pod.meta.ref.namespace), intern(name)
     return None
 
 
@@ -213,6 +237,9 @@ def _owner_link(owner: Owner) -> OwnerLink:
         makes_gangs=registry.makes_gangs(owner.meta.ref.group, owner.meta.ref.kind),
         stands_alone=registry.stands_alone(owner.meta.ref.group, owner.meta.ref.kind),
         others=_others(owner.meta),
+        needs_group=registry.kinds_that_need_groups().get(
+            (owner.meta.ref.group, owner.meta.ref.kind), ""
+        ),
     )
 
 
@@ -228,6 +255,7 @@ def _group_link(group: Group) -> GroupLink:
         controller_ref=(ref[0], ref[1], group.meta.ref.namespace, ref[2]) if ref else None,
         created=_created(group),
         is_named=is_named_by_pods(group) or (group.meta.ref.group == CORE and has_entries(group)),
+        is_gang=group.policy is not Policy.BASIC,
     )
 
 
@@ -294,6 +322,12 @@ class ObjectLinks:
         self.namesakes: _Index[Name] = _Index()
         """Several uids while the deletion of one has not been seen yet."""
         self._makers_naming: dict[Place, dict[Maker, int]] = defaultdict(dict)
+        self._occupants_naming: _Index[str | Name] = _Index()
+        """Controller, and owner that they are adopted by → occupants that name a group."""
+        self._needing: dict[Place, Counter[str]] = defaultdict(Counter)
+        """Group → keys of the resources of the owners of occupants, and of templates, that name it."""
+        self._owners_to_read: frozenset[str] | None = None
+        """None where it has to be worked out anew."""
 
     def get(self, uid: str) -> Link | None:
         """Return the link of an object, None when it is not known."""
@@ -338,12 +372,14 @@ class ObjectLinks:
     def owner_by(self, maker: Maker, namespace: str) -> str | None:
         """Return the known owner that a pod of a namespace leads to; None for none.
 
-        By its controller, else by another reference, else by its label.
+        By its controller, else by another reference, else by its label. A label goes before a controller that
+        needs a group to be a gang: what such a label names has that made.
         """
         found = self.owner_of(maker.controller, maker.others, namespace)
-        if found is not None or maker.adopter is None:
+        if maker.adopter is None or (found is not None and not self.owners[found].needs_group):
             return found
-        return self.named(maker.adopter)
+        adopter = self.named(maker.adopter)
+        return found if adopter is None else adopter
 
     def owner_of(self, controller: str, others: tuple[str, ...], namespace: str) -> str | None:
         """Return the first of these references that leads to a known owner of the namespace."""
@@ -367,8 +403,39 @@ class ObjectLinks:
         for pod in self.pods_under[owner] | self.pods_adopted[name]:
             link = self.pods[pod]
             is_controlled = link.controller == owner and self.owns(owner, link.namespace)
-            if is_controlled or self.owner_by(link.maker, link.namespace) == owner:
+            is_certain = is_controlled and not self.owners[owner].needs_group
+            if is_certain or self.owner_by(link.maker, link.namespace) == owner:
                 yield pod
+
+    def keeps_together(self, place: Place) -> bool:
+        """Whether what is named there keeps pods together; what should be there and is not does, too."""
+        if not place[2] or place[0] in registry.kinds_without_objects():
+            return False
+        group = self.object_at(place)
+        return group is None or self.groups[group].is_gang
+
+    def has_group(self, owner: str) -> bool:
+        """Whether the template of an owner, or a pod of it, names a group that keeps pods together."""
+        link = self.owners[owner]
+        if any(self.keeps_together(place) for place in link.templates):
+            return True
+        pods = (self.pods[pod] for key in (owner, link.name) for pod in self._occupants_naming[key])
+        return any(
+            self.keeps_together(pod.place) and self.owner_by(pod.maker, pod.namespace) == owner
+            for pod in pods
+        )
+
+    def owners_to_read(self) -> frozenset[str]:
+        """Return the keys of the resources that have owners of occupants that a group keeps together."""
+        if self._owners_to_read is None:
+            self._owners_to_read = frozenset(
+                key
+                for place, keys in self._needing.items()
+                if self.keeps_together(place)
+                for key in keys
+                if key
+            )
+        return self._owners_to_read
 
     def _created(self, uid: str) -> float:
         link = self.groups.get(uid) or self.owners[uid]
@@ -399,6 +466,20 @@ class ObjectLinks:
                     self._count(place, link.maker, 1 if there else -1)
         if link.adopter is not None:
             self.pods_adopted.set(link.adopter, uid, there=there)
+        if link.group and link.occupant_of is not None:
+            self._occupants_naming.set(link.controller, uid, there=there)
+            if link.adopter is not None:
+                self._occupants_naming.set(link.adopter, uid, there=there)
+            self._need(link.place, link.occupant_of, 1 if there else -1)
+
+    def _need(self, place: Place, key: str, change: int) -> None:
+        self._owners_to_read = None
+        keys = self._needing[place]
+        keys[key] += change
+        if not keys[key]:
+            del keys[key]
+        if not keys:
+            del self._needing[place]
 
     def _count(self, place: Place, maker: Maker, change: int) -> None:
         counts = self._makers_naming[place]
@@ -417,10 +498,15 @@ class ObjectLinks:
         # Once each: two templates can name two entries of one Workload.
         for named in {one for place in link.templates for one in _both(place)}:
             self.templates_naming.set(named, uid, there=there)
+        if link.needs_group:
+            for place in link.templates:
+                self._need(place, link.needs_group, 1 if there else -1)
 
     def _set_group(self, uid: str, link: GroupLink, *, there: bool) -> None:
         _set_item(self.groups, uid, link, there=there)
         self.namesakes.set(link.name, uid, there=there)
+        if self._needing:
+            self._owners_to_read = None
         for owner in link.owners:
             self.groups_under.set(owner, uid, there=there)
         if link.parent:

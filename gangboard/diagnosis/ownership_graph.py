@@ -9,6 +9,9 @@ objects that are known now, and nothing is remembered about how it came to be.
 - A pod that no reference leads to a known owner: the one that its label names, where its kind has
   such a label; else the gang of the core PodGroup that it names, on 1.35 of the Workload; else it is a gang.
 - What only stands between an owner and its pods is never a gang: alone it is as if it were unknown.
+- A pod of a ReplicaSet, a StatefulSet or the like is an occupant: it is in a gang only by a label that gives it to
+  an owner of another kind, or by the group that it names, where that keeps pods together. That gang is the StatefulSet
+  or Deployment, where it is known, and such an owner is none without.
 - A PodGroup or CompositePodGroup: its owner's gang (its own owner, else that of a group that owns it
   or of its Workload, else the same of its parent); else the gangs of the owners whose templates name
   it; else, when every pod that names it has a known owner, the gangs of those; else its topmost
@@ -134,7 +137,7 @@ class OwnershipGraph:
     def gangs_told_of(self, uid: str) -> set[str]:
         """Return the roots of all gangs that events about an object tell of.
 
-        A controller of an unknown kind (a StatefulSet) belongs to no gang: what is said of it tells
+        A controller that is not known (a ReplicaSet) belongs to no gang: what is said of it tells
         of the gangs whose groups, or whose owners, its pods name. Others are whole by themselves.
         """
         pods = self._links.pods
@@ -147,11 +150,15 @@ class OwnershipGraph:
         return self.gangs_of(uid) or self.gangs_of_any(made.values())
 
     def makers(self, uids: Iterable[str]) -> tuple[str, ...]:
-        """Return the controllers of unknown kinds of those of these objects that name a group or an owner."""
+        """Return those controllers of these objects, where they name a group or an owner, that are in no gang."""
         links = self._links
         pods = (links.pods[uid] for uid in uids if uid in links.pods)
         made_by = {pod.controller for pod in pods if (pod.group or pod.adopter) and pod.controller}
-        return tuple(sorted(made_by - links.owners.keys()))
+        return tuple(sorted(uid for uid in made_by if self.root_of(uid) is None))
+
+    def owners_to_read(self) -> frozenset[str]:
+        """Return those of `registry.read_on_demand` that a gang needs as things are now."""
+        return self._links.owners_to_read()
 
     # What one change touches
 

@@ -39,11 +39,15 @@ def unread_owners(facts: GangFacts) -> tuple[str, ...]:
     known = {owner.ref.uid, *(one.meta.ref.uid for one in (*facts.groups, *facts.workloads))}
     return tuple(
         dict.fromkeys(
-            f"{one.kind}/{one.name}"
-            for one in above
-            if one.uid not in known and registry.owner_kind(one.group, one.kind) is None
+            f"{one.kind}/{one.name}" for one in above if one.uid not in known and not _is_read(one)
         )
     )
+
+
+def _is_read(controller: Controller) -> bool:
+    """Whether its kind is always read: what is not known of these is told otherwise."""
+    kind = registry.owner_kind(controller.group, controller.kind)
+    return kind is not None and not kind.needs_group
 
 
 def odd_references(

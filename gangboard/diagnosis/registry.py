@@ -19,6 +19,7 @@ from gangboard.decode.pods import pods_naming
 from gangboard.domain.acting.lever import Lever
 from gangboard.domain.group import GroupMark
 from gangboard.domain.hold import HOLD_LEVER
+from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.registry import (
     GangRule,
@@ -176,6 +177,32 @@ def kinds_named_by_pods() -> tuple[OwnerKind, ...]:
 
 
 @cache
+def owners_by_pod() -> tuple[tuple[Callable[[Pod], str], str, str], ...]:
+    """Return (pod → name, API group, kind) of the owners that what made their pods tells by its own name."""
+    return tuple(
+        (kind.name_by_pod, kind.resource.group, kind.resource.kind)
+        for kind in owner_kinds()
+        if kind.name_by_pod is not None
+    )
+
+
+@cache
+def kinds_that_need_groups() -> Mapping[tuple[str, str], str]:
+    """Return (API group, kind) → resource key of the owners that are gangs only while a group takes their pods."""
+    return {
+        (kind.resource.group, kind.resource.kind): kind.resource.key
+        for kind in owner_kinds()
+        if kind.needs_group
+    }
+
+
+@cache
+def read_on_demand() -> frozenset[str]:
+    """Return the keys of the resources that are listed only while something that was seen needs them."""
+    return frozenset(kinds_that_need_groups().values())
+
+
+@cache
 def blueprints() -> tuple[Resource, ...]:
     """Return the resources of what owners name and are made by."""
     return tuple(resource for kind in owner_kinds() for resource in kind.blueprints)
@@ -219,6 +246,18 @@ def group_marks() -> tuple[GroupMark, ...]:
 def marked_kinds() -> frozenset[str]:
     """Return the kinds of groups that pods name by a label or an annotation, as `Pod.group_kind` has them."""
     return frozenset(mark.kind for mark in group_marks())
+
+
+@cache
+def kinds_without_objects() -> frozenset[str]:
+    """Return those of `marked_kinds` that only have a name: no object says what keeps their pods together."""
+    return frozenset(
+        mark.kind
+        for api in grouping_apis()
+        if not api.resources
+        for mark in group_marks()
+        if mark.kind.partition(".")[2] == api.group
+    )
 
 
 @cache

@@ -174,6 +174,12 @@ class OwnerKind:
     pod_marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Further labels of its pods → their values, one of which each pod has, where pods of other kinds have
     `pod_label`, too."""
+    name_by_pod: Callable[[Pod], str] | None = None
+    """Pod → the name of its owner of this kind, where that is told by what stands between them and is not read;
+    empty for none. It counts as `pod_label` does."""
+    needs_group: bool = False
+    """Its pods only take room: one of it is a gang only while its template, or a pod of it, names a group that
+    keeps pods together. Its objects are listed only while some pod that may be of it does."""
     selector_label: str = ""
     """Label of all its pods whose value is its name, for commands that select them. Empty where `pod_label` or
     `child_label` is one."""

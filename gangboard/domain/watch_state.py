@@ -20,5 +20,7 @@ class WatchState(StrEnum):
     """The last try ended with another error; what was seen before is kept."""
     UNKNOWN_VERSION = "unknown-version"
     """It is served, but in no version that this release can read."""
+    NOT_NEEDED = "not-needed"
+    """It is served and not asked for: nothing that was seen needs it now."""
     UNDECODABLE = "undecodable"
     """It was read, and objects of it cannot be understood: said to a verdict, never stored."""

@@ -30,6 +30,7 @@ from gangboard.polling.visibility import (
     groups_seen,
     is_followed,
     is_listed,
+    is_on_its_way,
     is_ready_to_judge,
     is_unobserved,
     known_kinds,
@@ -90,7 +91,7 @@ class Assessor:
         cache = self._cache
         waiting = cache.unjudged
         waiting |= set(roots)
-        if not is_ready_to_judge(cache.watched):
+        if not is_ready_to_judge(cache.watched) or self._awaits_owners():
             return False
         if cache.silence.keeps_from_judging(cache.watched, now, settle=settle):
             cache.followed_since = None
@@ -121,6 +122,13 @@ class Assessor:
         changed |= cache.capacity.write(why, now, at_once=settle or everything)
         cache.trends.write(now, all_seen=not cache.unobserved)
         return changed
+
+    def _awaits_owners(self) -> bool:
+        """Whether owners that groups turned out to have are awaited, before anything was judged: not later on."""
+        watched = self._cache.watched
+        return not self._cache.assessed_all and any(
+            is_on_its_way(watched[key]) for key in registry.read_on_demand()
+        )
 
     def _is_watched(self, now: datetime) -> bool:
         """Whether what is new now happened just now: not while nobody looked, nor in a first list."""

@@ -411,11 +411,11 @@ class ClusterCache:
     def takers(
         self, events: Iterable[Event], entries: Iterable[QueueEntry] = ()
     ) -> dict[str, ObjectRef]:
-        """Return the gangs of those who took the room of pods, as these tell: uid → gang."""
+        """Return the gangs of those who took the room of pods, as these tell: uid → gang, itself where it has none."""
         uids = {one.related.uid for one in events if one.reason == "Preempted" and one.related}
         uids |= {one.message.taker for one in entries if one.message and one.message.taker}
         roots = {uid: self.preemptions.gang_of(uid) for uid in uids}
-        refs = {uid: self._ref_of(root) for uid, root in roots.items() if root is not None}
+        refs = {uid: self._ref_of(root or uid) for uid, root in roots.items()}
         return {uid: ref for uid, ref in refs.items() if ref is not None}
 
     def event_uids(self, regarding: Iterable[str]) -> list[str]:

@@ -28,7 +28,11 @@ def heard_at(visibility: Visibility) -> datetime | None:
 
 
 def _served(visibility: Visibility) -> list[Watched]:
-    return [watched for watched in visibility.values() if watched.version]
+    return [
+        watched
+        for watched in visibility.values()
+        if watched.version and watched.state != WatchState.NOT_NEEDED
+    ]
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
 from gangboard.diagnosis import registry
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.facts import Unobserved
+from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueVisibility
 from gangboard.domain.quota import Queue
@@ -56,6 +57,20 @@ def is_ready_to_judge(visibility: Visibility) -> bool:
     return all(
         _has_come(watched) for watched in visibility.values() if watched.resource.needed
     ) and all(watched.is_current or _will_not_come(watched) for watched in wished_for)
+
+
+def are_pods_grouped(visibility: Visibility) -> bool:
+    """Whether pods and groups were listed once, or will not come: only then they tell what else is needed."""
+    return _has_come(visibility[PODS_KEY]) and all(
+        _has_come(one) for one in visibility.values() if one.resource.model is Group
+    )
+
+
+def is_on_its_way(watched: Watched) -> bool:
+    """Whether a resource that is read on demand is asked for, or may turn out to be needed, and did not come yet."""
+    return not (
+        watched.is_current or watched.state == WatchState.NOT_NEEDED or _will_not_come(watched)
+    )
 
 
 def is_listed(visibility: Visibility) -> bool:

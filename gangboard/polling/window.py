@@ -24,6 +24,7 @@ from gangboard.polling.discovery_schedule import run_in_thread
 from gangboard.polling.reflector import Reflector
 from gangboard.polling.silence import heard_at
 from gangboard.polling.store_writer import CONTACT_EVERY, StoreWriter, is_overdue
+from gangboard.polling.visibility import are_pods_grouped
 from gangboard.polling.watched import Watched
 from gangboard.store.cluster_leases import renew_lease
 from gangboard.store.observations import save_controller_build, save_discovery
@@ -80,6 +81,8 @@ class Window:
         self._news: queue.Queue[News] = queue.Queue(maxsize=QUEUED)
         self._list_slots = threading.BoundedSemaphore(LISTS_AT_ONCE)
         self._contact = Contact()
+        self._followed: set[str] = set()
+        """Keys of the resources that have a reflector."""
         self._is_discovered = False
         self._assessor = Assessor(cache)
         self.writer = StoreWriter(cache, self._assessor)
@@ -91,9 +94,8 @@ class Window:
         if not self._discover():
             self._say_why_not()
             return
-        reflectors = [self._reflector(watched) for watched in self._served()]
-        for reflector in reflectors:
-            reflector.start()
+        reflectors: list[Reflector] = []
+        self._follow(reflectors)
         self._ask_for_build()
         try:
             self._write_until_done(reflectors)
@@ -231,8 +233,34 @@ class Window:
         watched.is_current = False
         self.writer.forget_resource(key)
 
-    def _served(self) -> list[Watched]:
-        return [watched for watched in self._cache.watched.values() if watched.version]
+    def _follow(self, reflectors: list[Reflector]) -> bool:
+        """Begin to follow what is served and needed now and is not followed yet; return whether there was any."""
+        new = [one for one in self._needed() if one.resource.key not in self._followed]
+        for watched in new:
+            self._followed.add(watched.resource.key)
+            reflectors.append(reflector := self._reflector(watched))
+            reflector.start()
+        return bool(new)
+
+    def _needed(self) -> list[Watched]:
+        """Return what is served and needed now; what was kept of anything else goes."""
+        return [one for one in self._cache.watched.values() if one.version and self._is_needed(one)]
+
+    def _is_needed(self, watched: Watched) -> bool:
+        key = watched.resource.key
+        if key not in registry.read_on_demand() or key in self._followed:
+            return True
+        if not are_pods_grouped(self._cache.watched):
+            return False
+        if key in self._cache.ownership_graph.owners_to_read():
+            if watched.state == WatchState.NOT_NEEDED:
+                watched.show(WatchState.LISTING)
+            return True
+        if watched.state != WatchState.NOT_NEEDED:
+            watched.resource_version, watched.is_current = "", False
+            watched.show(WatchState.NOT_NEEDED)
+            self.writer.forget_resource(key)
+        return False
 
     def _reflector(self, watched: Watched) -> Reflector:
         key = watched.resource.key
@@ -251,7 +279,11 @@ class Window:
 
     def _write_until_done(self, reflectors: list[Reflector]) -> None:
         first_pending: float | None = None
-        while any(reflector.is_alive() for reflector in reflectors):
+        while (
+            any(reflector.is_alive() for reflector in reflectors)
+            or not self._news.empty()
+            or self._follow(reflectors)
+        ):
             self._raise_defects(reflectors)
             self._store_build()
             if self._is_over(reflectors):
@@ -264,6 +296,7 @@ class Window:
                     continue
             except queue.Empty:
                 pass
+            self._follow(reflectors)
             self.writer.commit()
             first_pending = None
             self.error = self._common_error(reflectors)
@@ -294,6 +327,7 @@ class Window:
                 if time.monotonic() > give_up_at:
                     break
         self._raise_defects(reflectors)
+        self._needed()  # no verdict waits for what turns out not to be
         self.writer.commit(settle=self._list_only)
         if self._list_only and (build := self._cache.build) is not None:
             self._hold(self._ends_at - time.monotonic(), build.done)

@@ -27,12 +27,13 @@ _RESOURCE_FACES: Mapping[str, Face] = {
     WatchState.OK: Face("ok", "Read", "✓", "running"),
     WatchState.LISTING: Face("listing", "Being listed", "◌", "starting"),
     WatchState.NOT_SERVED: Face("not-served", "Not served", "–", "unknown"),
+    WatchState.NOT_NEEDED: Face("not-needed", "Not needed", "–", "unknown"),
     WatchState.FORBIDDEN: Face("forbidden", "Forbidden", "✕", "blocked"),
     WatchState.FAILING: Face("failing", "Failing", "✕", "failed"),
     WatchState.UNKNOWN_VERSION: Face("unknown-version", "Unknown version", "?", "degraded"),
     WatchState.UNDECODABLE: Face("undecodable", "Not understood", "?", "degraded"),
 }
-_SEEN = frozenset({WatchState.OK, WatchState.LISTING, WatchState.NOT_SERVED})
+_SEEN = frozenset({WatchState.OK, WatchState.LISTING, WatchState.NOT_SERVED, WatchState.NOT_NEEDED})
 """States that are no fault of anybody."""
 
 

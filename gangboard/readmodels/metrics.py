@@ -131,7 +131,9 @@ def _gangs(viewer: Viewer, clusters: dict[int, Freshness]) -> tuple[GangCount, .
 
 def _resources(clusters: dict[int, Freshness]) -> tuple[ResourceCount, ...]:
     heard = [id_ for id_, cluster in clusters.items() if not cluster.is_silent]
-    rows = ResourceState.objects.filter(cluster_id__in=heard).exclude(state=WatchState.NOT_SERVED)
+    rows = ResourceState.objects.filter(cluster_id__in=heard).exclude(
+        state__in=(WatchState.NOT_SERVED, WatchState.NOT_NEEDED)
+    )
     return tuple(
         ResourceCount(
             cluster=clusters[id_].cluster,

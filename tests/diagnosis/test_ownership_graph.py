@@ -72,7 +72,7 @@ def test_the_owner_that_comes_last_takes_its_gangs_over_and_names_them() -> None
 
 @pytest.mark.parametrize(
     "controller",
-    [None, Controller("apps", "ReplicaSet", "web-5d", "rs"), Controller("", "Pod", "run-0", "p")],
+    [None, Controller("example.com", "Ring", "web-5d", "rs"), Controller("", "Pod", "run-0", "p")],
 )
 def test_a_pod_of_nobody_known_is_a_gang_of_its_own(controller: Controller | None) -> None:
     pod = a_pod("lone", of=controller)

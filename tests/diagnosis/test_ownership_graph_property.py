@@ -30,7 +30,7 @@ from tests.domain_objects import (
 
 Model = Owner | Pod | Group | Hold | QueueEntry
 
-OWNERS, PODS = ["o0", "o1", "o2", "o3"], ["p0", "p1", "p2", "p3"]
+OWNERS, PODS = ["o0", "o1", "o2", "o3", "o4", "o5"], ["p0", "p1", "p2", "p3"]
 GROUPS, COMPOSITES, WORKLOADS = ["g0", "g1", "g2"], ["c0", "c1", "c2"], ["w0", "w1"]
 # Groups of 1.35: entries of Workloads, of which w0 can be two objects.
 ENTRIES = ["w0/a", "w0/b", "w0/b/0", "w0/b/1", "w1/a"]
@@ -40,6 +40,8 @@ ALL = [*OWNERS, *PODS, *GROUPS, *COMPOSITES, *WORKLOADS, *ATTACHED]
 owner_uid = st.none() | st.sampled_from([*OWNERS, "unknown"])
 MIDDLE = "o3"
 """Of a kind that only stands between an owner and its pods."""
+OF_OCCUPANTS = {"o4": ("StatefulSet", "db"), "o5": ("Deployment", "web")}
+"""Owners that are gangs only while a group keeps their pods together: uid → kind and name."""
 # Groups can be owned by groups, also in a ring.
 group_owner = owner_uid | st.sampled_from([*GROUPS, *COMPOSITES, *WORKLOADS])
 
@@ -68,9 +70,12 @@ def owners(draw: Any) -> Model:
         group_name=draw(st.sampled_from(["", "", *GROUPS, *ENTRIES])),
         created_at=ago(draw(st.integers(0, 2))),
     )
-    if uid != MIDDLE:
-        return made
-    ref = replace(made.meta.ref, group="grove.io", kind="PodClique")
+    ref = made.meta.ref
+    if uid in OF_OCCUPANTS:
+        kind, name = OF_OCCUPANTS[uid]
+        ref = replace(ref, group="apps", kind=kind, name=name)
+    elif uid == MIDDLE:
+        ref = replace(ref, group="grove.io", kind="PodClique")
     return replace(made, meta=replace(made.meta, ref=ref))
 
 
@@ -81,7 +86,10 @@ def pods(draw: Any) -> Model:
         [
             Controller("apps", "DaemonSet", "agent", "ds"),
             Controller("", "Node", "n0", "node"),
-            Controller("apps", "ReplicaSet", "web", "rs"),
+            Controller("apps", "ReplicaSet", "web-5d9f", "rs"),
+            Controller("apps", "ReplicaSet", "web-5d9f", "rs"),
+            Controller("apps", "StatefulSet", "db", "o4"),
+            Controller("apps", "StatefulSet", "db", "o4"),
         ]
     )
     return a_pod(
@@ -89,6 +97,7 @@ def pods(draw: Any) -> Model:
         uid=uid,
         **_references(draw, draw(owner_uid.map(_controller) | other)),
         group=draw(st.sampled_from(["", *GROUPS, *ENTRIES])),
+        labels=draw(st.sampled_from([{}, {"pod-template-hash": "5d9f"}])),
         on=draw(st.sampled_from(["", "n0", "n1"])),
     )
 
@@ -101,6 +110,7 @@ def groups(draw: Any) -> Model:
         # Two objects of one name: the deletion of the older has not been seen yet.
         draw(st.sampled_from([uid, uid, uid[0] + "0"])),
         uid=uid,
+        quorum=draw(st.sampled_from([None, 2])),
         created_at=ago(draw(st.integers(0, 2))),
         **_references(draw, _controller(draw(group_owner))),
         parent_name=draw(st.sampled_from(["", *COMPOSITES])),

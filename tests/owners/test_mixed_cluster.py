@@ -28,7 +28,7 @@ WHERE = "mixed"
 POOL = {"test.gangboard.dev/pool": WHERE}
 RUNTIMES = ("mixed-plain", "mixed-prepared")
 
-# (kind, name without what a controller made up) → (how many such gangs, code, pods of each).
+# (kind, name) → (how many such gangs, code, pods of each).
 GANGS: dict[tuple[str, str], tuple[int, str, int]] = {
     ("JobSet", "set"): (1, "running", 4),
     ("JobSet", "queued"): (1, "waiting-for-quota", 0),
@@ -49,15 +49,17 @@ GANGS: dict[tuple[str, str], tuple[int, str, int]] = {
     ("MiniCluster", "lammps"): (1, "running", 2),
     ("PodGroup", "ring"): (1, "running", 2),
     ("Pod", "lone"): (1, "running", 1),
-    ("Pod", "web-*"): (2, "running", 1),
-    ("Pod", "db-0"): (1, "running", 1),
+    ("StatefulSet", "ranks"): (1, "running", 2),
+    ("StatefulSet", "steps"): (1, "quorum-deadlock", 1),
+    ("Deployment", "shards"): (1, "running", 2),
+    ("PodGroup", "replicas"): (1, "running", 2),
 }
 """A run of a CronJob is a gang; the CronJob itself, what stands between an owner and its pods (the JobSet of a
 TrainJob, the RayCluster of a RayJob, the LeaderWorkerSets of a DisaggregatedSet, PodCliques and PodGangs), entries in queues, and the pods
-of a DaemonSet are none."""
+of a DaemonSet are none. So are those of a StatefulSet and a Deployment that are in no group."""
 
-AGENTS = 1
-"""Pods of the DaemonSet."""
+OCCUPANTS = {"agent": 1, "web": 2, "db": 1}
+"""Label of the pods that only take room → how many there are."""
 
 
 def _objects() -> list[Json]:
@@ -92,7 +94,22 @@ def _objects() -> list[Json]:
         _app("Deployment", "web", replicas=2),
         _app("StatefulSet", "db", replicas=1, serviceName="db"),
         _app("DaemonSet", "agent"),
+        *_in_groups(),
         *_of_ray(),
+    ]
+
+
+def _in_groups() -> list[Json]:
+    """Return what is a gang by the group of its pods; of `replicas` nobody reads the ReplicaSet."""
+    quorums = {"ranks": 2, "steps": 3, "shards": 2, "replicas": 2}
+    groups = [podgroup(name, WHERE, version="v1beta1", gang=gang) for name, gang in quorums.items()]
+    at_once = {"serviceName": "ranks", "podManagementPolicy": "Parallel"}
+    return [
+        *groups,
+        _app("StatefulSet", "ranks", group="ranks", replicas=2, **at_once),
+        _app("StatefulSet", "steps", group="steps", replicas=3, serviceName="steps"),
+        _app("Deployment", "shards", group="shards", replicas=2),
+        _app("ReplicaSet", "bare", group="replicas", replicas=2),
     ]
 
 
@@ -111,9 +128,16 @@ def _on(made: Json) -> Json:
     return made
 
 
-def _app(kind: str, name: str, **spec: Any) -> Json:
+def _app(kind: str, name: str, *, group: str = "", **spec: Any) -> Json:
     labels = {"app": name}
-    pods = pod_template({"labels": labels, "restart_policy": "Always", "node_selector": POOL})
+    pods = pod_template(
+        {
+            "labels": labels,
+            "restart_policy": "Always",
+            "node_selector": POOL,
+            **({"pod_group": group} if group else {}),
+        }
+    )
     selector = {"selector": {"matchLabels": labels}, "template": pods}
     meta = {"name": name, "namespace": WHERE}
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": meta, "spec": {**selector, **spec}}
@@ -174,14 +198,9 @@ def _pods_of(client: Client, trainjob: str) -> list[Json]:
 def _listed(found: list[Json]) -> dict[tuple[str, str], tuple[int, str, int]]:
     """Return gangs as `GANGS` has them; several of one name must be alike, else each stands for itself."""
     rows = Counter(
-        (gang["kind"], _given(gang["name"]), gang["code"], gang["members"]["created"])
-        for gang in found
+        (gang["kind"], gang["name"], gang["code"], gang["members"]["created"]) for gang in found
     )
     return {(kind, name): (number, code, pods) for (kind, name, code, pods), number in rows.items()}
-
-
-def _given(name: str) -> str:
-    return "web-*" if name.startswith("web-") else name
 
 
 def test_no_gang_is_missing_and_none_is_there_twice(cluster: Client, board: Installation) -> None:
@@ -195,18 +214,30 @@ def test_no_gang_is_missing_and_none_is_there_twice(cluster: Client, board: Inst
 def test_each_pod_is_in_one_gang(cluster: Client, board: Installation) -> None:
     """Summed against the API server."""
     there = {
-        one["metadata"]["uid"]: one["metadata"]["ownerReferences"][0]["kind"]
-        if "ownerReferences" in one["metadata"]
-        else ""
+        one["metadata"]["uid"]: one["metadata"].get("labels", {}).get("app", "")
         for one in cluster.list("v1", "Pod", WHERE)
     }
-    agents = {uid for uid, kind in there.items() if kind == "DaemonSet"}
+    occupants = {uid: app for uid, app in there.items() if app in OCCUPANTS}
     shown: list[str] = []
     for gang in board.gangs(namespace=WHERE):
         detail = board.get(f"gangs/{gang['id']}/")
         pods = detail["members"]["pods"]
         assert len(pods) == gang["members"]["created"], gang["name"]
         shown += [one["uid"] for one in pods]
-    assert len(agents) == AGENTS
-    assert sorted(shown) == sorted(there.keys() - agents)
+    assert Counter(occupants.values()) == OCCUPANTS
+    assert sorted(shown) == sorted(there.keys() - occupants.keys())
     assert len(shown) == sum(number * pods for number, _, pods in GANGS.values())
+
+
+def test_what_makes_pods_one_after_the_other_is_told_and_what_nobody_reads_is_named(
+    cluster: Client, board: Installation
+) -> None:
+    found = {gang["name"]: gang for gang in board.gangs(namespace=WHERE)}
+    steps, replicas = found["steps"], board.get(f"gangs/{found['replicas']['id']}/")
+    assert steps["message"] == (
+        "StatefulSet steps makes a pod only when the one before is ready, and PodGroup steps needs 3 pods at once."
+    )
+    assert (steps["members"]["desired"], steps["members"]["quorum"]) == (3, 3)
+    assert replicas["facts"] == [
+        {"label": "Owned by", "text": "ReplicaSet/bare, which is not read"}
+    ]

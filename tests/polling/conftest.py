@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
+from gangboard.diagnosis import registry
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.polling import poll
@@ -62,10 +63,11 @@ class Watching:
             assert time.monotonic() < give_up_at, f"it has not come to that in {within:g} s"
             self.window(0.5)
 
-    def settle(self, *, within: float = 60.0) -> Window:
+    def settle(self, *, also: Collection[str] = (), within: float = 60.0) -> Window:
         """Hold the cluster until all that is in it now was taken, however slow the machine is.
 
-        For clusters without faults: every served resource has to get there. Raises AssertionError.
+        For clusters without faults: every served resource has to get there that is not read on demand, and those
+        of `also`. Raises AssertionError.
         """
         target = self.simulator.store.version
         stopping = threading.Event()
@@ -76,7 +78,7 @@ class Watching:
         window = Window(cache, seconds=within, repair_interval=900, stopping=stopping)
 
         def look() -> None:
-            while not stopping.is_set() and not _is_at(cache, target):
+            while not stopping.is_set() and not _is_at(cache, target, also):
                 time.sleep(LOOK_AGAIN)
             stopping.set()
 
@@ -87,7 +89,7 @@ class Watching:
         finally:
             stopping.set()
             looking.join()
-        behind = [one.resource.key for one in _served(cache) if not _is_known(one, target)]
+        behind = [one.resource.key for one in _served(cache, also) if not _is_known(one, target)]
         assert not behind, f"not settled in {within:g} s: {', '.join(behind)}"
         return window
 
@@ -120,12 +122,13 @@ class Watching:
         return WatchedObject.objects.filter(cluster=self.cluster, resource=resource).count()
 
 
-def _served(cache: ClusterCache) -> list[Watched]:
-    return [one for one in cache.watched.values() if one.version]
+def _served(cache: ClusterCache, also: Collection[str]) -> list[Watched]:
+    left_out = registry.read_on_demand().difference(also)
+    return [one for key, one in cache.watched.items() if one.version and key not in left_out]
 
 
-def _is_at(cache: ClusterCache, target: int) -> bool:
-    served = _served(cache)
+def _is_at(cache: ClusterCache, target: int, also: Collection[str]) -> bool:
+    served = _served(cache, also)
     return bool(served) and all(_is_known(one, target) for one in served)
 
 

@@ -24,7 +24,7 @@ from tests.polling.conftest import Watching
 Watch = Callable[..., Watching]
 
 ALWAYS = {one.full for one in served("1.37", hold=True)}
-OTHERS = [one for one in registry.resources() if one.key not in ALWAYS]
+OTHERS = [one for one in registry.resources() if one.key not in ALWAYS | registry.read_on_demand()]
 """What the simulated cluster does not serve by itself: kinds and queues of custom resources."""
 QUEUED = ("queue-evaluating", "unknown")
 """What is said of the JobSet `retrieval-ft`, whose queue could not be looked at then."""

@@ -142,7 +142,7 @@ def test_one_member_alone_is_enough(name: str) -> None:
             pods = len(captured(CAPTURES / f"{state}.json", POD))
             assert sum(one.pods for one in found.values()) == pods
             for kind in registry.owner_kinds():
-                alone = kind.stands_alone and not kind.makes_gangs
+                alone = kind.stands_alone and not (kind.makes_gangs or kind.needs_group)
                 name = f"{kind.resource.kind}.{kind.resource.group} a-{kind.resource.plural}"
                 assert (name in found) is alone
         roles = [

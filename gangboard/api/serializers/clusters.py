@@ -28,7 +28,7 @@ class ResourceSerializer(serializers.Serializer[Any]):
     resource = serializers.CharField(help_text="As RBAC names it: `jobs.batch`.")
     version = WordField()
     state = serializers.CharField(
-        help_text="ok, listing, not-served, forbidden, failing, unknown-version or undecodable."
+        help_text="ok, listing, not-served, not-needed, forbidden, failing, unknown-version or undecodable."
     )
     sentence = serializers.CharField()
     needed = serializers.BooleanField(help_text="Without it no verdict can be given.")

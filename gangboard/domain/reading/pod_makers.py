@@ -1,11 +1,11 @@
-"""Controllers of kube-controller-manager that make pods: what is known of them although none is listed."""
+"""Controllers of kube-controller-manager that make pods: what is known of them whether they are listed or not."""
 
 from __future__ import annotations
 
 from gangboard.domain.objects import Controller
 
 _STATEFUL = ("apps", "StatefulSet")
-_TELL = frozenset({("apps", "ReplicaSet"), _STATEFUL, ("", "ReplicationController")})
+_REPLICATING = frozenset({("apps", "ReplicaSet"), _STATEFUL, ("", "ReplicationController")})
 
 
 def makes_same_pod_anew(controller: Controller | None) -> bool:
@@ -15,4 +15,9 @@ def makes_same_pod_anew(controller: Controller | None) -> bool:
 
 def tells_what_it_cannot_make(controller: Controller) -> bool:
     """Whether it says `FailedCreate` of itself (controller_utils.go, stateful_pod_control.go, job_controller.go)."""
-    return controller.is_job or (controller.group, controller.kind) in _TELL
+    return controller.is_job or (controller.group, controller.kind) in _REPLICATING
+
+
+def makes_occupants(controller: Controller | None) -> bool:
+    """Whether pods of this controller are of use one by one, so that they only take room and are no gang."""
+    return controller is not None and (controller.group, controller.kind) in _REPLICATING

@@ -11,8 +11,8 @@ from gangboard.ops.database_command import DatabaseCommand
 from gangboard.polling.cluster_cache import resources
 from gangboard.polling.poll import PollReport, poll_once
 
-_READ = (WatchState.OK, WatchState.NOT_SERVED)
-"""States of a resource of which all is known."""
+_READ = (WatchState.OK, WatchState.NOT_SERVED, WatchState.NOT_NEEDED)
+"""States of a resource of which all that is needed is known."""
 
 
 class Command(DatabaseCommand):

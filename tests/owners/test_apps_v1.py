@@ -1,0 +1,286 @@
+"""StatefulSets and Deployments: occupants, unless a group takes their pods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.diagnosis.references import unread_owners
+from gangboard.domain.group import Group, Policy
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import Finding
+from tests.decode.reading import Json, model, with_identity
+from tests.domain_objects import NOW, Made, a_group, a_meta, a_pod, ago, placed
+
+HASH = "pod-template-hash"
+KINDS = {kind.resource.kind: kind for kind in registry.owner_kinds() if kind.needs_group}
+
+
+def an_app(kind: str, name: str = "serve", **spec: Any) -> Owner:
+    built: Owner = model(KINDS[kind].resource, with_identity({"spec": spec}, name))
+    return replace(
+        built, meta=a_meta("apps", kind, name, uid=f"{kind}-{name}", created_at=ago(600))
+    )
+
+
+def of_statefulset(owner: Owner, number: int, **fields: Any) -> Pod:
+    ref = owner.meta.ref
+    maker = Controller(ref.group, ref.kind, ref.name, ref.uid)
+    return a_pod(f"{ref.name}-{number}", of=maker, **fields)
+
+
+def of_replicaset(name: str, hash_: str, suffix: str = "x7k2p", **fields: Any) -> Pod:
+    """Return a pod as a ReplicaSet of a Deployment makes it."""
+    maker = Controller("apps", "ReplicaSet", name, f"uid-{name}")
+    return a_pod(f"{name}-{suffix}", of=maker, labels={HASH: hash_}, **fields)
+
+
+def graph_of(*things: Made) -> OwnershipGraph:
+    graph = OwnershipGraph()
+    for thing in things:
+        graph.put(thing)
+    return graph
+
+
+def uid(thing: Made) -> str:
+    return thing.meta.ref.uid
+
+
+def finding_of(root: Owner, *things: Group | Pod) -> Finding:
+    return assess(assemble(root, things, now=NOW, gang_api_version="v1beta1")).finding
+
+
+TEMPLATE: Json = {
+    "spec": {
+        "terminationGracePeriodSeconds": 7,
+        "priorityClassName": "high",
+        "schedulingGroup": {"podGroupName": "ring"},
+        "containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}],
+    }
+}
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "Deployment"])
+def test_what_is_read(kind: str) -> None:
+    found = an_app(kind, replicas=3, template=TEMPLATE)
+    assert (found.desired, found.group_name, found.priority_class) == (3, "ring", "high")
+    assert found.grace_seconds == 7
+    assert [(one.count, str(one.requests["cpu"])) for one in found.pod_requests] == [(3, "2")]
+
+
+@pytest.mark.parametrize(("replicas", "desired"), [(None, 1), (0, 0), (-2, 0)])
+def test_without_a_number_it_wants_one_pod(replicas: int | None, desired: int) -> None:
+    assert an_app("Deployment", replicas=replicas).desired == desired
+
+
+# Occupants
+
+
+def test_pods_of_a_statefulset_in_no_group_are_no_gang() -> None:
+    owner = an_app("StatefulSet", replicas=2)
+    graph = graph_of(owner, of_statefulset(owner, 0, on="n0"), of_statefulset(owner, 1))
+    assert graph.roots() == set()
+    assert graph.root_of(uid(owner)) is None
+
+
+def test_pods_of_a_statefulset_that_nobody_may_read_are_no_gang_either() -> None:
+    pod = of_statefulset(an_app("StatefulSet"), 0)
+    assert graph_of(pod).roots() == set()
+
+
+def test_pods_of_a_deployment_and_of_a_bare_replicaset_are_no_gang() -> None:
+    owner = an_app("Deployment", "web", replicas=2)
+    made = of_replicaset("web-5d9f", "5d9f")
+    alone = a_pod("rs-1", of=Controller("apps", "ReplicaSet", "rs", "uid-rs"))
+    assert graph_of(owner, made, alone).roots() == set()
+
+
+def test_that_takes_no_list_of_their_owners() -> None:
+    """What controls a pod tells that it only takes room."""
+    owner = an_app("StatefulSet", "db")
+    graph = graph_of(of_statefulset(owner, 0), of_replicaset("web-5d9f", "5d9f"))
+    assert graph.owners_to_read() == set()
+
+
+@pytest.mark.parametrize(
+    ("policy", "basic"),
+    [({"policy": Policy.BASIC}, True), ({"quorum": 2}, False)],
+    ids=["basic", "gang"],
+)
+def test_a_group_that_keeps_nobody_together_makes_no_gang_of_occupants(
+    policy: dict[str, Any], basic: bool
+) -> None:
+    """KAI makes such a PodGroup for each pod of a Deployment, which owns it, and Volcano one for each ReplicaSet
+    (plugins/deployment in KAI-Scheduler 0.12, pg_controller_handler.go in Volcano 1.14)."""
+    owner, pod = an_app("Deployment", "web"), of_replicaset("web-5d9f", "5d9f", group="ring")
+    ring = a_group("ring", owner_uids=(uid(pod),), **policy)
+    for order in _all_orders(ring, owner, pod):
+        graph = graph_of(*order)
+        assert graph.roots() == (set() if basic else {uid(owner)})
+        assert graph.owners_to_read() == (set() if basic else {"deployments.apps"})
+
+
+def test_a_bare_pod_in_such_a_group_is_a_gang_of_that_and_the_occupant_beside_it_is_not() -> None:
+    ring = a_group("ring", policy=Policy.BASIC)
+    bare = a_pod("bare", group=ring)
+    occupant = of_replicaset("web-5d9f", "5d9f", group=ring)
+    for order in _all_orders(ring, bare, occupant):
+        graph = graph_of(*order)
+        assert graph.roots() == {uid(ring)}
+        assert set(graph.members(uid(ring))) == {uid(ring), uid(bare)}
+
+
+def test_a_name_without_an_object_keeps_nobody_together() -> None:
+    """An application of YuniKorn is all that its web servers have in common."""
+    pod = replace(
+        of_replicaset("web-5d9f", "5d9f"),
+        group_name="shop",
+        group_kind="Application.yunikorn.apache.org",
+    )
+    assert graph_of(pod).roots() == set()
+    assert graph_of(pod).owners_to_read() == set()
+
+
+def test_a_group_that_becomes_a_gang_makes_one_of_its_statefulset() -> None:
+    owner, loose = an_app("StatefulSet"), a_group("ring", policy=Policy.BASIC)
+    graph = graph_of(owner, loose, of_statefulset(owner, 0, group=loose))
+    assert graph.roots() == set()
+    tight = a_group("ring", quorum=2)
+    assert graph.put(tight) == {uid(owner)}
+    assert graph.roots() == {uid(owner)}
+    assert graph.owners_to_read() == {"statefulsets.apps"}
+
+
+def test_a_pod_of_a_replicaset_of_another_api_is_a_gang() -> None:
+    pod = a_pod("web-1", of=Controller("example.com", "ReplicaSet", "web", "uid-rs"))
+    assert graph_of(pod).roots() == {uid(pod)}
+
+
+# Gangs
+
+
+def _all_orders(*things: Made) -> list[tuple[Made, ...]]:
+    return list(permutations(things))
+
+
+def test_a_statefulset_is_a_gang_while_a_pod_of_it_names_a_group() -> None:
+    owner, ring = an_app("StatefulSet", replicas=2), a_group("ring", quorum=2)
+    grouped, alone = of_statefulset(owner, 0, group=ring), of_statefulset(owner, 1)
+    for order in _all_orders(owner, ring, grouped, alone):
+        graph = graph_of(*order)
+        assert graph.roots() == {uid(owner)}
+        assert set(graph.members(uid(owner))) == {uid(one) for one in order}
+        assert graph.remove(uid(grouped)) == {uid(owner), uid(ring)}
+        assert graph.roots() == {uid(ring)}, "a group without pods stands for itself"
+
+
+def test_a_statefulset_whose_template_names_a_group_is_a_gang_before_it_has_pods() -> None:
+    """Known once, it stays so while it is scaled to 0."""
+    owner = an_app("StatefulSet", replicas=2, template=TEMPLATE)
+    assert graph_of(owner).roots() == {uid(owner)}
+    assert graph_of(owner).owners_to_read() == {"statefulsets.apps"}
+
+
+def test_a_deployment_is_a_gang_by_the_pods_of_its_replicasets() -> None:
+    owner, ring = an_app("Deployment", "web", replicas=2), a_group("ring", quorum=2)
+    old = of_replicaset("web-5d9f", "5d9f", group=ring)
+    new = of_replicaset("web-7c1b", "7c1b", group=ring)
+    for order in _all_orders(owner, ring, old, new):
+        graph = graph_of(*order)
+        assert graph.roots() == {uid(owner)}
+        assert set(graph.members(uid(owner))) == {uid(one) for one in order}
+        assert set(graph.makers(graph.members(uid(owner)))) == {"uid-web-5d9f", "uid-web-7c1b"}
+
+
+def test_a_replicaset_that_only_looks_like_one_of_a_deployment_is_none() -> None:
+    """Somebody made it by hand: its pods have no hash, or another one."""
+    owner, ring = an_app("Deployment", "web"), a_group("ring", quorum=1)
+    for pod in (
+        of_replicaset("web-5d9f", "", group=ring),
+        of_replicaset("web-5d9f", "7c1b", group=ring),
+    ):
+        graph = graph_of(owner, ring, pod)
+        assert graph.roots() == {uid(ring)}
+        assert graph.owners_to_read() == set(), "no list of Deployments has its owner"
+
+
+def test_a_group_whose_maker_cannot_be_read_stands_for_its_pods_and_names_it() -> None:
+    owner, ring = an_app("StatefulSet", "db"), a_group("ring", quorum=1)
+    pod = of_statefulset(owner, 0, group=ring)
+    graph = graph_of(ring, pod)
+    assert graph.roots() == {uid(ring)}
+    assert graph.owners_to_read() == {"statefulsets.apps"}
+    assert unread_owners(assemble(ring, [pod], now=NOW)) == ("StatefulSet/db",)
+
+
+def test_pods_that_a_label_gives_to_another_kind_stay_with_that() -> None:
+    """The leader StatefulSet of a LeaderWorkerSet has its name and is read, too."""
+    labels = {"leaderworkerset.sigs.k8s.io/name": "serve"}
+    lws = Owner(meta=a_meta("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "serve"), desired=2)
+    leader = an_app("StatefulSet", "serve")
+    below = replace(leader, meta=a_meta("apps", "StatefulSet", "serve", uid=uid(leader), of=lws))
+    workers = an_app("StatefulSet", "serve-0")
+    ring = a_group("ring", quorum=2)
+    pods = (
+        of_statefulset(leader, 0, labels=labels, group=ring),
+        of_statefulset(workers, 1, labels=labels, group=ring),
+    )
+    for order in _all_orders(lws, below, workers, *pods):
+        graph = graph_of(ring, *order)
+        assert graph.roots() == {uid(lws)}
+        assert graph.owners_to_read() == set()
+        assert {uid(pod) for pod in pods} < set(graph.members(uid(lws)))
+
+
+# Its own reason
+
+
+def _ordered(policy: str = "OrderedReady", replicas: int = 3) -> Owner:
+    return an_app("StatefulSet", replicas=replicas, podManagementPolicy=policy)
+
+
+def _first_pod_waits(owner: Owner, ring: Group) -> Finding:
+    return finding_of(owner, ring, of_statefulset(owner, 0, group=ring, created_at=ago(60)))
+
+
+def test_a_gang_of_a_statefulset_that_makes_one_pod_after_the_other_waits_for_ever() -> None:
+    finding = _first_pod_waits(_ordered(), a_group("ring", quorum=3))
+    assert (finding.code, finding.message) == (
+        "quorum-deadlock",
+        "StatefulSet serve makes a pod only when the one before is ready, and PodGroup ring needs "
+        "3 pods at once.",
+    )
+    assert finding.advice == (
+        "Make StatefulSet serve anew with podManagementPolicy Parallel (recreate).",
+    )
+
+
+def test_one_that_makes_all_at_once_is_below_its_quorum() -> None:
+    assert (
+        _first_pod_waits(_ordered("Parallel"), a_group("ring", quorum=3)).code != "quorum-deadlock"
+    )
+
+
+def test_a_quorum_of_one_is_no_deadlock() -> None:
+    assert _first_pod_waits(_ordered(), a_group("ring", quorum=1)).code != "quorum-deadlock"
+
+
+def test_more_than_it_will_ever_have_is_another_matter() -> None:
+    finding = _first_pod_waits(_ordered(replicas=2), a_group("ring", quorum=3))
+    assert finding.code == "below-quorum"
+
+
+def test_one_that_runs_is_whole() -> None:
+    owner, ring = _ordered(replicas=2), a_group("ring", quorum=2, placed=placed())
+    pods = [of_statefulset(owner, number, group=ring, on="n0") for number in range(2)]
+    finding = finding_of(owner, ring, *pods)
+    assert (finding.code, finding.message) == ("running", "All 2 pods are ready.")
