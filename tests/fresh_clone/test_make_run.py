@@ -115,6 +115,30 @@ def test_the_link_signs_in_and_every_health_is_there(page: Page) -> None:
     page.goto(board)
 
 
+WHOLE_ROWS = """() => {
+    const rows = [...document.querySelectorAll('#gangs tr')].map(row => row.getBoundingClientRect());
+    return {first: rows[0].top, whole: rows.filter(row => row.bottom <= innerHeight).length};
+}"""
+CUT_CAUSES = """() => [...document.querySelectorAll('#gangs .cause')]
+    .filter(one => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight)
+    .map(one => one.innerText)"""
+
+
+def test_the_board_shows_many_gangs_at_a_glance_and_cuts_no_cause(page: Page) -> None:
+    """Worst first, so what fills the first screen are the gangs that somebody has to look at."""
+    expect(page.locator("#gangs tr").nth(60)).to_be_attached(timeout=120_000)
+    try:
+        for width, height, least in ((1280, 800, 9), (1440, 900, 11)):
+            page.set_viewport_size({"width": width, "height": height})
+            assert page.evaluate(WHOLE_ROWS)["whole"] >= least, width
+            assert page.evaluate(CUT_CAUSES) == [], width
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert page.evaluate(WHOLE_ROWS)["first"] < 300
+        assert page.evaluate(CUT_CAUSES) == []
+    finally:
+        page.set_viewport_size({"width": 1440, "height": 900})
+
+
 def test_a_change_arrives_without_reload(page: Page) -> None:
     page.evaluate("window.notReloaded = true")
     before = page.locator("#gangs").inner_text()
