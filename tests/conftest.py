@@ -18,6 +18,7 @@ pytest_plugins = [
     "tests.controlplane.fixtures",
     "tests.browser",
     "tests.live.made_ready",
+    "tests.catalogue",
 ]
 
 # Tests that commit empty the tables afterwards, which the audit refuses.

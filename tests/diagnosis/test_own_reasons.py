@@ -88,7 +88,7 @@ def test_at_the_quorum_of_its_owner_a_unit_is_below_its_size() -> None:
     found = judged(a_ring(), *members(2, 2, created_at=ago(600)))
     assert found.members.quorum == 2
     assert (found.finding.code, found.finding.health) == ("below-size", Health.DEGRADED)
-    assert found.finding.message.startswith("2 of 4 members run, the quorum is 2.")
+    assert found.finding.message.startswith("2 of 4 members run (quorum 2).")
 
 
 def test_below_it_members_that_hold_nodes_are_told_of_as_such() -> None:

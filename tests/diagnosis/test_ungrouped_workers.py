@@ -81,8 +81,8 @@ def test_the_verdict_counts_the_waiting_pods_of_all_jobs() -> None:
         Health.WAITING,
     )
     assert verdict.finding.message == (
-        "2 pods of 2 Jobs need 12 CPUs, and 8 are free on the 2 nodes that could host them, nowhere "
-        "enough for one pod."
+        "2 pods of 2 Jobs need 12 CPUs, and 8 are free on the 2 usable nodes, nowhere enough for "
+        "one."
     )
     assert verdict.finding.unit == ""
 
@@ -115,7 +115,7 @@ def test_one_job_that_waits_is_told_of_by_its_name() -> None:
     found = gang(role(), pods=[*pods_of(first, 1, on="a"), *waiting(second)])
     verdict = assess(found)
     assert verdict.finding.code == "partly-placed"
-    assert "1 pod of run-cells-1" in verdict.finding.message
+    assert "Job run-cells-1: 1 pod needs" in verdict.finding.message
 
 
 # Shapes that differ
@@ -223,10 +223,8 @@ def test_pods_with_a_node_are_not_in_the_sum() -> None:
     nodes = (big("a", used=5), big("b", used=6))
     verdict = assess(gang(role(pods=2, cpu="3"), pods=pods, nodes=nodes))
     assert verdict.finding.code == "partly-placed"
-    assert verdict.finding.message.startswith(
-        "1 of 4 pods holds a node, and the scheduler finds no room for 3: 3 pods of 2 Jobs need 9 "
-        "CPUs, and 5 are free on "
-    )
+    assert verdict.finding.message.startswith("3 pods of 2 Jobs need 9 CPUs, and 5 are free on ")
+    assert verdict.finding.message.endswith("; 1 of 4 pods holds a node.")
 
 
 def test_jobs_that_run_hold_room_and_are_counted_as_placed() -> None:
@@ -237,7 +235,8 @@ def test_jobs_that_run_hold_room_and_are_counted_as_placed() -> None:
     assert verdict.finding.code == "partly-placed"
     assert "1 of 3 pods" in verdict.finding.message
     assert (
-        "2 pods of 2 Jobs need 12 CPUs, and 10 are free on the 3 nodes" in verdict.finding.message
+        "2 pods of 2 Jobs need 12 CPUs, and 10 are free on the 3 usable nodes"
+        in verdict.finding.message
     )
 
 

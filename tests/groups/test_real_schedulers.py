@@ -49,8 +49,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
     "cosched-too-few": Situation(
         too_few, "below-quorum", "blocked",
-        "2 of 3 pods that group run needs exist. Who makes the rest is not known, so a refusal would "
-        "not be seen.",
+        "2 of 3 pods that group run needs exist; no known controller makes the rest.",
         {"desired": 3, "created": 2, "quorum": 3}, twin="running",
     ),
     "cosched-decoration": Situation(
@@ -99,7 +98,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
 }  # fmt: skip
 
 WORDS = {
-    "cosched-below-size": "2 of 3 members run, the quorum is 2. ",
+    "cosched-below-size": "2 of 3 members run (quorum 2). ",
     "cosched-no-room": "Scheduler scheduler-plugins finds no room for 3 pods",
     "volcano-no-room": "Volcano has room for 2 of 3 pods that must start together",
 }

@@ -283,7 +283,7 @@ def test_at_the_minimum_of_a_podclique_the_rest_is_missed_as_size() -> None:
     play.refuse("chat-0-dec-1", "chat-0-dec-2")
     code, health, message = play.told()
     assert (code, health) == ("below-size", Health.DEGRADED)
-    assert message.startswith("PodClique chat-0-dec: 1 of 3 members runs, the quorum is 1.")
+    assert message.startswith("PodClique chat-0-dec: 1 of 3 members runs (quorum 1).")
 
 
 def test_below_it_pods_that_hold_nodes_hold_them_in_vain() -> None:
@@ -431,11 +431,10 @@ def test_what_comes_first_and_is_not_there_is_named(version: str) -> None:
     code, health, message = play.told()
     assert (code, health) == ("podgroup-missing", Health.BLOCKED)
     assert message.endswith(
-        "3 pods wait for PodGroup chat-0-dec, which does not exist: of PodGang chat-0 not even a "
-        "Workload was made."
+        "3 pods wait for PodGroup chat-0-dec: of PodGang chat-0 not even a Workload was made."
     )
     play.operator.make_groups("chat-0", only="Workload")
-    assert play.told()[2].endswith("of PodGang chat-0 Workload chat-0 was made.")
+    assert play.told()[2].endswith(": of PodGang chat-0 only Workload chat-0 was made.")
     play.operator.make_groups("chat-0")
     assert play.told()[0] == "scheduling-gated"
 
@@ -452,8 +451,8 @@ def test_of_1_35_it_is_the_workload() -> None:
     play.operator.create(play.make())
     play.operator.initialize("chat-0")
     assert play.told()[2].endswith(
-        "wait for podGroup chat-0-dec of Workload chat-0, which does not exist: of PodGang chat-0 "
-        "not even a Workload was made."
+        "wait for podGroup chat-0-dec of Workload chat-0: of PodGang chat-0 not even a Workload "
+        "was made."
     )
 
 
@@ -531,9 +530,8 @@ def test_what_the_api_server_refused_is_told_by_what_it_was(code: str, told: str
     found = play.verdict().finding
     assert (found.code, found.health) == (told, Health.BLOCKED)
     assert found.message == (
-        '0 of 3 pods exist, and Grove failed at PodClique chat-0-dec: pods "chat-0-dec-x" is '
-        "forbidden: exceeded quota: small, requested: pods=1, used: pods=2, "
-        "limited: pods=2."
+        "0 of 3 pods exist, and Grove failed at PodClique chat-0-dec: exceeded quota: small, requested: "
+        "pods=1, used: pods=2, limited: pods=2."
     )
 
 

@@ -329,8 +329,8 @@ def test_a_gang_that_no_scheduler_was_told_of() -> None:
     assert told(found) == (
         "not-ganged",
         "degraded",
-        "Role Worker: PyTorchJob run asks for a gang (schedulingPolicy), but default-scheduler places its "
-        "pods one by one: 1 of 3.",
+        "PyTorchJob run asks for a gang (schedulingPolicy), but default-scheduler places its pods "
+        "one by one: 1 of 3.",
     )
 
 

@@ -167,7 +167,7 @@ SITUATIONS_ON: dict[str, dict[str, Situation[Place]]] = {
         ),
         "tree-waits": Situation(
             _tree_waits, "insufficient-resources", "waiting",
-            "Group run-0-dec: 2 pods need 16 CPUs, and 15 are free on the only node that could host them "
+            "Group run-0-dec: 2 pods need 16 CPUs, and 15 are free on the only usable node "
             "(test.gangboard.dev/pool=grove-tree-waits): at most 1 of 2 fits.",
             {"desired": 4, "created": 4, "scheduled": 0, "quorum": 4}, twin="running", cpu="18",
         ),
@@ -186,7 +186,7 @@ SITUATIONS_ON: dict[str, dict[str, Situation[Place]]] = {
     "k136": {
         "one-group-waits": Situation(
             _one_group_waits, "insufficient-resources", "waiting",
-            "Group run-0-dec: 2 pods need 6 CPUs, and 5 are free on the only node that could host them "
+            "Group run-0-dec: 2 pods need 6 CPUs, and 5 are free on the only usable node "
             "(test.gangboard.dev/pool=grove-one-group-waits): only 1 of 2 fits.",
             {"desired": 4, "created": 4, "ready": 2, "quorum": 4}, twin="running", cpu="9",
         ),
@@ -198,8 +198,7 @@ SITUATIONS_ON: dict[str, dict[str, Situation[Place]]] = {
         ),
         "no-group-yet": Situation(
             _no_group_yet, "podgroup-missing", "blocked",
-            "2 pods wait for PodGroup run-0-dec, which does not exist: of PodGang run-0 Workload run-0 "
-            "was made.",
+            "2 pods wait for PodGroup run-0-dec: of PodGang run-0 only Workload run-0 was made.",
             {"desired": 2, "created": 2, "scheduled": 0}, twin="scheduling-gated",
         ),
         "not-expressible": Situation(
@@ -216,8 +215,8 @@ SITUATIONS_ON: dict[str, dict[str, Situation[Place]]] = {
         ),
         "flat-below-size": Situation(
             _below_size, "below-size", "degraded",
-            "2 of 3 members run, the quorum is 2. 1 pod needs 3 CPUs, and 1 is free on the only node that "
-            "could host it (test.gangboard.dev/pool=grove-flat-below-size).",
+            "2 of 3 members run (quorum 2). 1 pod needs 3 CPUs, and 1 is free on the only usable "
+            "node (test.gangboard.dev/pool=grove-flat-below-size).",
             {"desired": 3, "created": 3, "ready": 2, "quorum": 2}, twin="running", cpu="8",
         ),
     },

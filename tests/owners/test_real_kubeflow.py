@@ -230,16 +230,16 @@ TORCH: dict[str, Situation[Any]] = {
     ),
     "torch-workers-wait": Situation(
         _workers_wait, "partly-placed", "degraded",
-        "1 of 3 pods of PyTorchJob run holds a node, and the scheduler finds no room for 2 pods of Worker: "
-        "2 pods ask for 9 CPUs each, and the only node that matches their node selector "
-        "(test.gangboard.dev/pool=torch-workers-wait) has 8.",
+        "Role Worker: 2 pods ask for 9 CPUs each, and the only node that matches their node "
+        "selector (test.gangboard.dev/pool=torch-workers-wait) has 8; 1 of 3 pods of the "
+        "PyTorchJob holds a node.",
         {"desired": 3, "created": 3, "scheduled": 1, "ready": 1}, twin="no-matching-node", cpu="8",
     ),
     "torch-master-waits": Situation(
         _master_waits, "partly-placed", "degraded",
-        "2 of 3 pods of PyTorchJob run hold a node, and the scheduler finds no room for 1 pod of Master: "
-        "1 pod asks for 9 CPUs, and the only node that matches its node selector "
-        "(test.gangboard.dev/pool=torch-master-waits) has 8.",
+        "Role Master: 1 pod asks for 9 CPUs, and the only node that matches its node selector "
+        "(test.gangboard.dev/pool=torch-master-waits) has 8; 2 of 3 pods of the PyTorchJob hold a "
+        "node.",
         {"desired": 3, "created": 3, "scheduled": 2, "ready": 2}, twin="running", cpu="8",
     ),
     "torch-below-size": Situation(
@@ -261,8 +261,8 @@ TORCH: dict[str, Situation[Any]] = {
     ),
     "torch-no-gang": Situation(
         _no_gang, "not-ganged", "degraded",
-        "Role Worker: PyTorchJob run asks for a gang (schedulingPolicy), but default-scheduler places its "
-        "pods one by one: 1 of 2.",
+        "PyTorchJob run asks for a gang (schedulingPolicy), but default-scheduler places its pods "
+        "one by one: 1 of 2.",
         {"desired": 3, "created": 3, "scheduled": 2}, twin="running", cpu="8",
     ),
     "torch-suspended": Situation(
@@ -283,9 +283,9 @@ MPI: dict[str, Situation[Any]] = {
     ),
     "mpi-launcher-crashes": Situation(
         _launcher_crashes, "partly-placed", "degraded",
-        "1 of 3 pods of MPIJob run holds a node, and the scheduler finds no room for 2 pods of Worker: "
-        "2 pods ask for 9 CPUs each, and the only node that matches their node selector "
-        "(test.gangboard.dev/pool=mpi-launcher-crashes) has 8.",
+        "Role Worker: 2 pods ask for 9 CPUs each, and the only node that matches their node "
+        "selector (test.gangboard.dev/pool=mpi-launcher-crashes) has 8; 1 of 3 pods of the MPIJob "
+        "holds a node.",
         {"desired": 3, "created": 3, "scheduled": 1, "ready": 0}, twin="crash-loop", cpu="8",
     ),
     "mpi-launcher-waits": Situation(

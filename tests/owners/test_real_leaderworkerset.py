@@ -168,23 +168,20 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
     "replica-waits": Situation(
         _replica_waits, "partly-placed", "degraded",
-        "Replica run-1: 1 of 3 pods holds a node, and the scheduler finds no room for 2: 2 pods need "
-        "4 CPUs, and none is free on the only node that could host them "
-        "(test.gangboard.dev/pool=lws-replica-waits).",
+        "Replica run-1: 2 pods need 4 CPUs, and none is free on the only usable node "
+        "(test.gangboard.dev/pool=lws-replica-waits); 1 of 3 pods holds a node.",
         {"desired": 6, "created": 6, "scheduled": 4, "ready": 4}, twin="running", cpu="10",
     ),
     "leader-waits": Situation(
         _leader_waits, "partly-placed", "degraded",
-        "2 of 3 pods hold a node, and the scheduler finds no room for 1: 1 pod asks for 9 CPUs, and "
-        "the only node that matches its node selector (test.gangboard.dev/pool=lws-leader-waits) "
-        "has 8.",
+        "1 pod asks for 9 CPUs, and the only node that matches its node selector "
+        "(test.gangboard.dev/pool=lws-leader-waits) has 8; 2 of 3 pods hold a node.",
         {"desired": 3, "created": 3, "scheduled": 2, "ready": 2}, twin="running", cpu="8",
     ),
     "workers-wait": Situation(
         _workers_wait, "partly-placed", "degraded",
-        "2 of 4 pods hold a node, and the scheduler finds no room for 2: 2 pods ask for 9 CPUs each, "
-        "and the only node that matches their node selector "
-        "(test.gangboard.dev/pool=lws-workers-wait) has 8.",
+        "2 pods ask for 9 CPUs each, and the only node that matches their node selector "
+        "(test.gangboard.dev/pool=lws-workers-wait) has 8; 2 of 4 pods hold a node.",
         {"desired": 4, "created": 4, "scheduled": 2, "ready": 2}, twin="no-matching-node", cpu="8",
     ),
     "leader-unready": Situation(
@@ -208,10 +205,9 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
     "exclusive": Situation(
         _exclusive, "partly-placed", "degraded",
-        "3 of 6 pods of LeaderWorkerSet run hold a node, and the scheduler finds no room for 1 pod of "
-        "run-1: 1 pod must not share a value of test.gangboard.dev/rack with certain other pods "
-        "(required anti-affinity), and the only value with nodes that could host it has such a pod; "
-        "without that it would fit now.",
+        "Replica run-1: 1 pod must not share a value of test.gangboard.dev/rack with certain "
+        "other pods, and the only value with usable nodes has such a pod; 3 of 6 pods of the "
+        "LeaderWorkerSet hold a node.",
         {"desired": 6, "created": 4, "scheduled": 3, "ready": 3}, twin="running",
     ),
 }  # fmt: skip
@@ -318,9 +314,8 @@ def test_a_disaggregated_set_is_one_gang_with_the_replicas_of_its_roles(
     expected = (
         "partly-placed",
         "degraded",
-        "2 of 4 pods of DisaggregatedSet serve hold a node, and the scheduler finds no room for 2 pods "
-        f"of {decode()}-0: 2 pods ask for 65 CPUs each, and the only node that matches their node "
-        f"selector ({POOL}={place.name}) has 64.",
+        f"Replica {decode()}-0: 2 pods ask for 65 CPUs each, and the only node that matches their node "
+        f"selector ({POOL}={place.name}) has 64; 2 of 4 pods of the DisaggregatedSet hold a node.",
         2,
     )
     wait(lambda: told("serve") == expected, what=str(expected), seen=lambda: told("serve"))

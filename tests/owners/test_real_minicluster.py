@@ -61,14 +61,14 @@ SITUATIONS: dict[str, Situation[FluxPlace]] = {
     ),
     "waits": Situation(
         _waits, "insufficient-resources", "waiting",
-        "4 pods need 8 CPUs, and none is free on the only node that could host them "
+        "4 pods need 8 CPUs, and none is free on the only usable node "
         "(test.gangboard.dev/pool=flux-waits).",
         {"desired": 4, "created": 4, "scheduled": 0}, twin="running", cpu="8",
     ),
     "split": Situation(
         _split, "partly-placed", "degraded",
-        "2 of 4 pods hold a node, and the scheduler finds no room for 2: 2 pods need 6 CPUs, and none is "
-        "free on the only node that could host them (test.gangboard.dev/pool=flux-split).",
+        "2 pods need 6 CPUs, and none is free on the only usable node "
+        "(test.gangboard.dev/pool=flux-split); 2 of 4 pods hold a node.",
         {"desired": 4, "created": 4, "scheduled": 2, "ready": 2}, twin="running", cpu="8",
     ),
     "ends": Situation(_ends, "succeeded", "succeeded", None, twin="failed"),

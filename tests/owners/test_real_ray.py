@@ -198,22 +198,21 @@ CLUSTERS: dict[str, Situation[ClusterPlace]] = {
     ),
     "head-waits": Situation(
         _head_waits, "partly-placed", "degraded",
-        "3 of 4 pods of RayCluster run hold a node, and the scheduler finds no room for 1 pod of "
-        "headgroup: 1 pod asks for 9 CPUs, and the only node that matches its node selector "
-        "(test.gangboard.dev/pool=ray-head-waits) has 8.",
+        "Ray group headgroup: 1 pod asks for 9 CPUs, and the only node that matches its node "
+        "selector (test.gangboard.dev/pool=ray-head-waits) has 8; 3 of 4 pods of the RayCluster "
+        "hold a node.",
         {"desired": 4, "created": 4, "scheduled": 3, "ready": 0}, twin="starting", cpu="8",
     ),
     "workers-wait": Situation(
         _workers_wait, "partly-placed", "degraded",
-        "Ray group gpu: 2 of 3 pods hold a node, and the scheduler finds no room for 1: 1 pod needs 3 "
-        "CPUs, and none is free on the only node that could host it "
-        "(test.gangboard.dev/pool=ray-workers-wait).",
+        "Ray group gpu: 1 pod needs 3 CPUs, and none is free on the only usable node "
+        "(test.gangboard.dev/pool=ray-workers-wait); 2 of 3 pods hold a node.",
         {"desired": 4, "created": 4, "scheduled": 3, "ready": 3}, twin="running", cpu="8",
     ),
     "autoscaled": Situation(
         _autoscaled, "below-size", "degraded",
-        "Ray group gpu: 3 of 4 members run, the quorum is 2. 1 pod needs 2 CPUs, and none is free on the "
-        "only node that could host it (test.gangboard.dev/pool=ray-autoscaled).",
+        "Ray group gpu: 3 of 4 members run (quorum 2). 1 pod needs 2 CPUs, and none is free on "
+        "the only usable node (test.gangboard.dev/pool=ray-autoscaled).",
         {"desired": 5, "created": 5, "ready": 4}, twin="exceeds-capacity", cpu="7500m",
     ),
     "lost": Situation(

@@ -216,8 +216,8 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
     "pending": Situation(
         _pending, "partly-placed", "degraded",
-        "2 of 3 pods hold a node, and the scheduler finds no room for 1: 1 pod needs 3 CPUs, and 2 are "
-        "free on the only node that could host it (test.gangboard.dev/pool=train-pending).",
+        "1 pod needs 3 CPUs, and 2 are free on the only usable node "
+        "(test.gangboard.dev/pool=train-pending); 2 of 3 pods hold a node.",
         {"desired": 3, "created": 3, "scheduled": 2, "ready": 2}, twin="running", cpu="8",
     ),
     "initializer": Situation(

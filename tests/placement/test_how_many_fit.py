@@ -19,8 +19,8 @@ def test_of_a_quorum_all_that_wait_are_counted() -> None:
     """Three nodes of four are free, the last has one left."""
     room = room_of(*(node(f"n{index}") for index in range(3)), node("n3", used=3))
     assert told(SHORT, gang(6, asks(4), room, quorum=4)) == (
-        "At least 4 of 6 pods need 16 nvidia.com/gpu, and 13 are free on the 4 nodes that could host "
-        "them: only 3 of 6 fit."
+        "At least 4 of 6 pods need 16 nvidia.com/gpu, and 13 are free on the 4 usable nodes: only "
+        "3 of 6 fit."
     )
 
 
@@ -30,27 +30,24 @@ def test_without_places_for_pods_too() -> None:
     two = replace(big("b"), now=Load({"cpu": 6000}, 6))
     text = "0/2 nodes are available: 2 Too many pods."
     assert told("node-pod-limit", gang(4, asks(cpu="2"), room_of(one, two), text=text)) == (
-        "4 pods need a place, and the 2 nodes that could host them take 3 more (limit of pods per "
-        "node): only 2 of 4 fit."
+        "4 pods need a place, and the 2 usable nodes take 3 more: only 2 of 4 fit."
     )
 
 
 def test_where_none_fits_that_is_said_already() -> None:
     nodes = [node(f"n{index}", used=3) for index in range(4)]
-    assert told(SHORT, gang(2, asks(4), room_of(*nodes))).endswith(", nowhere enough for one pod.")
+    assert told(SHORT, gang(2, asks(4), room_of(*nodes))).endswith(", nowhere enough for one.")
     full = room_of(node("n0", used=4), node("n1", used=4))
-    assert told(SHORT, gang(2, asks(4), full)).endswith(
-        ", and none is free on the 2 nodes that could host them."
-    )
+    assert told(SHORT, gang(2, asks(4), full)).endswith(", and none is free on the 2 usable nodes.")
     halves = room_of(*(node(f"n{index}", gpu=8, used=4) for index in range(4)))
     assert told(PIECES, gang(2, asks(8), halves)).endswith(
-        ": no node has 8 free (4 nodes have 4 each)."
+        ", but no node has 8 (4 nodes have 4 each)."
     )
 
 
 def test_one_pod_fits_or_does_not() -> None:
     assert told(SHORT, gang(1, asks(4), room_of(node("n0", used=1)))) == (
-        "1 pod needs 4 nvidia.com/gpu, and 3 are free on the only node that could host it."
+        "1 pod needs 4 nvidia.com/gpu, and 3 are free on the only usable node."
     )
 
 
@@ -64,13 +61,12 @@ def test_of_several_shapes_the_sentence_is_about_one() -> None:
     driver = ("driver", 1, asks(1), selecting(pool="driver"))
     workers = ("workers", 2, asks(4), selecting(pool="gpu"))
     assert told(SHORT, mixed(room, driver, workers)) == (
-        "2 pods of workers need 8 nvidia.com/gpu, and 4 are free on the 2 nodes that could host them "
-        "(pool=gpu)."
+        "2 pods of workers need 8 nvidia.com/gpu, and 4 are free on the 2 usable nodes (pool=gpu)."
     )
     many = ("workers", 3, asks(4), selecting(pool="gpu"))
     assert told(LARGE, mixed(room, driver, many)) == (
-        "3 pods of workers need 12 nvidia.com/gpu, and the 2 nodes that could host them (pool=gpu) have 8 "
-        "even when empty."
+        "3 pods of workers need 12 nvidia.com/gpu, and the 2 usable nodes (pool=gpu) have 8 when "
+        "empty."
     )
 
 
@@ -80,8 +76,8 @@ def test_what_is_not_worked_out_can_take_nodes_away() -> None:
     assert told(SHORT, gang(2, asks(4), half, needs=MOUNTS)).endswith(": at most 1 of 2 fits.")
     assert told(LARGE, gang(6, asks(4), FOUR, needs=MOUNTS)).endswith(": at most 4 of 6 fit.")
     assert told(LARGE, gang(5, asks(3), FOUR, needs=MOUNTS)) == (
-        "5 pods need 3 nvidia.com/gpu each, and at most 4 of 5 fit on the 4 nodes that could host "
-        "them, even when empty."
+        "5 pods need 3 nvidia.com/gpu each, and at most 4 of 5 fit on the 4 usable nodes when "
+        "empty."
     )
     pieces = room_of(node("n0", gpu=8, used=3), node("n1", gpu=8, used=6))
     assert told(PIECES, gang(2, asks(3), pieces, needs=MOUNTS)).endswith(
@@ -93,7 +89,7 @@ def test_in_one_rack_there_may_be_fewer() -> None:
     """Four nodes take one each; two of them are in each rack."""
     nodes = [node(f"n{index}", labels={"rack": f"r{index % 2}"}) for index in range(4)]
     assert told(LARGE, gang(5, asks(4), room_of(*nodes), keys=("rack",))).endswith(
-        "have 16 even when empty: at most 4 of 5 fit."
+        "have 16 when empty: at most 4 of 5 fit."
     )
 
 
@@ -106,11 +102,10 @@ def test_apart_by_zone_each_takes_one() -> None:
     }
     unit = gang(5, asks(cpu="6"), room_of(*zones), needs=Needs(anti_affinity=(ZONED,)), **like)
     assert told(LARGE, unit) == (
-        "5 pods need 6 CPUs each, and only 2 of 5 fit on the 4 nodes that could host them, even when "
-        "empty."
+        "5 pods need 6 CPUs each, and only 2 of 5 fit on the 4 usable nodes when empty."
     )
     # By two labels it is not worked out: how many have room is all that is known.
     both = Needs(anti_affinity=(ZONED, RACKED))
     racks = room_of(*(replace(one, labels={**one.labels, "rack": "r"}) for one in zones))
     unit = gang(5, asks(cpu="6"), racks, needs=both, **like)
-    assert "and at most 4 of 5 fit on the 4 nodes" in told(LARGE, unit)
+    assert "and at most 4 of 5 fit on the 4 usable nodes when empty" in told(LARGE, unit)

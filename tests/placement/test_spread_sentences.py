@@ -38,9 +38,8 @@ def test_a_full_zone_holds_the_others_back() -> None:
     assert finding.health is Health.WAITING
     # Zone b comes to 3, zone a may have 4.
     assert finding.message == (
-        "8 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 1), and only "
-        "6 of 8 can be placed now: topology.kubernetes.io/zone=b has 1 of such pods and room for 2 more, "
-        "so no value may have more than 4; without that they would fit now."
+        "8 pods must be spread over topology.kubernetes.io/zone (maxSkew 1), and only 6 of 8 fit "
+        "now: b has 1 and room for 2 more."
     )
     assert first(unit) == "spread-constraints"
     assert values(finding, "fewest by topology.kubernetes.io/zone") == ["b"]
@@ -50,9 +49,8 @@ def test_a_zone_without_any_room() -> None:
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=8))
     unit = gang(4, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     assert found("spread-constraints", unit).message == (
-        "4 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 1), and only "
-        "1 of 4 can be placed now: topology.kubernetes.io/zone=b has none of such pods and room for no "
-        "more, so no value may have more than 1; without that they would fit now."
+        "4 pods must be spread over topology.kubernetes.io/zone (maxSkew 1), and only 1 of 4 fits "
+        "now: b has none and room for no more."
     )
 
 
@@ -61,7 +59,7 @@ def test_a_cordoned_zone_holds_them_back_for_good_until_it_is_uncordoned() -> No
     unit = gang(4, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     finding = found("spread-constraints", unit)
     assert finding.health is Health.BLOCKED
-    assert "only 1 of 4 can be placed on empty nodes" in finding.message
+    assert "only 1 of 4 fits on empty nodes" in finding.message
     assert finding.advice[0].startswith("Uncordon node b0: ")
 
 
@@ -70,9 +68,8 @@ def test_nodes_without_the_label() -> None:
     finding = found("spread-constraints", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "2 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 1), and none "
-        "can be placed on empty nodes: no node that has room for one has that label; without that "
-        "they would fit on empty nodes."
+        "2 pods must be spread over topology.kubernetes.io/zone (maxSkew 1), and none fits on "
+        "empty nodes: no node that has room for one has that label."
     )
 
 
@@ -83,9 +80,8 @@ def test_too_few_zones() -> None:
     finding = found("spread-constraints", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "6 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 2), and only "
-        "4 of 6 can be placed on empty nodes: 2 of at least 3 values (minDomains) are there, so no value may have "
-        "more than 2 of such pods; without that they would fit on empty nodes."
+        "6 pods must be spread over topology.kubernetes.io/zone (maxSkew 2), and only 4 of 6 fit "
+        "on empty nodes: 2 of at least 3 values (minDomains) are there."
     )
 
 
@@ -93,9 +89,8 @@ def test_pods_that_do_not_match_their_own_selector() -> None:
     nodes = room_of(in_zone("a0", "a", even=2), in_zone("b0", "b", used=7))
     unit = gang(2, ONE_CORE, nodes, needs=spread(), text=SAYS)
     assert found("spread-constraints", unit).message == (
-        "2 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 1), and only "
-        "1 of 2 can be placed now: 1 of 2 values has too many of the pods that it counts; without that "
-        "they would fit now."
+        "2 pods must be spread over topology.kubernetes.io/zone (maxSkew 1), and only 1 of 2 fits "
+        "now: 1 of 2 values has too many of the pods that it counts."
     )
 
 
@@ -112,9 +107,8 @@ def test_two_that_no_placing_meets_together() -> None:
     finding = found("spread-constraints", gang(6, ONE_CORE, nodes, **both()))
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "6 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 1) and "
-        "kubernetes.io/hostname (maxSkew 1), and at most 5 of 6 can be placed on empty nodes; without "
-        "that they would fit on empty nodes."
+        "6 pods must be spread over topology.kubernetes.io/zone (maxSkew 1) and "
+        "kubernetes.io/hostname (maxSkew 1), and at most 5 of 6 fit on empty nodes."
     )
 
 
@@ -122,9 +116,7 @@ def test_two_of_which_a_full_zone_keeps_one_from_being_met() -> None:
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=8))
     finding = found("spread-constraints", gang(4, ONE_CORE, nodes, **both()))
     assert finding.health is Health.WAITING
-    assert finding.message.endswith(
-        "and at most 1 of 4 can be placed now; without that they would fit now."
-    )
+    assert finding.message.endswith("and at most 1 of 4 fits now.")
 
 
 def test_two_that_could_be_met_are_what_the_scheduler_says() -> None:
@@ -181,7 +173,7 @@ def test_room_to_free_in_the_full_zone() -> None:
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=5))
     unit = gang(8, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     finding = found("spread-constraints", unit)
-    assert "and only 7 of 8 can be placed now" in finding.message
+    assert "and only 7 of 8 fit now" in finding.message
     assert "Free 1 CPU on node b0: then all 8 pods fit." in finding.advice
     # Who leaves could be one of those that count.
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=7, even=1))

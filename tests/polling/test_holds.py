@@ -90,7 +90,7 @@ def test_a_hold_that_is_edited_or_deleted_is_news_of_its_gang(watch: Watch) -> N
     state = job_state(watching)
     assert (state.suspended, state.held, state.hold, state.held_since) == (True, False, "", None)
     assert watching.gang(GANG).changed_version > edited
-    assert "without a Hold, by whom is not known" in watching.gang(GANG).message
+    assert "no Hold, by whom is not known" in watching.gang(GANG).message
 
 
 def test_a_hold_that_holds_nothing_is_said(watch: Watch) -> None:
@@ -222,8 +222,7 @@ def test_a_deactivated_workload_of_kueue(watch: Watch) -> None:
     gang = watching.gang("retrieval-ft")
     assert (gang.code, gang.health, gang.stage) == ("deactivated", "suspended", "admission")
     assert gang.message == (
-        f"Workload {name} is deactivated (spec.active is false), "
-        "so queue gpu-research does not admit it."
+        f"Workload {name} is deactivated, so queue gpu-research does not admit it."
     )
     objects.delete("kueue.x-k8s.io/v1beta2", "Workload", name, "research")
     watching.once()
@@ -237,8 +236,8 @@ def test_a_queue_label_where_no_queue_is_served_and_when_one_comes(watch: Watch)
     gang = watching.gang("retrieval-ft")
     assert (gang.code, gang.health, gang.queue) == ("queue-evaluating", "blocked", "gpu-research")
     assert gang.message == (
-        "JobSet retrieval-ft carries the queue label gpu-research, and this cluster serves no Kueue "
-        "Workloads: nobody admits it."
+        "JobSet retrieval-ft waits for queue gpu-research, but nobody admits it: this cluster "
+        "serves no Kueue Workloads."
     )
     assert read_levers(watching.fresh()).queue_visibility == "not-served"
 

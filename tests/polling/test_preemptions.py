@@ -200,7 +200,7 @@ def play(watching: Watching, *acts: Callable[[Simulator], None]) -> None:
 def is_told(watching: Watching) -> None:
     gang = watching.gang("low")
     assert gang.code == "preempted"
-    assert "preempted by default/usurper, and 1 pod waits" in gang.message
+    assert "preempted by default/usurper; " in gang.message
     (finding, *_) = unpack_detail(bytes(gang.detail)).findings
     (who,) = [one for one in finding.evidence if one.label == "preempted by Job"]
     assert who.source is not None
@@ -256,7 +256,7 @@ def test_a_victim_that_leaves_is_told_with_the_gang_that_waits_for_it(watch: Wat
     play(watching, tell, leave)
     gang = watching.gang("usurper")
     assert gang.code == "preempting"
-    assert "takes 1 pod of lower priority away" in gang.message
+    assert "until 1 pod of lower priority is gone" in gang.message
     (finding, *_) = unpack_detail(bytes(gang.detail)).findings
     assert ("makes room", "default/low-a") in [(one.label, one.value) for one in finding.evidence]
     play(watching, lose)

@@ -1,4 +1,4 @@
-"""Situations in which Kueue cannot admit `run` as things are, and near misses of them."""
+"Situations in which Kueue cannot admit `run`, and near misses of them."
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _no_check(place: Place) -> None:
         place.run(name, queue=queue)
 
 
-CANNOT = "Queue queue cannot admit it as things are: "
+CANNOT = "Queue queue cannot admit it: "
 NEVER: dict[str, Situation[Place]] = {
     "too-large": Situation(
         _too_large, "exceeds-quota", "blocked",

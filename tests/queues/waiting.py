@@ -154,7 +154,7 @@ WAITING: dict[str, Situation[Place]] = {
     ),
     "deactivated": Situation(
         _deactivated, "deactivated", "suspended",
-        "Workload {entry} is deactivated (spec.active is false), so queue queue does not admit it.",
+        "Workload {entry} is deactivated, so queue queue does not admit it.",
         twin="running",
     ),
     "topology": Situation(

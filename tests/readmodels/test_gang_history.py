@@ -286,7 +286,7 @@ class TestNames:
         said = "has brought node n7, which is not initialized yet"
         finding = make_finding(
             "waiting-for-nodes",
-            message=f"Karpenter brings nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p {said}.",
+            message=f"Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p {said}.",
             evidence=(
                 Evidence("NodeClaim gpu-x7k2p", said, make_ref("NodeClaim", "x", namespace="")),
                 Evidence("node", "n7", make_ref("Node", "n7", namespace="")),

@@ -115,10 +115,10 @@ def bare(*more: Event, of: Controller | None = None) -> Unit:
     ("of", "rest"),
     [
         (STATEFUL_SET, "; nothing refuses the rest."),
-        (None, ". Who makes the rest is not known, so a refusal would not be seen."),
+        (None, "; no known controller makes the rest."),
         (
             Controller("ray.io", "RayCluster", "ring", "uid-ray"),
-            ". Who makes the rest is not known, so a refusal would not be seen.",
+            "; no known controller makes the rest.",
         ),
     ],
     ids=["StatefulSet", "by hand", "another controller"],

@@ -34,8 +34,7 @@ def test_four_of_six_at_a_quorum_of_two() -> None:
     finding = found("below-size", at_quorum(*REFUSED))
     assert finding.health is Health.DEGRADED
     assert finding.message == (
-        "4 of 6 members run, the quorum is 2. The scheduler finds no room for 2 pods: 0/4 nodes "
-        "are available: 4 Insufficient nvidia.com/gpu."
+        "4 of 6 members run (quorum 2). 2 pods find no room: 4 Insufficient nvidia.com/gpu."
     )
     assert [one.value for one in finding.evidence] == ["4 of 6", "2", texts.GPU_SHORT]
     assert first(at_quorum(*REFUSED)) == "below-size"
@@ -45,7 +44,7 @@ def test_a_member_on_a_silent_node() -> None:
     silent = a_pod("x", group="ring", on="n1", ready=False)
     unit = at_quorum(silent, a_pod("y", group="ring", on="n0"), a_node("n1", ready=None))
     assert found("below-size", unit).message == (
-        "5 of 6 members run, the quorum is 2. 1 pod is not ready."
+        "5 of 6 members run (quorum 2). 1 pod is not ready."
     )
 
 
@@ -69,8 +68,8 @@ def test_why_the_rest_has_no_room() -> None:
     room = room_of(*(node(f"n{index}", used=4) for index in range(4)))
     unit = waiting_gang(6, asks(4), room, quorum=2, on=("n0", "n1", "n2", "n3"))
     assert found("below-size", unit).message == (
-        "4 of 6 members run, the quorum is 2. 2 pods need 8 nvidia.com/gpu, and none is free on the "
-        "4 nodes that could host them."
+        "4 of 6 members run (quorum 2). 2 pods need 8 nvidia.com/gpu, and none is free on the 4 "
+        "usable nodes."
     )
 
 

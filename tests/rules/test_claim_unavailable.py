@@ -28,23 +28,23 @@ def on(unit: Unit, kubernetes: tuple[int, int] | None) -> Unit:
         (
             '0/2 nodes are available: could not find ResourceClaim "team-a/gpus".',
             Health.BLOCKED,
-            "2 pods wait for a place together, and 1 pod needs the ResourceClaim gpus, and it does not exist.",
+            "2 pods wait together, and 1 pod needs the ResourceClaim gpus, and it does not exist.",
         ),
         (
             "0/2 nodes are available: request gpu: device class gpu.example.com does not exist.",
             Health.BLOCKED,
-            "2 pods wait for a place together, and 1 pod claims devices of the DeviceClass gpu.example.com, and it does not exist.",
+            "2 pods wait together, and 1 pod claims devices of the DeviceClass gpu.example.com, and it does not exist.",
         ),
         (
             "0/2 nodes are available: resourceclaim in use.",
             Health.WAITING,
-            "2 pods wait for a place together, and 1 pod needs a ResourceClaim that others use.",
+            "2 pods wait together, and 1 pod needs a ResourceClaim that others use.",
         ),
         (
             "0/2 nodes are available: 2 cannot allocate all claims. still not schedulable, "
             "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
             Health.WAITING,
-            "2 pods wait for a place together, and 1 pod finds no node: on 2 nodes the claimed devices cannot be allocated.",
+            "2 pods wait together, and 1 pod finds no node: on 2 nodes the claimed devices cannot be allocated.",
         ),
     ],
 )
@@ -67,8 +67,8 @@ def test_devices_that_a_driver_serves_as_an_extended_resource(
     """No node lists them, and they are there: `extendedResourceName` of a DeviceClass."""
     unit = on(gang(2, SERVED, FREE, text=DEVICES_IN_USE), kubernetes)
     assert found("claim-unavailable", unit).message == (
-        "2 pods wait for a place together, and 1 pod finds no node: on 2 nodes the claimed devices "
-        "cannot be allocated."
+        "2 pods wait together, and 1 pod finds no node: on 2 nodes the claimed devices cannot be "
+        "allocated."
     )
     assert first(unit) == "claim-unavailable"
 

@@ -237,8 +237,8 @@ def test_what_a_controller_is_about_to_make() -> None:
 def test_only_the_members_that_name_it_are_counted() -> None:
     unit = waiting((DATA,), (), (), because=MISSING)
     assert told("volume-unavailable", unit) == (
-        "3 pods wait for a place together, and 1 pod needs the PersistentVolumeClaim data, and it"
-        " does not exist."
+        "3 pods wait together, and 1 pod needs the PersistentVolumeClaim data, and it does not "
+        "exist."
     )
 
 

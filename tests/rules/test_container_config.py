@@ -26,8 +26,7 @@ def test_a_secret_that_is_not_there() -> None:
     finding = found("container-config", stuck())
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "Container main of 2 pods cannot be created: CreateContainerConfigError: secret "
-        '"token" not found.'
+        'Container main of 2 pods cannot be created: secret "token" not found.'
     )
     assert finding.evidence[0].value == 'CreateContainerConfigError: secret "token" not found'
     assert first(stuck()) == "container-config"

@@ -46,8 +46,7 @@ def test_by_hand() -> None:
     finding = found_gang("deactivated", queued())
     assert finding.health is Health.SUSPENDED
     assert finding.message == (
-        "Workload jobset-run-3f2a1 is deactivated (spec.active is false), "
-        "so queue gpu-lq does not admit it."
+        "Workload jobset-run-3f2a1 is deactivated, so queue gpu-lq does not admit it."
     )
     assert finding.advice == (
         "Set spec.active of Workload jobset-run-3f2a1 to true to queue it again.",
@@ -60,9 +59,9 @@ def test_by_hand() -> None:
 
 def test_by_kueue_itself_in_its_own_words() -> None:
     message = found_gang("deactivated", queued(conditions=(PENDING, GIVEN_UP))).message
-    assert message.endswith(
-        "Kueue: “The workload is deactivated due to exceeding the maximum number of "
-        "re-queuing retries”"
+    assert message == (
+        "Kueue deactivated Workload jobset-run-3f2a1: “exceeding the maximum number of re-queuing "
+        "retries”."
     )
 
 
@@ -104,7 +103,7 @@ def test_the_entry_of_a_child_does_not_speak_for_the_owner() -> None:
 def test_without_a_label_on_the_owner_the_entry_says_it() -> None:
     jobset = a_jobset(suspended=True)
     finding = found_gang("deactivated", facts_of(jobset, an_entry(jobset, active=False, queue="")))
-    assert finding.message.endswith("(spec.active is false), so no queue admits it.")
+    assert finding.message.endswith("is deactivated, so no queue admits it.")
 
 
 def test_not_suspended_yet_or_ended() -> None:
@@ -122,8 +121,8 @@ def test_a_child_job_whose_own_entry_is_switched_off() -> None:
     verdict = assess(facts_of(jobset, one, off, entry, *pods_of(one, 2, on="n0")))
     assert (verdict.finding.code, verdict.finding.health) == ("deactivated", Health.SUSPENDED)
     assert verdict.finding.message == (
-        "Workload job-run-workers-1-3f2a1 is deactivated (spec.active is false), so queue gpu-lq "
-        "does not admit Job run-workers-1."
+        "Workload job-run-workers-1-3f2a1 is deactivated, so queue gpu-lq does not admit Job "
+        "run-workers-1."
     )
     assert verdict.finding.advice == (
         "Set spec.active of Workload job-run-workers-1-3f2a1 to true to queue it again.",

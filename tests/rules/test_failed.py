@@ -29,9 +29,7 @@ def test_a_job() -> None:
     pods = [crashed("train-0"), crashed("train-1")]
     finding = found_gang("failed", facts_of(job, *pods))
     assert finding.health is Health.FAILED
-    assert finding.message == (
-        "Container main of 2 pods ended with exit code 1: the Job failed (BackoffLimitExceeded)."
-    )
+    assert finding.message == ("Container main exited 1 in 2 pods; the Job has no retries left.")
     assert finding.since == ago(60)
 
 
@@ -41,8 +39,7 @@ def test_a_jobset_names_the_job_behind_it() -> None:
     killed = crashed("run-workers-0-0", 137, "OOMKilled")
     finding = found_gang("failed", facts_of(jobset, job, killed))
     assert finding.message == (
-        "Container main of 1 pod ended with exit code 137 (OOMKilled): Job run-workers-0 failed "
-        "(BackoffLimitExceeded)."
+        "Container main exited 137 (OOMKilled) in 1 pod; Job run-workers-0 has no retries left."
     )
     assert [(one.label, one.value.partition(":")[0]) for one in finding.evidence] == [
         ("reason", "FailedJobs"),

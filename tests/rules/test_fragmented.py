@@ -29,8 +29,8 @@ def test_free_in_pieces_that_are_too_small() -> None:
     finding = found("fragmented", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "2 pods need 8 nvidia.com/gpu each, and 16 are free in total, but in pieces: no node has 8 "
-        "free (4 nodes have 4 each)."
+        "2 pods need 8 nvidia.com/gpu each, and 16 are free, but no node has 8 (4 nodes have 4 "
+        "each)."
     )
     assert values(finding, "nvidia.com/gpu") == ["16 needed, 16 free now, 32 when empty"]
     assert values(finding, "scheduler says") == [texts.GPU_SHORT]
@@ -40,8 +40,8 @@ def test_free_in_pieces_that_are_too_small() -> None:
 def test_some_fit_and_the_rest_is_in_pieces() -> None:
     nodes = [node("n0", gpu=8, used=3), node("n1", gpu=8, used=6), node("n2", gpu=8, used=6)]
     assert told("fragmented", gang(3, asks(3), room_of(*nodes))) == (
-        "3 pods need 3 nvidia.com/gpu each, and 9 are free in total, but in pieces: only 1 of 3 "
-        "fits (1 node has 5 and 2 nodes have 2 each)."
+        "3 pods need 3 nvidia.com/gpu each, and 9 are free, but in pieces: only 1 of 3 fits (1 "
+        "node has 5 and 2 nodes have 2 each)."
     )
 
 
@@ -60,8 +60,8 @@ def test_cores_and_gpus_are_free_on_different_nodes() -> None:
     unit = gang(1, asks(4, cpu="4"), room_of(no_cores, busy))
     assert first(unit) == "fragmented"
     assert told("fragmented", unit) == (
-        "1 pod needs 4 CPUs and 4 nvidia.com/gpu, and 8 CPUs and 8 nvidia.com/gpu are free in total, "
-        "but not on the same nodes: no node has all of it free."
+        "1 pod needs 4 CPUs and 4 nvidia.com/gpu, and 8 CPUs and 8 nvidia.com/gpu are free, but "
+        "not on the same nodes."
     )
 
 
@@ -74,8 +74,8 @@ def test_one_of_two_finds_both_on_one_node() -> None:
     )
     unit = gang(2, asks(4, cpu="4"), room_of(*nodes))
     assert told("fragmented", unit) == (
-        "2 pods need 4 CPUs and 4 nvidia.com/gpu each, and 18 CPUs and 8 nvidia.com/gpu are free in "
-        "total, but not on the same nodes: only 1 of 2 fits."
+        "2 pods need 4 CPUs and 4 nvidia.com/gpu each, and 18 CPUs and 8 nvidia.com/gpu are free, "
+        "but not on the same nodes: only 1 of 2 fits."
     )
 
 
@@ -90,8 +90,7 @@ def test_a_placement_that_the_scheduler_misses_is_said() -> None:
     finding = found("fragmented", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "2 pods would fit together now, but the scheduler takes them one after the other and did "
-        "not find the way to place all of them."
+        "2 pods would fit together now, but the scheduler tries them one by one and missed the way."
     )
 
 
@@ -131,8 +130,8 @@ def test_several_shapes_in_pieces() -> None:
     nodes = [node(f"n{i}", gpu=8, used=4) for i in range(3)]
     unit = mixed(room_of(*nodes), ("large", 1, asks(8), Needs()), ("small", 1, asks(4), Needs()))
     assert told("fragmented", unit) == (
-        "Enough is free in total for 2 pods on the 3 nodes that could host them, but in pieces: no "
-        "placement exists for all of them together."
+        "Enough is free in total for 2 pods on the 3 usable nodes, but in pieces: they do not fit "
+        "together."
     )
 
 
@@ -141,6 +140,6 @@ def test_memory_in_pieces_is_said_in_gi() -> None:
     need = {"memory": Decimal(48 * 2**30)}
     half = room_of(*(replace(one, now=Load({"memory": 32 * 2**30}, 1)) for one in room.nodes))
     assert told("fragmented", gang(1, need, half)) == (
-        "1 pod needs 48Gi of memory, and 64Gi is free in total, but in pieces: no node has 48Gi "
-        "free (2 nodes have 32Gi each)."
+        "1 pod needs 48Gi of memory, and 64Gi is free, but no node has 48Gi (2 nodes have 32Gi "
+        "each)."
     )

@@ -22,8 +22,12 @@ GANG: dict[str, Any] = {"gang_request": GangRequest("gang", 2)}
 @pytest.mark.parametrize(
     ("reason", "note", "text"),
     [
-        ("FailedWorkloadCreate", NOTE, NOTE.partition("Job train: ")[2]),
-        ("FailedWorkloadCompilation", COMPILE, COMPILE.partition("Job train: ")[2]),
+        (
+            "FailedWorkloadCreate",
+            NOTE,
+            ". ResourceQuota “w” refuses it: count/workloads.scheduling.k8s.io 3 of 3 used",
+        ),
+        ("FailedWorkloadCompilation", COMPILE, ": " + COMPILE.partition("Job train: ")[2]),
     ],
 )
 def test_quotes_the_refusal(reason: str, note: str, text: str) -> None:
@@ -31,7 +35,7 @@ def test_quotes_the_refusal(reason: str, note: str, text: str) -> None:
     unit = unit_of(job, an_event(job, reason, note))
     finding = found("group-creation-failed", unit)
     assert finding.health is Health.BLOCKED
-    assert finding.message == f"The group of Job train cannot be made: {text}."
+    assert finding.message == f"The group of Job train cannot be made{text}."
     assert [(one.label, one.value) for one in finding.evidence] == [(reason, note)]
     assert first(unit) == "group-creation-failed"
 

@@ -56,7 +56,7 @@ def test_everything_else_runs() -> None:
 def test_without_a_hold_nobody_is_named() -> None:
     finding = found("job-suspended", held_unit(job={"last_action": "a1b2"}))
     assert finding.message == (
-        "1 of 3 Jobs is suspended: run-workers-2 (without a Hold, by whom is not known)."
+        "1 of 3 Jobs is suspended: run-workers-2 (no Hold, by whom is not known)."
     )
     assert [(one.label, one.value) for one in finding.evidence] == [
         ("spec.suspend", "true"),
@@ -81,7 +81,9 @@ def test_holds_that_cannot_be_looked_at_are_not_called_absent() -> None:
     ],
 )
 def test_a_hold_on_something_else_holds_it_not(foreign: dict[str, Any]) -> None:
-    assert "without a Hold" in found("job-suspended", held_unit(hold=foreign)).message
+    assert (
+        "(no Hold, by whom is not known)" in found("job-suspended", held_unit(hold=foreign)).message
+    )
 
 
 def test_a_hold_made_by_hand_may_not_say_by_whom() -> None:
@@ -96,8 +98,8 @@ def test_a_restart_keeps_the_hold() -> None:
     """The new Job, same name and new uid, is born suspended (real-control-plane.md §3)."""
     finding = found("job-suspended", held_unit(hold={"created_at": ago(900)}, restarts=1))
     assert finding.message == (
-        "1 of 3 Jobs is suspended: run-workers-2 (held by alice). "
-        "run-workers-2 was born suspended after restart 1: the Hold kept it."
+        "1 of 3 Jobs is suspended: run-workers-2 (held by alice). Restart 1 made run-workers-2 "
+        "anew, and the Hold keeps it."
     )
 
 
@@ -114,7 +116,7 @@ def test_two_people_hold_and_one_is_unknown() -> None:
     unit = unit_of(jobset, first_job, *stopped, *pods_of(first_job, 2, on="n0"), *holds)
     assert found("job-suspended", unit).message == (
         "4 of 5 Jobs are suspended: run-workers-1 and run-workers-2 (held by alice); "
-        "run-workers-3 (held by bob); run-workers-4 (without a Hold, by whom is not known)."
+        "run-workers-3 (held by bob); run-workers-4 (no Hold, by whom is not known)."
     )
 
 
@@ -136,8 +138,8 @@ def test_alone_as_a_unit_of_its_own() -> None:
         jobset, one, two, held, leaving, jobs=(held,), desired=2, held=2, name="run-workers-2"
     )
     assert found("job-suspended", unit).message == (
-        "1 of 3 Jobs is suspended: run-workers-2 (without a Hold, by whom is not known). "
-        "1 pod still terminates."
+        "1 of 3 Jobs is suspended: run-workers-2 (no Hold, by whom is not known). 1 pod still "
+        "terminates."
     )
 
 

@@ -49,8 +49,8 @@ def test_the_replacement_finds_no_room() -> None:
     finding = found("lost-members", unit)
     assert finding.health is Health.DEGRADED
     assert finding.message == (
-        "3 of 4 members run. The scheduler finds no room for 1 pod: 0/4 nodes are available: 1 "
-        "node(s) were unschedulable, 3 Insufficient nvidia.com/gpu."
+        "3 of 4 members run. 1 pod finds no room: 1 node(s) were unschedulable, 3 Insufficient "
+        "nvidia.com/gpu."
     )
     assert first(unit) == "lost-members"
 
@@ -82,8 +82,7 @@ def test_all_pods_of_one_job_while_another_runs() -> None:
     unit = cells(there, new, memory=ran(), pods=(new,))
     assert first(unit) == "lost-members"
     assert found("lost-members", unit).message.startswith(
-        "Job run-cells-1: 0 of 1 members run, 1 of 2 of JobSet run. The scheduler finds no room for 1 "
-        "pod: "
+        "Job run-cells-1: 0 of 1 members run, 1 of 2 of JobSet run. 1 pod finds no room: "
     )
     # Where none of the gang runs, the stage that it is back in decides.
     assert first(cells(new, memory=ran(), pods=(new,))) == "unschedulable"
@@ -101,7 +100,9 @@ def test_how_many_run_of_a_gang_of_which_more_are_there_than_it_asks_for() -> No
         jobset, one, two, there, new, memory=ran(),
         jobs=(two,), pods=(new,), desired=1, name="run-cells-1", noun="Job",
     )  # fmt: skip
-    assert found("lost-members", unit).message.startswith("0 of 1 members run. The scheduler ")
+    assert found("lost-members", unit).message.startswith(
+        "0 of 1 members run. 1 pod finds no room: "
+    )
 
 
 def test_who_was_preempted() -> None:
@@ -124,7 +125,7 @@ def test_without_a_group_its_size_counts() -> None:
 def test_quorum_below_the_size_is_said() -> None:
     job = a_job("train", pods=6, group_name="ring")
     unit = lost(replacement(text=CORDONED), job=job, memory=ran())
-    assert found("lost-members", unit).message.startswith("3 of 6 members run, the quorum is 4. ")
+    assert found("lost-members", unit).message.startswith("3 of 6 members run (quorum 4). ")
 
 
 def test_at_the_quorum_it_is_below_its_size() -> None:
@@ -177,8 +178,8 @@ def test_the_reason_is_in_the_sentence_and_the_second_finding() -> None:
     waiting = a_pod("train-3-new", of=job, text=CORDONED, requests=asks(4), created_at=ago(20))
     unit = with_room(unit_of(job, *running, waiting, facts={"room": room}, memory=ran()))
     assert found("lost-members", unit).message == (
-        "3 of 4 members run. 1 pod needs 4 nvidia.com/gpu, and none is free on the 3 nodes that "
-        "could host it; 1 more node is cordoned."
+        "3 of 4 members run. 1 pod needs 4 nvidia.com/gpu, and none is free on the 3 usable "
+        "nodes; 1 more node is cordoned."
     )
     # Without a quorum, too, the reason is what is told beside the loss.
     behind = [rule.code for rule in unit_rules() if not rule.overrides and rule.find(unit)]
@@ -258,8 +259,7 @@ def indexed(*pods: Pod, group: Group | None = None, **fields: Any) -> Unit:
 DEAD = a_pod("train-3", index=3, on="n0", phase="Failed", ready=None, created_at=ago(3600))
 ALIVE = tuple(a_pod(f"train-{n}", index=n, on="n0", created_at=ago(3600)) for n in range(3))
 GIVEN_UP = (
-    "3 of 4 members run. Index 3 failed and is not retried (backoffLimitPerIndex); the Job fails "
-    "when the others end."
+    "3 of 4 members run. Index 3 failed and is not retried; the Job fails when the others end."
 )
 
 
@@ -269,7 +269,9 @@ def test_an_index_that_failed_for_good(dead: tuple[Pod, ...]) -> None:
     unit = indexed(*ALIVE, *dead)
     finding = found("lost-members", unit)
     assert (finding.health, finding.message, finding.advice) == (Health.DEGRADED, GIVEN_UP, ())
-    assert ("failed indexes", "3") in [(one.label, one.value) for one in finding.evidence]
+    assert ("failed indexes (backoffLimitPerIndex)", "3") in [
+        (one.label, one.value) for one in finding.evidence
+    ]
     assert first(unit) == "lost-members"
     assert ask("pods-not-created", unit) is None
     assert ask("running", unit) is None
@@ -278,23 +280,23 @@ def test_an_index_that_failed_for_good(dead: tuple[Pod, ...]) -> None:
 
 def test_a_success_policy_may_do_without_it() -> None:
     assert found("lost-members", indexed(*ALIVE, has_success_policy=True)).message == (
-        "3 of 4 members run. Index 3 failed and is not retried (backoffLimitPerIndex)."
+        "3 of 4 members run. Index 3 failed and is not retried."
     )
 
 
 def test_several_indexes_that_failed_for_good() -> None:
     unit = indexed(*ALIVE[:2], failed_indexes="2,3", failed_index_count=2, retries=2)
     assert found("lost-members", unit).message == (
-        "2 of 4 members run. Indexes 2,3 failed and are not retried (backoffLimitPerIndex); the Job "
-        "fails when the others end."
+        "2 of 4 members run. Indexes 2,3 failed and are not retried; the Job fails when the "
+        "others end."
     )
 
 
 def test_the_others_are_done_or_end() -> None:
     unit = indexed(succeeded_pods=3)
     assert found("lost-members", unit).message == (
-        "0 of 4 members run, 3 have succeeded. Index 3 failed and is not retried "
-        "(backoffLimitPerIndex); the Job fails when the others end."
+        "0 of 4 members run, 3 have succeeded. Index 3 failed and is not retried; the Job fails "
+        "when the others end."
     )
 
 
@@ -302,7 +304,7 @@ def test_a_gang_at_its_quorum_without_that_index() -> None:
     members = tuple(replace(pod, group_name="ring") for pod in ALIVE)
     unit = indexed(*members, group=a_group("ring", quorum=3, placed=placed()))
     assert first(unit) == "below-size"
-    assert found("below-size", unit).message == GIVEN_UP.replace(" run.", " run, the quorum is 3.")
+    assert found("below-size", unit).message == GIVEN_UP.replace(" run.", " run (quorum 3).")
 
 
 def test_another_index_is_retried() -> None:
@@ -326,8 +328,8 @@ def test_members_that_wait_for_different_things() -> None:
     refused, untried = a_pod("train-2", of=job, text=texts.GPU_SHORT), a_pod("train-3", of=job)
     unit = unit_of(job, *pods_of(job, 1, on="n0"), gated, refused, untried, memory=ran())
     assert found("lost-members", unit).message == (
-        "1 of 4 members runs. 1 pod waits for scheduling gate g/a. The scheduler finds no room "
-        "for 1 pod: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu. 1 pod waits for the scheduler."
+        "1 of 4 members runs. 1 pod waits for scheduling gate g/a. 1 pod finds no room: 4 "
+        "Insufficient nvidia.com/gpu. 1 pod waits for the scheduler."
     )
 
 
@@ -339,4 +341,4 @@ def test_members_of_a_gang_are_refused_as_one() -> None:
     job = a_job("train", pods=4, group_name="ring")
     group = a_group("ring", quorum=4, placed=placed())
     unit = unit_of(job, group, *pods_of(job, 2, on="n0"), *waiting, memory=ran())
-    assert "The scheduler finds no room for 2 pods: " in found("lost-members", unit).message
+    assert " 2 pods find no room: " in found("lost-members", unit).message

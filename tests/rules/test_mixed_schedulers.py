@@ -21,8 +21,8 @@ def test_both_are_named() -> None:
     finding = found("mixed-schedulers", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "The pods of group ring name 2 schedulers, and no scheduler places a part of a group: "
-        "default-scheduler (2 pods) and kai-scheduler (1 pod)."
+        "Pods of group ring name different schedulers: default-scheduler (2 pods) and "
+        "kai-scheduler (1 pod)."
     )
     assert first(unit) == "mixed-schedulers"
 

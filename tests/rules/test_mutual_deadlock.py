@@ -57,8 +57,7 @@ def test_each_holds_what_the_other_needs() -> None:
     finding = found("mutual-deadlock", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "team-a/train and team-b/eval each hold room that the other one needs, and neither is "
-        "whole: 2 of 4 pods here and 2 of 4 pods there have a node."
+        "team-a/train (2 of 4 pods) and team-b/eval (2 of 4 pods) hold room that the other needs."
     )
     both = [one.source for one in finding.evidence if one.label == "holds room without being whole"]
     assert both == [OWN, OTHER]
@@ -141,13 +140,13 @@ def test_of_a_deadlock_only_what_stays_is_counted() -> None:
     stays = {"n2": Load({GPU: 4}, 1), "n3": Load({GPU: 4}, 1)}
     going = resident(OTHER, "n2", "n3", "n4", waits=2, by_suspending=stays)
     finding = found("mutual-deadlock", halves(nodes=5, other=going))
-    assert "2 of 4 pods here and 2 of 4 pods there have a node" in finding.message
+    assert "train (2 of 4 pods) and team-b/eval (2 of 4 pods) hold" in finding.message
 
 
 def test_other_jobs_of_the_gang_wait_too() -> None:
     """`train` has two pods more that wait, in another Job: 2 hold a node, 2 + 2 wait."""
     finding = found("mutual-deadlock", halves(own=resident(OWN, "n0", "n1", waits=4)))
-    assert "2 of 6 pods here and 2 of 4 pods there have a node" in finding.message
+    assert "train (2 of 6 pods) and team-b/eval (2 of 4 pods) hold" in finding.message
 
 
 def test_where_the_other_one_may_go_in_a_topology_is_not_known() -> None:

@@ -52,6 +52,6 @@ def test_a_node_in_the_sentence_is_named_by_a_reference(code: str, quorum: int, 
         old = a_pod("old", group="ring", on="n9", phase="Failed", ready=None, disruption=target)
         unit = replace(unit, pods=(*unit.pods, old))
     finding = found(code, unit)
-    assert "kubernetes.io/hostname=gpu-07 has none of such pods" in finding.message
+    assert ": gpu-07 has none and room for no more" in finding.message
     (least,) = [one for one in finding.evidence if one.label.startswith("fewest by")]
     assert (least.value, least.source) == ("gpu-07", node_ref("gpu-07"))

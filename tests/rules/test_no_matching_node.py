@@ -130,8 +130,8 @@ def test_the_pod_that_they_must_be_beside_is_not_there() -> None:
     unit = gang(2, asks(cpu="1"), room_of(big("a"), big("b")), needs=BESIDE, text=NEAR_TEXT)
     assert first(unit) == "no-matching-node"
     assert told("no-matching-node", unit) == (
-        "2 pods need the node of a pod with app=cache (required pod affinity), and no node that suits "
-        "has such a pod."
+        "2 pods need the node of a pod with app=cache (pod affinity), and no node that suits has "
+        "such a pod."
     )
 
 
@@ -144,13 +144,13 @@ def test_by_zone_any_node_of_the_zone_will_do() -> None:
     same, other = replace(big("b"), labels={"zone": "x"}), replace(big("c"), labels={"zone": "y"})
     short = gang(2, asks(cpu="6"), room_of(there, same, other), needs=zoned, text=NEAR_TEXT)
     assert told("insufficient-resources", short) == (
-        "2 pods need 12 CPUs, and 8 are free on the 2 nodes that could host them: only 1 of 2 fits; 1 "
-        "more node has another zone than the pods that they must be near."
+        "2 pods need 12 CPUs, and 8 are free on the 2 usable nodes: only 1 of 2 fits; 1 more node "
+        "has another zone (pod affinity)."
     )
     none = gang(2, asks(cpu="6"), room_of(here, same, other), needs=zoned, text=NEAR_TEXT)
     assert told("no-matching-node", none) == (
-        "2 pods need the value of zone of a pod with app=cache (required pod affinity), and no node "
-        "that suits has such a pod near."
+        "2 pods need the value of zone of a pod with app=cache (pod affinity), and no node that "
+        "suits has such a pod near."
     )
 
 

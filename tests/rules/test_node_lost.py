@@ -72,8 +72,8 @@ def test_the_replacement_finds_no_room() -> None:
     old = silent(deleting_since=ago(12))
     unit = lost(old, new, a_node("n1", ready=None), memory=ran())
     assert found("node-lost", unit).message == (
-        "3 of 4 members run: node n1 is NotReady. The scheduler finds no room for 1 pod: 0/4 nodes "
-        "are available: 4 Insufficient nvidia.com/gpu."
+        "3 of 4 members run: node n1 is NotReady. 1 pod finds no room: 4 Insufficient "
+        "nvidia.com/gpu."
     )
 
 
@@ -144,8 +144,8 @@ def test_why_the_replacement_has_no_room() -> None:
     nodes = (a_node("n0"), a_node("n3", ready=None))
     unit = unit_of(job, group, *running, old, new, *nodes, facts={"room": room}, memory=ran())
     assert found("node-lost", with_room(unit)).message == (
-        "3 of 4 members run: node n3 is NotReady. 1 pod needs 4 nvidia.com/gpu, and none is free on "
-        "the 3 nodes that could host it; 1 more node is not ready."
+        "3 of 4 members run: node n3 is NotReady. 1 pod needs 4 nvidia.com/gpu, and none is free "
+        "on the 3 usable nodes; 1 more node is not ready."
     )
 
 

@@ -20,8 +20,7 @@ def test_places_are_taken_and_cores_are_free() -> None:
     finding = found("node-pod-limit", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "4 pods need a place, and the 2 nodes that could host them take 2 more (limit of pods per "
-        "node): only 2 of 4 fit."
+        "4 pods need a place, and the 2 usable nodes take 2 more: only 2 of 4 fit."
     )
     assert values(finding, "pods") == ["4 needed, 2 free now, 16 when empty"]
     assert first(unit) == "node-pod-limit"
@@ -30,8 +29,7 @@ def test_places_are_taken_and_cores_are_free() -> None:
 def test_no_more_at_all() -> None:
     unit = gang(1, asks(cpu="1"), room_of(crowded("a", 8)), text=SAYS)  # type: ignore[arg-type]
     assert told("node-pod-limit", unit) == (
-        "1 pod needs a place, and the only node that could host it takes no more pods (limit of "
-        "pods per node)."
+        "1 pod needs a place, and the only usable node takes no more pods."
     )
 
 
@@ -40,8 +38,8 @@ def test_more_than_the_nodes_ever_take() -> None:
     finding = found("node-pod-limit", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "17 pods need a place, and the 2 nodes that could host them have 16 places for pods even "
-        "when empty: only 16 of 17 fit."
+        "17 pods need a place, and the 2 usable nodes have 16 places for pods when empty: only 16 "
+        "of 17 fit."
     )
 
 

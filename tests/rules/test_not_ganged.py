@@ -40,7 +40,7 @@ def test_the_field_was_dropped() -> None:
     unit = unit_of(jobset, job, *pods_of(job, 2, on="n0"))
     assert found("not-ganged", unit).message == (
         "JobSet run asks for PodGroup ring, but 2 pods are scheduled one by one: schedulingGroup "
-        "was dropped on the way to the pods."
+        "was dropped on the way."
     )
 
 

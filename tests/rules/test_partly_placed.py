@@ -29,8 +29,7 @@ def test_four_of_six() -> None:
     finding = found("partly-placed", split())
     assert finding.health is Health.DEGRADED
     assert finding.message == (
-        "4 of 6 pods hold a node, and the scheduler finds no room for 2: 0/4 nodes are available: "
-        "4 Insufficient nvidia.com/gpu."
+        "2 pods find no room: 4 Insufficient nvidia.com/gpu; 4 of 6 pods hold a node."
     )
     assert [one.value for one in finding.evidence] == ["4 of 6", texts.GPU_SHORT_NO_VICTIMS]
     assert first(split()) == "partly-placed"
@@ -85,16 +84,16 @@ def test_another_job_of_the_gang_holds_a_node() -> None:
     """Captured as `jobset-unschedulable`: the driver runs, no worker finds room."""
     unit = workers_wait()
     assert found("partly-placed", unit).message == (
-        "1 of 3 pods of JobSet run holds a node, and the scheduler finds no room for 2 pods of "
-        "run-workers-0: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
+        "Job run-workers-0: 2 pods find no room: 4 Insufficient nvidia.com/gpu; 1 of 3 pods of "
+        "the JobSet holds a node."
     )
     assert first(unit) == "partly-placed"
 
 
 def test_of_a_gang_of_which_more_are_there_than_it_asks_for() -> None:
     """The JobSet asks for two pods now, and three are there: there is no such part of two."""
-    assert found("partly-placed", workers_wait(desired=2)).message.startswith(
-        "1 pod of JobSet run holds a node, and the scheduler finds no room for 2 pods of run-workers-0: "
+    assert found("partly-placed", workers_wait(desired=2)).message.endswith(
+        "; 1 pod of the JobSet holds a node."
     )
 
 
@@ -103,8 +102,8 @@ def test_why_there_is_no_room_for_the_rest() -> None:
     finding = found("partly-placed", plain(6, asks(4), room, on=("n0", "n1", "n2", "n3")))
     assert finding.health is Health.DEGRADED
     assert finding.message == (
-        "4 of 6 pods hold a node, and the scheduler finds no room for 2: 2 pods need 8 "
-        "nvidia.com/gpu, and none is free on the 4 nodes that could host them."
+        "2 pods need 8 nvidia.com/gpu, and none is free on the 4 usable nodes; 4 of 6 pods hold a "
+        "node."
     )
     assert values(finding, "nvidia.com/gpu") == ["8 needed, 0 free now, 16 when empty"]
     assert values(finding, "scheduler says") == [texts.GPU_SHORT]

@@ -21,8 +21,7 @@ def test_five_pods_on_three_nodes() -> None:
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "5 pods must be on different nodes (required anti-affinity), and only 3 nodes could host "
-        "one: only 3 of 5 fit; without that they would fit on empty nodes."
+        "5 pods must be on different nodes, and only 3 nodes could host one: only 3 of 5 fit."
     )
     assert first(unit) == "pod-anti-affinity"
 
@@ -35,8 +34,8 @@ def test_enough_nodes_some_with_pods_of_the_set() -> None:
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "3 pods must be on different nodes (required anti-affinity), and 2 of the 3 nodes that "
-        "could host them take one now: only 2 of 3 fit; without that they would fit now."
+        "3 pods must be on different nodes, and 2 of the 3 usable nodes take one now: only 2 of 3 "
+        "fit."
     )
 
 
@@ -48,9 +47,8 @@ def test_pods_that_only_have_the_label_are_in_the_way_of_members_with_the_rule()
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "9 pods must not share a node with certain other pods (required anti-affinity), and 1 of "
-        "the 2 nodes that could host them has such a pod: only 8 of 9 fit; without that they would fit "
-        "now."
+        "9 pods must not share a node with certain other pods, and 1 of the 2 usable nodes has "
+        "such a pod: only 8 of 9 fit."
     )
 
 
@@ -60,8 +58,8 @@ def test_the_rule_of_a_pod_that_runs_keeps_members_with_its_label_out() -> None:
     finding = found("pod-anti-affinity", gang(2, asks(cpu="1"), room_of(kept), **ask))
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "2 pods must not share a node with certain other pods (required anti-affinity), and the "
-        "only node that could host them has such a pod; without that they would fit now."
+        "2 pods must not share a node with certain other pods, and the only usable node has such "
+        "a pod."
     )
 
 
@@ -78,8 +76,8 @@ def test_more_members_than_zones() -> None:
     finding = found("pod-anti-affinity", gang(3, asks(cpu="1"), room_of(*nodes), needs=EACH))
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "3 pods must be on nodes with different values of zone (required anti-affinity), and only 2 "
-        "values have a node that could host one: at most 2 of 3 fit; without that they would fit on empty nodes."
+        "3 pods must not share a value of zone, and only 2 values have a node that could host "
+        "one: at most 2 of 3 fit."
     )
 
 
@@ -93,9 +91,8 @@ def test_a_zone_that_has_one_of_them_already() -> None:
     finding = found("pod-anti-affinity", gang(2, asks(cpu="1"), room_of(*nodes), needs=EACH))
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "2 pods must be on nodes with different values of zone (required anti-affinity), and 1 of the "
-        "2 values with nodes that could host them takes one now: at most 1 of 2 fits; without that they "
-        "would fit now."
+        "2 pods must not share a value of zone, and 1 of the 2 values with usable nodes takes one "
+        "now: at most 1 of 2 fits."
     )
 
 
@@ -110,9 +107,8 @@ def test_a_zone_with_a_pod_that_keeps_them_away() -> None:
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "2 pods must not share a value of zone with certain other pods (required anti-affinity), and "
-        "the only value with nodes that could host them has such a pod; without that they would fit "
-        "now."
+        "2 pods must not share a value of zone with certain other pods, and the only value with "
+        "usable nodes has such a pod."
     )
 
 
@@ -123,8 +119,7 @@ def test_a_zone_with_a_pod_that_stays() -> None:
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "2 pods must not share a value of zone with certain other pods (required anti-affinity), and no "
-        "node could host one; without that they would fit on empty nodes."
+        "2 pods must not share a value of zone with certain other pods, and no node could host one."
     )
 
 
@@ -138,8 +133,8 @@ def test_rules_of_others_that_are_about_other_nodes_are_not_named() -> None:
         1, asks(cpu="1"), room_of(here, far), needs=selecting(zone="a"), labels={"app": "db"}
     )
     assert found("pod-anti-affinity", unit).message == (
-        "1 pod must not share a value of zone with certain other pods (required anti-affinity), and "
-        "the only value with nodes that could host it has such a pod; without that it would fit now."
+        "1 pod must not share a value of zone with certain other pods, and the only value with "
+        "usable nodes has such a pod."
     )
 
 
@@ -155,9 +150,8 @@ def test_a_rule_of_its_own_that_names_no_value() -> None:
     )
     unit = gang(1, asks(cpu="1"), room_of(*taken), needs=needs, labels=labels, text=SAYS)
     assert found("pod-anti-affinity", unit).message == (
-        "1 pod must not share a value of zone with certain other pods (required anti-affinity), and "
-        "each of the 2 values with nodes that could host it has such a pod; without that it would fit "
-        "now."
+        "1 pod must not share a value of zone with certain other pods, and each of the 2 values "
+        "with usable nodes has such a pod."
     )
     # Where nobody is known to keep it away the scheduler tells.
     free = in_zone("a", big("a")), in_zone("b", big("b"))
@@ -174,9 +168,8 @@ def test_by_host_and_by_zone() -> None:
     )
     unit = gang(1, asks(cpu="1"), room_of(*nodes), needs=ANTI_AFFINITY, labels={"app": "db"})
     assert found("pod-anti-affinity", unit).message == (
-        "1 pod must not share a node or a value of zone with certain other pods (required "
-        "anti-affinity), and 2 of the 2 nodes that could host it are near such a pod; without that it "
-        "would fit now."
+        "1 pod must not share a node or a value of zone with certain other pods, and 2 of the 2 "
+        "usable nodes are near such a pod."
     )
 
 
@@ -186,7 +179,7 @@ def test_of_what_is_not_worked_out_the_scheduler_tells() -> None:
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "2 pods wait for a place together, and 1 pod finds no node: on 3 nodes required anti-affinity is not met."
+        "2 pods wait together, and 1 pod finds no node: on 3 nodes required anti-affinity is not met."
     )
 
 

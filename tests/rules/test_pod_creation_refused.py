@@ -83,8 +83,8 @@ def test_an_amount_with_more_digits_than_a_number_has() -> None:
 def test_a_webhook_is_quoted() -> None:
     finding = found("pod-creation-refused", refused(WEBHOOK, there=0))
     assert finding.message == (
-        '0 of 4 pods exist. They are refused: admission webhook "validate.kyverno.svc-fail" denied '
-        "the request: resource Pod/team-a/train-2 was blocked: require-team-label."
+        "0 of 4 pods exist. They are refused: webhook “validate.kyverno.svc-fail”: resource "
+        "Pod/team-a/train-2 was blocked: require-team-label."
     )
     assert finding.advice == ()
 

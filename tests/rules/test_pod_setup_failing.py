@@ -44,7 +44,9 @@ def test_a_config_map_that_is_not_there() -> None:
     finding = found("pod-setup-failing", refused(*two()))
     assert finding.code == "pod-setup-failing"
     assert finding.health is Health.BLOCKED
-    assert finding.message == f"2 pods wait for their containers after FailedMount: {MOUNT}."
+    assert finding.message == (
+        '2 pods wait for their containers (FailedMount): configmap "train-config" not found.'
+    )
     assert finding.evidence[0].value == MOUNT
     assert finding.evidence[0].source == two()[0].meta.ref
     # The last word is half a minute old and counts for six minutes.
@@ -56,7 +58,7 @@ def test_another_member_runs() -> None:
     runs = a_pod("train-1", of=JOB, on="n1")
     finding = found("pod-setup-failing", refused(a_waiting_pod("train-0"), others=(runs,)))
     assert finding.health is Health.DEGRADED
-    assert finding.message.startswith("1 pod waits for its containers after FailedMount: ")
+    assert finding.message.startswith("1 pod waits for its containers (FailedMount): ")
 
 
 def test_the_sandbox_ids_of_a_text_do_not_part_the_pods() -> None:
@@ -66,7 +68,7 @@ def test_the_sandbox_ids_of_a_text_do_not_part_the_pods() -> None:
         for n, pod in enumerate(pods)
     ]
     message = found("pod-setup-failing", unit_of(JOB, *pods, *events)).message
-    assert message.startswith("2 pods wait for their containers after FailedCreatePodSandBox: ")
+    assert message.startswith("2 pods wait for their containers (FailedCreatePodSandBox): ")
 
 
 def test_the_newest_word_of_a_pod_counts() -> None:
@@ -76,7 +78,7 @@ def test_the_newest_word_of_a_pod_counts() -> None:
         an_event(pods[0], "FailedMount", "mount refused", last_seen=ago(10)),
     ]
     message = found("pod-setup-failing", unit_of(JOB, *pods, *events)).message
-    assert message == "1 pod waits for its containers after FailedMount: mount refused."
+    assert message == "1 pod waits for its containers (FailedMount): mount refused."
 
 
 def test_disks_take_their_time() -> None:
@@ -84,7 +86,7 @@ def test_disks_take_their_time() -> None:
     young = a_waiting_pod("train-0", placed=20)
     finding = found("pod-setup-failing", refused(young))
     assert (finding.code, finding.health) == ("starting", Health.STARTING)
-    assert MOUNT in finding.message
+    assert 'configmap "train-config" not found' in finding.message
     assert finding.recheck_at == ago(20 - 60)
 
 

@@ -21,8 +21,8 @@ def test_others_hold_the_port() -> None:
     finding = found("port-conflict", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "2 pods need host port 8080 each, and 1 of the 2 nodes that could host them takes one now: only "
-        "1 of 2 fits; without that they would fit now."
+        "2 pods need host port 8080 each, and 1 of the 2 usable nodes takes one now: only 1 of 2 "
+        "fits."
     )
     assert first(unit) == "port-conflict"
 
@@ -32,8 +32,7 @@ def test_more_pods_than_nodes() -> None:
     finding = found("port-conflict", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "3 pods need host port 8080 each, and only 2 nodes could host one: only 2 of 3 fit; without that they would "
-        "fit on empty nodes."
+        "3 pods need host port 8080 each, and only 2 nodes could host one: only 2 of 3 fit."
     )
 
 

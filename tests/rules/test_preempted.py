@@ -42,8 +42,8 @@ def test_who_took_the_room_and_what_is_missing_now() -> None:
     finding = found("preempted", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "Its pods were preempted by team-b/urgent-ring, and 2 pods wait: 2 pods need 8 "
-        "nvidia.com/gpu, and none is free on the 2 nodes that could host them."
+        "Its pods were preempted by team-b/urgent-ring; 2 pods need 8 nvidia.com/gpu, and none is "
+        "free on the 2 usable nodes."
     )
     (who,) = [one for one in finding.evidence if one.label == "preempted by PodGroup"]
     assert who.source == URGENT
@@ -65,9 +65,7 @@ def test_a_pod_that_took_the_room_is_told_by_its_gang() -> None:
     events = (taken(**by_pod()), taken("low-1", **by_pod("a07f2cd5")))
     waiting = low(*events).pods
     finding = found("preempted", with_room(unit_of(JOB, *waiting, *events, facts=facts)))
-    assert finding.message.startswith(
-        "Its pods were preempted by team-b/usurper, and 2 pods wait: "
-    )
+    assert finding.message.startswith("Its pods were preempted by team-b/usurper; 2 pods need ")
     (who,) = [one for one in finding.evidence if one.label.startswith("preempted by")]
     assert (who.label, who.value, who.source) == (
         "preempted by Job",
@@ -81,14 +79,14 @@ def test_a_gang_that_the_viewer_may_not_see_is_not_named() -> None:
     finding = found("preempted", low(memory=memory))
     hidden = tuple(one.source for one in finding.evidence if one.source == USURPER)
     assert redact(finding.message, hidden, own="low").startswith(
-        "Its pods were preempted by a gang you may not see, and 2 pods wait: "
+        "Its pods were preempted by a gang you may not see; 2 pods need "
     )
 
 
 def test_a_pod_that_nobody_knows_any_more() -> None:
     finding = found("preempted", low(taken(**by_pod())))
     assert finding.message.startswith(
-        "Its pods were preempted by the scheduler for pods of higher priority, and 2 pods wait: "
+        "Its pods were preempted by pods of higher priority; 2 pods need "
     )
     assert values(finding, "Preempted") == [taken().note]
 
@@ -96,9 +94,7 @@ def test_a_pod_that_nobody_knows_any_more() -> None:
 def test_it_is_remembered_when_the_event_is_not_kept() -> None:
     memory = UnitMemory(whole_at=ago(31), preempted_at=ago(30), preempted_by=(USURPER,))
     finding = found("preempted", low(memory=memory))
-    assert finding.message.startswith(
-        "Its pods were preempted by team-b/usurper, and 2 pods wait: "
-    )
+    assert finding.message.startswith("Its pods were preempted by team-b/usurper; 2 pods need ")
     assert finding.since == ago(30)
     # The same words while the event is there and the one who took the room is gone.
     assert found("preempted", low(taken(**by_pod()), memory=memory)).message == finding.message
@@ -114,14 +110,14 @@ def test_a_preemption_that_it_came_back_from_is_over() -> None:
 
 def test_nobody_says_by_whom() -> None:
     assert found("preempted", low(taken(related=None))).message.startswith(
-        "Its pods were preempted by the scheduler for pods of higher priority, and 2 pods wait: "
+        "Its pods were preempted by pods of higher priority; 2 pods need "
     )
 
 
 def test_before_the_scheduler_has_said_a_word() -> None:
     silent = replace(low(taken()), pods=tuple(a_pod(f"low-{n}-new", of=JOB) for n in range(2)))
     assert found("preempted", silent).message == (
-        "Its pods were preempted by team-b/urgent-ring, and 2 pods wait for a node."
+        "Its pods were preempted by team-b/urgent-ring; 2 pods wait for a node."
     )
 
 

@@ -65,10 +65,7 @@ def test_two_victims_are_going() -> None:
     unit = urgent(TWO, texts.GPU_SHORT, texts.POD_OF_GROUP)
     finding = found("preempting", unit)
     assert finding.health is Health.WAITING
-    assert finding.message == (
-        "The scheduler takes 2 pods of lower priority away to make room, and 2 pods wait until they "
-        "are gone."
-    )
+    assert finding.message == ("2 pods wait until 2 pods of lower priority are gone.")
     assert values(finding, "scheduler says") == [TWO]
     (nominated,) = [one for one in finding.evidence if one.label == "nominated node"]
     assert nominated.source is not None
@@ -97,8 +94,7 @@ def test_only_the_victims_tell_on_136() -> None:
     unit = urgent(GROUP_136, POD_136, POD_136, nominated="", victims=leaving("uid-ring", *HOLDERS))
     finding = found("preempting", unit)
     assert finding.message == (
-        "The scheduler takes 2 pods of lower priority away (team-b/holder-0 and team-b/holder-1) to "
-        "make room, and 2 pods wait until they are gone."
+        "2 pods wait until 2 pods of lower priority are gone (team-b/holder-0 and team-b/holder-1)."
     )
     named = [one for one in finding.evidence if one.label == "makes room"]
     assert [(one.value, one.source) for one in named] == [
@@ -113,8 +109,7 @@ def test_only_the_victims_tell_on_136() -> None:
 def test_one_victim_is_left() -> None:
     unit = urgent(GROUP_136, POD_136, nominated="", victims=leaving("uid-ring", HOLDERS[0]))
     assert found("preempting", unit).message == (
-        "The scheduler takes 1 pod of lower priority away (team-b/holder-0) to make room, and 1 pod "
-        "waits until it is gone."
+        "1 pod waits until 1 pod of lower priority is gone (team-b/holder-0)."
     )
 
 
@@ -122,8 +117,7 @@ def test_more_victims_than_are_known() -> None:
     """The scheduler's text tells of two, and the event of one of them has come."""
     unit = urgent(TWO, texts.POD_OF_GROUP, victims=leaving("uid-ring", HOLDERS[1]))
     assert found("preempting", unit).message == (
-        "The scheduler takes 2 pods of lower priority away (among them team-b/holder-1) to make room, "
-        "and 1 pod waits until they are gone."
+        "1 pod waits until 2 pods of lower priority are gone (among them team-b/holder-1)."
     )
 
 
@@ -131,7 +125,7 @@ def test_many_victims_are_told_by_the_first_in_order() -> None:
     pods = [ObjectRef("", "Pod", "team-b", f"old-{n}", f"uid-old-{n}") for n in (4, 0, 3, 1, 2)]
     unit = urgent(GROUP_136, POD_136, nominated="", victims=leaving("uid-ring", *pods))
     finding = found("preempting", unit)
-    assert " (team-b/old-0, team-b/old-1 and 3 more) " in finding.message
+    assert " are gone (team-b/old-0, team-b/old-1 and 3 more)." in finding.message
     # Each name in the sentence goes with its reference: it is hidden from who may not see it.
     assert {"team-b/old-0", "team-b/old-1"} <= set(values(finding, "makes room"))
 
@@ -158,7 +152,7 @@ def test_each_pod_tells_of_its_own_victims() -> None:
     ]
     victims = (*leaving("uid-urgent-0", HOLDERS[0]), *leaving("uid-urgent-1", HOLDERS[1]))
     finding = found("preempting", unit_of(job, *pods, facts={"victims": victims}))
-    assert finding.message.startswith("The scheduler takes 2 pods of lower priority away ")
+    assert finding.message.startswith("2 pods wait until 2 pods of lower priority are gone ")
     assert values(finding, "makes room") == ["team-b/holder-0", "team-b/holder-1"]
 
 

@@ -114,8 +114,7 @@ def test_kueue_has_made_no_workload_for_it() -> None:
     assert young.advice == ()
     late = suspended_job(visibility="served", created_at=ago(120), health=Health.BLOCKED)
     assert late.message == (
-        "Queue lq has not admitted it yet: Kueue has made no Workload for it in over 2 min, and likely "
-        "does not run or does not manage it."
+        "Queue lq has not admitted it yet: Kueue has made no Workload for it in over 2 min."
     )
     assert late.recheck_at is None
     assert late.advice == (
@@ -151,8 +150,7 @@ def test_a_workload_that_has_no_condition_waits_its_turn_or_is_not_looked_at() -
     entry = an_entry(JOB, queue="lq", conditions=(), created_at=ago(120))
     late = suspended_job(entry)
     assert late.message == (
-        "Queue lq has not admitted it yet. Kueue has written nothing about it in over 2 min: its turn "
-        "has not come yet, or Kueue does not run."
+        "Queue lq has not admitted it yet: it is not its turn, or Kueue does not run."
     )
     assert (late.recheck_at, late.advice) == (None, ())
     assert Evidence("status.conditions", "none", entry.meta.ref) in late.evidence
@@ -166,8 +164,8 @@ def test_nobody_is_there_who_admits() -> None:
     for left in ((), (an_entry(JOB, queue="lq", admitted=True),)):
         finding = suspended_job(*left, visibility="not-served", health=Health.BLOCKED)
         assert finding.message == (
-            "Job train carries the queue label lq, and this cluster serves no Kueue Workloads: "
-            "nobody admits it."
+            "Job train waits for queue lq, but nobody admits it: this cluster serves no Kueue "
+            "Workloads."
         )
         assert finding.advice == (
             "Resume Job train to let it run (in place).",
@@ -269,8 +267,7 @@ def test_one_job_without_a_workload_blocks_those_that_wait_with_it() -> None:
     assert [one.health for one in verdict.findings] == [Health.BLOCKED]
     assert verdict.finding.message == (
         "Queue a has not admitted Job run-workers-0 yet. Queue b has not admitted Job "
-        "run-workers-1 yet: Kueue has made no Workload for it in over 2 min, and likely "
-        "does not run or does not manage it."
+        "run-workers-1 yet: Kueue has made no Workload for it in over 2 min."
     )
     assert [text.partition(":")[0] for text in verdict.finding.advice] == [
         "Look whether Kueue runs and manages Job run-workers-1"

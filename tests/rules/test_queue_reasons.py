@@ -34,24 +34,47 @@ from tests.rules.asking import ask_gang, first_gang, found_gang
 RUN = a_jobset("run", a_role("workers", jobs=2))
 QUEUED = a_jobset("run", suspended=True, queue="gpu-lq")
 CAUSE = "3 more nvidia.com/gpu of flavor h100 must become free"
+NEVER = "Queue gpu-lq cannot admit {}"
+WAITS = "Queue gpu-lq has not admitted {} yet"
 SENTENCES = {
-    "queue-missing": (Health.BLOCKED, "Queue gpu-lq cannot admit {} as things are: it is so."),
-    "queue-stopped": (Health.BLOCKED, "Queue gpu-lq cannot admit {} as things are: it is so."),
+    "queue-missing": (Health.BLOCKED, NEVER, "LocalQueue gpu-lq does not exist in this namespace"),
+    "queue-stopped": (Health.BLOCKED, NEVER, "ClusterQueue gpu is stopped"),
     "queue-misconfigured": (
         Health.BLOCKED,
-        "Queue gpu-lq cannot admit {} as things are: it is so.",
+        NEVER,
+        "the ClusterQueue takes nothing from this namespace",
     ),
-    "no-matching-flavor": (Health.BLOCKED, "Queue gpu-lq cannot admit {} as things are: it is so."),
-    "exceeds-quota": (Health.BLOCKED, "Queue gpu-lq cannot admit {} as things are: it is so."),
-    "requeued": (Health.WAITING, "Queue gpu-lq took {} back: it is so."),
-    "preempted": (Health.WAITING, "Queue gpu-lq took {} back for another workload: it is so."),
-    "waiting-for-quota": (Health.WAITING, "Queue gpu-lq has not admitted {} yet: it is so."),
-    "topology-does-not-fit": (Health.WAITING, "Queue gpu-lq has not admitted {} yet: it is so."),
-    "admission-gated": (Health.WAITING, "Queue gpu-lq has not admitted {} yet: it is so."),
-    "admission-check": (Health.WAITING, "Queue gpu-lq has not admitted {} yet: it is so."),
-    "queue-evaluating": (Health.WAITING, "Queue gpu-lq has not admitted {} yet: it is so."),
+    "no-matching-flavor": (
+        Health.BLOCKED,
+        NEVER,
+        "taint team=x:NoSchedule of flavor tainted is not tolerated",
+    ),
+    "exceeds-quota": (
+        Health.BLOCKED,
+        NEVER,
+        "16 nvidia.com/gpu of flavor l4 are asked for, and at most 8 can be had",
+    ),
+    "requeued": (
+        Health.WAITING,
+        "Queue gpu-lq took {} back",
+        "a node failed; the next try comes after a pause",
+    ),
+    "preempted": (Health.WAITING, "Queue gpu-lq took {} back for another workload", CAUSE),
+    "waiting-for-quota": (Health.WAITING, WAITS, CAUSE),
+    "topology-does-not-fit": (
+        Health.WAITING,
+        WAITS,
+        "topology racks has room for only 2 of 3 pods now",
+    ),
+    "admission-gated": (Health.WAITING, WAITS, "admission is gated by example.com/budget"),
+    "admission-check": (Health.WAITING, WAITS, "admission check budget has not passed yet"),
+    "queue-evaluating": (
+        Health.WAITING,
+        WAITS,
+        "the pods of those it admitted have to be ready first",
+    ),
 }
-"""Code → its health, and the sentence."""
+"""Code → its health, how the sentence begins, and its cause as an admission system words it."""
 
 
 def a_message(code: str, cause: str = "it is so", **fields: Any) -> QueueMessage:
@@ -73,12 +96,12 @@ def test_every_code_of_a_queue_has_its_sentence() -> None:
 
 @pytest.mark.parametrize("code", SENTENCES)
 def test_of_an_owner(code: str) -> None:
-    health, sentence = SENTENCES[code]
-    entry = an_entry(QUEUED, message=a_message(code, advice="Do this."))
+    health, beginning, cause = SENTENCES[code]
+    entry = an_entry(QUEUED, message=a_message(code, cause, advice="Do this."))
     facts = facts_of(QUEUED, entry)
     finding = found_gang(code, facts)
     assert (finding.code, finding.health, finding.stage) == (code, health, Stage.ADMISSION)
-    assert finding.message == sentence.format("it")
+    assert finding.message == f"{beginning.format('it')}: {cause}."
     assert Evidence("QuotaReserved: Pending", "as Kueue says", entry.meta.ref) in finding.evidence
     assert first_gang(facts) == code
     if code != "queue-evaluating":
@@ -87,11 +110,11 @@ def test_of_an_owner(code: str) -> None:
 
 @pytest.mark.parametrize("code", SENTENCES)
 def test_of_one_job_of_two_that_has_an_entry_of_its_own(code: str) -> None:
-    health, sentence = SENTENCES[code]
+    health, beginning, cause = SENTENCES[code]
     one, two = child_jobs(RUN)
-    verdict = assess(facts_of(RUN, one, *queued(two, code), *pods_of(one, 2, on="n0")))
+    verdict = assess(facts_of(RUN, one, *queued(two, code, cause), *pods_of(one, 2, on="n0")))
     assert (verdict.finding.code, verdict.finding.health) == (code, health)
-    assert verdict.finding.message == sentence.format("Job run-workers-1")
+    assert verdict.finding.message == f"{beginning.format('Job run-workers-1')}: {cause}."
 
 
 def test_the_cause_is_told_of_the_whole_gang() -> None:
@@ -123,8 +146,8 @@ def test_many_jobs_that_wait_for_the_same_are_one_finding() -> None:
         thing for job in child_jobs(jobset) for thing in queued(job, "waiting-for-quota", CAUSE)
     ]
     assert [one.message for one in assess(facts_of(jobset, *things)).findings] == [
-        "Queue gpu-lq has not admitted Jobs run-workers-0, run-workers-1 and 4 more yet: 3 more "
-        "nvidia.com/gpu of flavor h100 must become free."
+        "Queue gpu-lq has not admitted 6 Jobs yet: 3 more nvidia.com/gpu of flavor h100 must become "
+        "free."
     ]
 
 
@@ -133,7 +156,7 @@ def test_jobs_that_wait_for_different_things() -> None:
     blocked, waits = queued(one, "exceeds-quota"), queued(two, "waiting-for-quota", queue="b")
     verdict = assess(facts_of(RUN, *blocked, *waits))
     assert [finding.message for finding in verdict.findings] == [
-        "Queue gpu-lq cannot admit Job run-workers-0 as things are: it is so.",
+        "Queue gpu-lq cannot admit Job run-workers-0: it is so.",
         "Queue b has not admitted Job run-workers-1 yet: it is so.",
     ]
 
@@ -213,7 +236,7 @@ def test_a_queue_that_is_read_tells_stopped_from_inactive(
     finding = found_gang(
         "queue-stopped", facts_of(QUEUED, an_entry(QUEUED, message=message), queues=tree)
     )
-    assert finding.message == f"Queue gpu-lq cannot admit it as things are: {cause}."
+    assert finding.message == f"Queue gpu-lq cannot admit it: {cause}."
     assert finding.advice == (advice,)
 
 
@@ -226,8 +249,8 @@ def test_queues_that_share_in_a_circle_are_told_as_that() -> None:
         "queue-stopped", facts_of(QUEUED, an_entry(QUEUED, message=message), queues=tree)
     )
     assert finding.message == (
-        "Queue gpu-lq cannot admit it as things are: ClusterQueue gpu is inactive: Cohort a and Cohort b "
-        "are above each other."
+        "Queue gpu-lq cannot admit it: ClusterQueue gpu is inactive: Cohort a and Cohort b are "
+        "above each other."
     )
 
 

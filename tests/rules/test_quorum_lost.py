@@ -51,7 +51,7 @@ def test_members_that_succeeded_do_not_count() -> None:
     finding = found("quorum-lost", finishing())
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "1 pod waits for ever: group ring needs 4 live pods and can have only 2; 2 have succeeded."
+        "1 pod can never start: the group needs 4 live pods and can have only 2; 2 have succeeded."
     )
     assert finding.advice == ("Lower minCount of PodGroup ring to 2 (in place).",)
 
@@ -64,7 +64,7 @@ def test_it_goes_before_the_loss() -> None:
 def test_members_that_are_held_do_not_exist() -> None:
     finding = found("quorum-lost", held())
     assert finding.message == (
-        "1 pod waits for ever: group ring needs 6 live pods and can have only 4; 2 pods of "
+        "1 pod can never start: the group needs 6 live pods and can have only 4; 2 of "
         "suspended Job run-workers-2 stay away."
     )
     assert finding.advice == (
@@ -118,6 +118,6 @@ def test_a_member_whose_index_failed_for_good_is_missing_to_the_quorum() -> None
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 3))
     assert first(unit) == "quorum-lost"
     assert found("quorum-lost", unit).message == (
-        "3 pods wait for ever: group ring needs 4 live pods and can have only 3; 1 failed for good "
-        "(backoffLimitPerIndex)."
+        "3 pods can never start: the group needs 4 live pods and can have only 3; 1 failed for "
+        "good (backoffLimitPerIndex)."
     )

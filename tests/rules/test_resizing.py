@@ -26,7 +26,7 @@ def growing(*last: Made, age: float = 30, quorum: int | None = 2) -> Unit:
 def test_the_rest_is_coming() -> None:
     finding = found("resizing", growing())
     assert finding.health is Health.STARTING
-    assert finding.message == "2 of 3 members run, the quorum is 2. 1 pod is not ready."
+    assert finding.message == "2 of 3 members run (quorum 2). 1 pod is not ready."
     assert finding.recheck_at == ago(-90)
     assert first(growing()) == "resizing"
 

@@ -70,7 +70,7 @@ def test_no_restart_counts() -> None:
     jobset = a_jobset("run", restarts=5, counted_restarts=0, max_restarts=3)
     (job,) = child_jobs(jobset, finish=failed("BackoffLimitExceeded"))
     assert found("restarting", unit_of(jobset, job)).message == (
-        "Job run-workers-0 failed (BackoffLimitExceeded). Restarts so far: 5 (0 of 3 counted)."
+        "Job run-workers-0 has no retries left. Restarts so far: 5 (0 of 3 counted)."
     )
 
 
@@ -139,10 +139,7 @@ def test_a_failed_job_before_its_jobset_reacted() -> None:
     (job,) = child_jobs(jobset, finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
     dead = a_pod("run-workers-0-0", of=job, on="n0", phase="Failed", ready=False)
     finding = found("restarting", unit_of(jobset, job, dead))
-    assert finding.message == (
-        "Job run-workers-0 failed (BackoffLimitExceeded): Job has reached the specified backoff "
-        "limit. Restarts so far: 1 of 3."
-    )
+    assert finding.message == ("Job run-workers-0 has no retries left. Restarts so far: 1 of 3.")
 
 
 def test_a_member_that_leaves_above_the_quorum() -> None:

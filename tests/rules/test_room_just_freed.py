@@ -65,8 +65,7 @@ def test_the_scheduler_is_given_the_time_to_try_again(unit: Unit, seconds: float
     assert first(fresh) == "insufficient-resources"
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "Now there is room for 2 pods; the scheduler refused them before and has not been seen to "
-        "try again since."
+        "There is room for 2 pods now, and the scheduler has not been seen to try again."
     )
     assert finding.advice == ()
     assert set(values(finding, "would fit on")) == {"n0", "n1"}
@@ -91,14 +90,17 @@ def test_after_that_the_scheduler_may_miss_it() -> None:
     """It may be slow as well: nobody has seen that it tried, and nobody says so."""
     equal, several = fitting_for(two_of_four(), 30), fitting_for(of_two_shapes(), 30)
     assert first(equal) == "unschedulable"
-    assert found("unschedulable", equal).message == (
-        "The scheduler found no room for 2 pods; by gangboard's count they fit now, and it has not "
-        f"been seen to try again: {texts.GPU_SHORT}"
+    refused = found("unschedulable", equal)
+    assert refused.message == (
+        "The scheduler found no room for 2 pods: 4 Insufficient nvidia.com/gpu; by gangboard's count "
+        "they fit now."
     )
+    assert values(refused, "tried since there is room") == ["not seen"]
+    assert values(found("fragmented", several), "tried since there is room") == ["not seen"]
     assert first(several) == "fragmented"
     assert found("fragmented", several).message == (
-        "2 pods would fit together now, but the scheduler takes them one after the other and can "
-        "miss the way; it refused them before and has not been seen to try again since."
+        "2 pods would fit together now, but the scheduler tries them one by one and can miss the "
+        "way."
     )
     assert retry_due(equal) is None
 
@@ -106,19 +108,19 @@ def test_after_that_the_scheduler_may_miss_it() -> None:
 @pytest.mark.parametrize("seconds", [10, 3600])
 def test_a_scheduler_that_refused_them_since_does_miss_it(seconds: float) -> None:
     equal, several = fitting_for(two_of_four(), seconds), fitting_for(of_two_shapes(), seconds)
-    assert found("unschedulable", refused_again(equal, 5)).message.startswith(
-        "The scheduler finds no room for 2 pods, although by gangboard's count they fit now: "
-    )
-    assert found("fragmented", refused_again(several, 5)).message.endswith(
-        "and did not find the way to place all of them."
-    )
+    refused = found("unschedulable", refused_again(equal, 5))
+    assert refused.message.startswith("The scheduler finds no room for 2 pods: ")
+    assert refused.message.endswith("; by gangboard's count they fit now.")
+    assert values(refused, "tried since there is room") == []
+    missed = found("fragmented", refused_again(several, 5))
+    assert missed.message.endswith("tries them one by one and missed the way.")
 
 
 def test_part_of_the_members_is_enough() -> None:
     unit = gang(3, asks(4), room_of(*TWO), quorum=2)
     assert found("insufficient-resources", fitting_for(unit, 3)).message == (
-        "Now there is room for at least 2 of 3 pods; the scheduler refused them before and has not "
-        "been seen to try again since."
+        "There is room for at least 2 of 3 pods now, and the scheduler has not been seen to try "
+        "again."
     )
 
 
@@ -143,15 +145,15 @@ def test_what_the_scheduler_said_of_nodes_keeps_its_code_and_not_its_sentence() 
     unit = gang(2, asks(4), room_of(*TWO), text=text)
     finding = found("pod-anti-affinity", fitting_for(unit, 1))
     assert (first(fitting_for(unit, 1)), finding.health) == ("pod-anti-affinity", Health.WAITING)
-    assert finding.message.startswith("Now there is room for 2 pods; ")
+    assert finding.message.startswith("There is room for 2 pods now, ")
     assert "finds no node" in found("pod-anti-affinity", fitting_for(unit, 60)).message
 
 
 def test_of_a_gang_that_is_partly_placed() -> None:
     unit = fitting_for(plain(2, asks(4), room_of(*TWO, node("n2", used=4)), on=("n2",)), 1)
     assert found("partly-placed", unit).message == (
-        "1 of 2 pods holds a node, and the scheduler finds no room for 1: now there is room for 1 "
-        "pod; the scheduler refused it before and has not been seen to try again since."
+        "There is room for 1 pod now, and the scheduler has not been seen to try again; 1 of 2 "
+        "pods holds a node."
     )
 
 

@@ -32,9 +32,7 @@ def erring(
 def test_the_error_is_quoted() -> None:
     finding = found("scheduler-error", erring())
     assert finding.health is Health.BLOCKED
-    assert finding.message == (
-        f"The scheduler failed when it tried to place 2 pods: {texts.CLAIM_HIDDEN}."
-    )
+    assert finding.message == (f"Placing 2 pods ended in an error: {texts.CLAIM_HIDDEN}.")
     assert finding.since == ago(300)
     assert first(erring()) == "scheduler-error"
 

@@ -20,7 +20,7 @@ def test_the_amounts_would_fit() -> None:
     finding = found("spread-constraints", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "2 pods wait for a place together, and 1 pod finds no node: on 1 node topology spread constraints are not met."
+        "2 pods wait together, and 1 pod finds no node: on 1 node topology spread constraints are not met."
     )
     assert values(finding, "scheduler says") == [SAYS]
     assert first(unit) == "spread-constraints"

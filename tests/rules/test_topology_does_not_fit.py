@@ -25,8 +25,7 @@ def test_no_rack_is_large_enough() -> None:
     finding = found("topology-does-not-fit", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "3 pods must be on nodes with one value of rack, and the best (rack=r0) has room for 2 of 3 "
-        "even when empty; without that they would fit on empty nodes."
+        "3 pods must share one rack, and the best (r0) has room for 2 of 3 when empty."
     )
     assert values(finding, "best rack") == ["r0"]
     assert values(finding, "scheduler says") == [SAYS]
@@ -40,8 +39,7 @@ def test_a_rack_would_do_if_it_were_empty() -> None:
     finding = found("topology-does-not-fit", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "3 pods must be on nodes with one value of rack, and the best (rack=r0) has room for 2 of 3 now; "
-        "without that they would fit now."
+        "3 pods must share one rack, and the best (r0) has room for 2 of 3 now."
     )
 
 
@@ -54,8 +52,7 @@ def test_members_have_chosen_their_rack() -> None:
     ]
     unit = gang(2, asks(4), room_of(*nodes), keys=("rack",), on=("r0-0",))
     assert told("topology-does-not-fit", unit) == (
-        "1 pod needs room in rack=r0, where members have a node already; without that it would fit "
-        "now."
+        "1 pod needs room in rack=r0, where members have a node already."
     )
 
 
@@ -72,8 +69,7 @@ def test_a_rack_is_chosen_until_its_members_are_gone() -> None:
     ]
     unit = fitting_for(with_room(replace(unit, pods=tuple(leave))), 600)
     assert told("topology-does-not-fit", unit) == (
-        "2 pods need room in rack=r0, where members have a node already; without that they would "
-        "fit now."
+        "2 pods need room in rack=r0, where members have a node already."
     )
     assert first(unit) == "topology-does-not-fit"
 

@@ -112,8 +112,8 @@ def test_nodes_are_forbidden() -> None:
     finding = found("unschedulable", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "The scheduler finds no room for 2 pods, and gangboard cannot tell why (nodes: forbidden): "
-        "0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
+        "The scheduler finds no room for 2 pods: 4 Insufficient nvidia.com/gpu; gangboard cannot tell "
+        "why (nodes: forbidden)."
     )
     assert values(finding, "not worked out") == ["nodes: forbidden"]
     assert values(finding, "scheduler says") == [texts.GPU_SHORT]
@@ -122,9 +122,10 @@ def test_nodes_are_forbidden() -> None:
 
 def test_a_node_of_which_the_amount_could_not_be_read() -> None:
     broken = node("n1", gpu=0, unreadable=frozenset({GPU}))
-    message = told("unschedulable", waiting_gang(2, gpus(4), room_of(node("n0"), broken)))
-    assert message.startswith("The scheduler finds no room for 2 pods, and gangboard cannot tell ")
-    assert "could not be read" in message
+    finding = found("unschedulable", waiting_gang(2, gpus(4), room_of(node("n0"), broken)))
+    assert "; gangboard cannot tell " in finding.message
+    (why,) = values(finding, "not worked out")
+    assert "could not be read" in why
 
 
 def test_what_is_not_worked_out_is_said() -> None:
@@ -132,8 +133,8 @@ def test_what_is_not_worked_out_is_said() -> None:
     text = "0/2 nodes are available: 2 node(s) didn't match pod affinity rules."
     room = room_of(node("n0"), node("n1"))
     assert told("unschedulable", waiting_gang(2, gpus(4), room, needs=needs, text=text)) == (
-        "The scheduler finds no room for 2 pods, and gangboard cannot tell why (not worked out: "
-        "required pod affinity): 0/2 nodes are available: 2 node(s) didn't match pod affinity rules."
+        "The scheduler finds no room for 2 pods: 2 node(s) didn't match pod affinity rules; "
+        "gangboard cannot tell why."
     )
 
 
@@ -143,8 +144,8 @@ def test_arithmetic_contradicts_the_scheduler_both_are_said() -> None:
     assert first(unit) == "unschedulable"
     finding = found("unschedulable", unit)
     assert finding.message == (
-        "The scheduler finds no room for 2 pods, although by gangboard's count they fit now: 0/4 "
-        "nodes are available: 4 Insufficient nvidia.com/gpu."
+        "The scheduler finds no room for 2 pods: 4 Insufficient nvidia.com/gpu; by gangboard's "
+        "count they fit now."
     )
     assert {
         one.source.kind for one in finding.evidence if one.label == "would fit on" and one.source
@@ -161,7 +162,8 @@ def test_it_does_not_fit_now_and_whether_it_ever_would_is_not_known() -> None:
     assert first(unit) == "unschedulable"
     finding = found("unschedulable", unit)
     assert finding.message == (
-        "The scheduler finds no room for 2 pods, and gangboard cannot tell whether they fit on "
-        f"empty nodes ({why}): 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
+        "The scheduler finds no room for 2 pods: 4 Insufficient nvidia.com/gpu; gangboard cannot tell "
+        "whether they fit on empty nodes."
     )
+    assert values(finding, "not worked out") == [why]
     assert values(finding, GPU) == ["8 needed, 0 free now, 8 when empty"]

@@ -18,8 +18,7 @@ def test_all_nodes_have_it() -> None:
     finding = found("untolerated-taint", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "3 nodes could host 2 pods, and all have the taint gpu=reserved:NoSchedule, which they do "
-        "not tolerate."
+        "3 nodes could host 2 pods, and all have the untolerated taint gpu=reserved:NoSchedule."
     )
     assert values(finding, "node: untolerated taint") == ["n0", "n1", "n2"]
     assert {
@@ -31,8 +30,7 @@ def test_all_nodes_have_it() -> None:
 def test_the_only_node_has_it() -> None:
     room = room_of(node("n0", taints=(RESERVED,)), node("cpu", gpu=0))
     assert told("untolerated-taint", gang(1, asks(4), room)) == (
-        "The only node that could host 1 pod has the taint gpu=reserved:NoSchedule, which it does "
-        "not tolerate."
+        "The only node that could host 1 pod has the untolerated taint gpu=reserved:NoSchedule."
     )
 
 
@@ -41,8 +39,8 @@ def test_the_filter_that_removes_most_nodes_wins() -> None:
     tainted = [node(f"t{index}", taints=(RESERVED,)) for index in range(2)]
     unit = gang(1, asks(4), room_of(cordoned, *tainted))
     assert told("untolerated-taint", unit) == (
-        "Of 3 nodes that could host 1 pod 1 is cordoned (c) and 2 have the taint gpu=reserved:NoSchedule, "
-        "which it does not tolerate."
+        "Of 3 nodes for 1 pod, 1 is cordoned (c) and 2 have the untolerated taint "
+        "gpu=reserved:NoSchedule."
     )
     more = [node(f"c{index}", unschedulable=True, taints=(CORDON,)) for index in range(3)]
     assert first(gang(1, asks(4), room_of(*more, *tainted))) == "nodes-unschedulable"

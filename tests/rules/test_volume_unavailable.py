@@ -21,7 +21,7 @@ def test_a_claim_that_does_not_exist() -> None:
     finding = found("volume-unavailable", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "2 pods wait for a place together, and 1 pod needs the PersistentVolumeClaim data-0, and it does not exist."
+        "2 pods wait together, and 1 pod needs the PersistentVolumeClaim data-0, and it does not exist."
     )
     assert values(finding, "scheduler says") == [NOT_THERE]
     assert first(unit) == "volume-unavailable"

@@ -69,18 +69,18 @@ def gang_with(*claims: NodeClaim, seconds: float = 300, why: str = "") -> Unit:
 @pytest.mark.parametrize(
     ("claim", "words"),
     [
-        (a_claim(), "Karpenter brings nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p is not launched yet."),
+        (a_claim(), "Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p is not launched yet."),
         (
             launched(),
-            "Karpenter brings nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p was launched at"
-            " 11:56 UTC, its node has not registered yet.",
+            "Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p was launched at 11:56 "
+            "UTC, its node has not registered yet.",
         ),
         (
             launched(
                 registered=unsure("Registered", ("RegistrationHookPending", "cilium, quota"))
             ),
-            "Karpenter brings nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p was launched at"
-            " 11:56 UTC, its node has not registered yet: cilium, quota.",
+            "Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p was launched at 11:56 "
+            "UTC, its node has not registered yet: cilium, quota.",
         ),
         (
             registered(
@@ -93,9 +93,9 @@ def gang_with(*claims: NodeClaim, seconds: float = 300, why: str = "") -> Unit:
                     ),
                 ),
             ),
-            "Karpenter brings nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p has brought node"
-            ' n7, which is not initialized yet: Resource "nvidia.com/gpu" was requested but not'
-            " registered.",
+            "Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p has brought node n7, "
+            'which is not initialized yet: Resource "nvidia.com/gpu" was requested but not '
+            "registered.",
         ),
     ],
 )  # fmt: skip
@@ -116,7 +116,7 @@ def test_a_launch_that_fails_says_why() -> None:
         failing = Condition("Launched", status, "LaunchFailed", text, ago(120))
         finding = found("waiting-for-nodes", gang_with(a_claim(launched=failing)))
         assert finding.message == (
-            "Karpenter tries to bring nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p could not"
+            "Karpenter tries to bring nodes for 2 of 2 pods: NodeClaim gpu-x7k2p could not"
             f" be launched: {text}."
         )
 
@@ -126,8 +126,8 @@ def test_of_several_claims_the_one_that_is_least_far_is_named() -> None:
     unit = replace(unit, events=(unit.events[0], nominated(unit, 1, "gpu-zz9")))
     finding = found("waiting-for-nodes", unit)
     assert finding.message == (
-        "Karpenter brings nodes for 2 of 2 waiting pods: 2 NodeClaims, the one least far "
-        "along is gpu-zz9: it is not launched yet."
+        "Karpenter brings nodes for 2 of 2 pods: 2 NodeClaims, the one least far along is "
+        "gpu-zz9: it is not launched yet."
     )
     assert [one.label for one in finding.evidence if one.label.startswith("NodeClaim")] == [
         "NodeClaim gpu-zz9",
@@ -181,9 +181,7 @@ def test_a_claim_that_is_being_deleted_brings_nothing() -> None:
 def test_a_claim_can_come_later_than_the_word_of_it() -> None:
     unit = gang_with(seconds=10)
     finding = found("waiting-for-nodes", unit)
-    assert finding.message == (
-        "Karpenter brings nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p."
-    )
+    assert finding.message == ("Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p.")
     assert finding.recheck_at == NOW + timedelta(seconds=20)
 
 
@@ -196,9 +194,7 @@ def test_a_node_that_is_there_is_not_on_its_way() -> None:
 def test_where_claims_are_forbidden_the_events_speak_and_that_is_said() -> None:
     unit = gang_with(why="forbidden")
     finding = found("waiting-for-nodes", unit)
-    assert finding.message == (
-        "Karpenter brings nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p."
-    )
+    assert finding.message == ("Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p.")
     assert values(finding, "NodeClaims") == [
         "forbidden: only Karpenter's events tell whether a node comes"
     ]

@@ -32,7 +32,7 @@ def test_cluster_autoscaler_scales_up() -> None:
     finding = found("waiting-for-nodes", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "cluster-autoscaler brings nodes for 2 of 2 waiting pods: {gpu-pool 2->4 (max: 10)}."
+        "cluster-autoscaler brings nodes for 2 of 2 pods: {gpu-pool 2->4 (max: 10)}."
     )
     assert values(finding, "cluster-autoscaler says") == [TRIGGERED]
     assert finding.recheck_at == NOW + timedelta(minutes=15) - timedelta(seconds=30)
@@ -42,7 +42,7 @@ def test_cluster_autoscaler_scales_up() -> None:
 def test_karpenter_has_made_a_claim() -> None:
     unit = gang_with("Nominated", CLAIM, pods=1)
     assert found("waiting-for-nodes", unit).message == (
-        "Karpenter brings nodes for 1 of 2 waiting pods: NodeClaim gpu-x7k2p."
+        "Karpenter brings nodes for 1 of 2 pods: NodeClaim gpu-x7k2p."
     )
 
 

@@ -52,19 +52,18 @@ def gang_with(*requests: ProvisioningRequest, why: str = "") -> Unit:
     [
         (
             a_request(accepted=ACCEPTED),
-            "cluster-autoscaler brings nodes for 2 of 2 waiting pods: ProvisioningRequest big is"
-            " accepted, not provisioned yet.",
+            "cluster-autoscaler brings nodes for 2 of 2 pods: ProvisioningRequest big is "
+            "accepted, not provisioned yet.",
         ),
         (
             a_request(accepted=ACCEPTED, provisioned=NOT_FOUND),
-            "cluster-autoscaler tries to bring nodes for 2 of 2 waiting pods: ProvisioningRequest"
-            " big is accepted, not provisioned yet: Capacity is not found, CA will try to find it"
-            " later.",
+            "cluster-autoscaler tries to bring nodes for 2 of 2 pods: ProvisioningRequest big is "
+            "accepted, not provisioned yet: Capacity is not found, CA will try to find it later.",
         ),
         (
             a_request(accepted=ACCEPTED, provisioned=provisioned("CapacityIsProvisioned", 60)),
-            "cluster-autoscaler brings nodes for 2 of 2 waiting pods: ProvisioningRequest big was"
-            " provisioned at 2026-11-21 11:59 UTC, its nodes may still be starting.",
+            "cluster-autoscaler brings nodes for 2 of 2 pods: ProvisioningRequest big was "
+            "provisioned at 11:59 UTC, its nodes may still be starting.",
         ),
     ],
 )

@@ -7,6 +7,7 @@ from gangboard.domain.reading.wording import (
     names,
     out_of,
     pods_left,
+    quote,
     scope,
     sentence,
     shorten,
@@ -46,6 +47,12 @@ def test_sentence_ends_once(text: str, said: str) -> None:
 def test_long_quotes_are_cut() -> None:
     assert len(shorten("x" * 1000)) == 301
     assert shorten("a\n  b") == "a b"
+
+
+def test_a_quote_ends_with_a_whole_word() -> None:
+    assert quote("a\n  b") == "a b"
+    assert quote(f"{'word, ' * 16}x{'y' * 100}") == f"{'word, ' * 15}word…"
+    assert len(quote("x" * 1000)) == 101
 
 
 def test_pods_left() -> None:

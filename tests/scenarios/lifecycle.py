@@ -119,7 +119,7 @@ LIFECYCLE = (
     ),
     Scenario(
         "job-failed", "Job", "run", "failed", "failed", _ended,
-        says=("BackoffLimitExceeded",), nodes=1, twin="job-retried",
+        says=("exited 1", "no retries left"), nodes=1, twin="job-retried",
     ),
     # A retry of a Job that may fail three times.
     Scenario(

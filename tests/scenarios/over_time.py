@@ -128,7 +128,7 @@ OVER_TIME = (
         steps=(
             Step(
                 lambda stage: stage.delete("holder-1"),
-                "fragmented", "waiting", ("2 pods", "one after the other"), {"scheduled": 0},
+                "fragmented", "waiting", ("2 pods", "one by one"), {"scheduled": 0},
             ),
             Step(_add(Room()), *RUNS, (), {"ready": 2}),
         ),

@@ -10,7 +10,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.reading.grace import newest_creation
 from gangboard.domain.reading.progress import missing
-from gangboard.domain.reading.wording import names, sentence, shorten
+from gangboard.domain.reading.wording import names, quote, sentence, shorten
 
 # By the Job controller and others (controller_utils.go), and by JobSet (constants.go).
 _PODS_REFUSED = frozenset({"FailedCreate"})
@@ -40,6 +40,8 @@ _NO_ACCOUNT = re.compile(
     r'error looking up service account (?P<account>[\w.-]+/[\w.-]+): serviceaccount "[^"]*" not found'
 )
 _NO_PRIORITY = re.compile(r"no PriorityClass with name (?P<name>[\w.-]+) was found")
+_DENIED = re.compile(r'^admission webhook "([^"]{1,253})" denied the request: ')
+_BY_WEBHOOK = r"webhook “\1”: "
 _WEBHOOK_DOWN = re.compile(r'failed calling webhook "(?P<name>[^"]+)"')
 
 _REFUSED = {"the rest": "The rest is", "them": "They are", "it": "It is"}
@@ -73,7 +75,9 @@ class CreationRefusal:
     def about(self, what: str) -> str:
         """Return the sentence that says who refuses `the rest`, `them` or `it`, and why."""
         if not self.quota:
-            return f"{_REFUSED[what]} refused: {sentence(shorten(self.text))}"
+            return (
+                f"{_REFUSED[what]} refused: {sentence(quote(_DENIED.sub(_BY_WEBHOOK, self.text)))}"
+            )
         used = ", ".join(_used(limit) for limit in self.limits)
         return f"ResourceQuota “{self.quota}” refuses {what}: {used}."
 

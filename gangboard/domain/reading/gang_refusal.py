@@ -12,7 +12,7 @@ from gangboard.domain.quota import Queue
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.scheduler_text import scheduler_messages
-from gangboard.domain.reading.wording import count, sentence, shorten
+from gangboard.domain.reading.wording import count, quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -41,7 +41,7 @@ def gang_refusal(
         rule,
         unit,
         sentence(
-            f"{begun}: {shorten(cause)}" if cause else f"{begun}, and does not say what is lacking"
+            f"{begun}: {quote(cause)}" if cause else f"{begun}, and does not say what is lacking"
         ),
         evidence=(
             Evidence("pods placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref),

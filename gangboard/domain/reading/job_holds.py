@@ -16,7 +16,7 @@ from gangboard.domain.verdict import Evidence
 JobKey = tuple[str, str, str]
 """(uid of the controller, namespace, name) of a Job."""
 
-_UNKNOWN = "without a Hold, by whom is not known"
+_UNKNOWN = "no Hold, by whom is not known"
 _NOT_SEEN = "whether by a Hold is not known"
 
 
@@ -139,9 +139,8 @@ def born_suspended(facts: GangFacts, jobs: Iterable[Owner]) -> str:
     found = [job.meta.ref.name for job in jobs if _is_born_suspended(job, hold_of(job, holds))]
     if not found:
         return ""
-    were, them = ("was", "it") if len(found) == 1 else ("were", "them")
     restart = facts.owner.restarts
-    return f"{names(found)} {were} born suspended after restart {restart}: the Hold kept {them}."
+    return f"Restart {restart} made {names(found)} anew, and the Hold keeps {'it' if len(found) == 1 else 'them'}."
 
 
 def _is_born_suspended(job: Owner, hold: Hold | None) -> bool:

@@ -19,6 +19,7 @@ _NO_FILE = re.compile(
 _NO_COMMAND = re.compile(
     r'exec: "([^"]{1,200})": (?:executable file not found|stat [^:]+: no such file or directory)'
 )
+_WHOSE = re.compile(r' \(pod: "[^"]{1,600}", container: [\w-]{1,63}\)$')
 _AS_ROOT = "container has runAsNonRoot and image will run as root"
 _USER_NAME = "image has non-numeric user"
 _AGAIN = "the kubelet tries again by itself"
@@ -38,6 +39,12 @@ def absent_object(text: str, namespace: str) -> str:
     if file is not None:
         return f"Add key {file[3]} to the {_KINDS[file[2]]} of volume {file[1]}: {_AGAIN}."
     return ""
+
+
+def telling_part(text: str) -> str:
+    """Return the text without what wraps its cause: what the runtime failed at, and which pod it is."""
+    command = _NO_COMMAND.search(text)
+    return command[0] if command is not None else _WHOSE.sub("", text)
 
 
 def wrong_template(text: str, container: str) -> str:

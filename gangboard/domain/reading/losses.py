@@ -77,7 +77,7 @@ def how_many_run(unit: Unit) -> str:
     elif not ready and unit.quorum is None:
         text = f"{text}{_of_the_gang(unit)}"
     if unit.quorum is not None and unit.quorum != unit.wanted:
-        text = f"{text}, the quorum is {unit.quorum}"
+        text = f"{text} (quorum {unit.quorum})"
     return text
 
 

@@ -17,6 +17,7 @@ from gangboard.domain.reading.wording import (
     label,
     names,
     plural,
+    quote,
     sentence,
     shorten,
 )
@@ -45,7 +46,7 @@ def _given_up(unit: Unit) -> str:
         else "; "
         + ("the Job fails when the others end" if len(jobs) == 1 else "the Jobs fail in the end")
     )
-    return f"{noun} {listed} failed and {verb} not retried (backoffLimitPerIndex){end}."
+    return f"{noun} {listed} failed and {verb} not retried{end}."
 
 
 def _without_indexes(unit: Unit) -> list[Owner]:
@@ -94,8 +95,8 @@ def _tried(unit: Unit, waiting: int, reason: str) -> str:
     if said is not None:
         # Members of a gang are tried as one; without a quorum each is told of itself.
         refused = waiting if unit.quorum is not None else len(refused_pods(unit)) or waiting
-        what = count(refused, "pod")
-        text = sentence(f"The scheduler finds no room for {what}: {shorten(said.text)}")
+        what = f"{count(refused, 'pod')} {plural(refused, 'find')} no room"
+        text = sentence(f"{what}: {quote(said.reasons)}")
         rest = waiting - refused
         return f"{text} {_wait(rest)} for the scheduler." if rest else text
     failed = best_scheduler_message(scheduler_messages(unit, "SchedulerError"))
@@ -117,7 +118,7 @@ def missing_advice(unit: Unit) -> tuple[str, ...]:
 def missing_evidence(unit: Unit) -> tuple[Evidence, ...]:
     """Return the texts that the sentence of `missing_reason` is drawn from, as they were said."""
     found = [
-        Evidence("failed indexes", job.failed_indexes, job.meta.ref)
+        Evidence("failed indexes (backoffLimitPerIndex)", job.failed_indexes, job.meta.ref)
         for job in _without_indexes(unit)
     ]
     refusal = newest_creation_refusal(unit) if missing(unit) else None

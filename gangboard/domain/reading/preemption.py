@@ -48,7 +48,7 @@ def last_preemption(unit: Unit) -> Preemption | None:
 def takers_text(taken: Preemption | None) -> str:
     """Return who took the room, by name where it is known."""
     if taken is None or not taken.by:
-        return "the scheduler for pods of higher priority"
+        return "pods of higher priority"
     return names(_name(ref) for ref in taken.by)
 
 

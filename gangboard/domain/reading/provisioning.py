@@ -87,10 +87,11 @@ def _provision(unit: Unit, name: str, pods: int, one: ProvisioningRequest | None
 def _provisioned(unit: Unit, one: ProvisioningRequest, pods: int, said: Condition) -> Provision:
     """Return what has come of a request that is provisioned: for a while its nodes may be starting."""
     name, ref = one.meta.ref.name, one.meta.ref
-    at = f" at {said.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if said.since is not None else ""
+    since = said.since.astimezone(UTC) if said.since is not None else None
+    at = f" at {since:%Y-%m-%d %H:%M} UTC" if since is not None else ""
     asked = said.reason == _REQUESTED and one.class_name != CHECK_CAPACITY
     if asked and said.since is not None and unit.now - said.since < PATIENCE:
-        text = f"was provisioned{at}, its nodes may still be starting"
+        text = f"was provisioned at {since:%H:%M} UTC, its nodes may still be starting"
         until = said.since + PATIENCE
         return Provision(name, pods, text, coming=True, ref=ref, since=said.since, until=until)
     return Provision(name, pods, f"was provisioned{at}{_why(said)}", ref=ref)

@@ -114,8 +114,8 @@ def of_owner(facts: GangFacts) -> str:
     state, who = facts.queue, label(facts.owner.meta.ref)
     if state.standing is QueueStanding.NOBODY:
         return (
-            f"{who} carries the queue label {state.queue}, and this cluster serves no "
-            f"{system(facts)} Workloads: nobody admits it."
+            f"{who} waits for queue {state.queue}, but nobody admits it: this cluster serves no "
+            f"{system(facts)} Workloads."
         )
     if state.standing is QueueStanding.NOT_KNOWN and not facts.queue_systems:
         return f"{who} is held by queue {state.queue}, which gangboard does not read."
@@ -146,7 +146,8 @@ def _of_some(facts: GangFacts, jobs: list[Owner]) -> str:
     noun, it = ("Job", "it") if len(jobs) == 1 else ("Jobs", "them")
     who = f"{noun} {names(job.meta.ref.name for job in jobs)}"
     if state.by_owner:
-        return f"{of_owner(facts)} That keeps {who} suspended."
+        stay = "stays" if len(jobs) == 1 else "stay"
+        return f"{of_owner(facts)} {who} {stay} suspended."
     if state.standing is QueueStanding.NOT_KNOWN and not facts.queue_systems:
         return f"{who} {is_or_are(len(jobs))} held by queue {state.queue}, which gangboard does not read."
     if state.standing is QueueStanding.NOT_KNOWN:
@@ -186,16 +187,14 @@ def _why(facts: GangFacts, state: QueueStatus, it: str, is_late: bool) -> str:
     if state.message is not None and state.message.cause:
         return f": {state.message.cause}"
     if not state.entries:
-        late = " in over 2 min, and likely does not run or does not manage it" if is_late else ""
+        late = " in over 2 min" if is_late else ""
         return f": {who} has made no Workload for {it}{late}"
     unnamed = "" if state.queue else ": no queue is named for it"
     if not is_late:
         return unnamed
-    turn = "its turn has" if it == "it" else "their turns have"
-    return (
-        f"{unnamed}. {who} has written nothing about {it} in over 2 min: {turn} not come yet, "
-        f"or {who} does not run"
-    )
+    turn = "its" if it == "it" else "their"
+    silence = f"it is not {turn} turn, or {who} does not run"
+    return f"{unnamed}; {silence}" if unnamed else f": {silence}"
 
 
 def system(facts: GangFacts) -> str:

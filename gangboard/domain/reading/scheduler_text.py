@@ -54,6 +54,12 @@ class SchedulerMessage:
     source: ObjectRef
     since: datetime | None
 
+    @property
+    def reasons(self) -> str:
+        """Its reasons with their numbers of nodes, without how many nodes there are; else the text."""
+        counted = node_reasons(self.text)
+        return ", ".join(f"{nodes} {one}" if nodes else one for one, nodes in counted) or self.text
+
 
 def clean(text: str) -> str:
     """Return the text without empty preemption tails, doubled prefixes and a trailing comma."""

@@ -9,8 +9,9 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
 
 _SHOWN = 3
-# Longer quotes drown the sentence; the whole text is always shown as evidence.
-_QUOTE_LIMIT = 300
+_LONGEST = 300
+_LONGEST_QUOTE = 100
+"""Longer quotes drown the sentence; the whole text is always shown as evidence."""
 
 
 def count(number: int, noun: str) -> str:
@@ -59,9 +60,16 @@ def sentence(text: str) -> str:
 def shorten(text: str) -> str:
     """Return the text on one line, cut at about 300 characters with an ellipsis."""
     line = " ".join(text.split())
-    if len(line) <= _QUOTE_LIMIT:
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST].rstrip()}…"
+
+
+def quote(text: str) -> str:
+    """Return the text for a sentence: on one line, cut after its last word within 100 characters."""
+    line = " ".join(text.split())
+    if len(line) <= _LONGEST_QUOTE:
         return line
-    return f"{line[:_QUOTE_LIMIT].rstrip()}…"
+    cut = line[:_LONGEST_QUOTE]
+    return f"{(cut.rpartition(' ')[0] or cut).rstrip(' ,;:')}…"
 
 
 def pods_left(pods: Iterable[Pod]) -> str:

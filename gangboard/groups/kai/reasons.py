@@ -19,7 +19,7 @@ from gangboard.domain.reading.scheduler_rules import (
     queue_missing,
     waiting_for_quota,
 )
-from gangboard.domain.reading.wording import count, label, plural
+from gangboard.domain.reading.wording import count, label, plural, quote
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.groups.kai.wire import GROUP, REASON, STALE
@@ -145,12 +145,13 @@ def _find_evicted(unit: Unit) -> Finding | None:
         by = ObjectRef(GROUP, "PodGroup", namespace, name, "")
         number = len(unit.unplaced)
         cause = _FOUND.search(_text(unit))
-        why = f": {cause[3].rstrip('. ')}" if cause is not None else " for room"
+        why = f"{count(number, 'pod')} {plural(number, 'wait')} for room"
+        if cause is not None:
+            why = quote(cause[3].rstrip(". "))
         return unit_finding(
             EVICTED,
             unit,
-            f"Its pods were preempted by {namespace}/{name}, and {count(number, 'pod')} "
-            f"{plural(number, 'wait')}{why}.",
+            f"Its pods were preempted by {namespace}/{name}; {why}.",
             evidence=(
                 Evidence("preempted by", f"{namespace}/{name}", by),
                 Evidence("KAI says", event.note, event.regarding),

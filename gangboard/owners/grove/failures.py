@@ -11,7 +11,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import is_formed, missing, succeeded
-from gangboard.domain.reading.wording import label, out_of, sentence, shorten
+from gangboard.domain.reading.wording import label, out_of, quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.owners.grove.lookup import clique_of, error_of, podgang_of
@@ -24,6 +24,7 @@ _NOT_EXPRESSIBLE = re.compile(
     re.IGNORECASE,
 )
 _HEAD = re.compile(r"^\[Operation: [^\]]*\] message: ")
+_FORBIDDEN = re.compile(r'^[\w.]{1,253} "[^"]{0,253}" is forbidden: ')
 _REFUSED = re.compile(r'forbidden|denied the request|failed calling webhook|"[^"]*" is invalid')
 
 
@@ -45,7 +46,7 @@ def find_not_expressible(unit: Unit) -> Finding | None:
     return unit_finding(
         NOT_EXPRESSIBLE,
         unit,
-        f"Its scheduler cannot be told of {whose}: {sentence(shorten(_words(text)))}",
+        f"Its scheduler cannot be told of {whose}: {sentence(quote(_words(text)))}",
         advice=(
             f"Make {label(unit.owner.meta.ref)} anew in a shape that its scheduler takes: Grove "
             "changes none in place (recreate).",
@@ -80,7 +81,7 @@ def find_error(unit: Unit) -> Finding | None:
     return unit_finding(
         rule,
         unit,
-        f"{exist}, and Grove failed at {label(error.meta.ref)}: {sentence(shorten(_words(text)))}",
+        f"{exist}, and Grove failed at {label(error.meta.ref)}: {sentence(quote(_words(text)))}",
         evidence=(_evidence_of_error(error), Evidence("pods", f"{there} of {unit.wanted}")),
     )
 
@@ -99,7 +100,7 @@ def _is_of_backend(error: Owner) -> bool:
 
 def _words(text: str) -> str:
     """Return the innermost cause of an error: Grove puts its own head and each cause behind another."""
-    return _HEAD.sub("", text.rpartition(", cause: ")[2])
+    return _FORBIDDEN.sub("", _HEAD.sub("", text.rpartition(", cause: ")[2]))
 
 
 def _evidence_of_error(error: Owner) -> Evidence:

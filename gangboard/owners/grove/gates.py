@@ -47,16 +47,15 @@ def find_missing_group(unit: Unit) -> Finding | None:
         due = newest + COUNT_GRACE
         return still_starting(GROUP_MISSING, unit, f"{wait}.", recheck_at=due)
     plan = next((one for one in unit.facts.workloads if _is_of(one, podgang)), None)
-    made = (
-        f"{label(plan.meta.ref)} was made" if plan is not None else "not even a Workload was made"
-    )
+    made = f"only {label(plan.meta.ref)}" if plan is not None else "not even a Workload"
     return unit_finding(
         GROUP_MISSING,
         unit,
-        f"{wait}, which does not exist: of {name} {made}.",
+        f"{wait}: of {name} {made} was made.",
         advice=(f"Look at {_OPERATOR}: it makes the groups of {name}.",),
         evidence=(Evidence("podgang", podgang.meta.ref.name, podgang.meta.ref),),
         since=newest,
+        named=False,
     )
 
 

@@ -22,7 +22,7 @@ from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.owner import Finish, Outcome, Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.wording import count, label, sentence, shorten
+from gangboard.domain.reading.wording import count, label, quote, sentence
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource, UnitRule
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence, Finding
@@ -216,7 +216,7 @@ def find_not_serving(unit: Unit) -> Finding | None:
     application = service.detail.get(_APPLICATION, "")
     is_young = ready.reason == "Initializing" and not _is_broken(application)
     what = "its applications are not deployed yet" if is_young else "nothing answers"
-    why = sentence(shorten(application or ready.message))
+    why = sentence(quote(application or ready.message))
     found = [Evidence(f"Ready: {ready.reason}", ready.message, service.meta.ref)]
     if application:
         found.append(Evidence("application", application, service.meta.ref))
@@ -238,7 +238,7 @@ def find_invalid(unit: Unit) -> Finding | None:
     return _of_all(
         INVALID,
         unit,
-        f"KubeRay finds {label(unit.owner.meta.ref)} invalid: {sentence(shorten(ready.message))}",
+        f"KubeRay finds {label(unit.owner.meta.ref)} invalid: {sentence(quote(ready.message))}",
         # What runs of it runs on: it is only not looked after.
         health=Health.DEGRADED if unit.ready else None,
         evidence=(Evidence(f"Ready: {ready.reason}", ready.message, unit.owner.meta.ref),),
@@ -248,7 +248,7 @@ def find_invalid(unit: Unit) -> Finding | None:
 
 def _of_all(rule: UnitRule, unit: Unit, message: str, **given: Any) -> Finding:
     """Return a finding that is true of the whole service, whichever of its units it is found at."""
-    return replace(unit_finding(rule, unit, message, **given), unit="", message=message)
+    return replace(unit_finding(rule, unit, message, named=False, **given), unit="")
 
 
 NOT_SERVING = UnitRule(

@@ -63,12 +63,11 @@ def anti_affinity_by_label(
     end = ""
     if key not in one_per_domain_keys(shape):
         text = f"{crowd} must not share a value of {key} with certain other pods"
-        end = "" if is_blocked else _taken(snapshot, shape, key, crowd)
+        end = "" if is_blocked else _taken(snapshot, shape, key)
     elif crowd.number == 1:
         text = f"{crowd} must not share a value of {key} with pods like it"
     else:
-        text = f"{crowd} must be on nodes with different values of {key}"
-    text = f"{text} (required anti-affinity)"
+        text = f"{crowd} must not share a value of {key}"
     if end:
         return f"{text}, {end}"
     if is_blocked and not total:
@@ -78,7 +77,7 @@ def anti_affinity_by_label(
         return f"{text}, and only {count(total, 'value')} {have} a node that could host one"
     now = values_with_room(snapshot, shape, key, When.NOW)
     verb = "takes" if now == 1 else "take"
-    return f"{text}, and {now} of {_with_nodes(total, crowd)} {verb} one now"
+    return f"{text}, and {now} of {_with_nodes(total)} {verb} one now"
 
 
 def _values(snapshot: NodeSnapshot, shape: Shape, key: str) -> set[str]:
@@ -87,7 +86,7 @@ def _values(snapshot: NodeSnapshot, shape: Shape, key: str) -> set[str]:
     return {value for at in places if (value := snapshot[at].labels.get(key)) is not None}
 
 
-def _taken(snapshot: NodeSnapshot, shape: Shape, key: str, crowd: Crowd) -> str:
+def _taken(snapshot: NodeSnapshot, shape: Shape, key: str) -> str:
     """Return how many of the values that could host one have a pod that keeps it away."""
     values = _values(snapshot, shape, key)
     terms = snapshot.terms(When.NOW)
@@ -95,12 +94,12 @@ def _taken(snapshot: NodeSnapshot, shape: Shape, key: str, crowd: Crowd) -> str:
     if not taken:
         return ""
     if len(values) == 1:
-        return f"and the only value with nodes that could host {crowd.them} has such a pod"
+        return "and the only value with usable nodes has such a pod"
     number = "each" if taken == len(values) else str(taken)
     have = "has" if taken in (1, len(values)) else "have"
-    return f"and {number} of {_with_nodes(len(values), crowd)} {have} such a pod"
+    return f"and {number} of {_with_nodes(len(values))} {have} such a pod"
 
 
-def _with_nodes(number: int, crowd: Crowd) -> str:
+def _with_nodes(number: int) -> str:
     what = "the only value" if number == 1 else f"the {number} values"
-    return f"{what} with nodes that could host {crowd.them}"
+    return f"{what} with usable nodes"

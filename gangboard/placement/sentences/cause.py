@@ -39,7 +39,7 @@ from gangboard.placement.sentences.unusable_claims import unusable_claims
 from gangboard.placement.spreads import several_of
 
 _SHOWN = 3
-_NOT_SEEN = "has not been seen to try again since"
+_NOT_SEEN = (Evidence("tried since there is room", "not seen"),)
 # Which causes can have a code, to be quick: it is asked for each rule of each unit that waits.
 _ROOM = frozenset(
     {
@@ -197,12 +197,10 @@ def _open(unit: Unit, placing: Placing, assessment: Assessment) -> PlacementReas
     # Design §3, `fragmented`: "Where one exists and the scheduler's order misses it, say that."
     # Equal pods cannot miss it, and pods outside of a gang would have been placed.
     crowd = crowd_of(assessment)
-    text = f"{crowd} would fit together now, but the scheduler takes them one after the other"
+    text = f"{crowd} would fit together now, but the scheduler tries them one by one"
     if is_refused_since(unit):
-        end = " and did not find the way to place all of them"
-    else:
-        end = f" and can miss the way; it refused {crowd.them} before and {_NOT_SEEN}"
-    return PlacementReason("fragmented", f"{text}{end}", False)
+        return PlacementReason("fragmented", f"{text} and missed the way", False)
+    return PlacementReason("fragmented", f"{text} and can miss the way", False, _NOT_SEEN)
 
 
 def _is_worked_out(unit: Unit) -> bool:
@@ -221,9 +219,7 @@ def _is_worked_out(unit: Unit) -> bool:
 def _just_now(assessment: Assessment, code: str) -> PlacementReason:
     """Return what is said until the scheduler can have tried again."""
     crowd = crowd_of(assessment)
-    text = (
-        f"now there is room for {crowd}; the scheduler refused {crowd.them} before and {_NOT_SEEN}"
-    )
+    text = f"there is room for {crowd} now, and the scheduler has not been seen to try again"
     nodes = sorted(assessment.now.placement)[:_SHOWN]
     return PlacementReason(
         code, text, False, tuple(Evidence("would fit on", name, node_ref(name)) for name in nodes)

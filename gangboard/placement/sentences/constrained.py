@@ -16,8 +16,8 @@ from gangboard.placement.matching import has_host_anti_affinity
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.anti_affinity import anti_affinity_by_label, shared
 from gangboard.placement.sentences.how_many import some_fit
-from gangboard.placement.sentences.numbers import Crowd, crowd_of, that_could_host
-from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref
+from gangboard.placement.sentences.numbers import Crowd, crowd_of, usable_nodes
+from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref, source_of
 from gangboard.placement.sentences.spread import spread_out
 
 CODES = {
@@ -51,15 +51,18 @@ def constrained(
         when = When.EMPTY if is_blocked else When.NOW
         text = f"{text}{some_fit(unit, assessment, shapes, when)}"
     return PlacementReason(
-        code, f"{text}; {_otherwise(assessment, is_blocked)}", is_blocked, evidence
+        code, text, is_blocked, (*evidence, _otherwise(unit, assessment, is_blocked))
     )
 
 
-def _otherwise(assessment: Assessment, is_blocked: bool) -> str:
-    what = "that" if len(assessment.constraints) == 1 else f"the {names(assessment.constraints)}"
-    crowd = crowd_of(assessment)
-    where = " on empty nodes" if is_blocked else " now"
-    return f"without {what} {crowd.they} would fit{where}"
+def _otherwise(unit: Unit, assessment: Assessment, is_blocked: bool) -> Evidence:
+    """Say that nothing else is in the way: the code means it, and the advice builds on it."""
+    where = "on empty nodes" if is_blocked else "now"
+    return Evidence(
+        f"without the {names(assessment.constraints)}",
+        f"{crowd_of(assessment)} would fit {where}",
+        source_of(unit),
+    )
 
 
 # Topology
@@ -74,15 +77,12 @@ def _topology(
         chosen = _pairs(request.topology_keys, request.domain)
         text = f"{crowd.verb('need')} room in {chosen}, where members have a node already"
         return text, _domain_evidence(request.topology_keys, request.domain, "chosen")
-    text = f"{crowd} must be on nodes with one value of {keys}"
+    text, when = f"{crowd} must share one {keys}", "when empty" if is_blocked else "now"
     best = _best(unit, shapes, When.EMPTY if is_blocked else When.NOW, request.topology_keys)
     if best is None:
-        when = "even when empty" if is_blocked else "now"
-        return f"{text}, and no value of it has room for all of {crowd.them} {when}", ()
+        return f"{text}, and none has room for all of {crowd.them} {when}", ()
     values, room = best
-    when = "even when empty" if is_blocked else "now"
-    pairs = _pairs(request.topology_keys, values)
-    found = f"{text}, and the best ({pairs}) has room for {room} of {crowd.of} {when}"
+    found = f"{text}, and the best ({names(values)}) has room for {room} of {crowd.of} {when}"
     return found, _domain_evidence(request.topology_keys, values, "best")
 
 
@@ -126,7 +126,7 @@ def _ports(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool)
     noun = "host port" if len(ports) == 1 else "host ports"
     crowd = _part(assessment, shapes, with_ports)
     text = f"{crowd.verb('need')} {noun} {names(map(str, ports))}{crowd.each}"
-    return f"{text}, {_one_a_node(with_ports, crowd, is_blocked)}"
+    return f"{text}, {_one_a_node(with_ports, is_blocked)}"
 
 
 def _apart(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
@@ -143,27 +143,27 @@ def _apart(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_bl
     if crowd.number == 1:
         text = f"{crowd} must not share a node with pods like it"
     else:
-        text = f"{crowd} must be on different nodes (required anti-affinity)"
-    return f"{text}, {_one_a_node(of_set, crowd, is_blocked)}"
+        text = f"{crowd} must be on different nodes"
+    return f"{text}, {_one_a_node(of_set, is_blocked)}"
 
 
 def _apart_from_others(
     places: str, meant: Sequence[ShapeFit], crowd: Crowd, is_blocked: bool
 ) -> str:
     """Return what is said of pods that share nodes with their like, and not with certain others."""
-    text = f"{crowd} must not share {places} with certain other pods (required anti-affinity)"
+    text = f"{crowd} must not share {places} with certain other pods"
     total = len({name for one in meant for name in one.eligibility.eligible})
     there = max(number for one in meant for number in (0, *_with_such_pods(one)))
     if is_blocked or not there:
-        return f"{text}, {_one_a_node(meant, crowd, is_blocked)}"
+        return f"{text}, {_one_a_node(meant, is_blocked)}"
     if total == 1:
         has = "has" if places == "a node" else "is near"
-        return f"{text}, and the only node that could host {crowd.them} {has} such a pod"
+        return f"{text}, and the only usable node {has} such a pod"
     if places == "a node":
         verb = "has" if there == 1 else "have"
     else:
         verb = "is near" if there == 1 else "are near"
-    return f"{text}, and {there} of {that_could_host(total, crowd)} {verb} such a pod"
+    return f"{text}, and {there} of {usable_nodes(total)} {verb} such a pod"
 
 
 def _with_such_pods(one: ShapeFit) -> Iterator[int]:
@@ -179,7 +179,7 @@ def _part(assessment: Assessment, shapes: Sequence[ShapeFit], meant: Sequence[Sh
     return Crowd(number, number, names(one.shape.name for one in meant))
 
 
-def _one_a_node(meant: Sequence[ShapeFit], crowd: Crowd, is_blocked: bool) -> str:
+def _one_a_node(meant: Sequence[ShapeFit], is_blocked: bool) -> str:
     """Return on how many of the nodes one of them can go."""
     if len(meant) == 1:
         total, now = len(meant[0].eligibility.eligible), meant[0].open_nodes
@@ -192,4 +192,4 @@ def _one_a_node(meant: Sequence[ShapeFit], crowd: Crowd, is_blocked: bool) -> st
         only = "node" if total == 1 else "nodes"
         return f"and only {total} {only} could host one"
     verb = "takes" if now == 1 else "take"
-    return f"and {now} of {that_could_host(total, crowd)} {verb} one now"
+    return f"and {now} of {usable_nodes(total)} {verb} one now"

@@ -109,7 +109,7 @@ def _barred(snapshot: NodeSnapshot, shape: ShapeFit, crowd: Crowd) -> str:
             f"{one.count} {_state(snapshot, why, one, one.count, shape, crowd)}"
             for why, one in found.items()
         ]
-        return f"of {count(total, 'node')} that could host {crowd} {listed(parts)}"
+        return f"of {count(total, 'node')} for {crowd}, {listed(parts)}"
     ((why, one),) = found.items()
     state = _state(snapshot, why, one, total, shape, crowd)
     if total == 1:
@@ -126,10 +126,10 @@ def _state(
     if why is Filter.CORDON:
         return f"{be} cordoned ({_named(found)})"
     if why is Filter.NOT_READY:
-        return f"{be} not ready ({_named(found)}, taint {taints})"
+        return f"{be} not ready ({_named(found)})"
     if why is Filter.TAINT:
         noun = "taint" if len(found.details) == 1 else "taints"
-        return f"{have} the {noun} {taints}, which {crowd.they} {_do(crowd)} not tolerate"
+        return f"{have} the untolerated {noun} {taints}"
     if why is Filter.HOST_PORT:
         ports = names(str(port) for port in sorted({one.port for one in shape.shape.host_ports}))
         return f"{have} host port {ports} taken by a pod that stays"
@@ -143,10 +143,6 @@ def _named(found: Excluded) -> str:
     if found.count <= len(found.examples):
         return listed(found.examples)
     return f"{', '.join(found.examples[:2])} and {found.count - 2} more"
-
-
-def _do(crowd: Crowd) -> str:
-    return "does" if crowd.number == 1 else "do"
 
 
 def _examples(shape: ShapeFit) -> tuple[Evidence, ...]:
@@ -190,7 +186,7 @@ def _beside(term: PodTerm) -> str:
     """Return near which pods they must be, and that there is none where it suits."""
     pods = listed([_requirement_text(entry) for entry in term.selector]) or "any labels"
     place = "the node" if term.is_by_host else f"the value of {term.topology_key}"
-    text = f"{place} of a pod with {pods} (required pod affinity)"
+    text = f"{place} of a pod with {pods} (pod affinity)"
     return f"{text}, and no node that suits has such a pod{'' if term.is_by_host else ' near'}"
 
 

@@ -80,10 +80,10 @@ def not_said(number: int) -> str:
     return "has not said what it offers yet" if number == 1 else "have not said what they offer yet"
 
 
-def that_could_host(number: int, crowd: Crowd, labels: str = "") -> str:
-    """Return `the only node that could host it`, `the 4 nodes that could host them (pool=gpu)`."""
-    what = "the only node" if number == 1 else f"the {number} nodes"
-    return f"{what} that could host {crowd.them}{f' ({labels})' if labels else ''}"
+def usable_nodes(number: int, labels: str = "") -> str:
+    """Return `the only usable node`, `the 4 usable nodes (pool=gpu)`: those that could host one if empty."""
+    what = "the only usable node" if number == 1 else f"the {number} usable nodes"
+    return f"{what}{f' ({labels})' if labels else ''}"
 
 
 def labels_of(shape: Shape) -> str:

@@ -25,7 +25,7 @@ from gangboard.placement.sentences.numbers import (
     needed_and_there,
     nodes_that,
     not_said,
-    that_could_host,
+    usable_nodes,
 )
 from gangboard.placement.sentences.placement_reason import PlacementReason
 
@@ -69,7 +69,7 @@ def lack_of_room(
     found = find_lack(unit, assessment, shapes, When.NOW)
     if found is None:
         crowd = crowd_of(assessment)
-        text = f"too little is free for {crowd} on {_where(shapes, crowd)}"
+        text = f"too little is free for {crowd} on {_where(shapes)}"
     elif found.resource == PODS:
         text = f"{_without_places(found)}{some_fit(unit, assessment, shapes, When.NOW)}"
     else:
@@ -105,7 +105,7 @@ def _far(shapes: Sequence[ShapeFit]) -> list[str]:
     have = f"{count(number, 'more node')} {'has' if number == 1 else 'have'}"
     if term.is_by_host:
         return [f"{have} no pod that they must be beside"]
-    return [f"{have} another {term.topology_key} than the pods that they must be near"]
+    return [f"{have} another {term.topology_key} (pod affinity)"]
 
 
 def _number(one: ShapeFit, why: Filter) -> int:
@@ -162,8 +162,8 @@ def _labels(shapes: Sequence[ShapeFit]) -> str:
     return labels_of(shapes[0].shape)
 
 
-def _where(shapes: Sequence[ShapeFit], crowd: Crowd) -> str:
-    return that_could_host(_hosts(shapes), crowd, _labels(shapes))
+def _where(shapes: Sequence[ShapeFit]) -> str:
+    return usable_nodes(_hosts(shapes), _labels(shapes))
 
 
 # Sentences
@@ -171,37 +171,39 @@ def _where(shapes: Sequence[ShapeFit], crowd: Crowd) -> str:
 
 def _short(lack: Lack, is_occupied: bool) -> str:
     needed, there = needed_and_there(lack.resource, lack.needed, lack.there)
-    where = that_could_host(lack.nodes, lack.crowd, lack.labels)
+    where = usable_nodes(lack.nodes, lack.labels)
     text = f"{lack.crowd.verb('need')} {needed}, and {are_free(lack.resource, there)} on {where}"
-    if is_occupied and lack.there and min(lack.crowd.number, lack.nodes) > 1:
-        return f"{text}, nowhere enough for one pod"
+    # Less than one pod needs is enough for none, wherever it is.
+    is_enough_for_one = lack.there * lack.crowd.number >= lack.needed
+    if is_occupied and is_enough_for_one and min(lack.crowd.number, lack.nodes) > 1:
+        return f"{text}, nowhere enough for one"
     return text
 
 
 def _without_places(lack: Lack) -> str:
     more = "no more pods" if not lack.there else f"{lack.there} more"
     verb = "takes" if lack.nodes == 1 else "take"
-    where = that_could_host(lack.nodes, lack.crowd, lack.labels)
-    return f"{lack.crowd.verb('need')} a place, and {where} {verb} {more} (limit of pods per node)"
+    where = usable_nodes(lack.nodes, lack.labels)
+    return f"{lack.crowd.verb('need')} a place, and {where} {verb} {more}"
 
 
 def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     found = find_lack(unit, assessment, shapes, When.EMPTY)
     if found is None:
         return _pieces_when_empty(unit, assessment, shapes)
-    where = that_could_host(found.nodes, found.crowd, found.labels)
+    where = usable_nodes(found.nodes, found.labels)
     have = "has" if found.nodes == 1 else "have"
     if found.resource == PODS:
         needed, there = "a place", f"{found.there} places for pods"
     else:
         needed, there = needed_and_there(found.resource, found.needed, found.there)
-    text = f"{found.crowd.verb('need')} {needed}, and {where} {have} {there} even when empty"
+    text = f"{found.crowd.verb('need')} {needed}, and {where} {have} {there} when empty"
     return f"{text}{some_fit(unit, assessment, shapes, When.EMPTY)}"
 
 
 def _pieces_when_empty(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     crowd = crowd_of(assessment)
-    where = f"on {_where(shapes, crowd)}, even when empty"
+    where = f"on {_where(shapes)} when empty"
     if len(shapes) > 1:
         return f"no placement exists for {crowd} together {where}"
     (one,) = shapes
@@ -219,8 +221,8 @@ def _each(one: ShapeFit, crowd: Crowd) -> str:
 def _fragmented(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     crowd = crowd_of(assessment)
     if len(shapes) > 1:
-        text = f"enough is free in total for {crowd} on {_where(shapes, crowd)}"
-        return f"{text}, but in pieces: no placement exists for all of {crowd.them} together"
+        text = f"enough is free in total for {crowd} on {_where(shapes)}"
+        return f"{text}, but in pieces: {crowd.they} do not fit together"
     (one,) = shapes
     asked = wanted(one.shape)
     resource = assessment.deciding or _scarcest(assessment, one)
@@ -229,13 +231,12 @@ def _fragmented(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) 
     if line is None:
         return f"enough is free in total for {crowd}, but in pieces{some}"
     if not _is_alone(unit, one, resource, most):
-        return _not_together(assessment, one, some if most else ": no node has all of it free")
+        return _not_together(assessment, one, some)
     piece = amount_of(resource, asked[resource])
     text = f"{crowd.verb('need')} {piece}{crowd.each}, and {are_free(resource, bare(resource, line.free))}"
-    text = f"{text} in total, but in pieces"
     if not most:
-        return f"{text}: no node has {bare(resource, asked[resource])} free ({_pieces(unit, one, resource)})"
-    return f"{text}{some} ({_pieces(unit, one, resource)})"
+        return f"{text}, but no node has {bare(resource, asked[resource])} ({_pieces(unit, one, resource)})"
+    return f"{text}, but in pieces{some} ({_pieces(unit, one, resource)})"
 
 
 def _is_alone(unit: Unit, one: ShapeFit, resource: str, most: int) -> bool:
@@ -252,7 +253,7 @@ def _not_together(assessment: Assessment, one: ShapeFit, end: str) -> str:
         if line.resource != PODS and line.needed
     ]
     crowd = crowd_of(assessment)
-    text = f"{crowd.verb('need')} {_each(one, crowd)}, and {listed(free)} are free in total"
+    text = f"{crowd.verb('need')} {_each(one, crowd)}, and {listed(free)} are free"
     return f"{text}, but not on the same nodes{end}"
 
 

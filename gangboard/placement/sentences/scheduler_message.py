@@ -236,7 +236,7 @@ def together(unit: Unit, told: int) -> str:
     waiting = len(unit.unplaced)
     if unit.quorum is None or waiting <= told:
         return ""
-    return f"{count(waiting, 'pod')} {plural(waiting, 'wait')} for a place together, and "
+    return f"{count(waiting, 'pod')} {plural(waiting, 'wait')} together, and "
 
 
 def _most(found: Iterable[tuple[_Reading, int]]) -> _Reading:

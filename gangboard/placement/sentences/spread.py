@@ -30,34 +30,30 @@ def spread_out(
     domains = domains_by(nodes_for(unit), shape, spread, when)
     total = sum(limits(spread, domains))
     crowd = crowd_of(assessment)
-    can = f"only {total} of {crowd.of} can" if total else "none can"
-    text = (
-        f"{crowd} must be spread over the values of {_rule(spread)}, and {can} be placed "
-        f"{_moment(when)}: "
-    )
+    can = f"only {total} of {crowd.of} {'fits' if total == 1 else 'fit'}" if total else "none fits"
+    text = f"{crowd} must be spread over {_rule(spread)}, and {can} {_moment(when)}: "
     if not any(one.room for one in domains):
         return f"{text}no node that has room for one has that label", ()
     if not spread.counts_itself:
         return f"{text}{_uncounted(spread, domains)}", ()
-    rest = f"so no value may have more than {most_pods(spread, domains)}"
+    most = Evidence(f"most per {spread.topology_key}", str(most_pods(spread, domains)))
     if len(domains) < spread.min_domains:
         are = is_or_are(len(domains))
         there = f"{len(domains)} of at least {spread.min_domains} values (minDomains) {are} there"
-        return f"{text}{there}, {rest} of such pods", ()
+        return f"{text}{there}", (most,)
     least = min(domains, key=lambda one: (one.there + one.room, one.value))
-    pair = f"{spread.topology_key}={least.value}"
     ref = node_ref(least.value) if spread.topology_key == HOSTNAME else None
-    has = f"has {least.there or 'none'} of such pods and room for {least.room or 'no'} more"
+    has = f"has {least.there or 'none'} and room for {least.room or 'no'} more"
     evidence = Evidence(f"fewest by {spread.topology_key}", least.value, ref)
-    return f"{text}{pair} {has}, {rest}", (evidence,)
+    return f"{text}{least.value} {has}", (evidence, most)
 
 
 def _by_all(unit: Unit, assessment: Assessment, asked: PodSet, when: When) -> str:
     """Return what is said of several constraints: how many pods they let in at most, all together."""
     most, crowd = most_by_all(nodes_for(unit), asked, when), crowd_of(assessment)
     rules = listed([_rule(one) for one in asked.shape.spreads])
-    can = f"at most {most} of {crowd.of} can" if most else "none can"
-    return f"{crowd} must be spread over the values of {rules}, and {can} be placed {_moment(when)}"
+    can = f"at most {most} of {crowd.of} {'fits' if most == 1 else 'fit'}" if most else "none fits"
+    return f"{crowd} must be spread over {rules}, and {can} {_moment(when)}"
 
 
 def _rule(spread: Spread) -> str:

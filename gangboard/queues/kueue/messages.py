@@ -17,7 +17,7 @@ from gangboard.decode.quantities import parse_amount
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.quota import FlavorAmount, QueueName
-from gangboard.domain.reading.wording import count, is_or_are, listed, names, shorten
+from gangboard.domain.reading.wording import count, is_or_are, listed, names, quote
 from gangboard.domain.registry import DecodeError
 from gangboard.queues.kueue.queues import GROUP
 
@@ -136,7 +136,7 @@ def _of_checks(checks: Sequence[AdmissionCheck], reserved: Condition) -> QueueMe
     said = next((check.message for check in left if check.message), "")
     noun, have = ("check", "has") if len(left) == 1 else ("checks", "have")
     rejected = any(check.state == "Rejected" for check in left)
-    told = f": “{shorten(said)}”" if said else ""
+    told = f": “{quote(said)}”" if said else ""
     verb = f"{have} refused" if rejected else f"{have} not passed yet"
     return QueueMessage(
         QueueCode.ADMISSION_CHECK,
@@ -203,7 +203,7 @@ def _of_text(reserved: Condition, evicted: Condition | None, namespace: str) -> 
         if evicted is not None and evicted.message == reserved.message:
             return None
         code = _REASONS.get(reserved.reason, QueueCode.QUEUE_EVALUATING)
-        found = QueueMessage(code, f"Kueue says “{shorten(reserved.message)}”")
+        found = QueueMessage(code, f"Kueue says “{quote(reserved.message)}”")
     return replace(
         found,
         label=f"QuotaReserved: {reserved.reason}",
@@ -278,7 +278,7 @@ def _of_others(reserved: Condition) -> QueueMessage | None:
     if (gated := _GATED.search(text)) is not None:
         return QueueMessage(
             QueueCode.ADMISSION_GATED,
-            f"admission is gated by {shorten(gated[1])}",
+            f"admission is gated by {quote(gated[1])}",
             is_out_of_line=True,
         )
     if (topology := _TOPOLOGY.search(text)) is not None:

@@ -83,12 +83,8 @@ def _message(facts: GangFacts, silent: tuple[Node, ...], *, is_stuck: bool) -> s
     text = f"{text}; {left}." if left else f"{text}."
     if not silent:
         return text
-    noun, it = ("Node", "it is") if len(silent) == 1 else ("Nodes", "they are")
-    on = "it" if len(silent) == 1 else "them"
-    return (
-        f"{text} {noun} {_named(silent)} {is_or_are(len(silent))} NotReady: pods on {on} go when "
-        f"{it} back or removed."
-    )
+    noun = "Node" if len(silent) == 1 else "Nodes"
+    return f"{text} {noun} {_named(silent)} {is_or_are(len(silent))} NotReady."
 
 
 def _is_pod(facts: GangFacts) -> bool:

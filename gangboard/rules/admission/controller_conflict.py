@@ -117,11 +117,10 @@ def _sentence(conflicts: list[_Conflict]) -> str:
     what = f"{first.subject.meta.ref.kind}{'s' if many else ''} {listed}"
     changes = [change for one in conflicts for change in one.changes]
     took = max(change.at for change in changes) - min(change.at for change in changes)
-    gives_up = "neither gives up" if _pair(first) else "none of them gives up"
     return (
         f"{_who(first.suspending)} {plural(len(first.suspending), 'suspend')} {what} and "
         f"{_who(first.resuming)} {plural(len(first.resuming), 'resume')} {'them' if many else 'it'}: "
-        f"{len(changes)} changes {_within(took)}; {gives_up}."
+        f"{len(changes)} changes {_within(took)}."
     )
 
 
@@ -131,10 +130,6 @@ def _within(took: timedelta) -> str:
     if seconds < 1:
         return "within a second"
     return f"in {seconds} s" if seconds < 120 else f"in {seconds // 60} min"
-
-
-def _pair(conflict: _Conflict) -> bool:
-    return len(conflict.suspending) == len(conflict.resuming) == 1
 
 
 def _who(managers: Iterable[str]) -> str:

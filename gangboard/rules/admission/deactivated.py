@@ -17,7 +17,7 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.reading.findings import gang_finding, unit_finding
 from gangboard.domain.reading.queue_sentences import kept_jobs
-from gangboard.domain.reading.wording import names, pods_left, sentence, shorten
+from gangboard.domain.reading.wording import names, pods_left, quote, sentence
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.traits import QueueTraits
 from gangboard.domain.verdict import Evidence, Finding
@@ -25,6 +25,7 @@ from gangboard.domain.verdict import Evidence, Finding
 _CODE, _TITLE = "deactivated", "Deactivated"
 # Reason of `Evicted`: `Deactivated` by a person, `DeactivatedDueTo<Cause>` by Kueue.
 _REASON = "Deactivated"
+_DUE_TO = "The workload is deactivated due to "
 
 
 def find(facts: GangFacts) -> Finding | None:
@@ -72,13 +73,13 @@ def find_in_unit(unit: Unit) -> Finding | None:
 
 def _sentences(
     facts: GangFacts, entries: Sequence[QueueEntry], queue: str, what: str
-) -> tuple[str, str]:
+) -> tuple[str]:
+    by = _cause(facts, entries)
+    if by:
+        return (by,)
     be = "is" if len(entries) == 1 else "are"
     where = f"so queue {queue} does not admit {what}" if queue else f"so no queue admits {what}"
-    return (
-        f"{_named(entries)} {be} deactivated (spec.active is false), {where}.",
-        _cause(facts, entries),
-    )
+    return (f"{_named(entries)} {be} deactivated, {where}.",)
 
 
 def _named(entries: Sequence[QueueEntry]) -> str:
@@ -120,12 +121,13 @@ def _eviction(entry: QueueEntry) -> Condition | None:
 
 
 def _cause(facts: GangFacts, entries: Sequence[QueueEntry]) -> str:
-    """Return the system's own words when it was the system that gave up."""
+    """Return the sentence in the system's own words when it was the system that gave up."""
     for entry in entries:
         eviction = _eviction(entry)
         if eviction is not None and eviction.reason != _REASON:
             system = facts.admission.get(entry.meta.ref.group, QueueTraits(label="The queue"))
-            return f"{system.label}: “{shorten(eviction.message or eviction.reason)}”"
+            said = quote((eviction.message or eviction.reason).removeprefix(_DUE_TO))
+            return f"{system.label} deactivated {_named(entries)}: “{said}”."
     return ""
 
 

@@ -24,7 +24,7 @@ from gangboard.domain.reading.queue_sentences import (
     taker_text,
     with_its_queue,
 )
-from gangboard.domain.reading.wording import names, pods_left, sentence
+from gangboard.domain.reading.wording import count, names, pods_left, sentence
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -88,6 +88,7 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
             advice=_advice(found),
             evidence=_evidence(unit.facts, own),
             since=_since(own),
+            named=False,
         )
 
     # Before `queue-evaluating`, which is told where nothing else is.
@@ -117,6 +118,8 @@ def _sentence(beginning: str, found: Sequence[_Kept], who: str) -> str:
 
 
 def _jobs(found: Sequence[_Kept]) -> str:
+    if len(found) > _NAMED:
+        return count(len(found), "Job")
     noun = "Job" if len(found) == 1 else "Jobs"
     return f"{noun} {names(one.subject.meta.ref.name for one in found)}"
 
@@ -140,8 +143,10 @@ def _since(found: Sequence[_Kept]) -> datetime | None:
     return min((one.message.since for one in found if one.message.since is not None), default=None)
 
 
+_NAMED = 3
+"""Jobs that are named in a sentence: it is about all of them."""
 _WAITS = "{queue} has not admitted {who} yet"
-_NEVER = "{queue} cannot admit {who} as things are"
+_NEVER = "{queue} cannot admit {who}"
 
 RULES = (
     # The queue that it names does not exist, or the one that this leads to.

@@ -130,7 +130,7 @@ def _rest(unit: Unit) -> str:
     if not unit.facts.events_known:
         return ". Events cannot be read, so a refusal would not be seen."
     if not _would_tell(unit):
-        return ". Who makes the rest is not known, so a refusal would not be seen."
+        return "; no known controller makes the rest."
     return "; nothing refuses the rest."
 
 

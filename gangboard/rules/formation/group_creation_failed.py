@@ -13,7 +13,7 @@ from gangboard.domain.reading.creation_refusal import raise_quota, read_creation
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import newest_creation
 from gangboard.domain.reading.progress import missing
-from gangboard.domain.reading.wording import sentence, shorten
+from gangboard.domain.reading.wording import quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -33,7 +33,10 @@ def find(unit: Unit) -> Finding | None:
     if event is None:
         return None
     kind, name = event.regarding.kind, event.regarding.name
-    if _is_too_long(event):
+    refusal = read_creation_refusal(event)
+    if refusal.limits:
+        message = f"The group of {kind} {name} cannot be made. {refusal.about('it')}"
+    elif _is_too_long(event):
         message = (
             f"{kind} name too long: {len(name)} characters, {_LONGEST_NAME} allowed. "
             "No group can be made."
@@ -41,7 +44,7 @@ def find(unit: Unit) -> Finding | None:
     else:
         note = event.note.removeprefix(f"Failed to create Workload for Job {name}: ")
         note = note.removeprefix(f"Failed to compile Workload for Job {name}: ")
-        message = f"The group of {kind} {name} cannot be made: {sentence(shorten(note))}"
+        message = f"The group of {kind} {name} cannot be made: {sentence(quote(note))}"
     return unit_finding(
         RULE,
         unit,

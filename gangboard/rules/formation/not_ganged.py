@@ -103,6 +103,7 @@ def _by_another_api(unit: Unit, request: GangRequest) -> Finding | None:
             Evidence("pods refused alone", str(len(refused)), refused[0].meta.ref),
         ),
         since=first_creation(refused),
+        named=False,
     )
 
 
@@ -192,7 +193,7 @@ def _why(unit: Unit, job: Owner) -> str:
         return "this cluster serves no PodGroups"
     if name := _template_group(unit, job):
         field = "schedulingGroup" if read_entry(name) is None else "workloadRef"
-        return f"{field} was dropped on the way to the pods"
+        return f"{field} was dropped on the way"
     return "no group was made for them"
 
 

@@ -14,7 +14,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import newest_creation
 from gangboard.domain.reading.progress import missing
-from gangboard.domain.reading.wording import label, sentence, shorten
+from gangboard.domain.reading.wording import label, quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -30,7 +30,7 @@ def find(unit: Unit) -> Finding | None:
     if _was_made_since(unit, newest):
         return None
     event = newest.event
-    cause = sentence(shorten(newest.cause))
+    cause = sentence(quote(newest.cause))
     return unit_finding(
         RULE,
         unit,

@@ -13,7 +13,7 @@ from gangboard.domain.reading.dependencies import Waiting, held_back_pods, waiti
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import live_count, seats
 from gangboard.domain.reading.state_since import not_formed_since
-from gangboard.domain.reading.wording import count
+from gangboard.domain.reading.wording import count, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -31,11 +31,12 @@ def find(unit: Unit) -> Finding | None:
     if possible >= unit.quorum:
         return None
     wait = inner[0]
-    late = count(held_back_pods(unit) or unit.quorum - possible, "pod")
+    number = held_back_pods(unit) or unit.quorum - possible
+    late = count(number, "pod")
+    first = wait.dependency.role
     message = (
-        f"{wait.dependency.role} cannot be placed before group {unit.group_name} has "
-        f"{count(unit.quorum, 'pod')}, and the {late} of {wait.role.name} are made only when "
-        f"{wait.dependency.role} is {wait.dependency.status}."
+        f"{first} waits for {count(unit.quorum, 'pod')} in group {unit.group_name}, and {late} of "
+        f"{wait.role.name} {plural(number, 'wait')} until {first} is {wait.dependency.status}."
     )
     return unit_finding(
         RULE,

@@ -61,12 +61,10 @@ def _message(unit: Unit, waiting: int, possible: int, done: int) -> str:
     if unit.held:
         jobs = [job.meta.ref.name for job in _suspended(unit)]
         whose = f"Job{'' if len(jobs) == 1 else 's'} {names(jobs)}" if jobs else "Jobs"
-        gone.append(
-            f"{count(unit.held, 'pod')} of suspended {whose} {plural(unit.held, 'stay')} away"
-        )
+        gone.append(f"{unit.held} of suspended {whose} {plural(unit.held, 'stay')} away")
     return (
-        f"{count(waiting, 'pod')} {plural(waiting, 'wait')} for ever: group {unit.group_name} needs "
-        f"{unit.quorum} live pods and can have only {possible}; {' and '.join(gone)}."
+        f"{count(waiting, 'pod')} can never start: the group needs {unit.quorum} live pods and can "
+        f"have only {possible}; {' and '.join(gone)}."
     )
 
 

@@ -41,8 +41,7 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"The pods of group {unit.group_name} name {len(schedulers)} schedulers, and no scheduler "
-        f"places a part of a group: {listed}.",
+        f"Pods of group {unit.group_name} name different schedulers: {listed}.",
         advice=("Give all pods of the group one schedulerName (recreate).",),
         evidence=tuple(
             Evidence("schedulerName", pod.scheduler_name, pod.meta.ref) for pod in examples

@@ -34,9 +34,8 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"{_name(own.ref)} and {_name(rival.ref)} each hold room that the other one needs, and "
-        f"neither is whole: {_placed(own, _waiting(unit, own))} here and "
-        f"{_placed(rival, _waits(rival))} there have a node.",
+        f"{_name(own.ref)} ({_placed(own, _waiting(unit, own))}) and {_name(rival.ref)} "
+        f"({_placed(rival, _waits(rival))}) hold room that the other needs.",
         advice=_advice(own, rival),
         evidence=(
             Evidence("holds room without being whole", _name(own.ref), own.ref),

@@ -20,7 +20,7 @@ from gangboard.domain.reading.scheduler_text import (
     scheduler_messages,
 )
 from gangboard.domain.reading.state_since import waits_since
-from gangboard.domain.reading.wording import count, label, out_of, sentence, shorten
+from gangboard.domain.reading.wording import count, out_of, plural, quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
 from gangboard.placement.sentences.cause import placement_reason
@@ -39,11 +39,13 @@ def find(unit: Unit) -> Finding | None:
     said = scheduler_messages(unit, "Unschedulable")
     best = best_scheduler_message(said)
     why = placement_reason(unit)
-    message = _message(unit, len(refused), elsewhere)
     if why is not None:
-        message = f"{message}: {why.text}"
-    elif best is not None:
-        message = f"{message}: {shorten(best.text)}"
+        message = why.text
+    else:
+        number = len(refused)
+        message = f"{count(number, 'pod')} {plural(number, 'find')} no room"
+        message = f"{message}: {quote(best.reasons)}" if best is not None else message
+    message = f"{message[:1].upper()}{message[1:]}; {_placed(unit, elsewhere)} a node"
     advice, named, until = advice_of(unit)
     return unit_finding(
         RULE,
@@ -63,24 +65,16 @@ def _is_placed_one_by_one(unit: Unit) -> bool:
     return unit.quorum is None or (not unit.group_name and lacks_room(unit))
 
 
-def _message(unit: Unit, refused: int, elsewhere: int) -> str:
-    placed = len(unit.placed)
-    if placed:
-        hold = "holds" if placed == 1 else "hold"
-        return (
-            f"{out_of(placed, unit.wanted, 'pod')} {hold} a node, and the scheduler finds no room "
-            f"for {refused}"
-        )
-    hold = "holds" if elsewhere == 1 else "hold"
-    return (
-        f"{_of_the_gang(unit, elsewhere)} {hold} a node, and the scheduler finds no room for "
-        f"{count(refused, 'pod')} of {unit.name}"
-    )
+def _placed(unit: Unit, elsewhere: int) -> str:
+    """Return `2 of 4 pods hold`; of a unit without any place `2 of 6 pods of the JobSet hold`."""
+    number = len(unit.placed) or elsewhere
+    pods = out_of(number, unit.wanted, "pod") if unit.placed else _of_the_gang(unit, elsewhere)
+    return f"{pods} {plural(number, 'hold')}"
 
 
 def _of_the_gang(unit: Unit, placed: int) -> str:
-    """Return `4 of 6 pods of JobSet run`; where more are there than its owner asks for, no total."""
-    whole, gang = unit.owner.desired, label(unit.owner.meta.ref)
+    """Return `4 of 6 pods of the JobSet`; where more are there than its owner asks for, no total."""
+    whole, gang = unit.owner.desired, f"the {unit.owner.meta.ref.kind}"
     if placed + unit.desired > whole:
         return f"{count(placed, 'pod')} of {gang}"
     return f"{out_of(placed, whole, 'pod')} of {gang}"

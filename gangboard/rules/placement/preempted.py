@@ -35,12 +35,10 @@ def find(unit: Unit) -> Finding | None:
         return None
     said = scheduler_messages(unit, "Unschedulable")
     advice, named, until = advice_of(unit)
-    waiting = count(len(unit.unplaced), "pod")
-    message = (
-        f"Its pods were preempted by {takers_text(taken)}, and {waiting} "
-        f"{plural(len(unit.unplaced), 'wait')}"
-    )
-    message = f"{message}: {why.text}." if why is not None else f"{message} for a node."
+    number = len(unit.unplaced)
+    wait = f"{count(number, 'pod')} {plural(number, 'wait')} for a node"
+    then = why.text if why is not None else wait
+    message = f"Its pods were preempted by {takers_text(taken)}; {then}."
     return unit_finding(
         RULE,
         unit,

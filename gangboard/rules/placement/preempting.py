@@ -54,9 +54,9 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"The scheduler takes {count(number, 'pod') if number else 'pods'} of lower priority away"
-        f"{_who(victims, number)} to make room, and {waiting} {plural(len(unit.unplaced), 'wait')} "
-        f"until {'it is' if number == 1 else 'they are'} gone.",
+        f"{waiting} {plural(len(unit.unplaced), 'wait')} until "
+        f"{count(number, 'pod') if number else 'pods'} of lower priority "
+        f"{'is' if number == 1 else 'are'} gone{_who(victims, number)}.",
         evidence=(*_quoted(telling, nominated, said), *_named(victims), *_nodes(unit)),
         since=waits_since(unit, telling) or _since(victims) or waits_since(unit, said),
     )

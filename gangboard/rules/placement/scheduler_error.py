@@ -17,7 +17,7 @@ from gangboard.domain.reading.scheduler_text import (
     scheduler_messages,
 )
 from gangboard.domain.reading.state_since import waits_since
-from gangboard.domain.reading.wording import count, sentence, shorten
+from gangboard.domain.reading.wording import count, quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.sentences.cause import explains_error
@@ -35,9 +35,9 @@ def find(unit: Unit) -> Finding | None:
         return None
     best = best_scheduler_message(said)
     waiting = count(len(unit.unplaced), "pod")
-    message = f"The scheduler failed when it tried to place {waiting}"
+    message = f"Placing {waiting} ended in an error"
     if best is not None:
-        message = f"{message}: {shorten(best.text)}"
+        message = f"{message}: {quote(best.text)}"
     return unit_finding(
         RULE,
         unit,

@@ -20,7 +20,7 @@ from gangboard.domain.reading.scheduler_text import (
     scheduler_messages,
 )
 from gangboard.domain.reading.state_since import waits_since
-from gangboard.domain.reading.wording import count, names, sentence, shorten
+from gangboard.domain.reading.wording import count, names, quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
@@ -62,8 +62,12 @@ def _message(unit: Unit, best: SchedulerMessage | None) -> str:
     # With topology a node count is that of one placement, not of the cluster (observed, 1.37.0).
     keys = unit.group.topology_keys if unit.group is not None else ()
     within = f" within one {names(keys)}" if keys else ""
-    message = f"{message}{within}{_doubt(unit)}"
-    return sentence(f"{message}: {shorten(best.text)}" if best is not None else message)
+    doubt = _doubt(unit)
+    if best is None:
+        return sentence(f"{message}{within}{doubt}")
+    if not doubt:
+        return sentence(f"{message}{within}: {quote(best.text)}")
+    return sentence(f"{message}{within}: {quote(best.reasons)}{doubt}")
 
 
 def _doubt(unit: Unit) -> str:
@@ -72,18 +76,16 @@ def _doubt(unit: Unit) -> str:
         return ""
     found = unit.placing.assessment
     if found is None:
-        return f", and gangboard cannot tell why ({unit.placing.why})"
+        return f"; gangboard cannot tell why ({unit.placing.why})"
     they = "it fits" if found.request.needed == 1 else "they fit"
-    if found.cause is PlacementCause.FITS and is_refused_since(unit):
-        return f", although by gangboard's count {they} now"
     if found.cause is PlacementCause.FITS:
-        return f"; by gangboard's count {they} now, and it has not been seen to try again"
+        return f"; by gangboard's count {they} now"
     if found.cause is PlacementCause.TOO_FEW_PODS:
-        return f", and {found.request.needed} would have to be there"
+        return f"; {found.request.needed} would have to be there"
     if found.cause is PlacementCause.CANNOT_TELL and found.now.answer is FitAnswer.NO:
-        return f", and gangboard cannot tell whether {they} on empty nodes ({found.why})"
+        return f"; gangboard cannot tell whether {they} on empty nodes"
     if found.cause is PlacementCause.CANNOT_TELL:
-        return f", and gangboard cannot tell why ({found.why})"
+        return "; gangboard cannot tell why"
     return ""
 
 
@@ -102,7 +104,9 @@ def _placement(unit: Unit) -> tuple[Evidence, ...]:
     if found is None or found.cause is not PlacementCause.FITS:
         return ()
     nodes = sorted(found.now.placement)[:_SHOWN]
-    return tuple(Evidence("would fit on", name, node_ref(name)) for name in nodes)
+    where = tuple(Evidence("would fit on", name, node_ref(name)) for name in nodes)
+    is_tried = is_refused_since(unit)
+    return where if is_tried else (*where, Evidence("tried since there is room", "not seen"))
 
 
 RULE = UnitRule(

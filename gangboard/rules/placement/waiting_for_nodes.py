@@ -22,7 +22,7 @@ from gangboard.domain.reading.nominations import NodeClaimProgress, Nomination, 
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.provisioning import Provision, provisions
 from gangboard.domain.reading.scheduler_text import SchedulerMessage, scheduler_messages
-from gangboard.domain.reading.wording import out_of, sentence, shorten
+from gangboard.domain.reading.wording import out_of, quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.sentences.finding import said_evidence
@@ -57,7 +57,7 @@ def _by_karpenter(
     # `NodeClaim a is not launched yet`;
     # `2 NodeClaims, the one least far along is a: it is not launched yet`
     then = f": it {last.text}" if len(coming) > 1 else f" {last.text}"
-    pods = out_of(sum(one.pods for one in coming), len(unit.unplaced), "waiting pod")
+    pods = out_of(sum(one.pods for one in coming), len(unit.unplaced), "pod")
     verb = "tries to bring" if last.progress is NodeClaimProgress.FAILING else "brings"
     return unit_finding(
         RULE,
@@ -74,7 +74,7 @@ def _by_request(
     unit: Unit, said: tuple[SchedulerMessage, ...], provided: Sequence[Provision]
 ) -> Finding:
     first = provided[0]
-    pods = out_of(sum(one.pods for one in provided), len(unit.unplaced), "waiting pod")
+    pods = out_of(sum(one.pods for one in provided), len(unit.unplaced), "pod")
     verb = "tries to bring" if first.trying else "brings"
     what = f"ProvisioningRequest {first.request} {first.text}"
     return unit_finding(
@@ -91,13 +91,13 @@ def _by_cluster_autoscaler(
     unit: Unit, said: tuple[SchedulerMessage, ...], told: Sequence[Event]
 ) -> Finding:
     last = max(told, key=lambda event: (_seen(unit, event), event.meta.ref.name))
-    pods = out_of(len(told), len(unit.unplaced), "waiting pod")
+    pods = out_of(len(told), len(unit.unplaced), "pod")
     triggered = _TRIGGERED.match(last.note)
     what = triggered[1] if triggered is not None else last.note
     return unit_finding(
         RULE,
         unit,
-        f"cluster-autoscaler brings nodes for {pods}: {shorten(what)}.",
+        f"cluster-autoscaler brings nodes for {pods}: {quote(what)}.",
         evidence=(
             Evidence("cluster-autoscaler says", last.note, last.regarding),
             *said_evidence(unit, said),

@@ -17,6 +17,9 @@ from gangboard.domain.reading.wording import count, label, pods_left, pods_stay,
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
 
+_SPENT = {"BackoffLimitExceeded": "has no retries left"}
+"""What a reason of the Job controller means, where how its containers ended is told beside it."""
+
 
 def find(facts: GangFacts) -> Finding | None:
     """Return a finding for a failed or failing owner: how its containers ended, else what its controller says.
@@ -56,7 +59,8 @@ def _message(facts: GangFacts, child: Owner | None, ended: Exit | None) -> str:
             reason, said = finish.reason, shorten(finish.message)
         fails = f"failed ({reason})" if reason else "failed"
     if ended is not None:
-        return f"{_exits(ended)}: {who} {fails}."
+        fails = _SPENT.get(reason, fails)
+        return f"{_exits(ended)}; {who} {fails}."
     return sentence(f"{who[0].upper()}{who[1:]} {fails}{f': {said}' if said else ''}")
 
 
@@ -90,7 +94,7 @@ def _exits(ended: Exit) -> str:
     """Return how the containers of failed pods ended; the exit of most of them."""
     why = f" ({ended.reason})" if ended.reason and ended.reason != "Error" else ""
     pods = count(len(ended.pods), "pod")
-    return f"Container {ended.container} of {pods} ended with exit code {ended.code}{why}"
+    return f"Container {ended.container} exited {ended.code}{why} in {pods}"
 
 
 RULE = GangRule("failed", Stage.RUN, "Failed", 20, find)

@@ -22,9 +22,12 @@ from gangboard.domain.reading.losses import are_kept_away
 from gangboard.domain.reading.progress import failing_jobs, is_formed, lacks_room, runs_enough
 from gangboard.domain.reading.scheduler_text import rejected_pods
 from gangboard.domain.reading.state_since import announced_since
-from gangboard.domain.reading.wording import label, out_of, sentence, shorten
+from gangboard.domain.reading.wording import label, out_of, quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+
+_SPENT = "BackoffLimitExceeded"
+"""By which the Job controller says that no retry is left, and no more than that in its text."""
 
 
 def find(unit: Unit) -> Finding | None:
@@ -71,8 +74,10 @@ def _failing(unit: Unit, job: Owner) -> Finding:
     said = finish.message if finish is not None else ""
     verb = "failed" if finish is not None else "is failing"
     message = f"{label(job.meta.ref)} {verb}" + (f" ({reason})" if reason else "")
-    if said:
-        message = f"{message}: {shorten(said)}"
+    if reason == _SPENT:
+        message = f"{label(job.meta.ref)} has no retries left"
+    elif said:
+        message = f"{message}: {quote(said)}"
     owner = unit.owner
     answer = f" Restarts so far: {_used(owner)}." if owner.max_restarts is not None else ""
     return unit_finding(
@@ -80,7 +85,7 @@ def _failing(unit: Unit, job: Owner) -> Finding:
         unit,
         f"{sentence(message)}{answer}",
         advice=_advice(pod for pod in unit.pods if _is_of(pod, job)),
-        evidence=(Evidence("reason", reason, job.meta.ref),),
+        evidence=(Evidence("reason", ": ".join(filter(None, (reason, said))), job.meta.ref),),
         since=finish.at if finish is not None else announced_since(job),
     )
 

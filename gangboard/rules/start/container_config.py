@@ -15,9 +15,9 @@ from gangboard.domain.reading.containers import (
     find_container_problem,
 )
 from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.kubelet_text import absent_object, wrong_template
+from gangboard.domain.reading.kubelet_text import absent_object, telling_part, wrong_template
 from gangboard.domain.reading.state_since import problem_since
-from gangboard.domain.reading.wording import sentence, shorten
+from gangboard.domain.reading.wording import quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
 
@@ -43,7 +43,7 @@ def find(unit: Unit) -> Finding | None:
     if problem is None:
         return None
     worst = problem.worst
-    said = f"{worst.reason}: {shorten(worst.message)}" if worst.message else worst.reason
+    said = quote(telling_part(worst.message)) or worst.reason
     return unit_finding(
         RULE,
         unit,

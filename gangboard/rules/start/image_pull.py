@@ -19,7 +19,7 @@ from gangboard.domain.reading.containers import (
 )
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.state_since import problem_since
-from gangboard.domain.reading.wording import count, sentence, shorten
+from gangboard.domain.reading.wording import count, quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
 
@@ -77,11 +77,8 @@ def _message(problem: ContainerProblem) -> str:
     reason = problem.worst.reason
     # The registry's own words stand behind its last mention of the image: the rest says who asked it.
     last = re.match(rf'.*{re.escape(image)}"?: (.+)', cause, re.DOTALL) if image else None
-    if last is not None:
-        said = shorten(last[1])
-    else:
-        said = f"{reason}: {shorten(cause)}" if cause else reason
-    return sentence(f"{count(problem.pods, 'pod')} cannot get {what}: {said}")
+    said = quote(last[1] if last is not None else cause)
+    return sentence(f"{count(problem.pods, 'pod')} cannot get {what}: {said or reason}")
 
 
 def _messages(problem: ContainerProblem) -> list[str]:

@@ -8,6 +8,7 @@ kubelet sets it before images are pulled (kubernetes #134660).
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -20,7 +21,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.containers import container_health
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.kubelet_text import absent_object
-from gangboard.domain.reading.wording import count, sentence, shorten
+from gangboard.domain.reading.wording import count, quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -32,6 +33,7 @@ _GRACE = timedelta(seconds=60)
 """Disks take their time to be attached, and the first tries of a mount often fail."""
 _FRESH = timedelta(minutes=6)
 """It tries every two minutes, and says so every five at least (the refill of its event limit)."""
+_WRAPPING = re.compile(r'^\w{1,30}\.\w{1,30} failed for volume "[^"]{1,253}" : ')
 _SHOWN = 3
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -49,8 +51,8 @@ def find(unit: Unit) -> Finding | None:
     number = len(about)
     verb, their = ("waits", "its") if number == 1 else ("wait", "their")
     message = sentence(
-        f"{count(number, 'pod')} {verb} for {their} containers after {reason}: "
-        f"{shorten(newest.note)}"
+        f"{count(number, 'pod')} {verb} for {their} containers ({reason}): "
+        f"{quote(_WRAPPING.sub('', newest.note))}"
     )
     evidence = tuple(
         Evidence(reason, event.note, waiting[uid].meta.ref)

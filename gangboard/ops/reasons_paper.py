@@ -1,0 +1,128 @@
+"""The catalogue of sentences as Markdown: each reason, with what it says in the situations of the tests."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gangboard.diagnosis import registry
+from gangboard.domain.health import Stage
+from gangboard.domain.registry import GangRule, UnitRule
+
+EXAMPLES = Path(__file__).with_name("reason_examples.json")
+"""What rules said in tests, as `pytest --write-reasons` has recorded it: nobody writes it by hand."""
+LONGEST = 120
+"""Characters of a sentence that is read at a glance."""
+_LOSS = "it tells how many run, and what keeps the others away"
+_QUOTE = "it quotes whoever says it: without these words nobody knows why"
+LONGER: Mapping[str, str] = {
+    "below-size": _LOSS,
+    "container-config": _QUOTE,
+    "failed": _QUOTE,
+    "fragmented": "it tells of all resources where none of them alone is the cause",
+    "group-creation-failed": _QUOTE,
+    "group-not-expressible": _QUOTE,
+    "insufficient-resources": "nodes that would do if somebody gave them back are told beside",
+    "job-suspended": "it tells of each Job who holds it",
+    "lost-members": _LOSS,
+    "node-lost": _LOSS,
+    "objects-not-made": _QUOTE,
+    "partly-placed": "it tells what the others lack, and how many hold a node meanwhile",
+    "pod-creation-refused": _QUOTE,
+    "preempted": "it tells who took the room, and why there is no other",
+    "queue-evaluating": "Jobs that wait in several queues are told of one by one",
+    "scheduler-error": _QUOTE,
+    "spread-constraints": "constraints are known by labels of nodes with long names",
+    "unschedulable": _QUOTE,
+    "waiting-for-nodes": "it tells how far the node is, in the words of who brings it",
+    "waiting-for-quota": "it tells how many Jobs were admitted, and what the others wait for",
+}
+"""Code → why its sentences may be longer."""
+_QUESTIONS = {
+    Stage.ADMISSION: "may it run?",
+    Stage.FORMATION: "do its pods and groups exist?",
+    Stage.PLACEMENT: "does the scheduler find room?",
+    Stage.START: "do the containers come up?",
+    Stage.RUN: "does all of it run?",
+}
+_BLOCK = re.compile(r"(<!-- reasons -->)\n.*?(<!-- end -->)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonExample:
+    """What one rule said in one test."""
+
+    code: str
+    stage: str
+    title: str
+    health: str
+    message: str
+    advice: tuple[str, ...]
+    test: str
+    """Where it is made and expected: the name of the test as pytest has it."""
+
+
+def read_examples() -> tuple[ReasonExample, ...]:
+    """Return what was recorded, by code."""
+    found = json.loads(EXAMPLES.read_text())
+    return tuple(ReasonExample(**{**one, "advice": tuple(one["advice"])}) for one in found)
+
+
+def write_catalogue(text: str) -> str:
+    """Return a paper with the catalogue as it is now, between `<!-- reasons -->` and `<!-- end -->`."""
+    catalogue = "\n".join(catalogue_lines(read_examples()))
+    return _BLOCK.sub(lambda found: f"{found[1]}\n{catalogue}\n{found[2]}", text)
+
+
+def catalogue_lines(examples: Iterable[ReasonExample]) -> Iterator[str]:
+    """Yield the lines of all reasons, stage by stage, as each is told at the earliest."""
+    by_code: dict[str, list[ReasonExample]] = {}
+    for one in examples:
+        by_code.setdefault(one.code, []).append(one)
+    stages = {
+        code: min(Stage(one.stage).position for one in told) for code, told in by_code.items()
+    }
+    for stage in Stage:
+        yield f"## {stage.value.capitalize()}: {_QUESTIONS[stage]}"
+        yield ""
+        for code in sorted(code for code, at in stages.items() if at == stage.position):
+            yield from _reason_lines(code, by_code[code])
+
+
+def _reason_lines(code: str, told: list[ReasonExample]) -> Iterator[str]:
+    healths = dict.fromkeys(one.health for one in told)
+    yield f"### {told[0].title}"
+    yield ""
+    meaning = meaning_of(code)
+    yield f"`{code}` · {', '.join(healths)}{f' · {meaning}' if meaning else ''}"
+    yield ""
+    for one in told:
+        yield f"- {_plain(one.message)}"
+        yield from (f"  - → {_plain(step)}" for step in one.advice)
+    if code in LONGER:
+        yield ""
+        yield f"Can be longer than {LONGEST} characters: {LONGER[code]}."
+    yield ""
+
+
+def meaning_of(code: str) -> str:
+    """Return what the file of the reason says that it means; empty where one file has several."""
+    for rule in registry.rules():
+        words = _first_sentence(rule) if rule.code == code else ""
+        if words.startswith(f"`{code}`: "):
+            return words.removeprefix(f"`{code}`: ")
+    return ""
+
+
+def _first_sentence(rule: GangRule | UnitRule) -> str:
+    paper = sys.modules[rule.find.__module__].__doc__ or ""
+    return " ".join(paper.partition("\n\n")[0].split())
+
+
+def _plain(text: str) -> str:
+    """Return text of a cluster so that Markdown prints it as it is."""
+    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", text)

@@ -1,0 +1,122 @@
+"""A pytest plugin: what rules say in tests is the catalogue of sentences, and has to be what they still say.
+
+`pytest … --write-reasons` records it anew (docs/testing.md). In every other run a test that is named in the catalogue
+fails where its sentence is another one now.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from difflib import SequenceMatcher
+from functools import wraps
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis import registry
+from gangboard.domain.verdict import Finding
+from gangboard.ops.reasons_paper import EXAMPLES, ReasonExample, read_examples
+
+_SHOWN = 4
+"""Examples of a reason."""
+_ALIKE = 0.7
+"""From this share of common text on two sentences are one with other numbers and names."""
+_MADE_UP = re.compile(r"\w{64}|…|\bit is so\b|^It is full$")
+"""Names and texts that are there to be too long: no example of what people read."""
+_HOMES = ("tests/rules/", "tests/groups/", "tests/owners/", "tests/queues/", "tests/diagnosis/")
+"""Where a reason has its own tests, those first that are nearest to it."""
+_said: list[Finding] = []
+_recorded: dict[tuple[str, str], ReasonExample] = {}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--write-reasons", action="store_true", help="record the catalogue of sentences anew"
+    )
+
+
+def pytest_configure() -> None:
+    """Listen to all findings that the product makes; tests make some, too, to show them."""
+    make = Finding.__init__
+
+    @wraps(make)
+    def listen(self: Finding, *args: Any, **fields: Any) -> None:
+        make(self, *args, **fields)
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("gangboard."):
+            _said.append(self)
+
+    Finding.__init__ = listen  # type: ignore[method-assign]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Record what is said in a test, or compare it with what the catalogue has of it."""
+    _said.clear()
+    yield
+    if item.config.getoption("--write-reasons"):
+        for one in _said:
+            _recorded.setdefault((one.code, one.message), _example(one, item.nodeid))
+        return
+    told = {(one.code, one.title, one.message, one.advice) for one in _said}
+    for example in _expected().get(item.nodeid, ()):
+        assert (example.code, example.title, example.message, example.advice) in told, (
+            f"{example.code} does not say “{example.message}” any more: see tests/catalogue.py"
+        )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the catalogue, where that was asked for."""
+    if not session.config.getoption("--write-reasons"):
+        return
+    by_code: dict[str, list[ReasonExample]] = defaultdict(list)
+    for one in _recorded.values():
+        by_code[one.code].append(one)
+    for unknown in by_code.keys() - registry.titles().keys():
+        del by_code[unknown]  # a toy's
+    found = [one for code in sorted(by_code) for one in choose(by_code[code])]
+    EXAMPLES.write_text(
+        json.dumps([asdict(one) for one in found], indent=1, ensure_ascii=False) + "\n"
+    )
+
+
+def choose(told: Sequence[ReasonExample]) -> list[ReasonExample]:
+    """Return the longest of these and some that differ from it and each other, those of its own tests first."""
+    fit = [one for one in told if not _MADE_UP.search(one.message)] or list(told)
+    chosen = [max(fit, key=lambda one: (len(one.message), one.message))]
+    for one in sorted(fit, key=_place):
+        if len(chosen) < _SHOWN and not any(_are_alike(one, other) for other in chosen):
+            chosen.append(one)
+    return sorted(chosen, key=_place)
+
+
+def _place(one: ReasonExample) -> tuple[bool, int, str]:
+    own = f"test_{one.code.replace('-', '_')}.py" in one.test
+    home = next(
+        (at for at, folder in enumerate(_HOMES) if one.test.startswith(folder)), len(_HOMES)
+    )
+    return not own, home, one.test
+
+
+def _are_alike(one: ReasonExample, other: ReasonExample) -> bool:
+    return SequenceMatcher(None, one.message, other.message, autojunk=False).ratio() >= _ALIKE
+
+
+def _example(one: Finding, test: str) -> ReasonExample:
+    return ReasonExample(
+        one.code, one.stage.value, one.title, one.health.value, one.message, one.advice, test
+    )
+
+
+def _expected() -> dict[str, list[ReasonExample]]:
+    if not _by_test:
+        for one in read_examples():
+            _by_test[one.test].append(one)
+    return _by_test
+
+
+_by_test: dict[str, list[ReasonExample]] = defaultdict(list)
