@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.current_attempt import natural, pods_by_job, standing
@@ -136,12 +136,11 @@ def _unplaced(pod: Pod) -> tuple[Health, str, str]:
 def _since(pod: Pod) -> datetime | None:
     """Return since when a pod is in the state that it is shown in.
 
-    `deletionTimestamp` is when its grace will be over. `Ready` turns when it becomes ready, is ready no more,
+    `Ready` turns when it becomes ready, is ready no more,
     and ends; a pod that has not been ready since it got its node is new there.
     """
-    deleting = pod.meta.deleting_since
-    if deleting is not None and not pod.is_finished:
-        return deleting - timedelta(seconds=pod.grace_seconds or 0)
+    if pod.is_terminating and not pod.is_finished:
+        return pod.deletion_asked_at
     if pod.is_finished or pod.is_ready:
         return pod.ready.since if pod.ready is not None else None
     told = [condition.since for condition in (pod.scheduled, pod.ready) if condition is not None]

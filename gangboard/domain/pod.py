@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from gangboard.domain.capacity import Needs
@@ -14,6 +14,8 @@ from gangboard.domain.pod_claims import PodClaim
 NO_NEEDS = Needs()
 STOCK_SCHEDULER = "default-scheduler"
 """`spec.schedulerName` of a pod that asks for none."""
+_LONGEST_GRACE = 100 * 365 * 86_400
+"""Seconds. The API bounds the field by 64 bits, a calendar has room for fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,14 @@ class Pod:
     def is_terminating(self) -> bool:
         """Deletion was asked for."""
         return self.meta.deleting_since is not None
+
+    @property
+    def deletion_asked_at(self) -> datetime | None:
+        """When deletion was asked for: its `deletionTimestamp` is when its grace is over."""
+        if self.meta.deleting_since is None:
+            return None
+        grace = min(self.grace_seconds or 0, _LONGEST_GRACE)
+        return self.meta.deleting_since - timedelta(seconds=grace)
 
     @property
     def is_placed(self) -> bool:

@@ -22,8 +22,6 @@ from gangboard.domain.verdict import Evidence, Finding
 
 _STUCK = timedelta(minutes=2)
 """Kubelets and controllers that are busy are late; later than this something is in the way."""
-_LONGEST_GRACE = 100 * 365 * 86_400
-"""Seconds. The API bounds the field by 64 bits, a calendar has room for fewer."""
 
 
 def find(facts: GangFacts) -> Finding | None:
@@ -134,12 +132,8 @@ def _since(facts: GangFacts, leaving: tuple[Pod, ...]) -> datetime | None:
     """Return when the deletion was asked for."""
     if not _is_pod(facts) and facts.owner.meta.deleting_since is not None:
         return facts.owner.meta.deleting_since
-    asked = [
-        pod.meta.deleting_since - timedelta(seconds=min(pod.grace_seconds or 0, _LONGEST_GRACE))
-        for pod in leaving
-        if pod.meta.deleting_since is not None
-    ]
-    return min(asked, default=None)
+    asked = (pod.deletion_asked_at for pod in leaving)
+    return min((at for at in asked if at is not None), default=None)
 
 
 RULE = GangRule("being-deleted", Stage.ADMISSION, "Being deleted", 31, find)
