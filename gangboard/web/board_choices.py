@@ -23,7 +23,7 @@ _LABELS = {
     "restarts": "Restarts",
     "created": "Created",
 }
-_AT_FIRST = ("priority", "accelerators")
+_AT_FIRST = ("accelerators",)
 """What is shown to whom has not chosen."""
 
 

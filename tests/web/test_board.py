@@ -102,14 +102,14 @@ def hidden_columns(person: Person, path: str = "/") -> set[str]:
 
 class TestColumns:
     def test_stay_as_a_person_has_chosen_them(self, owner: Person, reader: Person) -> None:
-        assert hidden_columns(owner) == {"queue", "restarts", "created"}
+        assert hidden_columns(owner) == {"priority", "queue", "restarts", "created"}
         answer = owner.client.post(
             "/board/columns/",
             {"column": ["restarts", "queue", "nonsense"], "query": "q=llama&columns=created"},
         )
         assert (answer.status_code, answer["Location"]) == (303, "/?q=llama")
         assert hidden_columns(owner) == {"priority", "accelerators", "created"}
-        assert hidden_columns(reader) == {"queue", "restarts", "created"}
+        assert hidden_columns(reader) == {"priority", "queue", "restarts", "created"}
 
     def test_can_all_be_switched_off(self, owner: Person) -> None:
         owner.client.post("/board/columns/", {"query": ""})
@@ -119,7 +119,7 @@ class TestColumns:
 
     @pytest.mark.parametrize("query", ["columns=nonsense", "columns=", "columns=%00"])
     def test_nonsense_in_the_address_is_no_choice(self, owner: Person, query: str) -> None:
-        assert hidden_columns(owner, f"/?{query}") == {"queue", "restarts", "created"}
+        assert hidden_columns(owner, f"/?{query}") == {"priority", "queue", "restarts", "created"}
 
     def test_of_an_address_go_before_and_stay_in_its_links(self, owner: Person) -> None:
         assert hidden_columns(owner, "/?columns=queue") == {
