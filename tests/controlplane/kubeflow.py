@@ -25,6 +25,11 @@ def version_of(kind: str) -> str:
     return _KINDS[kind][0]
 
 
+def roles_field(kind: str) -> str:
+    """Return the field of its spec in which a kind has its roles."""
+    return _KINDS[kind][1]
+
+
 def replicas(number: int = 1, *, restart: str = "Never", **pods: Any) -> Json:
     """Return a replica spec; `pods` are `PodOptions`."""
     return {"replicas": number, "restartPolicy": restart, "pods": pods}

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.controlplane import flux
+from gangboard.diagnosis import registry
+from tests.controlplane import flux, scheduled_elsewhere
 from tests.controlplane.clearing import clear_nodes, delete_namespace
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
@@ -41,6 +42,10 @@ GANGS: dict[tuple[str, str], tuple[int, str, int]] = {
     ("DisaggregatedSet", "split"): (1, "running", 4),
     ("PodCliqueSet", "chat"): (1, "running", 4),
     ("PyTorchJob", "torch"): (1, "running", 3),
+    ("TFJob", "tf"): (1, "running", 2),
+    ("XGBoostJob", "xgb"): (1, "running", 2),
+    ("PaddleJob", "paddle"): (1, "running", 2),
+    ("JAXJob", "jax"): (1, "running", 2),
     ("MPIJob", "mpi"): (1, "running", 3),
     ("RayCluster", "pool"): (1, "running", 3),
     ("RayJob", "tune"): (1, "running", 4),
@@ -48,13 +53,18 @@ GANGS: dict[tuple[str, str], tuple[int, str, int]] = {
     ("RayService", "ask"): (1, "not-serving", 3),
     ("MiniCluster", "lammps"): (1, "running", 2),
     ("PodGroup", "ring"): (1, "running", 2),
+    ("Job", "sweep"): (1, "running", 2),
+    ("PodGroup", "allreduce"): (1, "running", 2),
+    ("PodGroup", "speech"): (1, "running", 2),
+    ("Job", "etl"): (1, "running", 2),
     ("Pod", "lone"): (1, "running", 1),
     ("StatefulSet", "ranks"): (1, "running", 2),
     ("StatefulSet", "steps"): (1, "quorum-deadlock", 1),
     ("Deployment", "shards"): (1, "running", 2),
     ("PodGroup", "replicas"): (1, "running", 2),
 }
-"""A run of a CronJob is a gang; the CronJob itself, what stands between an owner and its pods (the JobSet of a
+"""Job `sweep` is one of Volcano, `etl` an application of YuniKorn; PodGroup `allreduce` is one of coscheduling, `speech`
+of KAI. A run of a CronJob is a gang; the CronJob itself, what stands between an owner and its pods (the JobSet of a
 TrainJob, the RayCluster of a RayJob, the LeaderWorkerSets of a DisaggregatedSet, PodCliques and PodGangs), entries in queues, and the pods
 of a DaemonSet are none. So are those of a StatefulSet and a Deployment that are in no group."""
 
@@ -84,6 +94,7 @@ def _objects() -> list[Json]:
         kubeflow_job(
             "PyTorchJob", "torch", WHERE, {"Master": replicas(), "Worker": replicas(2)}, where=POOL
         ),
+        *_of_training_operator(),
         kubeflow_job(
             "MPIJob", "mpi", WHERE, {"Launcher": replicas(), "Worker": replicas(2)}, where=POOL
         ),
@@ -110,6 +121,22 @@ def _in_groups() -> list[Json]:
         _app("StatefulSet", "steps", group="steps", replicas=3, serviceName="steps"),
         _app("Deployment", "shards", group="shards", replicas=2),
         _app("ReplicaSet", "bare", group="replicas", replicas=2),
+    ]
+
+
+def _of_training_operator() -> list[Json]:
+    """Return one of each kind that has all in common with PyTorchJobs but its roles."""
+    kinds = {
+        ("TFJob", "tf"): {"Chief": 1, "PS": 1},
+        ("XGBoostJob", "xgb"): {"Master": 1, "Worker": 1},
+        ("PaddleJob", "paddle"): {"Master": 1, "Worker": 1},
+        ("JAXJob", "jax"): {"Worker": 2},
+    }
+    return [
+        kubeflow_job(
+            kind, name, WHERE, {role: replicas(n) for role, n in sizes.items()}, where=POOL
+        )
+        for (kind, name), sizes in kinds.items()
     ]
 
 
@@ -166,12 +193,16 @@ def cluster(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[C
     clear_nodes(client)
     try:
         client.create(namespace(WHERE))
-        make_nodes(client, [node("mixed", cpu="64", labels=POOL)])
+        make_nodes(client, [node("mixed", cpu="96", labels=POOL)])
         client.create_all(_objects())
         _cronjob_with_a_run(client)
         cliques = [clique("pre", 2, 2, on=POOL), clique("dec", 2, 1, on=POOL)]
         Operator(client, "v1alpha3").play(podcliqueset("chat", WHERE, cliques))
         flux.play(client, flux.minicluster("lammps", WHERE, 2, on=POOL))
+        scheduled_elsewhere.volcano_job(client, "sweep", WHERE, POOL)
+        scheduled_elsewhere.coscheduling_group(client, "allreduce", WHERE, POOL)
+        scheduled_elsewhere.kai_group(client, "speech", WHERE, POOL)
+        scheduled_elsewhere.yunikorn_job(client, "etl", WHERE, POOL)
         create_when_taken(client, trainjob("train", WHERE, RUNTIMES[1], nodes=2))
         labels = in_queue("queue")
         create_when_taken(client, trainjob("admitted", WHERE, RUNTIMES[0], nodes=2, labels=labels))
@@ -209,6 +240,24 @@ def test_no_gang_is_missing_and_none_is_there_twice(cluster: Client, board: Inst
 
     wait(lambda: told() == GANGS, what=str(GANGS), seen=told, timeout=90)
     assert len(board.gangs(namespace=WHERE)) == sum(number for number, _, _ in GANGS.values())
+
+
+def test_each_kind_of_the_table_is_there(cluster: Client, board: Installation) -> None:
+    """Of docs/kinds.md; a CronJob is there by its run."""
+    kinds = {
+        (kind.resource.group, kind.resource.kind)
+        for kind in registry.owner_kinds()
+        if kind.stands_alone and not kind.makes_gangs
+    }
+    groups = {
+        (resource.group, resource.kind)
+        for api in registry.grouping_apis()
+        for resource in api.resources
+        if resource.kind == "PodGroup" and api.groups_of is None
+    }
+    shown = {(gang["api_group"], gang["kind"]) for gang in board.gangs(namespace=WHERE)}
+    # A PodGroup of Volcano is that of its Job.
+    assert kinds | groups - {("scheduling.volcano.sh", "PodGroup")} <= shown
 
 
 def test_each_pod_is_in_one_gang(cluster: Client, board: Installation) -> None:

@@ -16,9 +16,11 @@ import pytest
 
 from tests.controlplane.client import ApiError, Json, wait
 from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.grove import CRD
 from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import JOBSET, PodOptions
 from tests.controlplane.queues import KUEUE, cluster_queue, in_queue, local_queue, resource_flavor
+from tests.controlplane.scheduled_elsewhere import VOLCANO_PODGROUPS
 from tests.controlplane.trainjobs import (
     INITIALIZER,
     STEP,
@@ -271,6 +273,9 @@ SITUATIONS: dict[str, Situation[Place]] = {
 def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[dict[str, Place]]:
     """Every situation brought about, each in a namespace of its own."""
     client = controlplane_kueue.client
+    # Beside all other kinds (test_mixed_cluster.py) it is served; `not-made` is about a cluster without Volcano.
+    client.delete(*CRD, VOLCANO_PODGROUPS)
+    client.wait_gone(*CRD, VOLCANO_PODGROUPS)
     found = {name: Place(client, f"train-{name}", board) for name in SITUATIONS}
     with brought_about(SITUATIONS, found):
         yield found

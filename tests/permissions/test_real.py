@@ -5,26 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
-from typing import Any
 
-import msgspec
 import pytest
 
 from gangboard.actions.permissions.names import Wanted
-from gangboard.decode.page import build_model
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy.indexing import gang_of
-from gangboard.domain.acting.decision import Decision, DesiredAction
+from gangboard.domain.acting.decision import Decision
 from gangboard.domain.acting.requests import FieldChange, patch_owner, suspend_job
-from gangboard.domain.action import ActionContext, ClusterLevers, Step, Verb
-from gangboard.domain.owner import Owner
+from gangboard.domain.action import ActionContext
 from gangboard.polling.cluster_cache import resources
-from tests.controlplane.client import ApiError, Client, Json
+from tests.controlplane.client import ApiError, Client
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Namespaces
 from tests.controlplane.objects import jobset
 from tests.permissions.installed import DENIED, Installed, installed
+from tests.permissions.steps import DESIRED, read, send
 from tests.permissions.writes import (
     Write,
     make_world,
@@ -35,15 +31,6 @@ from tests.permissions.writes import (
 pytestmark = pytest.mark.controlplane
 
 NO_KUEUE = Wanted(not_served=frozenset({"workloads.kueue.x-k8s.io", "jobs.batch.volcano.sh"}))
-DESIRED = DesiredAction(
-    Verb.SUSPEND,
-    ClusterLevers(),
-    datetime(2029, 12, 31, tzinfo=UTC),
-    by="ada",
-    reason="test",
-    until=datetime(2030, 1, 1, tzinfo=UTC),
-    action="act-1",
-)
 
 
 @pytest.fixture(scope="module", params=["137", "136"])
@@ -199,25 +186,3 @@ def is_served(admin: Client, path: str) -> bool:
             return False
         raise
     return True
-
-
-def read(obj: Json) -> Owner:
-    """Return an object of an API server in words of the domain."""
-    kind = next(kind for kind in registry.owner_kinds() if kind.resource.kind == obj["kind"])
-    wire = msgspec.json.decode(msgspec.json.encode(obj), type=kind.resource.wire)
-    model, problem = build_model(kind.resource, wire, obj["apiVersion"].rpartition("/")[2])
-    assert isinstance(model, Owner), problem
-    return model
-
-
-def send(client: Client, step: Step) -> Json:
-    """Send a step as the engine does: the body as it is."""
-    types = {
-        "POST": ("POST", "application/json"),
-        "PATCH": ("PATCH", "application/json-patch+json"),
-        "MERGE": ("PATCH", "application/merge-patch+json"),
-    }
-    method, content_type = types[step.method]
-    query: dict[str, Any] = {"dryRun": "All"} if step.dry_run else {}
-    body = json.loads(step.patch)
-    return client.request(method, step.path, body, content_type=content_type, query=query)

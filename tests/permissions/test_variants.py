@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
 import pytest
 
 from gangboard.actions.permissions.names import Wanted
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.policy.indexing import gang_of
+from gangboard.domain.acting.decision import Decision
+from gangboard.domain.action import ActionContext, Verb
 from gangboard.domain.hold import PAUSED_PARALLELISM
-from tests.controlplane.client import ApiError, Client, Json
+from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Namespaces
-from tests.controlplane.kubeflow import kubeflow_job, replicas, version_of
+from tests.controlplane.grove import CRD
+from tests.controlplane.kubeflow import kubeflow_job, replicas, roles_field, version_of
 from tests.controlplane.objects import job, pod_template
-from tests.permissions.installed import DENIED, installed
+from tests.controlplane.rays import cluster_spec, ray_pods, raycluster, rayjob, rayservice
+from tests.controlplane.trainjobs import TRAINER, create_when_taken, runtime, trainjob
+from tests.permissions.installed import DENIED, Installed, installed
+from tests.permissions.steps import DESIRED, read, send
 from tests.permissions.writes import hold, make_world
 
 pytestmark = pytest.mark.controlplane
@@ -108,37 +120,121 @@ def test_of_kueue_the_actor_switches_active_and_nothing_else(
             assert said["spec"]["active"] is active
 
 
-def test_of_a_run_policy_the_actor_switches_suspend_and_nothing_else(
+def test_of_each_kind_the_actor_switches_suspend_and_nothing_else(
     controlplane_kueue: ControlPlane, namespace: Namespaces
 ) -> None:
-    """Twin: nothing at all of a job that another controller manages."""
+    """By what the lever itself would send; of none that another controller manages."""
     ns = namespace(controlplane_kueue)
-    roles = {"Worker": replicas(1)}
-    with installed(controlplane_kueue, Wanted()) as found:
-        for kind in ("PyTorchJob", "MPIJob"):
-            at = (version_of(kind), kind)
+    with (
+        installed(controlplane_kueue, Wanted()) as found,
+        rayservices_of_kuberay_17(found.admin),
+    ):
+        for kind in RUN_POLICIES:
+            _only_suspend(found, *_of_run_policy(kind, ns))
             elsewhere = {"managedBy": "kueue.x-k8s.io/multikueue"}
-            found.admin.create(kubeflow_job(kind, "run", ns, roles, suspend=True))
-            found.admin.create(kubeflow_job(kind, "far", ns, roles, suspend=True, policy=elsewhere))
-            for body in (
-                {"spec": {"runPolicy": {"ttlSecondsAfterFinished": 1}}},
-                {"spec": {"runPolicy": {"suspend": False, "backoffLimit": 1}}},
-                {
-                    "spec": {
-                        "runPolicy": {"suspend": False},
-                        "slotsPerWorker": 2,
-                        "nprocPerNode": "2",
-                    }
-                },
-                {"metadata": {"labels": {"x": "y"}}},
-            ):
-                with pytest.raises(ApiError, match=DENIED):
-                    found.actor.patch(*at, "run", body, ns)
+            far = kubeflow_job(kind, "far", ns, _roles(kind), suspend=True, policy=elsewhere)
+            found.admin.create(far)
             resume = {"spec": {"runPolicy": {"suspend": False}}}
             with pytest.raises(ApiError, match="another controller manages"):
-                found.actor.patch(*at, "far", resume, ns)
-            said = found.actor.patch(*at, "run", resume, ns)
-            assert said["spec"]["runPolicy"]["suspend"] is False
+                found.actor.patch(version_of(kind), kind, "far", resume, ns)
+        found.admin.create_all([runtime(ns)])
+        try:
+            for made, others in _of_suspend_fields(ns):
+                _only_suspend(found, made, others)
+        finally:
+            found.admin.delete(TRAINER, "ClusterTrainingRuntime", ns)
+
+
+RUN_POLICIES = ("JAXJob", "MPIJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob")
+
+
+def _roles(kind: str) -> dict[str, Json]:
+    roles = {"MPIJob": ("Launcher", "Worker"), "JAXJob": ("Worker",), "TFJob": ("Chief", "PS")}
+    return {role: replicas(1) for role in roles.get(kind, ("Master", "Worker"))}
+
+
+def _of_run_policy(kind: str, ns: str) -> tuple[Json, list[Json]]:
+    """Return a suspended job, and changes of it that are none of gangboard's."""
+    roles = _roles(kind)
+    larger = {roles_field(kind): {next(iter(roles)): {"replicas": 2}}}
+    others: list[Json] = [
+        {"runPolicy": {"ttlSecondsAfterFinished": 1}},
+        {"runPolicy": {"suspend": False, "backoffLimit": 1}},
+        {"runPolicy": {"suspend": False}, **larger},
+    ]
+    return kubeflow_job(kind, "run", ns, roles, suspend=True), others
+
+
+def _of_suspend_fields(ns: str) -> list[tuple[Json, list[Json]]]:
+    """Return objects of the kinds with `spec.suspend`, suspended where they can be, each with such changes."""
+    template = ray_pods(on={})
+    spec = cluster_spec(template, template, workers=1)
+    submitter = ray_pods(on={}, name="ray-job-submitter", restart_policy="Never")
+    cronjob: Json = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "run", "namespace": ns},
+        "spec": {
+            "schedule": "0 0 1 1 *",
+            "suspend": True,
+            "jobTemplate": {"spec": job("x", ns)["spec"]},
+        },
+    }
+    return [
+        (trainjob("run", ns, ns, suspend=True), [{"suspend": False, "trainer": {"numNodes": 2}}]),
+        (
+            raycluster("run", ns, {**spec, "suspend": True}),
+            [{"enableInTreeAutoscaling": True}, {"suspend": False, "rayVersion": "9"}],
+        ),
+        (rayjob("run", ns, spec, submitter, suspend=True), [{"suspend": False, "entrypoint": "x"}]),
+        # KubeRay 1.6 drops a field that it does not know: it is suspended here, not resumed.
+        (rayservice("run", ns, spec), [{"suspend": True, "serveConfigV2": "x"}]),
+        (cronjob, [{"suspend": False, "schedule": "* * * * *"}]),
+    ]
+
+
+def _only_suspend(found: Installed, made: Json, others: list[Json]) -> None:
+    """Check that of an object the actor may send the lever's own request, and none of these changes of its spec."""
+    create_when_taken(found.admin, made)
+    meta = made["metadata"]
+    at = (made["apiVersion"], made["kind"], meta["name"])
+    labels = {"metadata": {"labels": {"x": "y"}}}
+    for body in (*({"spec": spec} for spec in others), labels):
+        with pytest.raises(ApiError, match=DENIED):
+            found.actor.patch(*at, body, meta["namespace"], dry_run=True)
+    owner = read(found.actor.get(*at, meta["namespace"]))
+    lever = registry.lever("suspend")
+    assert lever is not None
+    verb = Verb.RESUME if owner.suspended else Verb.SUSPEND
+    pull = lever.resume if owner.suspended else lever.suspend
+    desired = replace(DESIRED, verb=verb, until=None)
+    decision = pull(gang_of(ActionContext(owner=owner), ""), owner, desired)
+    assert isinstance(decision, Decision), (at, decision)
+    (step,) = decision.steps()
+    said = send(found.actor, replace(step, dry_run=True))
+    policy = said["spec"].get("runPolicy", said["spec"])
+    assert policy["suspend"] is not owner.suspended, at
+    assert said["metadata"]["annotations"]["gangboard.dev/action"] == "act-1"
+
+
+@contextmanager
+def rayservices_of_kuberay_17(admin: Client) -> Iterator[None]:
+    """Serve RayServices with the field by which KubeRay 1.7 suspends them (rayservice_types.go), in the CRD of 1.6."""
+    at = (*CRD, "rayservices.ray.io")
+    versions = admin.get(*at)["spec"]["versions"]
+    index = next(number for number, one in enumerate(versions) if one["name"] == "v1")
+    path = f"/spec/versions/{index}/schema/openAPIV3Schema/properties/spec/properties/suspend"
+    admin.patch(*at, [{"op": "add", "path": path, "value": {"type": "boolean"}}], type="json")
+    probe = rayservice("probe", "default", cluster_spec(ray_pods(on={}), ray_pods(on={})))
+    probe["spec"]["suspend"] = True
+    try:
+        wait(
+            lambda: "suspend" in admin.create(probe, dry_run=True)["spec"],
+            what="the field to be served",
+        )
+        yield
+    finally:
+        admin.patch(*at, [{"op": "remove", "path": path}], type="json")
 
 
 @pytest.mark.parametrize(

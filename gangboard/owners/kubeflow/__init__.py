@@ -45,7 +45,9 @@ def _training_job(kind: str) -> OwnerKind:
             units="the PodGroup that its operator makes for it, else each role",
             queues="Kueue",
             limits=_LIMITS if kind == _FIRST else f"as of a {_FIRST}",
-            tested=_TESTED if kind == _FIRST else f"{_TESTED}: running and suspended",
+            tested=_TESTED
+            if kind == _FIRST
+            else f"{_TESTED}: waiting, degraded, running and suspended",
         ),
         own_managers=OWN_MANAGERS,
         managed_by_field=MANAGED_BY,

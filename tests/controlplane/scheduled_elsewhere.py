@@ -1,0 +1,118 @@
+"""A gang of each scheduler with groups of its own, as that leaves one that runs, for planes where it does not run.
+
+The schedulers themselves run in `tests/groups/test_real_*.py`; objects and status are as seen there (Volcano 1.14,
+KAI 0.12, scheduler-plugins 0.35) and in `real-owners-2.md` §3. A pod gets its node by the request that they send.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.controlplane import yunikorn
+from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.gang_schedulers import (
+    COSCHEDULING,
+    KAI,
+    VOLCANO,
+    crds,
+    kai_queue,
+    member,
+    podgroup,
+    vcjob,
+    volcano_queue,
+)
+from tests.controlplane.grove import reference
+from tests.controlplane.objects import job, pod
+from tests.controlplane.yunikorn import bind
+
+_VCJOB = "batch.volcano.sh/v1alpha1"
+_SERVED = {
+    "jobs.batch.volcano.sh",
+    "podgroups.scheduling.volcano.sh",
+    "queues.scheduling.volcano.sh",
+    "podgroups.scheduling.run.ai",
+    "queues.scheduling.run.ai",
+}
+VOLCANO_PODGROUPS = "podgroups.scheduling.volcano.sh"
+
+
+def definitions() -> list[Json]:
+    """Return the upstream CRDs of what is made here; that of coscheduling is Trainer's, too."""
+    return [crd for crd in crds(("volcano", "kai")) if crd["metadata"]["name"] in _SERVED]
+
+
+def volcano_job(client: Client, name: str, namespace: str, on: Mapping[str, str]) -> None:
+    """Make a Job of Volcano with a driver and a worker, its PodGroup and its pods (job_controller_actions.go)."""
+    client.create_all([volcano_queue("default")])
+    client.patch_status(VOLCANO, "Queue", "default", {"state": "Open", "allocated": {}})
+    container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": "1"}}}
+    pods = {"containers": [container], "nodeSelector": dict(on), "replicas": 1}
+    made = client.create(vcjob(name, namespace, {"driver": pods, "worker": pods}))
+    status = {"state": {"phase": "Running"}, "minAvailable": 2, "running": 2}
+    client.patch_status(_VCJOB, "Job", name, status, namespace)
+    uid = made["metadata"]["uid"]
+    group = podgroup(VOLCANO, f"{name}-{uid}", namespace, 2, queue="default")
+    group["metadata"]["ownerReferences"] = [reference(made)]
+    scheduled = {
+        "type": "Scheduled",
+        "status": "True",
+        "reason": "tasks in gang are ready to be scheduled",
+        "transitionID": uid,
+        "lastTransitionTime": made["metadata"]["creationTimestamp"],
+    }
+    client.create(
+        {**group, "status": {"phase": "Running", "running": 2, "conditions": [scheduled]}}
+    )
+    for task in ("driver", "worker"):
+        given = member(VOLCANO, f"{name}-{uid}")
+        labels = {"volcano.sh/job-name": name, "volcano.sh/task-spec": task}
+        one = pod(f"{name}-{task}-0", namespace, labels=labels, node_selector=on, **given)
+        one["metadata"]["ownerReferences"] = [reference(made)]
+        _placed(client, one, on)
+
+
+def coscheduling_group(client: Client, name: str, namespace: str, on: Mapping[str, str]) -> None:
+    """Make a PodGroup of two and its pods (podgroup_controller.go of v0.35.4-devel)."""
+    client.create(podgroup(COSCHEDULING, name, namespace, 2))
+    status = {"phase": "Running", "running": 2}
+    client.patch_status(COSCHEDULING, "PodGroup", name, status, namespace)
+    _members(client, name, namespace, on, member(COSCHEDULING, name))
+
+
+def kai_group(client: Client, name: str, namespace: str, on: Mapping[str, str]) -> None:
+    """Make a PodGroup of two in a queue, and its pods: one that fits has no condition (real-owners-2.md §3.3)."""
+    client.create_all([kai_queue("kai-root"), kai_queue("kai-mixed", "kai-root")])
+    client.create(podgroup(KAI, name, namespace, 2, queue="kai-mixed"))
+    given = {**member(KAI, name), "labels": {"kai.scheduler/queue": "kai-mixed"}}
+    _members(client, name, namespace, on, given)
+
+
+def yunikorn_job(client: Client, name: str, namespace: str, on: Mapping[str, str]) -> None:
+    """Make a Job of two pods that is an application of YuniKorn."""
+    given: dict[str, Any] = {**yunikorn.member(name), "node_selector": on}
+    client.create(job(name, namespace, parallelism=2, **given))
+
+    def made() -> list[Json]:
+        found = client.list("v1", "Pod", namespace, labels=f"job-name={name}")
+        return found if len(found) == 2 else []
+
+    for one in wait(made, what=f"pods of {name}"):
+        bind(client, one, _node(on))
+
+
+def _members(
+    client: Client, name: str, namespace: str, on: Mapping[str, str], given: dict[str, Any]
+) -> None:
+    for index in range(2):
+        _placed(client, pod(f"{name}-{index}", namespace, node_selector=on, **given), on)
+
+
+def _placed(client: Client, one: Json, on: Mapping[str, str]) -> None:
+    bind(client, client.create(one), _node(on))
+
+
+def _node(on: Mapping[str, str]) -> str:
+    """Return the node, which is called as its pool."""
+    (name,) = on.values()
+    return name

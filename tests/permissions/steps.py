@@ -1,0 +1,48 @@
+"""Requests of levers, made of what an API server serves and sent as the engine does."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from gangboard.decode.page import build_model
+from gangboard.diagnosis import registry
+from gangboard.domain.acting.decision import DesiredAction
+from gangboard.domain.action import ClusterLevers, Step, Verb
+from gangboard.domain.owner import Owner
+from tests.controlplane.client import Client, Json
+
+DESIRED = DesiredAction(
+    Verb.SUSPEND,
+    ClusterLevers(),
+    datetime(2029, 12, 31, tzinfo=UTC),
+    by="ada",
+    reason="test",
+    until=datetime(2030, 1, 1, tzinfo=UTC),
+    action="act-1",
+)
+
+
+def read(obj: Json) -> Owner:
+    """Return an object of an API server in words of the domain."""
+    kind = next(kind for kind in registry.owner_kinds() if kind.resource.kind == obj["kind"])
+    wire = msgspec.json.decode(msgspec.json.encode(obj), type=kind.resource.wire)
+    model, problem = build_model(kind.resource, wire, obj["apiVersion"].rpartition("/")[2])
+    assert isinstance(model, Owner), problem
+    return model
+
+
+def send(client: Client, step: Step) -> Json:
+    """Send a step as the engine does: the body as it is."""
+    types = {
+        "POST": ("POST", "application/json"),
+        "PATCH": ("PATCH", "application/json-patch+json"),
+        "MERGE": ("PATCH", "application/merge-patch+json"),
+    }
+    method, content_type = types[step.method]
+    query: dict[str, Any] = {"dryRun": "All"} if step.dry_run else {}
+    body = json.loads(step.patch)
+    return client.request(method, step.path, body, content_type=content_type, query=query)
