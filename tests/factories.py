@@ -10,6 +10,7 @@ from typing import Any
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
+from gangboard.domain.reading.bottleneck import bottleneck_of
 from gangboard.domain.verdict import (
     Evidence,
     Finding,
@@ -86,6 +87,7 @@ def make_gang(cluster: Cluster, name: str = "", *, now: datetime = NOW, **column
         "observed_at": now - timedelta(seconds=2),
         "first_seen_at": now - timedelta(hours=3),
     }
+    values["bottleneck"] = bottleneck_of(detail.fit)
     gang = Gang.objects.create(
         id=gang_id(cluster.name, uid),
         cluster=cluster,

@@ -14,6 +14,7 @@ from gangboard.domain.quota import QueueState
 from gangboard.readmodels.action_labels import lever_keys
 from gangboard.readmodels.cursors import LARGEST_PAGE
 from gangboard.readmodels.gangs import ORDERINGS
+from gangboard.readmodels.trends import PERIODS
 
 USUAL_PAGE = 100
 HEALTHS = [health.value for health in Health]
@@ -143,6 +144,17 @@ class CapacityQuery(Query):
         required=False,
         max_length=_LABEL,
         help_text="A label of nodes, by which pools are made; without it by the labels of clouds.",
+    )
+
+
+class TrendQuery(Query):
+    """The query of `trends/`."""
+
+    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
+    days = serializers.ChoiceField(
+        tuple(PERIODS),
+        default=1,
+        help_text="1: a value a quarter of an hour, 14: one every two hours.",
     )
 
 

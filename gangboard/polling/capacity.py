@@ -154,7 +154,7 @@ class CapacityWriter:
             before = self._nodes.get(node.name)
             if before is not None and before[0] is node and before[1] == part:
                 continue
-            row = _node_row(node, part)
+            row = _node_row(node, part, self._node_usage.pods_on(node.name))
             digest = _digest(row)
             if digest != self._digests.get(node.name):
                 found.append((row, digest))
@@ -219,7 +219,7 @@ def _dearest_first(shape: ShapeCapacity) -> tuple[Decimal, Decimal, Decimal, str
 # Rows
 
 
-def _node_row(node: NodeRoom, held: Mapping[str, int]) -> NodeCapacityRow:
+def _node_row(node: NodeRoom, held: Mapping[str, int], pods: Mapping[str, str]) -> NodeCapacityRow:
     return NodeCapacityRow(
         name=node.name,
         labels=dict(node.labels),
@@ -230,6 +230,7 @@ def _node_row(node: NodeRoom, held: Mapping[str, int]) -> NodeCapacityRow:
         used=_texts(_taken(node.now)),
         held=_texts(held.items()),
         unreadable=tuple(sorted(node.unreadable)),
+        pods=pods,
     )
 
 

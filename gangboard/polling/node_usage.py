@@ -137,6 +137,11 @@ class NodeUsageTracker:
             self.version += 1
         return self._usage.room(why, self._ask)
 
+    def pods_on(self, node: str) -> dict[str, str]:
+        """Return the uids of the pods that take room on a node → the root of their gang, empty for none."""
+        uids = sorted(self._usage.pods_on(node))
+        return {uid: self._graph.root_of(uid) or "" for uid in uids}
+
     def broken(self) -> list[Resident]:
         """Return the gangs that hold room without being whole, in no order."""
         self._refresh()

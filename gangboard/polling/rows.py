@@ -10,6 +10,7 @@ from gangboard.diagnosis import registry
 from gangboard.diagnosis.references import unread_owners
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
+from gangboard.domain.reading.bottleneck import bottleneck_of
 from gangboard.domain.reading.wording import is_or_are, names
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import Verdict
@@ -68,6 +69,7 @@ def gang_row(
         "accelerators": sum(
             float(amount) for name, amount in verdict.requests.items() if is_accelerator(name)
         ),
+        "bottleneck": bottleneck_of(verdict.fit),
         "queue": facts.queue.queue or owner.queue,
         "priority": verdict.priority,
         "priority_value": verdict.priority_value,

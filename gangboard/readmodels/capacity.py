@@ -115,7 +115,7 @@ def read_capacity(
             cluster_id__in=[id_ for id_ in asked if viewer.counts_nodes(id_)]
         )
     }
-    blind = {id_: _blind(one, told.get(id_)) for id_, one in asked.items()}
+    blind = {id_: blind_of(one, told.get(id_)) for id_, one in asked.items()}
     chosen = _within_bound([id_ for id_ in asked if blind[id_] is None], only=bool(cluster))
     nodes = _nodes(chosen)
     labels = LabelChoices()
@@ -136,7 +136,7 @@ def read_capacity(
     return Capacity(tuple(rows), labels.choices)
 
 
-def _blind(
+def blind_of(
     cluster: Freshness, told: ClusterCapacity | None
 ) -> tuple[str, datetime | None, str] | None:
     """Return why nothing can be said of a cluster, or None."""

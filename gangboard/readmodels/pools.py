@@ -145,12 +145,29 @@ class _Sum:
 def make_pools(nodes: Iterable[NodeRow], by: str = "") -> tuple[Pool, ...]:
     """Return the nodes by the label `by`, or by their pool; by label and value, the rest last."""
     groups: dict[tuple[str, str], list[NodeRow]] = {}
-    labels = (by,) if by else POOL_LABELS
     for node in nodes:
-        label = next((one for one in labels if one in node.labels), "")
-        groups.setdefault((label, node.labels[label] if label else ""), []).append(node)
+        groups.setdefault(pool_of(node, by), []).append(node)
     order = sorted(groups, key=lambda group: (not group[0], group[1], group[0]))
     return tuple(sum_nodes(label, value, groups[label, value]) for label, value in order)
+
+
+def pool_of(node: NodeRow, by: str = "") -> tuple[str, str]:
+    """Return the label by which a node is put together with others, and its value; empty for none."""
+    labels = (by,) if by else POOL_LABELS
+    label = next((one for one in labels if one in node.labels), "")
+    return label, node.labels[label] if label else ""
+
+
+def left_on(node: NodeRow) -> dict[str, Decimal]:
+    """Return what is free of each resource, of one that takes pods and whose amounts could be read."""
+    if not node.takes_pods:
+        return {}
+    found: dict[str, Decimal] = {}
+    for resource, text in node.allocatable.items():
+        offered, used = _decimal(text), _decimal(node.used.get(resource, "0"))
+        if resource not in node.unreadable and offered is not None and used is not None:
+            found[resource] = max(Decimal(), offered - used)
+    return found
 
 
 def sum_nodes(label: str, value: str, nodes: Sequence[NodeRow]) -> Pool:

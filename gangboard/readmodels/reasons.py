@@ -7,17 +7,16 @@ are never counted as none: their clusters are named.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
 from typing import Any
 
 from django.db.models import Count, F, Min, Q, QuerySet, Sum, Value, Window
 from django.db.models.functions import Greatest, RowNumber
 
 from gangboard.domain.health import NOT_WHOLE, Health, Stage
-from gangboard.readmodels.bottlenecks import Bottleneck, bottlenecks_by_code
+from gangboard.readmodels.bottlenecks import Bottleneck, most_frequent
 from gangboard.readmodels.freshness import Freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.gangs import GangRow, build_row
@@ -127,31 +126,32 @@ def read_reasons(
     clusters: Mapping[int, Freshness],
     now: datetime,
 ) -> Reasons:
-    """Return the page (4 queries). Empty filters mean all; `clusters` are all that the viewer sees."""
+    """Return the page (5 queries). Empty filters mean all; `clusters` are all that the viewer sees."""
     silent = silent_ids(clusters)
     filters = GangFilters(cluster=cluster, namespace=namespace)
     gangs = select_gangs(viewer=viewer, filters=filters, silent=silent)
-    counted = _counted(gangs)
-    examples = _examples(gangs, viewer, clusters, now)
-    limits = bottlenecks_by_code(
-        gangs.filter(stage=Stage.PLACEMENT.value, shown_health__in=NOT_WHOLE)
-    )
-    rows = _rows(counted, examples, limits)
+    # By the stored columns, of which an index has all that is counted.
+    held_back = gangs.filter(
+        severity__in=[health.severity for health in NOT_WHOLE], health__in=NOT_WHOLE
+    ).exclude(cluster_id__in=silent)
+    counted = _counted(held_back)
+    rows = _rows(counted, _examples(held_back, viewer, clusters, now))
+    by_health = _by_health(gangs, silent)
     asked = {
         id_: found for id_, found in clusters.items() if not cluster or found.cluster == cluster
     }
     unknown: dict[int, int] = {}
-    for row in counted:
+    for (cluster_id, health), number in by_health.items():
         # A word from a newer release says nothing to this one.
-        if row["shown_health"] not in (*NOT_WHOLE, *APART):
-            unknown[row["cluster_id"]] = unknown.get(row["cluster_id"], 0) + row["gangs"]
+        if health not in (*NOT_WHOLE, *APART):
+            unknown[cluster_id] = unknown.get(cluster_id, 0) + number
     return Reasons(
         stages=_stages(rows),
         gangs=sum(row.gangs for row in rows),
         accelerators=sum(row.accelerators for row in rows),
         dearest=min((row for row in rows if row.accelerators), key=_heaviest, default=None),
         commonest=min(rows, key=lambda row: (-row.gangs, *_heaviest(row)), default=None),
-        apart=_healths(counted, APART),
+        apart=_apart(by_health),
         unknown=sum(unknown.values()),
         clusters=len(asked),
         looked_at=sum(not found.is_silent for found in asked.values()),
@@ -160,52 +160,66 @@ def read_reasons(
     )
 
 
-def _counted(gangs: QuerySet[Any]) -> list[dict[str, Any]]:
-    """Return the gangs counted by all that a row or a sentence tells apart (1 query)."""
+def _counted(held_back: QuerySet[Any]) -> list[dict[str, Any]]:
+    """Return the gangs counted by all that a row tells apart (1 query)."""
     unready = F("desired") - F("ready") - F("succeeded") - F("held")
-    groups = gangs.values("cluster_id", "shown_health", "stage", "shown_code").annotate(
-        gangs=Count("id"),
+    groups = held_back.values("health", "stage", "code", "bottleneck").annotate(
+        gangs=Count("*"),
         pods=Sum(Greatest(unready, Value(0))),
         devices=Sum("accelerators"),
         first=Min("since"),
-        unsure=Count("id", filter=Q(since_first_seen=True)),
+        unsure=Count("since_first_seen", filter=Q(since_first_seen=True)),
     )
     return list(groups)
 
 
-def _examples(
-    gangs: QuerySet[Any], viewer: Viewer, clusters: Mapping[int, Freshness], now: datetime
-) -> dict[tuple[str, str], tuple[GangRow, ...]]:
-    """Return the largest gangs of each stage and code (1 query)."""
-    unread = ("memory", "detail") if viewer.sees_everything else ("memory",)
-    ranked = (
-        gangs.filter(shown_health__in=NOT_WHOLE)
-        .annotate(
-            place=Window(
-                RowNumber(),
-                partition_by=[F("stage"), F("code")],
-                order_by=[F("accelerators").desc(), F("since").asc(), F("id").asc()],
-            )
-        )
-        .filter(place__lte=EXAMPLES)
-        .order_by("stage", "code", "place")
-        .defer(*unread)
+def _by_health(gangs: QuerySet[Any], silent: Collection[int]) -> dict[tuple[int, str], int]:
+    """Return (cluster, health as it is shown) → gangs (1 query)."""
+    found: dict[tuple[int, str], int] = {}
+    for cluster_id, health, number in gangs.values_list("cluster_id", "health").annotate(
+        gangs=Count("*")
+    ):
+        key = (cluster_id, Health.UNKNOWN.value if cluster_id in silent else health)
+        found[key] = found.get(key, 0) + number
+    return found
+
+
+def _apart(by_health: Mapping[tuple[int, str], int]) -> tuple[HealthCount, ...]:
+    sums: dict[str, int] = {}
+    for (_, health), number in by_health.items():
+        sums[health] = sums.get(health, 0) + number
+    return tuple(
+        HealthCount(face_of(word), sums[word.value]) for word in APART if sums.get(word.value)
     )
-    return {
-        key: tuple(build_row(gang, viewer=viewer, clusters=clusters, now=now) for gang in found)
-        for key, found in groupby(ranked, key=lambda gang: (gang.stage, gang.code))
-    }
+
+
+def _examples(
+    held_back: QuerySet[Any], viewer: Viewer, clusters: Mapping[int, Freshness], now: datetime
+) -> dict[tuple[str, str], tuple[GangRow, ...]]:
+    """Return the largest gangs of each stage and code (2 queries)."""
+    ranked = held_back.annotate(
+        place=Window(
+            RowNumber(),
+            partition_by=[F("stage"), F("code")],
+            order_by=[F("accelerators").desc(), F("since").asc(), F("id").asc()],
+        )
+    ).filter(place__lte=EXAMPLES)
+    keys = dict(ranked.values_list("pk", "place"))
+    unread = ("memory", "detail") if viewer.sees_everything else ("memory",)
+    gangs = Gang.objects.filter(viewer.gang_filter(), pk__in=keys).defer(*unread)
+    found: dict[tuple[str, str], list[GangRow]] = {}
+    for gang in sorted(gangs, key=lambda gang: keys[gang.pk]):
+        row = build_row(gang, viewer=viewer, clusters=clusters, now=now)
+        found.setdefault((gang.stage, gang.code), []).append(row)
+    return {key: tuple(rows) for key, rows in found.items()}
 
 
 def _rows(
-    counted: Iterable[dict[str, Any]],
-    examples: Mapping[tuple[str, str], tuple[GangRow, ...]],
-    limits: Mapping[str, tuple[Bottleneck, ...]],
+    counted: Iterable[dict[str, Any]], examples: Mapping[tuple[str, str], tuple[GangRow, ...]]
 ) -> list[ReasonRow]:
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in counted:
-        if row["shown_health"] in NOT_WHOLE:
-            groups.setdefault((row["stage"], row["shown_code"]), []).append(row)
+        groups.setdefault((row["stage"], row["code"]), []).append(row)
     codes = [code for _, code in groups]
     measure = (
         "devices" if any(row["devices"] for found in groups.values() for row in found) else "gangs"
@@ -215,12 +229,19 @@ def _rows(
         _row(
             found,
             examples.get((stage, code), ()),
-            limits.get(code, ()) if stage == Stage.PLACEMENT else (),
+            _limits(found) if stage == Stage.PLACEMENT else (),
             share=round(100 * sum(row[measure] for row in found) / whole, 1),
             several_stages=codes.count(code) > 1,
         )
         for (stage, code), found in groups.items()
     ]
+
+
+def _limits(found: Iterable[dict[str, Any]]) -> tuple[Bottleneck, ...]:
+    gangs: dict[str, int] = {}
+    for row in found:
+        gangs[row["bottleneck"]] = gangs.get(row["bottleneck"], 0) + row["gangs"]
+    return most_frequent(gangs)
 
 
 def _row(
@@ -231,7 +252,7 @@ def _row(
     share: float,
     several_stages: bool,
 ) -> ReasonRow:
-    code = found[0]["shown_code"]
+    code = found[0]["code"]
     return ReasonRow(
         stage=found[0]["stage"],
         code=printable(code),
@@ -256,7 +277,7 @@ def _row(
 def _healths(counted: Iterable[dict[str, Any]], words: Iterable[Health]) -> tuple[HealthCount, ...]:
     numbers: dict[str, int] = {}
     for row in counted:
-        numbers[row["shown_health"]] = numbers.get(row["shown_health"], 0) + row["gangs"]
+        numbers[row["health"]] = numbers.get(row["health"], 0) + row["gangs"]
     return tuple(
         HealthCount(face_of(word), numbers[word.value]) for word in words if numbers.get(word.value)
     )

@@ -31,6 +31,8 @@ class NodeCapacityRow:
     used: Mapping[str, str] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)
     unreadable: tuple[str, ...] = ()
+    pods: Mapping[str, str] = field(default_factory=dict)
+    """uid → uid of the owner of its gang, empty for none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from gangboard.web.live.fragments import Fragment
 from gangboard.web.live_page import Fragments, Frame, LivePage
 
 
-class NodePage(LivePage[tuple[OfferRow, ...]]):
+class NodeJobsPage(LivePage[tuple[OfferRow, ...]]):
     """The Jobs on a node, of the gangs that the viewer may see."""
 
-    name = "node"
+    name = "node-jobs"
     template_name = "actions/node.html"
     section = "board"
     cluster: str

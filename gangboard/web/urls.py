@@ -15,6 +15,7 @@ from gangboard.web import (
     gang_files,
     groups,
     holds,
+    node_page,
     node_views,
     progress_views,
     queues,
@@ -34,6 +35,9 @@ urlpatterns = [
     path("gangs/<str:gang_id>/stored.yaml", gang_files.stored, name="gang-stored"),
     *reasons.ReasonsPage.urls("reasons/", "live/reasons/"),
     *capacity.CapacityPage.urls("capacity/", "live/capacity/"),
+    *node_page.NodePage.urls(
+        "nodes/<str:cluster>/<str:name>/", "live/nodes/<str:cluster>/<str:name>/"
+    ),
     *queues.QueuesPage.urls("queues/", "live/queues/"),
     *queues.OneQueuePage.urls(
         "queues/<str:cluster>/<str:name>/", "live/queues/<str:cluster>/<str:name>/"
@@ -43,7 +47,7 @@ urlpatterns = [
     *clusters.ClusterPage.urls("clusters/<str:name>/", "live/clusters/<str:name>/"),
     *actions.ActionsPage.urls("actions/", "live/actions/"),
     path("actions/confirm/", confirm_views.confirm, name="confirm"),
-    *node_views.NodePage.urls("actions/node/", "live/node/"),
+    *node_views.NodeJobsPage.urls("actions/node/", "live/node/"),
     *audit.AuditListPage.urls("actions/audit/", "live/audit/"),
     path("actions/export.<str:ending>", actions.export, name="actions-export"),
     path("actions/audit/export.<str:ending>", audit.export, name="audit-export"),

@@ -16,8 +16,9 @@ from drf_spectacular.validation import validate_schema
 from gangboard.diagnosis import registry
 from gangboard.store.models import Cluster, Heartbeat, ResourceState
 from tests.api.conftest import World, make_gang, make_group, token_of
-from tests.domain_objects import a_queue
-from tests.factories import PODGROUPS, make_heartbeats, make_resource
+from tests.domain_objects import a_node, a_queue
+from tests.factories import PODGROUPS, make_heartbeats, make_resource, store_object
+from tests.readmodels.room import make_capacity, make_node
 from tests.recorded_actions import make_action
 from tests.stored_queues import store
 
@@ -193,10 +194,12 @@ def test_the_schema_is_valid_openapi_without_warnings(ask: Ask) -> None:
         "/api/v1/groups/",
         "/api/v1/groups/{group_id}/",
         "/api/v1/holds/",
+        "/api/v1/nodes/{cluster}/{name}/",
         "/api/v1/queues/",
         "/api/v1/queues/{cluster}/{name}/",
         "/api/v1/reasons/",
         "/api/v1/summary/",
+        "/api/v1/trends/",
     ]
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
 
@@ -206,6 +209,10 @@ def test_what_is_sent_is_what_the_schema_says(ask: Ask, world: World) -> None:
     gang = world.gangs["east/team-a"]
     group = world.groups["east/team-a"]
     store(group.cluster, a_queue("gpu"))
+    node = a_node("h100-09", allocatable={"nvidia.com/gpu": 8})
+    store_object(group.cluster, "nodes", node)
+    make_node(group.cluster, "h100-09")
+    make_capacity(group.cluster)
     action = make_action(
         Cluster.objects.get(name="east"), steps=(("patch", "Suspend the Job", "done", ""),)
     )
@@ -214,6 +221,7 @@ def test_what_is_sent_is_what_the_schema_says(ask: Ask, world: World) -> None:
         "/api/v1/actions/{action_id}/": {"action_id": action.pk},
         "/api/v1/capacity/": {},
         "/api/v1/holds/": {},
+        "/api/v1/nodes/{cluster}/{name}/": {"cluster": "east", "name": "h100-09"},
         "/api/v1/queues/": {},
         "/api/v1/queues/{cluster}/{name}/": {"cluster": "east", "name": "gpu"},
         "/api/v1/reasons/": {},
@@ -225,6 +233,7 @@ def test_what_is_sent_is_what_the_schema_says(ask: Ask, world: World) -> None:
         "/api/v1/groups/": {},
         "/api/v1/groups/{group_id}/": {"group_id": f"east~{group.uid}"},
         "/api/v1/summary/": {},
+        "/api/v1/trends/": {},
     }
     assert set(addresses) == set(document["paths"])
     for path, parts in addresses.items():

@@ -299,5 +299,5 @@ def test_queries_do_not_grow(owner: Viewer, django_assert_num_queries: Any) -> N
         for index in range(number):
             make_gang(eu, code=f"reason-{index}")
             make_gang(us, code=f"reason-{index}")
-        with django_assert_num_queries(5):  # the clusters and four more
+        with django_assert_num_queries(6):  # the clusters and five more
             read(owner)

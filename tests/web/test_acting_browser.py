@@ -328,6 +328,7 @@ def test_the_whole_way_without_script(browser: Browser, site: Site) -> None:
     expect(page).to_have_url(re.compile(r"/actions/[0-9a-f]{32}/"))
     expect(page.locator("main")).to_contain_text(REASON)
     page.goto(f"{site.url}/actions/node/?cluster=gpu-east&node=gpu-02")
+    page.locator('input[name="target"]').first.check()
     page.get_by_role("button", name="Suspend selected").click()
     expect(page.locator("main")).to_contain_text("Suspend")
     context.close()

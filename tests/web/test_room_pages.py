@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, ClusterCapacity, NodeCapacity
-from tests.factories import make_gang, make_gangs
-from tests.personas import Person
+from tests.domain_objects import a_node, a_pod
+from tests.factories import make_gang, make_gangs, store_object
+from tests.personas import Person, make_stranger
 from tests.readmodels.room import make_capacity, make_fit, make_node, make_shape
 from tests.web.conftest import World
 from tests.web.test_live import Question, next_question
@@ -205,7 +206,7 @@ class TestTruth:
         text_of(owner.client, f"{path}?{query}")
 
 
-@pytest.mark.parametrize(("path", "queries"), [("/reasons/", 10), ("/capacity/", 9)])
+@pytest.mark.parametrize(("path", "queries"), [("/reasons/", 11), ("/capacity/", 9)])
 def test_queries_do_not_grow_with_the_rows(
     owner: Person, nodes: World, path: str, queries: int, django_assert_num_queries: Any
 ) -> None:
@@ -232,3 +233,31 @@ def test_an_open_page_is_told_what_has_changed_and_nothing_else(
     news = question.ask(owner.client)
     assert news.status_code == 200
     assert b'data-part="freshness"' not in news.content
+
+
+class TestNode:
+    def test_a_node_says_what_it_offers_and_who_is_on_it(self, owner: Person, nodes: World) -> None:
+        put_on_node(nodes, "h100-1")
+        page = text_of(owner.client, "/nodes/eu-train/h100-1/")
+        assert "2 of 8 nvidia.com/gpu are free." in page
+        assert "On this node: 0 gangs, 1 other pod" in page
+        assert "kubectl describe node h100-1" in page
+        assert "No gang that you may see has pods that wait for a node." in page
+        live = owner.client.get("/live/nodes/eu-train/h100-1/?version=x")
+        assert live.status_code in (200, 204)
+
+    def test_one_that_is_not_there_and_one_that_may_not_be_seen(
+        self, owner: Person, nodes: World
+    ) -> None:
+        put_on_node(nodes, "h100-1")
+        text_of(owner.client, "/nodes/eu-train/h100-7/", 404)
+        text_of(owner.client, "/nodes/no-such/h100-1/", 404)
+        text_of(make_stranger().client, "/nodes/eu-train/h100-1/", 404)
+
+
+def put_on_node(world: World, name: str) -> None:
+    """Store the node itself, with one pod on it."""
+    store_object(world.cluster, "nodes", a_node(name, allocatable={"nvidia.com/gpu": 8}))
+    pod = a_pod("shell", on=name)
+    store_object(world.cluster, "pods", pod)
+    NodeCapacity.objects.filter(name=name).update(pods={pod.meta.ref.uid: ""})

@@ -164,6 +164,7 @@ class Migration(migrations.Migration):
                 ('held', models.BigIntegerField(default=0)),
                 ('requests', models.JSONField(default=dict)),
                 ('accelerators', models.FloatField(default=0)),
+                ('bottleneck', models.CharField(default='', max_length=200)),
                 ('queue', models.CharField(default='', max_length=253)),
                 ('priority', models.CharField(default='', max_length=253)),
                 ('restarts', models.BigIntegerField(default=0)),
@@ -190,6 +191,9 @@ class Migration(migrations.Migration):
                     models.Index(fields=['cluster', 'changed_version'], name='store_gang_cluster_3d7a86_idx'),
                     models.Index(fields=['cluster', 'recheck_at'], name='store_gang_cluster_5da03a_idx'),
                     models.Index(fields=['code'], name='store_gang_code_674171_idx'),
+                    models.Index(fields=['gone_at', 'cluster', 'health', 'accelerators'], name='store_gang_gone_at_40baa2_idx'),
+                    models.Index(fields=['gone_at', 'namespace', 'kind', 'queue'], name='store_gang_gone_at_5effae_idx'),
+                    models.Index(fields=['gone_at', 'severity', 'stage', 'code', 'bottleneck', 'health', 'cluster', 'namespace', 'accelerators', 'since', 'id', 'since_first_seen', 'desired', 'ready', 'succeeded', 'held'], name='gangs_by_reason'),
                 ],
                 'constraints': [
                     models.UniqueConstraint(fields=('cluster', 'uid'), name='one_gang_per_owner'),
@@ -256,6 +260,7 @@ class Migration(migrations.Migration):
                 ('used', models.JSONField(default=dict)),
                 ('held', models.JSONField(default=dict)),
                 ('unreadable', models.JSONField(default=list)),
+                ('pods', models.JSONField(default=dict)),
                 ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='store.cluster')),
             ],
             options={

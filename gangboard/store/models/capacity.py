@@ -25,6 +25,9 @@ class NodeCapacity(models.Model):
     """The part of `used` that gangs hold that are not whole."""
     unreadable = models.JSONField(default=list)
     """Resources whose amount could not be read."""
+    pods = models.JSONField(default=dict)
+    """uid of each pod in `used` → uid of the owner of its gang, empty for none: as they were when
+    something on the node changed last."""
 
     class Meta:
         """A name is one node of one cluster."""

@@ -46,6 +46,8 @@ class Gang(models.Model):
     """Quantities as decimal strings in base units."""
     accelerators = models.FloatField(default=0)
     """Sum of the devices in `requests`, for sorting and tiles."""
+    bottleneck = models.CharField(max_length=200, default="")
+    """What the nodes lack for its pods that wait; see domain.reading.bottleneck."""
     queue = models.CharField(max_length=253, default="")
     priority = models.CharField(max_length=253, default="")
     """Priority class, or the number as text; to show."""
@@ -90,6 +92,17 @@ class Gang(models.Model):
             models.Index(fields=("cluster", "changed_version")),
             models.Index(fields=("cluster", "recheck_at")),
             models.Index(fields=("code",)),
+            # These three have all that a page counts: no row is read for it.
+            models.Index(fields=("gone_at", "cluster", "health", "accelerators")),
+            models.Index(fields=("gone_at", "namespace", "kind", "queue")),
+            models.Index(
+                fields=(
+                    *("gone_at", "severity", "stage", "code", "bottleneck", "health", "cluster"),
+                    *("namespace", "accelerators", "since", "id", "since_first_seen"),
+                    *("desired", "ready", "succeeded", "held"),
+                ),
+                name="gangs_by_reason",
+            ),
         ]
 
 

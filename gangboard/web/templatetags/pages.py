@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import template
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -113,6 +113,16 @@ def changes(row: ActionRow) -> list[dict[str, str]]:
         {"field": field, "before": row.before.get(field, "–"), "after": after}
         for field, after in row.after.items()
     ]
+
+
+@register.simple_tag
+def node_link(cluster: str, node: str) -> str:
+    """Print the name of a node as a link to its page; a name that no address can have as it is."""
+    try:
+        address = reverse("node", args=(cluster, node))
+    except NoReverseMatch:
+        return node
+    return format_html('<a href="{}">{}</a>', address, node)
 
 
 @register.simple_tag

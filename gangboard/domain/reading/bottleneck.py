@@ -1,0 +1,35 @@
+"""What the nodes lack for a gang that waits for room, in one word that can be counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from gangboard.domain.verdict import FitReason, FitRow
+
+FULL, NONE = "full", "none"
+"""Nodes that could host its pods are full by it; no node could, and it excludes most of them."""
+LONGEST = 200
+
+
+def bottleneck_of(rows: Iterable[FitRow]) -> str:
+    """Return `full/LABEL` or `none/LABEL` with the label of a `FitReason`, or nothing.
+
+    Nothing where each shape by itself finds room for all of its pods: what the gang waits for is
+    not on the nodes then, or only all of it together is too much.
+    """
+    short = [row for row in rows if not row.why and row.fits_now < row.waiting]
+    full = _most(reason for row in short for reason in row.saturated)
+    if full:
+        return f"{FULL}/{full}"[:LONGEST]
+    if any(row.open_nodes for row in short):
+        return ""
+    excluded = _most(reason for row in short for reason in row.excluded)
+    return f"{NONE}/{excluded}"[:LONGEST] if excluded else ""
+
+
+def _most(reasons: Iterable[FitReason]) -> str:
+    nodes: Counter[str] = Counter()
+    for reason in reasons:
+        nodes[reason.label] += reason.nodes
+    return min(nodes, key=lambda label: (-nodes[label], label)) if nodes else ""

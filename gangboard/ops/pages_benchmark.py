@@ -1,0 +1,217 @@
+"""What Board and Reasons cost as the number of gangs grows: a made-up fleet in a database of its own."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import setup_test_environment, teardown_test_environment
+from django.utils import timezone
+
+from gangboard.diagnosis import registry
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.verdict import Evidence, Finding, FitReason, FitRow, MemberState
+from gangboard.store.gangs import Detail, gang_id, pack_detail
+from gangboard.store.models import Cluster, Gang, Grant, Heartbeat
+
+PAGES = {"Board": "/", "Reasons": "/reasons/"}
+GROWTH = 1.5
+"""So many times as long may a page take with the most gangs as with the fewest."""
+CLUSTERS = 4
+GANGS_PER_NAMESPACE = 50
+PODS = 16
+BATCH = 1000
+_STATES: tuple[tuple[Health, Stage, str, int], ...] = (
+    (Health.RUNNING, Stage.RUN, "running", 55),
+    (Health.SUCCEEDED, Stage.RUN, "succeeded", 12),
+    (Health.SUSPENDED, Stage.ADMISSION, "suspended", 5),
+    (Health.FAILED, Stage.RUN, "failed", 1),
+    (Health.STARTING, Stage.START, "containers-starting", 3),
+    (Health.DEGRADED, Stage.RUN, "node-lost", 2),
+    (Health.DEGRADED, Stage.PLACEMENT, "partly-placed", 2),
+    (Health.BLOCKED, Stage.PLACEMENT, "exceeds-capacity", 3),
+    (Health.WAITING, Stage.PLACEMENT, "insufficient-resources", 7),
+    (Health.WAITING, Stage.PLACEMENT, "fragmented", 4),
+    (Health.WAITING, Stage.ADMISSION, "waiting-for-quota", 6),
+)
+"""Health, stage, code and how many of a hundred gangs are so."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageCost:
+    """One page at one size of the fleet; seconds of CPU of this process on SQLite, else of the clock."""
+
+    page: str
+    gangs: int
+    seconds: float
+    """Median."""
+    kilobytes: float
+
+
+@contextmanager
+def throwaway_database() -> Iterator[None]:
+    """Make an empty database beside the configured one, and drop it after the block."""
+    setup_test_environment(debug=False)
+    configured = connection.settings_dict["NAME"]
+    connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+    try:
+        yield
+    finally:
+        connection.creation.destroy_test_db(configured, verbosity=0)
+        teardown_test_environment()
+
+
+class Bench:
+    """Shows pages of a fleet that grows to somebody who sees all of it."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311  # no secret
+        self._now = timezone.now()
+        self._kind = registry.owner_kinds()[0].resource
+        self._clusters = [self._cluster(number) for number in range(CLUSTERS)]
+        for kind in ("poll", "act", "beat", "poll-orders", "act-orders"):
+            Heartbeat.objects.create(name=kind, kind=kind, beat_at=self._now, began_at=self._now)
+        user = User.objects.create_user("benchmark")
+        Grant.objects.create(user=user, role="admin", cluster=None, namespace="")
+        self._client = Client()
+        self._client.force_login(user)
+        self._gangs = 0
+
+    def _cluster(self, number: int) -> Cluster:
+        return Cluster.objects.create(
+            name=f"benchmark-{number}",
+            server=f"https://benchmark-{number}.example:6443",
+            credentials=b"",
+            contact_at=self._now,
+            listed_at=self._now,
+            discovered_at=self._now,
+            server_version="v1.37.0",
+        )
+
+    def grow(self, gangs: int) -> None:
+        """Add gangs until there are so many."""
+        while self._gangs < gangs:
+            many = min(BATCH, gangs - self._gangs)
+            Gang.objects.bulk_create(self._gang(self._gangs + at) for at in range(many))
+            self._gangs += many
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+
+    def measure(self, times: int) -> list[PageCost]:
+        """Ask for each page so often, after once that does not count."""
+        return [self._measure(page, path, times) for page, path in PAGES.items()]
+
+    def _measure(self, page: str, path: str, times: int) -> PageCost:
+        clock = time.process_time if connection.vendor == "sqlite" else time.perf_counter
+        # Whoever reads pages for hours keeps being heard of: a benchmark must be, too.
+        Cluster.objects.update(contact_at=timezone.now())
+        Heartbeat.objects.update(beat_at=timezone.now())
+        found = []
+        size = 0
+        for _ in range(times + 1):
+            began = clock()
+            answer = self._client.get(path)
+            found.append(clock() - began)
+            if answer.status_code != 200:
+                raise RuntimeError(f"{path} answered {answer.status_code}")
+            size = len(answer.content)
+        return PageCost(page, self._gangs, statistics.median(found[1:]), size / 1000)
+
+    def _gang(self, number: int) -> Gang:
+        cluster = self._clusters[number % CLUSTERS]
+        health, stage, code, _ = self._random.choices(
+            _STATES, weights=[state[3] for state in _STATES]
+        )[0]
+        namespace = f"team-{number // GANGS_PER_NAMESPACE}"
+        uid = f"benchmark-{number}"
+        gpus = self._random.choice((1, 2, 4, 8))
+        since = self._now - timedelta(seconds=self._random.randrange(1, 500_000))
+        message = f"{PODS} pods need {gpus} nvidia.com/gpu each; 5 are free on the eligible nodes."
+        advice = [f"Suspend {namespace}/run-{number - 1}: then all {PODS} pods fit."]
+        waits = stage is Stage.PLACEMENT
+        return Gang(
+            id=gang_id(cluster.name, uid),
+            cluster=cluster,
+            api_group=self._kind.group,
+            api_version=self._kind.versions[0],
+            kind=self._kind.kind,
+            namespace=namespace,
+            name=f"run-{number}",
+            uid=uid,
+            generation=1,
+            health=health.value,
+            severity=health.severity,
+            stage=stage.value,
+            code=code,
+            title=code.replace("-", " ").capitalize(),
+            message=message,
+            advice=advice if waits else [],
+            desired=PODS,
+            quorum=PODS,
+            created=PODS,
+            scheduled=0 if waits else PODS,
+            ready=PODS if health is Health.RUNNING else 0,
+            requests={"cpu": str(PODS * 8), "nvidia.com/gpu": str(PODS * gpus)},
+            accelerators=PODS * gpus,
+            queue=f"queue-{number // (GANGS_PER_NAMESPACE * 4)}",
+            priority="normal",
+            priority_value=0,
+            created_at=since - timedelta(minutes=1),
+            since=since,
+            observed_at=self._now,
+            first_seen_at=since,
+            detail=_detail(number, namespace, health, stage, code, message, advice, gpus),
+            memory=b"",
+        )
+
+
+def _detail(
+    number: int,
+    namespace: str,
+    health: Health,
+    stage: Stage,
+    code: str,
+    message: str,
+    advice: list[str],
+    gpus: int,
+) -> bytes:
+    def ref(at: int) -> ObjectRef:
+        return ObjectRef("", "Pod", namespace, f"run-{number}-{at}", f"pod-{number}-{at}")
+
+    waits = stage is Stage.PLACEMENT
+    members = tuple(
+        MemberState(
+            ref(at),
+            f"run-{number}",
+            "" if waits else f"node-{(number + at) % 5000}",
+            health,
+            "ready",
+        )
+        for at in range(PODS)
+    )
+    evidence = tuple(Evidence(f"Pod {at}", "Pending", ref(at)) for at in range(4))
+    finding = Finding(
+        code, health, stage, code.capitalize(), message, evidence=evidence, advice=tuple(advice)
+    )
+    fit = FitRow(
+        f"run-{number}",
+        "workers",
+        PODS,
+        {"cpu": "8", "nvidia.com/gpu": str(gpus)},
+        fits_now=3,
+        fits_empty=20,
+        nodes=5000,
+        open_nodes=0,
+        saturated=(FitReason(("nvidia.com/gpu", "cpu", "memory")[number % 3], 400),),
+        excluded=(FitReason("node selector or required node affinity", 4600),),
+    )
+    return pack_detail(Detail((finding,), (), members, fit=(fit,) if waits else ()))

@@ -1,0 +1,129 @@
+"""The reverse question: what keeps a pod off one node, and what of the node nobody can use."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from gangboard.domain.capacity import NodeRoom, Shape
+from gangboard.domain.node import Node
+from gangboard.domain.placing import Filter, When
+from gangboard.domain.pod import Pod
+from gangboard.domain.resources import is_accelerator
+from gangboard.placement.amounts import free, wanted
+from gangboard.placement.eligibility import filters, pods_that_fit
+from gangboard.placement.matching import undecidable
+from gangboard.placement.members import shape_of, unread_text
+from gangboard.placement.neighbours import matcher
+from gangboard.placement.usage import Usage
+
+COMPANIONS = ("cpu", "memory")
+"""What pods need besides accelerators: without it those stand idle."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAnswer:
+    """What one node says to one shape."""
+
+    pods: int = 0
+    """How many pods of it fit now; with `cordoned`, once it is uncordoned."""
+    cordoned: bool = False
+    """Nothing but the cordon keeps it out."""
+    filter: Filter | None = None
+    """Why the node can never host it, whatever leaves: the first reason."""
+    detail: str = ""
+    """The taint or resource of `filter`."""
+    limit: str = ""
+    """What is used up where the node could host it and has no room now: a resource, or a word of
+    `Constraint`."""
+    asked: int = 0
+    """Of the resource of `filter` or `limit` one pod asks for, in scheduler units."""
+    there: int = 0
+    """Of it is free now, or with `filter` with the pods that can leave gone."""
+    unclear: tuple[str, ...] = ()
+    """What makes any answer unsafe; the rest means nothing then."""
+
+
+class OneNode:
+    """A node with the pods on it, which is asked alone: it knows no pods of other nodes."""
+
+    def __init__(self, node: Node, there: Iterable[Pod], waiting: Iterable[Pod]) -> None:
+        """Take in `there`, the pods on it, and all pods that it will be asked about."""
+        usage = Usage()
+        usage.put_node(node)
+        # Those that wait take nothing; but which pods their rules are about is counted.
+        for pod in (*there, *waiting):
+            usage.put_pod(pod)
+        self._room = usage.room()
+
+    @property
+    def room(self) -> NodeRoom:
+        """The node as placement sees it."""
+        return self._room.nodes[0]
+
+    def shapes(self, waiting: Iterable[Pod]) -> tuple[Shape, ...]:
+        """Return what these pods ask for, those that ask the same once."""
+        pods = tuple(waiting)
+        matched = matcher(self._room, pods)
+        found: dict[object, Shape] = {}
+        for pod in pods:
+            terms = matched(pod)
+            unsupported = (*pod.needs.unsupported, *map(unread_text, pod.unread_requests))
+            key = (tuple(sorted(pod.requests.items())), pod.needs, unsupported, terms)
+            if key not in found:
+                found[key] = shape_of("", pod.requests, pod.needs, unsupported, terms)
+        return tuple(found.values())
+
+    def ask(self, shape: Shape) -> NodeAnswer:
+        """Return whether a pod of the shape fits now, and what keeps it out."""
+        unclear = undecidable(shape)
+        if unclear:
+            return NodeAnswer(unclear=tuple(unclear))
+        node, asked = self.room, wanted(shape)
+        reasons = list(filters(node, shape, (), asked))
+        others = [one for one in reasons if one[0] is not Filter.CORDON]
+        if others:
+            why, detail = others[0]
+            there = free(node, detail, When.EMPTY) if detail in asked else 0
+            return NodeAnswer(filter=why, detail=detail, asked=asked.get(detail, 0), there=there)
+        pods, limit = pods_that_fit(node, shape, When.NOW, asked)
+        if not pods:
+            there = free(node, limit, When.NOW) if limit in asked else 0
+            return NodeAnswer(limit=limit, asked=asked.get(limit, 0), there=there)
+        return NodeAnswer(pods=pods, cordoned=bool(reasons))
+
+
+@dataclass(frozen=True, slots=True)
+class Stranded:
+    """Accelerators that are free on a node and that no pod can use."""
+
+    resource: str
+    amount: Decimal
+    for_lack_of: str
+    """`cpu` or `memory`: what is taken."""
+
+
+def stranded_on(
+    left: Mapping[str, Decimal], shapes: Iterable[Mapping[str, Decimal]]
+) -> tuple[Stranded, ...]:
+    """Return the free accelerators of one node for which its cpu or memory leaves no pod.
+
+    `left`: what is free, `shapes`: what one pod of each kind asks for that is known in the cluster, both in
+    base units. Accelerators for which each known kind asks more than is free are not stranded: they are
+    too few. Nothing is said where no kind asks for them.
+    """
+    kinds = list(shapes)
+    found = []
+    for resource, amount in sorted(left.items()):
+        if not is_accelerator(resource) or amount <= 0:
+            continue
+        able = [kind for kind in kinds if 0 < kind.get(resource, Decimal()) <= amount]
+        lacking = [
+            [name for name in COMPANIONS if kind.get(name, 0) > left.get(name, 0)] for kind in able
+        ]
+        if able and all(lacking):
+            most = Counter(name for names in lacking for name in names).most_common(1)
+            found.append(Stranded(resource, amount, most[0][0]))
+    return tuple(found)

@@ -1,0 +1,252 @@
+"""One node for its viewers: what it offers, who is there, and what it says to gangs that wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from gangboard.domain.capacity import Needs, Taint
+from gangboard.domain.health import Health
+from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import MemberState
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.nodes import NodeView, read_node
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster, Gang, NodeCapacity
+from tests.domain_objects import a_container, a_node, a_pod, requests
+from tests.factories import NOW, make_cluster, make_gang, store_object
+from tests.readmodels.room import make_capacity, make_fit, make_node, make_shape
+
+pytestmark = pytest.mark.django_db
+
+ROOM = {"nvidia.com/gpu": 8, "cpu": 64_000, "memory": 2**40, "pods": 110}
+TEXTS = {"nvidia.com/gpu": "8", "cpu": "64", "memory": str(2**40), "pods": "110"}
+
+
+@dataclass
+class Place:
+    """The node h100-09 of eu-train."""
+
+    cluster: Cluster
+    row: NodeCapacity
+
+    def put(
+        self, namespace: str, name: str, gpu: str, gang: Gang | None = None, **fields: Any
+    ) -> Pod:
+        """Let a pod run there."""
+        given = {"requests": requests(gpu=gpu, cpu="4"), **fields}
+        pod = a_pod(name, uid=f"uid-of-{name}", namespace=namespace, on="h100-09", **given)
+        store_object(self.cluster, "pods", pod)
+        self.row.pods[pod.meta.ref.uid] = gang.uid if gang is not None else ""
+        self.row.save()
+        return pod
+
+    def gang(self, namespace: str, name: str, *gpus: str, elsewhere: int = 0) -> Gang:
+        """Let a gang run there, a pod for each number, and others on another node."""
+        refs = [f"{name}-{number}" for number in range(len(gpus) + elsewhere)]
+        members = tuple(
+            MemberState(
+                a_pod(ref, uid=f"uid-of-{ref}", namespace=namespace).meta.ref,
+                name,
+                "h100-09" if number < len(gpus) else "h100-10",
+                Health.RUNNING,
+                "ready",
+            )
+            for number, ref in enumerate(refs)
+        )
+        made = make_gang(
+            self.cluster,
+            name,
+            namespace=namespace,
+            health=Health.RUNNING,
+            scheduled=8,
+            detail=Detail(members=members),
+        )
+        for ref, gpu in zip(refs, gpus, strict=False):
+            self.put(namespace, ref, gpu, made)
+        return made
+
+    def waits(
+        self, name: str, gpu: str, pods: int = 2, namespace: str = "research", **fields: Any
+    ) -> Gang:
+        """Let pods of a gang wait for a node."""
+        made = tuple(
+            a_pod(
+                f"{name}-{number}",
+                uid=f"uid-of-{name}-{number}",
+                namespace=namespace,
+                **{"requests": requests(gpu=gpu, cpu="4"), **fields},
+            )
+            for number in range(pods)
+        )
+        for pod in made:
+            store_object(self.cluster, "pods", pod)
+        members = tuple(
+            MemberState(pod.meta.ref, name, "", Health.WAITING, "waiting") for pod in made
+        )
+        fit = (make_fit(waiting=pods, requests={"nvidia.com/gpu": gpu}),)
+        return make_gang(
+            self.cluster,
+            name,
+            namespace=namespace,
+            created=pods,
+            accelerators=pods * float(gpu),
+            detail=Detail(members=members, fit=fit),
+        )
+
+    def read(self, viewer: Viewer) -> NodeView | None:
+        """Return what a viewer sees."""
+        clusters = read_freshness(viewer=viewer, now=NOW)
+        return read_node(
+            viewer=viewer, cluster="eu-train", name="h100-09", clusters=clusters, now=NOW
+        )
+
+    def seen(self, viewer: Viewer) -> NodeView:
+        """Return the same, which is there."""
+        found = self.read(viewer)
+        assert found is not None
+        return found
+
+
+def make_place(cluster: Cluster, used: str = "6", **node: Any) -> Place:
+    cordoned = node.get("unschedulable", False)
+    store_object(
+        cluster,
+        "nodes",
+        a_node("h100-09", uid="uid-of-node", allocatable=ROOM, **node),
+    )
+    row = make_node(
+        cluster,
+        "h100-09",
+        allocatable=TEXTS,
+        used={"nvidia.com/gpu": used, "cpu": "8", "pods": "2"},
+        held={},
+        cordoned=cordoned,
+    )
+    return Place(cluster, row)
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    made = make_cluster()
+    make_capacity(made)
+    return made
+
+
+@pytest.fixture
+def place(cluster: Cluster) -> Place:
+    return make_place(cluster)
+
+
+def test_who_is_there_with_its_pods_and_how_many_are_elsewhere(owner: Viewer, place: Place) -> None:
+    gang = place.gang("nlp", "asr", "4", elsewhere=2)
+    place.gang("research", "eval", "1", "1")
+    place.put("kube-system", "exporter", "0", stays=True)
+    place.put("tools", "shell", "0", containers=(a_container(restarts=3),))
+    found = place.seen(owner)
+    assert [(one.gang.name, one.accelerators, one.elsewhere) for one in found.occupants] == [
+        ("asr", 4.0, 2),
+        ("eval", 2.0, 0),
+    ]
+    (pod,) = found.occupants[0].pods
+    assert found.occupants[0].gang.id == gang.pk
+    assert pod.member is not None
+    assert (pod.name, pod.accelerators, pod.member.label) == ("asr-0", 4.0, "ready")
+    assert [(one.namespace, one.name, one.restarts) for one in found.others] == [
+        ("tools", "shell", 3)
+    ]
+    assert (found.stay.pods, found.hidden.pods) == (1, 0)
+    assert found.sentence == "2 of 8 nvidia.com/gpu are free."
+
+
+def test_other_namespaces_are_a_sum_without_names(place: Place) -> None:
+    place.gang("research", "eval", "2")
+    place.gang("secret", "moonshot", "3", "1")
+    place.waits("own", "2")
+    place.waits("hidden", "2", namespace="secret")
+    nina = Viewer(3, "nina", (Scope(place.cluster.pk, "research", "viewer"),))
+    found = place.seen(nina)
+    assert [one.gang.name for one in found.occupants] == ["eval"]
+    assert (found.hidden.pods, found.hidden.accelerators) == (2, 4.0)
+    assert [row.gang.name for row in found.waiting] == ["own"]
+    assert (found.taints, found.topology, found.pool) == ((), (), ("", ""))
+    assert "moonshot" not in repr(found)
+    assert "secret" not in repr(found)
+
+
+def test_a_node_without_pods_of_the_viewer_is_not_there(place: Place, stranger: Viewer) -> None:
+    place.gang("secret", "moonshot", "3")
+    nina = Viewer(3, "nina", (Scope(place.cluster.pk, "research", "viewer"),))
+    assert place.read(nina) is None
+    assert place.read(stranger) is None
+
+
+def test_what_has_left_since_is_not_on_it(owner: Viewer, place: Place) -> None:
+    place.gang("nlp", "asr", "4")
+    place.row.pods["uid-of-a-pod-that-is-gone"] = "uid-of-a-gang"
+    place.row.save()
+    found = place.seen(owner)
+    assert (len(found.occupants), found.others, found.stay.pods) == (1, (), 0)
+
+
+def test_which_waiting_gangs_fit_and_what_keeps_the_others_out(owner: Viewer, place: Place) -> None:
+    place.gang("nlp", "asr", "4", "2")
+    place.waits("fits", "1", pods=4)
+    place.waits("large", "8")
+    place.waits("other-pool", "1", needs=Needs(node_selector=(("pool", "a100"),)))
+    make_gang(place.cluster, "queued", stage="admission", code="waiting-for-quota", created=0)
+    said = {
+        row.gang.name: (row.answer, row.fitting, row.sentence) for row in place.seen(owner).waiting
+    }
+    assert said == {
+        "fits": ("fits", 2, "2 pods fit now, of 4."),
+        "large": ("kept-out", 0, "Needs 8 nvidia.com/gpu; 2 free."),
+        "other-pool": ("kept-out", 0, "Wants nodes with pool=a100."),
+    }
+    assert place.seen(owner).waiting[0].gang.name == "fits"
+
+
+def test_a_cordon_that_alone_keeps_pods_out_is_told(owner: Viewer, cluster: Cluster) -> None:
+    cordon = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")
+    place = make_place(cluster, used="4", unschedulable=True, taints=(cordon,))
+    place.gang("nlp", "asr", "4")
+    place.waits("multimodal", "4", pods=1)
+    found = place.seen(owner)
+    assert found.sentence == "Cordoned: 4 of 8 nvidia.com/gpu stand free and take no new pods."
+    (row,) = found.waiting
+    assert (row.answer, row.sentence) == ("fits-uncordoned", "1 pod fits once uncordoned, of 1.")
+    assert found.commands[0].text == "kubectl uncordon h100-09"
+    assert found.stranded == ()
+
+
+def test_accelerators_without_cpu_are_stranded(owner: Viewer) -> None:
+    cluster = make_cluster()
+    make_capacity(cluster, shapes=(make_shape(requests={"cpu": "60", "nvidia.com/gpu": "2"}),))
+    found = make_place(cluster).seen(owner)
+    assert [(one.resource, one.amount, one.for_lack_of) for one in found.stranded] == [
+        ("nvidia.com/gpu", Decimal(2), "cpu")
+    ]
+    assert found.sentence == (
+        "2 of 8 nvidia.com/gpu are stranded: too little cpu is left for any pod."
+    )
+
+
+def test_what_is_not_known_is_not_told(owner: Viewer) -> None:
+    cluster = make_cluster(contact_at=NOW - timedelta(minutes=4))
+    make_capacity(cluster)
+    place = make_place(cluster)
+    place.waits("fits", "1")
+    found = place.seen(owner)
+    assert found.blind is not None
+    assert (found.sentence, found.amounts, found.waiting) == ("", (), ())
+
+
+def test_a_node_that_is_not_ready_says_why(owner: Viewer, cluster: Cluster) -> None:
+    found = make_place(cluster, ready=None).seen(owner)
+    assert found.sentence == "Not ready: nothing new starts here, and what was here may be lost."
+    assert found.ready is False
