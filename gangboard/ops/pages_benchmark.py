@@ -17,11 +17,12 @@ from django.test.utils import setup_test_environment, teardown_test_environment
 from django.utils import timezone
 
 from gangboard.diagnosis import registry
-from gangboard.domain.health import Health, Stage
+from gangboard.domain.health import NOT_WHOLE, Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Evidence, Finding, FitReason, FitRow, MemberState
 from gangboard.store.gangs import Detail, gang_id, pack_detail
-from gangboard.store.models import Cluster, Gang, Grant, Heartbeat
+from gangboard.store.models import Cluster, Gang, Grant, Heartbeat, TrendPoint
+from gangboard.store.trends import QUARTER, quarter_of
 
 PAGES = {"Board": "/", "Reasons": "/reasons/"}
 GROWTH = 1.5
@@ -78,6 +79,7 @@ class Bench:
         self._now = timezone.now()
         self._kind = registry.owner_kinds()[0].resource
         self._clusters = [self._cluster(number) for number in range(CLUSTERS)]
+        self._record_a_day()
         for kind in ("poll", "act", "beat", "poll-orders", "act-orders"):
             Heartbeat.objects.create(name=kind, kind=kind, beat_at=self._now, began_at=self._now)
         user = User.objects.create_user("benchmark")
@@ -95,6 +97,30 @@ class Bench:
             listed_at=self._now,
             discovered_at=self._now,
             server_version="v1.37.0",
+        )
+
+    def _record_a_day(self) -> None:
+        """Write the points of the curves that the pages show."""
+        reasons = {
+            f"{stage.value}/{code}": [9, 72.0]
+            for health, stage, code, _ in _STATES
+            if health in NOT_WHOLE
+        }
+        TrendPoint.objects.bulk_create(
+            TrendPoint(
+                cluster=cluster,
+                at=quarter_of(self._now) - QUARTER * number,
+                is_lasting=True,
+                gangs={health.value: 40 + number % 7 for health in Health},
+                waiting=500.0 + number,
+                reasons=reasons,
+                used=900.0,
+                held=20.0,
+                free=100.0 - number % 5,
+                away=8.0,
+            )
+            for cluster in self._clusters
+            for number in range(96)
         )
 
     def grow(self, gangs: int) -> None:

@@ -173,7 +173,7 @@ def _nodes(ids: Iterable[int]) -> dict[int, list[NodeRow]]:
     found: dict[int, list[NodeRow]] = {}
     rows = NodeCapacity.objects.filter(cluster_id__in=ids).values_list(
         *("cluster_id", "labels", "taints", "ready", "cordoned"),
-        *("allocatable", "used", "held", "unreadable"),
+        *("allocatable", "used", "held", "unreadable", "name"),
     )
     for id_, *columns in rows.iterator(chunk_size=2000):
         found.setdefault(id_, []).append(NodeRow(*columns))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 
 from gangboard.domain.capacity import HOSTNAME, PODS
@@ -32,6 +32,7 @@ TOPOLOGY_LABELS = (
 )
 MOST_LABELS = 60
 MOST_TAINTS = 3
+MOST_SQUARES = 120
 _OTHERS = ("cpu", "memory", PODS)
 _STATES = (
     "node.kubernetes.io/unschedulable",
@@ -54,6 +55,7 @@ class NodeRow:
     used: Mapping[str, str]
     held: Mapping[str, str]
     unreadable: Sequence[str]
+    name: str = ""
 
     @property
     def takes_pods(self) -> bool:
@@ -94,6 +96,23 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeSquare:
+    """One node with accelerators among many."""
+
+    name: str
+    free: str
+    """How many of its accelerators are free; empty where that could not be read."""
+    offered: str
+    state: str
+    """What keeps them from being free, in words: cordoned, not ready, held; else full or free."""
+
+    @property
+    def sentence(self) -> str:
+        """All of it, for a tooltip and for who cannot see it."""
+        return f"{self.name}: {self.free or 'unknown'} of {self.offered} free, {self.state}"
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
     """Some nodes together."""
 
@@ -109,6 +128,9 @@ class Pool:
     """(taint, nodes that take pods and have it): their room is for who tolerates it."""
     more_taints: int
     amounts: tuple[Amount, ...]
+    squares: tuple[NodeSquare, ...] = ()
+    """Its nodes with accelerators, by topology and name, the first MOST_SQUARES; of one pool alone."""
+    more_squares: int = 0
 
 
 @dataclass(slots=True)
@@ -148,7 +170,47 @@ def make_pools(nodes: Iterable[NodeRow], by: str = "") -> tuple[Pool, ...]:
     for node in nodes:
         groups.setdefault(pool_of(node, by), []).append(node)
     order = sorted(groups, key=lambda group: (not group[0], group[1], group[0]))
-    return tuple(sum_nodes(label, value, groups[label, value]) for label, value in order)
+    return tuple(
+        _with_squares(sum_nodes(label, value, groups[label, value]), groups[label, value])
+        for label, value in order
+    )
+
+
+def _with_squares(pool: Pool, nodes: Iterable[NodeRow]) -> Pool:
+    main = next((one.resource for one in pool.amounts if one.is_accelerator), None)
+    if main is None:
+        return pool
+    there = sorted((node for node in nodes if main in node.allocatable), key=_by_topology)
+    squares = tuple(_square(node, main) for node in there[:MOST_SQUARES])
+    return replace(pool, squares=squares, more_squares=len(there) - len(squares))
+
+
+def _by_topology(node: NodeRow) -> tuple[tuple[str, ...], str]:
+    return tuple(node.labels.get(label, "") for label in TOPOLOGY_LABELS), node.name
+
+
+def _square(node: NodeRow, resource: str) -> NodeSquare:
+    offered, used = (
+        _decimal(column.get(resource, "0")) for column in (node.allocatable, node.used)
+    )
+    known = resource not in node.unreadable and offered is not None and used is not None
+    free = max(Decimal(), offered - used) if offered is not None and used is not None else Decimal()
+    if not node.ready:
+        state = "not ready"
+    elif node.cordoned:
+        state = "cordoned"
+    elif not known:
+        state = "unknown"
+    elif node.held.get(resource, "0") not in ("", "0"):
+        state = "held"
+    else:
+        state = "free" if free else "full"
+    return NodeSquare(
+        name=printable(node.name),
+        free=_plain(free, commas=False) if known else "",
+        offered=printable(node.allocatable[resource]),
+        state=state,
+    )
 
 
 def pool_of(node: NodeRow, by: str = "") -> tuple[str, str]:

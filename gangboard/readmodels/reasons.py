@@ -55,6 +55,7 @@ class ReasonRow:
     """One reason code in one stage."""
 
     stage: str
+    stage_label: str
     code: str
     title: str
     healths: tuple[HealthCount, ...]
@@ -111,6 +112,11 @@ class Reasons:
     unseen: tuple[Unseen, ...]
     namespaces: tuple[str, ...]
     """Choices of the filter."""
+
+    @property
+    def rows(self) -> tuple[ReasonRow, ...]:
+        """The reasons of all stages, those with the most accelerators first."""
+        return tuple(sorted((row for stage in self.stages for row in stage.rows), key=_heaviest))
 
     @property
     def all_looked_at(self) -> bool:
@@ -255,6 +261,7 @@ def _row(
     code = found[0]["code"]
     return ReasonRow(
         stage=found[0]["stage"],
+        stage_label=_stage_label(found[0]["stage"]),
         code=printable(code),
         title=reason_title(code),
         healths=_healths(found, NOT_WHOLE),
@@ -295,17 +302,21 @@ def _stages(rows: list[ReasonRow]) -> tuple[StageReasons, ...]:
     for name in names:
         mine = sorted((row for row in rows if row.stage == name), key=_heaviest)
         if mine:
-            label = STAGE_LABELS[Stage(name)] if name in known else printable(name)
             stages.append(
                 StageReasons(
                     stage=printable(name),
-                    label=label,
+                    label=_stage_label(name),
                     rows=tuple(mine),
                     gangs=sum(row.gangs for row in mine),
                     accelerators=sum(row.accelerators for row in mine),
                 )
             )
     return tuple(stages)
+
+
+def _stage_label(stage: str) -> str:
+    known = [one.value for one in Stage]
+    return STAGE_LABELS[Stage(stage)] if stage in known else printable(stage)
 
 
 def _namespaces(viewer: Viewer) -> tuple[str, ...]:

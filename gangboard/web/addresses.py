@@ -14,6 +14,7 @@ from gangboard.readmodels import cursors
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.trends import DAY, FORTNIGHT, Period
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -67,6 +68,18 @@ def select_cluster(clusters: Mapping[int, Freshness], chosen: str) -> Select:
     return make_select(
         "cluster", "Cluster", tuple(one.cluster for one in clusters.values()), chosen
     )
+
+
+def select_period(chosen: str) -> Select:
+    """Return the filter that says how far back curves go."""
+    days = str(FORTNIGHT.days)
+    options = (Option(days, FORTNIGHT.label, chosen == days),)
+    return Select("days", "Curves", options, f"last {DAY.label}")
+
+
+def period_of(chosen: str) -> Period:
+    """Return the period of curves that an address asks for."""
+    return FORTNIGHT if chosen == str(FORTNIGHT.days) else DAY
 
 
 def read_text(query: QueryDict, name: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gangboard.readmodels.capacity import Capacity, ClusterRow, read_capacity
-from gangboard.web.addresses import Address, make_select, select_cluster
+from gangboard.readmodels.trends import Trends, read_trends
+from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import FilteredPage, Fragments, Frame
 
@@ -17,9 +18,19 @@ class CapacityFilters:
     cluster: str = ""
     by: str = ""
     """Any label of nodes; empty for pools by their well-known labels."""
+    days: str = ""
+    """`14` for curves over a fortnight, else they are over a day."""
 
 
-class CapacityPage(FilteredPage[Capacity, CapacityFilters]):
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the page reads."""
+
+    capacity: Capacity
+    trends: Trends
+
+
+class CapacityPage(FilteredPage[Found, CapacityFilters]):
     """The nodes of the clusters that the viewer may see as a whole."""
 
     name = "capacity"
@@ -27,29 +38,41 @@ class CapacityPage(FilteredPage[Capacity, CapacityFilters]):
     section = "capacity"
     filters = CapacityFilters
 
-    def read(self, frame: Frame) -> Capacity:
-        """Return the nodes that the filters leave."""
+    def read(self, frame: Frame) -> Found:
+        """Return the nodes that the filters leave, and their curves."""
         filters = self.address.filters
-        return read_capacity(
+        capacity = read_capacity(
             viewer=frame.viewer, cluster=filters.cluster, by=filters.by, clusters=frame.clusters
         )
+        trends = read_trends(
+            viewer=frame.viewer,
+            clusters=frame.clusters,
+            now=frame.now,
+            cluster=filters.cluster,
+            period=period_of(filters.days),
+        )
+        return Found(capacity, trends)
 
-    def fragments(self, frame: Frame, found: Capacity) -> Fragments:
-        """Return a fragment for each cluster."""
+    def fragments(self, frame: Frame, found: Found) -> Fragments:
+        """Return the chart and a fragment for each cluster."""
         filtered = bool(self.address.filters.cluster and frame.clusters)
-        nothing = {"empty": not found.clusters, "filtered": filtered}
+        rows, trends = found.capacity.clusters, found.trends
+        nothing = {"empty": not rows, "filtered": filtered}
+        drawn = (trends.used, trends.held, trends.free, trends.away, trends.left_out)
         return (
-            FragmentList("clusters", tuple(_cluster(row, self.address) for row in found.clusters)),
+            Fragment("trend", "capacity/trend.html", {"trends": trends}, drawn),
+            FragmentList("clusters", tuple(_cluster(row, self.address) for row in rows)),
             Fragment("nothing", "capacity/nothing.html", nothing, tuple(nothing.values())),
         )
 
-    def context(self, frame: Frame, found: Capacity) -> dict[str, object]:
+    def context(self, frame: Frame, found: Found) -> dict[str, object]:
         """Return the filters."""
         filters = self.address.filters
         return {
             "selects": (
                 select_cluster(frame.clusters, filters.cluster),
-                make_select("by", "Nodes by", found.labels, filters.by, "pool"),
+                make_select("by", "Nodes by", found.capacity.labels, filters.by, "pool"),
+                select_period(filters.days),
             )
         }
 

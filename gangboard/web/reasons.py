@@ -7,8 +7,9 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from gangboard.readmodels.reasons import ReasonRow, Reasons, StageReasons, read_reasons
-from gangboard.web.addresses import Address, make_select, select_cluster
+from gangboard.readmodels.reasons import ReasonRow, Reasons, read_reasons
+from gangboard.readmodels.trends import Curve, Trends, read_trends
+from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
 from gangboard.web.forms import element_key
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import FilteredPage, Fragments, Frame
@@ -20,6 +21,8 @@ class ReasonFilters:
 
     cluster: str = ""
     namespace: str = ""
+    days: str = ""
+    """`14` for curves over a fortnight, else they are over a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,46 +31,89 @@ class ReasonLine:
 
     row: ReasonRow
     href: str
+    curve: Curve | None = None
+    """The accelerators that it holds back over time, where that is known."""
 
 
-class ReasonsPage(FilteredPage[Reasons, ReasonFilters]):
-    """The reasons by stage."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the page reads."""
+
+    reasons: Reasons
+    trends: Trends
+
+
+class ReasonsPage(FilteredPage[Found, ReasonFilters]):
+    """The reasons by what they hold back."""
 
     name = "reasons"
     template_name = "reasons/page.html"
     section = "reasons"
     filters = ReasonFilters
 
-    def read(self, frame: Frame) -> Reasons:
-        """Return the reasons of the gangs that the filters leave."""
-        return read_reasons(
+    def read(self, frame: Frame) -> Found:
+        """Return the reasons of the gangs that the filters leave, and their curves."""
+        filters = self.address.filters
+        reasons = read_reasons(
             viewer=frame.viewer,
-            cluster=self.address.filters.cluster,
-            namespace=self.address.filters.namespace,
+            cluster=filters.cluster,
+            namespace=filters.namespace,
             clusters=frame.clusters,
             now=frame.now,
         )
+        return Found(reasons, self._trends(frame))
 
-    def fragments(self, frame: Frame, found: Reasons) -> Fragments:
-        """Return the summary and the stages."""
-        stages = tuple(_stage(stage, self.address) for stage in found.stages)
-        any_cluster = bool(frame.clusters)
-        return _summary(found, self.address, any_cluster), FragmentList("stages", stages)
+    def _trends(self, frame: Frame) -> Trends:
+        """Return the curves; none of one namespace, for they are kept of whole clusters."""
+        filters = self.address.filters
+        period = period_of(filters.days)
+        if filters.namespace:
+            return Trends(period, period.begin(frame.now))
+        return read_trends(
+            viewer=frame.viewer,
+            clusters=frame.clusters,
+            now=frame.now,
+            cluster=filters.cluster,
+            period=period,
+            with_reasons=True,
+        )
 
-    def context(self, frame: Frame, found: Reasons) -> dict[str, object]:
+    def fragments(self, frame: Frame, found: Found) -> Fragments:
+        """Return the summary, the chart and a row for each reason."""
+        address, trends = self.address, found.trends
+        lines = [
+            _line(row, address, trends.reasons.get((row.stage, row.code)))
+            for row in found.reasons.rows
+        ]
+        empty = {"empty": not lines}
+        return (
+            _summary(found.reasons, address, bool(frame.clusters)),
+            Fragment("trend", "reasons/trend.html", {"trends": trends}, _drawn(trends)),
+            FragmentList("reason-rows", tuple(map(_row, lines))),
+            Fragment("no-reasons", "reasons/nothing.html", empty, tuple(empty.values())),
+        )
+
+    def context(self, frame: Frame, found: Found) -> dict[str, object]:
         """Return the filters."""
         filters = self.address.filters
+        namespaces = found.reasons.namespaces
         return {
             "selects": (
                 select_cluster(frame.clusters, filters.cluster),
-                make_select("namespace", "Namespace", found.namespaces, filters.namespace),
+                make_select("namespace", "Namespace", namespaces, filters.namespace),
+                select_period(filters.days),
             )
         }
 
 
+def _drawn(trends: Trends) -> tuple[object, ...]:
+    return trends.waiting, trends.left_out, trends.period
+
+
 def _board(address: Address[ReasonFilters], **more: str) -> str:
     """Return the address of the Board with the same filters and more."""
-    return f"{reverse('board')}?{urlencode([*address.pairs, *more.items()])}"
+    kept = address.without("days")
+    return f"{reverse('board')}?{urlencode([*kept, *more.items()])}"
 
 
 def _summary(found: Reasons, address: Address[ReasonFilters], any_cluster: bool) -> Fragment:
@@ -89,14 +135,13 @@ def _summary(found: Reasons, address: Address[ReasonFilters], any_cluster: bool)
     return Fragment("summary", "reasons/summary.html", context, shown)
 
 
-def _stage(stage: StageReasons, address: Address[ReasonFilters]) -> Fragment:
-    lines = tuple(_line(row, address) for row in stage.rows)
-    context = {"stage": stage, "lines": lines}
-    return Fragment(
-        f"stage-{element_key(stage.stage)}", "reasons/stage.html", context, (stage, lines)
-    )
+def _row(line: ReasonLine) -> Fragment:
+    key = f"r-{element_key(line.row.stage)}-{element_key(line.row.code)}"
+    return Fragment(key, "reasons/row.html", {"line": line}, line)
 
 
-def _line(row: ReasonRow, address: Address[ReasonFilters]) -> ReasonLine:
+def _line(
+    row: ReasonRow, address: Address[ReasonFilters], curve: Curve | None = None
+) -> ReasonLine:
     stage = {"stage": row.stage} if row.several_stages else {}
-    return ReasonLine(row, _board(address, code=row.code, **stage))
+    return ReasonLine(row, _board(address, code=row.code, **stage), curve)

@@ -19,6 +19,9 @@ from tests.readmodels.room import GIB, make_capacity, make_node, make_shape
 pytestmark = pytest.mark.django_db
 
 
+RACK = "topology.kubernetes.io/rack"
+
+
 def read(viewer: Viewer, *, cluster: str = "", by: str = "") -> Capacity:
     clusters = read_freshness(viewer=viewer, now=NOW)
     return read_capacity(viewer=viewer, cluster=cluster, by=by, clusters=clusters)
@@ -318,3 +321,26 @@ def test_queries_do_not_grow(owner: Viewer, django_assert_num_queries: Any) -> N
             make_node(cluster, f"n{index}")
         with django_assert_num_queries(4):  # the clusters and three more
             read(owner)
+
+
+def test_each_node_of_a_pool_has_its_square(owner: Viewer, cluster: Cluster) -> None:
+    make_node(cluster, "d", held={})
+    make_node(cluster, "a", labels={"cloud.google.com/gke-nodepool": "h100", RACK: "r1"}, held={})
+    make_node(cluster, "b", used={"nvidia.com/gpu": "8"}, held={})
+    make_node(cluster, "c")
+    make_node(cluster, "e", cordoned=True)
+    make_node(cluster, "f", ready=False)
+    make_node(cluster, "g", labels={}, allocatable={"cpu": "8"}, used={}, held={})
+    (pool, rest) = read(owner).clusters[0].pools
+    assert [(one.name, one.free, one.state) for one in pool.squares] == [
+        ("b", "0", "full"),
+        ("c", "2", "held"),
+        ("d", "2", "free"),
+        ("e", "2", "cordoned"),
+        ("f", "2", "not ready"),
+        ("a", "2", "free"),
+    ]
+    assert pool.squares[0].sentence == "b: 0 of 8 free, full"
+    assert rest.squares == ()
+    numbers = read(Viewer(3, "nina", (Scope(cluster.pk, "research", "viewer"),)))
+    assert all(not row.pools for row in numbers.clusters)

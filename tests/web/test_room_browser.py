@@ -34,7 +34,7 @@ def test_numbers_change_while_somebody_looks(page: Page, site: Site) -> None:
 
 def test_a_reason_leads_to_its_gangs(page: Page, site: Site) -> None:
     page.goto(f"{site.url}/reasons/?cluster=eu-train")
-    page.locator("#stages").get_by_role("link", name="Insufficient resources").first.click()
+    page.locator("#reason-rows").get_by_role("link", name="Insufficient resources").first.click()
     expect(page).to_have_url(f"{site.url}/?cluster=eu-train&code=insufficient-resources")
     expect(page.get_by_role("link", name="llama-sft")).to_be_visible()
 

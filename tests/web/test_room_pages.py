@@ -10,7 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from gangboard.store.gangs import Detail
-from gangboard.store.models import Cluster, ClusterCapacity, NodeCapacity
+from gangboard.store.models import Cluster, ClusterCapacity, NodeCapacity, TrendPoint
+from gangboard.store.trends import QUARTER, quarter_of
 from tests.domain_objects import a_node, a_pod
 from tests.factories import make_gang, make_gangs, store_object
 from tests.personas import Person, make_stranger
@@ -206,7 +207,7 @@ class TestTruth:
         text_of(owner.client, f"{path}?{query}")
 
 
-@pytest.mark.parametrize(("path", "queries"), [("/reasons/", 11), ("/capacity/", 9)])
+@pytest.mark.parametrize(("path", "queries"), [("/reasons/", 12), ("/capacity/", 10)])
 def test_queries_do_not_grow_with_the_rows(
     owner: Person, nodes: World, path: str, queries: int, django_assert_num_queries: Any
 ) -> None:
@@ -233,6 +234,41 @@ def test_an_open_page_is_told_what_has_changed_and_nothing_else(
     news = question.ask(owner.client)
     assert news.status_code == 200
     assert b'data-part="freshness"' not in news.content
+
+
+class TestCurves:
+    def test_reasons_and_capacity_show_the_last_day(self, owner: Person, nodes: World) -> None:
+        record_two_points(nodes.cluster)
+        page = text_of(owner.client, "/reasons/?cluster=eu-train")
+        assert page.count('class="spark ') == 1
+        assert "Over the last 24 h" in page
+        assert "<td>16</td>" in page
+        page = text_of(owner.client, "/capacity/?cluster=eu-train")
+        assert "Held by gangs that are not whole</th>" in page
+        assert 'href="/nodes/eu-train/h100-1/"' in page
+
+    def test_one_namespace_has_no_curve(self, owner: Person, nodes: World) -> None:
+        record_two_points(nodes.cluster)
+        page = text_of(owner.client, "/reasons/?cluster=eu-train&namespace=research")
+        assert "spark" not in page
+        assert "Over the last" not in page
+
+
+def record_two_points(cluster: Cluster) -> None:
+    """Write the points of this quarter of an hour and of the one before."""
+    for number in range(2):
+        TrendPoint.objects.create(
+            cluster=cluster,
+            at=quarter_of(timezone.now()) - QUARTER * number,
+            is_lasting=True,
+            gangs={"waiting": 2},
+            waiting=16.0,
+            reasons={"placement/insufficient-resources": [2, 16.0]},
+            used=9.0,
+            held=3.0,
+            free=5.0,
+            away=0.0,
+        )
 
 
 class TestNode:

@@ -9,14 +9,16 @@ from urllib.parse import urlencode
 from django import template
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from gangboard.readmodels.action_labels import lever_label
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.ages import age_text
+from gangboard.readmodels.pools import NodeSquare
 from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.step_labels import step_face
+from gangboard.web.addresses import Select
 from gangboard.web.forms import Named, element_key, write_target
 from gangboard.web.live.fragments import Fragment
 
@@ -116,13 +118,40 @@ def changes(row: ActionRow) -> list[dict[str, str]]:
 
 
 @register.simple_tag
+def options(select: Select) -> SafeString:
+    """Print the choices of a filter: of namespaces there can be hundreds, which a loop is slow at."""
+    return format_html_join(
+        "",
+        '<option value="{}"{}>{}</option>',
+        (
+            (one.value, mark_safe(" selected") if one.chosen else "", one.label)
+            for one in select.options
+        ),
+    )
+
+
+@register.simple_tag
 def node_link(cluster: str, node: str) -> str:
     """Print the name of a node as a link to its page; a name that no address can have as it is."""
+    address = _node_address(cluster, node)
+    return format_html('<a href="{}">{}</a>', address, node) if address else node
+
+
+@register.simple_tag
+def node_square(cluster: str, square: NodeSquare) -> str:
+    """Print what is free on a node as a link to its page, which says all of it to who does not see it."""
+    address = _node_address(cluster, square.name)
+    free = square.free or "?"
+    if not address:
+        return free
+    return format_html('<a href="{}" aria-label="{}">{}</a>', address, square.sentence, free)
+
+
+def _node_address(cluster: str, node: str) -> str:
     try:
-        address = reverse("node", args=(cluster, node))
+        return reverse("node", args=(cluster, node))
     except NoReverseMatch:
-        return node
-    return format_html('<a href="{}">{}</a>', address, node)
+        return ""
 
 
 @register.simple_tag
