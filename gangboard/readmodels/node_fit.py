@@ -12,7 +12,6 @@ from gangboard.domain.capacity import PODS, Shape
 from gangboard.domain.node import Node
 from gangboard.domain.placing import Constraint, Filter
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.wording import count
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.verdict import FitRow, MemberState
 from gangboard.placement.amounts import base_units
@@ -172,9 +171,12 @@ def _sentence(found: NodeAnswer, shape: Shape, fitting: int, waiting: int) -> st
     if found.unclear:
         return f"Cannot be told: {', '.join(found.unclear)}."
     if found.pods:
-        whole = "all that wait" if fitting == waiting > 1 else f"of {waiting}"
-        once = " once uncordoned" if found.cordoned else " now"
-        return f"{count(fitting, 'pod')} {'fit' if fitting > 1 else 'fits'}{once}, {whole}."
+        once = "once uncordoned" if found.cordoned else "now"
+        if waiting == 1:
+            return f"Its pod fits {once}."
+        if fitting == waiting:
+            return f"All {waiting} pods fit {once}."
+        return f"{fitting} of {waiting} pods fit {once}."
     if found.filter is not None:
         return _never(found, found.filter, shape)
     if found.limit in _LIMITS:

@@ -204,7 +204,7 @@ def test_which_waiting_gangs_fit_and_what_keeps_the_others_out(owner: Viewer, pl
         row.gang.name: (row.answer, row.fitting, row.sentence) for row in place.seen(owner).waiting
     }
     assert said == {
-        "fits": ("fits", 2, "2 pods fit now, of 4."),
+        "fits": ("fits", 2, "2 of 4 pods fit now."),
         "large": ("kept-out", 0, "Needs 8 nvidia.com/gpu; 2 free."),
         "other-pool": ("kept-out", 0, "Wants nodes with pool=a100."),
     }
@@ -219,7 +219,7 @@ def test_a_cordon_that_alone_keeps_pods_out_is_told(owner: Viewer, cluster: Clus
     found = place.seen(owner)
     assert found.sentence == "Cordoned: 4 of 8 nvidia.com/gpu stand free and take no new pods."
     (row,) = found.waiting
-    assert (row.answer, row.sentence) == ("fits-uncordoned", "1 pod fits once uncordoned, of 1.")
+    assert (row.answer, row.sentence) == ("fits-uncordoned", "Its pod fits once uncordoned.")
     assert found.commands[0].text == "kubectl uncordon h100-09"
     assert found.stranded == ()
 
