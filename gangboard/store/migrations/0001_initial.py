@@ -191,8 +191,6 @@ class Migration(migrations.Migration):
                     models.Index(fields=['cluster', 'changed_version'], name='store_gang_cluster_3d7a86_idx'),
                     models.Index(fields=['cluster', 'recheck_at'], name='store_gang_cluster_5da03a_idx'),
                     models.Index(fields=['code'], name='store_gang_code_674171_idx'),
-                    models.Index(fields=['gone_at', 'cluster', 'health', 'accelerators'], name='store_gang_gone_at_40baa2_idx'),
-                    models.Index(fields=['gone_at', 'namespace', 'kind', 'queue'], name='store_gang_gone_at_5effae_idx'),
                     models.Index(fields=['gone_at', 'severity', 'stage', 'code', 'bottleneck', 'health', 'cluster', 'namespace', 'accelerators', 'since', 'id', 'since_first_seen', 'desired', 'ready', 'succeeded', 'held'], name='gangs_by_reason'),
                 ],
                 'constraints': [

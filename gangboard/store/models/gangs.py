@@ -92,9 +92,7 @@ class Gang(models.Model):
             models.Index(fields=("cluster", "changed_version")),
             models.Index(fields=("cluster", "recheck_at")),
             models.Index(fields=("code",)),
-            # These three have all that a page counts: no row is read for it.
-            models.Index(fields=("gone_at", "cluster", "health", "accelerators")),
-            models.Index(fields=("gone_at", "namespace", "kind", "queue")),
+            # All that Reasons counts.
             models.Index(
                 fields=(
                     *("gone_at", "severity", "stage", "code", "bottleneck", "health", "cluster"),
