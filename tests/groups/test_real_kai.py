@@ -56,7 +56,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
 }  # fmt: skip
 
 WORDS = {
-    "kai-below-size": "2 of 3 members run (quorum 2). ",
+    "kai-below-size": "2 of 3 members run (quorum 2).",
     "kai-lost": "2 of 3 members run. KAI deletes the rest ",
     "kai-no-room": "KAI has room for 2 of 3 pods that must start together: ",
     "kai-over-limit": "Queue kai-over-limit-q may have 2 GPUs at most: ",

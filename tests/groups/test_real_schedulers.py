@@ -98,7 +98,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
 }  # fmt: skip
 
 WORDS = {
-    "cosched-below-size": "2 of 3 members run (quorum 2). ",
+    "cosched-below-size": "2 of 3 members run (quorum 2).",
     "cosched-no-room": "Scheduler scheduler-plugins finds no room for 3 pods",
     "volcano-no-room": "Volcano has room for 2 of 3 pods that must start together",
 }
