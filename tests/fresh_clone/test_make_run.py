@@ -158,12 +158,12 @@ def _open_gang(page: Page, cluster: str, name: str) -> None:
     """Open the page of one gang from the Board."""
     page.goto(f"{page.url.split('/gangs/')[0].split('/?')[0]}/?cluster={cluster}&q={name}")
     page.locator("#gangs").get_by_role("link", name=name, exact=True).first.click()
-    expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible(timeout=120_000)
+    expect(page.locator("#tree-title")).to_be_visible(timeout=120_000)
 
 
 def test_one_job_is_held_where_the_hold_is_installed(page: Page) -> None:
     _open_gang(page, "sim-east", EAST_JOBSET)
-    button = page.get_by_role("link", name=f"Suspend Job {EAST_JOB}")
+    button = page.get_by_role("link", name=f"Suspend Job {EAST_JOB}").last
     button.click(timeout=120_000)
     dialog = page.locator("#act-body")
     dialog.get_by_label("Reason").fill("its node is to be repaired")
@@ -171,7 +171,7 @@ def test_one_job_is_held_where_the_hold_is_installed(page: Page) -> None:
     held = dialog.locator(".face", has_text=re.compile(r"\bHeld\s*$"))
     expect(held.first).to_be_visible(timeout=120_000)
     page.keyboard.press("Escape")
-    resume = page.get_by_role("link", name=f"Resume Job {EAST_JOB}")
+    resume = page.get_by_role("link", name=f"Resume Job {EAST_JOB}").last
     expect(resume).to_be_visible(timeout=120_000)
 
 
