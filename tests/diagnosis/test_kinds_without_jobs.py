@@ -198,4 +198,5 @@ def test_pods_with_the_label_of_several_kinds_are_told_apart_by_their_marks(
     for thing in made:
         graph.put(thing)
     assert graph.members(uid(owner)) == uids(owner, *pods[:2])
-    assert graph.roots() == {uid(owner)}, "what a StatefulSet makes is no gang"
+    # Theirs might be of a gang that is not listed yet; odd is what a StatefulSet makes, which is none.
+    assert graph.roots() == {uid(owner), uid(pods[2])}
