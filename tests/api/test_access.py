@@ -18,7 +18,8 @@ from tests.api.conftest import API, World, token_of
 Ask = Callable[..., Any]
 
 LISTS = ["gangs/", "groups/", "clusters/", "actions/", "holds/", "capacity/", "queues/"]
-OTHERS = ["summary/", "reasons/", "schema/"]
+OTHERS = ["summary/", "reasons/", "schema/", "trends/"]
+NODE = "nodes/east/n1/"
 
 
 def object_paths(world: World, place: str) -> list[str]:
@@ -35,7 +36,7 @@ def names(response: Any) -> list[str]:
 
 
 def test_every_address_of_the_api_is_tried_here(world: World) -> None:
-    tried = {path.partition("/")[0] for path in LISTS + OTHERS}
+    tried = {path.partition("/")[0] for path in [*LISTS, *OTHERS, NODE]}
     known = {
         str(pattern.pattern).removeprefix("api/v1/").partition("/")[0]
         for pattern in urlpatterns
@@ -45,7 +46,7 @@ def test_every_address_of_the_api_is_tried_here(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", LISTS + OTHERS + ["gangs/x/", "groups/x/", "clusters/x/", "actions/x/", "x/"]
+    "path", [*LISTS, *OTHERS, NODE, "gangs/x/", "groups/x/", "clusters/x/", "actions/x/", "x/"]
 )
 def test_an_anonymous_is_asked_to_sign_in(ask: Ask, path: str) -> None:
     response = ask("anonymous", path)

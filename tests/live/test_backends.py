@@ -96,7 +96,7 @@ def _judge_board(installation: Installation, expected: dict[tuple[str, str, str]
     assert {(kind, name) for _, kind, name in expected} - {(k, n) for n, k in shown} == set()
 
 
-_ROW = r'<a href="/gangs/[^"]+">([^<]+)</a><span class="soft">(\w+) ·'
+_ROW = r'<a href="/gangs/[^"]+"[^>]*>([^<]+)</a><span class="soft"[^>]*>(\w+) ·'
 
 
 def _change(installation: Installation, simulator: Simulator) -> float:
