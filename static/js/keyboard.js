@@ -11,7 +11,10 @@ export function startKeyboard() {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest("input, select, textarea")) {
-      if (event.key === "Escape") event.target.blur();
+      if (event.key !== "Escape") return;
+      // Of itself it would empty a search: whoever leaves the field wants to see what was found.
+      if (event.target.type === "search") event.preventDefault();
+      event.target.blur();
       return;
     }
     if (document.querySelector("dialog[open]")) return;

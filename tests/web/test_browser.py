@@ -383,6 +383,9 @@ class TestFilters:
         expect(page).to_have_url(f"{site.url}/?q=degr")
         site.write("UPDATE store_gang SET message = 'Still live.' WHERE name = 'is-degraded'")
         expect(page.get_by_text("Still live.")).to_be_visible(timeout=SOON)
+        page.keyboard.press("Escape")
+        expect(page.locator("#q")).not_to_be_focused()
+        expect(page.locator("#q")).to_have_value("degr")
 
 
 def test_the_keyboard_goes_through_the_rows(page: Page, site: Site) -> None:
