@@ -49,8 +49,8 @@ def test_the_replacement_finds_no_room() -> None:
     finding = found("lost-members", unit)
     assert finding.health is Health.DEGRADED
     assert finding.message == (
-        "3 of 4 members run. 1 pod finds no room: 1 node(s) were unschedulable, 3 Insufficient "
-        "nvidia.com/gpu."
+        "3 of 4 members run. 1 pod finds no room: 3 Insufficient nvidia.com/gpu, 1 node(s) "
+        "were unschedulable."
     )
     assert first(unit) == "lost-members"
 

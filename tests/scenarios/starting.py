@@ -32,11 +32,13 @@ def _beside_driver(**workers: Any) -> Objects:
 
 
 def _creating(stage: Stage) -> list[Json]:
-    """Return the two pods that wait for their containers, once they do."""
+    """Return the two pods that wait for their containers, once they do and all others run."""
 
     def look() -> list[Json] | None:
-        found = [pod for pod in stage.pods() if _waits(pod)]
-        return found if len(found) == 2 else None
+        pods = stage.pods()
+        found = [pod for pod in pods if _waits(pod)]
+        is_known = all(pod in found or _runs(pod) for pod in pods)
+        return found if len(found) == 2 and is_known else None
 
     return patiently(look, f"two pods to be created in {stage.namespace}")
 
@@ -46,6 +48,10 @@ def _waits(pod: Json) -> bool:
     return any(
         one["state"].get("waiting", {}).get("reason") == "ContainerCreating" for one in statuses
     )
+
+
+def _runs(pod: Json) -> bool:
+    return bool(pod.get("status", {}).get("phase") == "Running")
 
 
 def _told(reason: str, text: str, pods: int) -> Callable[[Stage], None]:

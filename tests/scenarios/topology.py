@@ -58,20 +58,20 @@ SPREAD = (
     Scenario(
         "zone-full", "Job", "run", "spread-constraints", "waiting",
         all_of(holders([1], cpu="8"), gang(4, **spread(ZONE))),
-        says=("4 pods", ZONE, "only 1 of 4 can", f"{ZONE}=b", "no value may have more than 1"),
+        says=("4 pods", ZONE, "only 1 of 4 fits", "b has none", "maxSkew 1"),
         members={"scheduled": 0}, rooms=(_zone("a"), _zone("b")), twin="no-zones",
     ),
     # Nodes without the label are no place for such pods at all.
     Scenario(
         "no-zones", "Job", "run", "spread-constraints", "blocked",
         gang(4, **spread(ZONE)),
-        says=("4 pods", ZONE, "none can"), members={"scheduled": 0}, nodes=2, twin="zone-full",
+        says=("4 pods", ZONE, "none fits"), members={"scheduled": 0}, nodes=2, twin="zone-full",
     ),
     # Nobody can be in zone b, and it is counted all the same: a pod more in zone a is one too many.
     Scenario(
         "zone-cordoned", "Job", "run", "spread-constraints", "blocked",
         gang(4, **spread(ZONE)),
-        says=("4 pods", "only 1 of 4 can", f"{ZONE}=b"), members={"scheduled": 0},
+        says=("4 pods", ZONE, "only 1 of 4 fits", "b has none"), members={"scheduled": 0},
         rooms=(_zone("a"), Room(labels={ZONE: "b"}, unschedulable=True)), twin="zones-even",
     ),
     # Two in each zone.

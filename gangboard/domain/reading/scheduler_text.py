@@ -29,6 +29,7 @@ _ONE_PLACEMENT = re.compile(r"0/1 placements are available, (?:first|reported) p
 # `0/6 nodes are available: ` and reasons with their numbers of nodes, or one reason without.
 _REASONS = re.compile(r"\d{1,9}/\d{1,9} nodes are available: (.*)")
 _NEXT_REASON = re.compile(r"[,.] (?=\d+ )")
+_LACK = "Insufficient "
 _COUNTED = re.compile(r"(\d{1,9}) (.*)")
 _PREEMPTION = re.compile(r"(?:no new claims to deallocate, )?(?:pod group )?preemption: .*")
 _TELLING = ("preemptionPolicy=Never", "terminating pod on the nominated node")
@@ -56,8 +57,11 @@ class SchedulerMessage:
 
     @property
     def reasons(self) -> str:
-        """Its reasons with their numbers of nodes, without how many nodes there are; else the text."""
-        counted = node_reasons(self.text)
+        """Its reasons with their numbers of nodes, without how many nodes there are; else the text.
+
+        What nodes lack comes first: most of the others are often not meant for such pods at all.
+        """
+        counted = sorted(node_reasons(self.text), key=lambda one: not one[0].startswith(_LACK))
         return ", ".join(f"{nodes} {one}" if nodes else one for one, nodes in counted) or self.text
 
 
