@@ -5,7 +5,8 @@ the product must not be its own witness.
 
 | Module | What it is for |
 |---|---|
-| `build` | Go tool modules under `modules/` -> binaries in the user's cache (`make controlplane`) |
+| `programs` | what is built: binaries and manifests, and with the libraries of which Kubernetes release |
+| `build` | Go modules under `modules/` -> binaries in the user's cache (`make controlplane`) |
 | `profiles` | which binaries, gates and served versions make up "1.37", "1.36", "1.35", "plain", ... |
 | `cluster` | `ControlPlane`: start, restart, pause, stop; leaves nothing behind |
 | `certificates`, `processes` | the keys and the command lines of it |

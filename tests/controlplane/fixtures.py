@@ -99,7 +99,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 def _started(profile: str) -> Iterator[ControlPlane]:
     """Start the profile. Unbuilt binaries skip the test, or fail it where CI is set."""
-    unbuilt = missing(profile_named(profile).modules)
+    unbuilt = missing(profile_named(profile).programs)
     if unbuilt:
         said = f"control plane not built ({', '.join(unbuilt)}): run make controlplane"
         if os.environ.get("CI") == "true":

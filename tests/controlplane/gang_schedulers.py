@@ -1,7 +1,7 @@
 """Schedulers that make gangs of their own PodGroups, beside the stock one of a running control plane.
 
 coscheduling (scheduler-plugins), Volcano (scheduler and controllers) and KAI (scheduler, podgrouper, binder, queue
-controller), each built from its Go module. They are started against a plane that is up and end with the block:
+controller), built as `programs` says. They are started against a plane that is up and end with the block:
 `started(plane)`. Their webhooks are left out, so objects are written with what those would fill in.
 """
 
@@ -19,7 +19,7 @@ import pytest
 import urllib3
 import yaml
 
-from tests.controlplane.build import MODULES, binary, built_folder, manifests
+from tests.controlplane.build import binary, manifests, missing
 from tests.controlplane.client import Client, Json
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.conditions import is_true
@@ -28,7 +28,7 @@ from tests.controlplane.processes import HOST, free_port
 from tests.controlplane.supervisor import StartError, Supervisor
 
 NAMES = ("coscheduling", "volcano", "kai")
-"""Their modules (`build.MODULES`)."""
+"""Their `programs.PROGRAMS`."""
 COSCHEDULING, VOLCANO, KAI = (
     "scheduling.x-k8s.io/v1alpha1",
     "scheduling.volcano.sh/v1beta1",
@@ -68,7 +68,7 @@ def crds(names: Sequence[str] = NAMES) -> list[Json]:
 
 def require_built() -> None:
     """Skip the test where one of them is not in the cache, or fail it where CI is set."""
-    if not all(built_folder(MODULES[name]).is_dir() for name in NAMES):
+    if missing(NAMES):
         said = "the schedulers of other PodGroups are not built: run make controlplane"
         if os.environ.get("CI") == "true":
             pytest.fail(said)
@@ -116,10 +116,10 @@ def _run(supervisor: Supervisor, kubeconfig: Path, names: Sequence[str]) -> None
     ready: dict[str, str] = {}
     commands = _commands(supervisor.folder, kubeconfig)
     for name, (command, address) in commands.items():
-        module = name.partition("-")[0]
-        if module not in names:
+        program = name.partition("-")[0]
+        if program not in names:
             continue
-        argv = [str(binary(module, command[0])), *command[1:]]
+        argv = [str(binary(program, command[0])), *command[1:]]
         environment = {
             "PATH": os.environ.get("PATH", ""),
             "HOME": str(supervisor.folder),

@@ -1,6 +1,6 @@
 """Grove's objects, and somebody who plays its operator: of that no module can be had.
 
-The CRDs of PodCliqueSets, PodCliques and scaling groups are upstream's own (modules/grove). That of PodGangs
+The CRDs of PodCliqueSets, PodCliques and scaling groups are upstream's own (`programs.PROGRAMS`). That of PodGangs
 is written here, strictly, from its public types (scheduler/api/core/v1alpha1/podgang.go). What the operator
 writes, and in which order, is read in the sources of v0.1.0-alpha.12-rc1; each function names its file.
 

@@ -31,7 +31,7 @@ _PODGROUP_PROTECTION = "podgroup-protection-controller"
 class Profile:
     """One kind of control plane.
 
-    `kubernetes` is the module (see `build.MODULES`) of its binaries, `gates` and `runtime_config`
+    `kubernetes` is the program (see `programs.PROGRAMS`) of its binaries, `gates` and `runtime_config`
     go to the command lines as they are, `scheduling_versions` are those of `scheduling.k8s.io`
     with gangs that it must then serve. `gang_version` is the one that `objects` should speak.
     """
@@ -59,8 +59,8 @@ class Profile:
         return int(self.kubernetes.rpartition(".")[2])
 
     @property
-    def modules(self) -> tuple[str, ...]:
-        """The modules that must be built for it."""
+    def programs(self) -> tuple[str, ...]:
+        """The programs that must be built for it."""
         optional = {
             "kueue": self.kueue,
             "lws": self.lws,

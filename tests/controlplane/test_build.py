@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.controlplane import build
+from tests.controlplane.build import MODULES_FOLDER as MODULES
 from tests.controlplane.fixtures import _started
+from tests.controlplane.programs import PROGRAMS, Program
 
-# Stands in for Go: takes its time, then leaves what `go install tool` leaves.
+# Stands in for Go: takes its time, then leaves what `go install` leaves.
 _GO = """#!/bin/sh
 echo "$@" >> "$GO_CALLS"
 sleep 0.5
@@ -63,18 +66,33 @@ def test_what_stands_in_for_a_file_needs_that_file(
     assert build.missing(["kwok"]) == ["kwok"]
 
 
-STARTED_BY_US = {"mpi-operator", "training-operator"}
-"""Their own programs have a port or a folder of certificates that cannot be chosen."""
+def test_every_module_has_its_two_files_and_what_its_programs_need() -> None:
+    """No folder is left that nothing is built from, and no file that is in no digest."""
+    expected: dict[str, set[str]] = {}
+    for program in PROGRAMS.values():
+        files = expected.setdefault(program.module, {"go.mod", "go.sum"})
+        files |= {package[2:] for package in program.binaries if package.startswith("./")}
+        files |= {"replaced"} if program.replaced else set()
+    folders = {path.name: {file.name for file in path.iterdir()} for path in MODULES.iterdir()}
+    assert folders == expected
 
 
-def test_every_module_has_its_two_files_and_no_registry() -> None:
-    folders = {path.name for path in build.MODULES_FOLDER.iterdir()}
-    assert folders == set(build.MODULES)
-    for name in folders:
-        files = {file.name for file in (build.MODULES_FOLDER / name).iterdir()}
-        stand_in = {"replaced"} if build.MODULES[name].replaced else set()
-        program = {"main.go"} if name in STARTED_BY_US else set()
-        assert files == {"go.mod", "go.sum"} | stand_in | program
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=lambda program: program.name)
+def test_a_program_is_built_anew_where_one_of_its_files_is_another(
+    program: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = build.built_folder(program)
+    monkeypatch.setattr(build, "MODULES_FOLDER", tmp_path / "modules")
+    shutil.copytree(MODULES, tmp_path / "modules")
+    assert build.built_folder(program) == before
+    files = ["go.mod", "go.sum"]
+    files += [f"{package}/main.go" for package in program.binaries if package.startswith("./")]
+    for file in files:
+        changed = tmp_path / "modules" / program.module / file
+        text = changed.read_text()
+        changed.write_text(text + "\n// another")
+        assert build.built_folder(program) != before
+        changed.write_text(text)
 
 
 @pytest.mark.usefixtures("fake_go")

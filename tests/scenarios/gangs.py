@@ -62,6 +62,8 @@ def _finish_one_lose_one(stage: Stage) -> None:
         stage.namespace,
         until=lambda found: found["status"]["phase"] == "Succeeded",
     )
+    # A scheduler that has not heard of the first yet counts it, and places the replacement of the second.
+    stage.wait_scheduler()
     stage.delete_pod(second)
 
 

@@ -13,6 +13,7 @@ from typing import TypedDict, TypeVar
 
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.nodes import cordon, make_nodes, node
+from tests.controlplane.objects import pod as pod_object
 
 POOL = "test.gangboard.dev/pool"
 """Label of nodes: each scenario has nodes of its own, so that none takes room from another."""
@@ -172,6 +173,18 @@ class Stage:
 
         for pod in patiently(look, f"{count} pods in {self.namespace} to start"):
             self.script(pod, start_after="0s")
+
+    def wait_scheduler(self) -> None:
+        """Return once the scheduler has heard of all that was done: it places a pod that was made last.
+
+        It reads all pods in one watch, in the order of their changes.
+        """
+        probe = pod_object("probe", self.namespace, cpu="1m", node_selector={POOL: self.pool})
+        self.client.create(probe)
+        self.client.wait_for(
+            "v1", "Pod", "probe", self.namespace, until=lambda found: found["spec"].get("nodeName")
+        )
+        self.delete("probe")
 
     def delete_pod(self, pod: Json) -> None:
         """Delete a pod at once."""

@@ -32,13 +32,11 @@ def _beside_driver(**workers: Any) -> Objects:
 
 
 def _creating(stage: Stage) -> list[Json]:
-    """Return the two pods that wait for their containers, once they do and all others run."""
+    """Return the two pods that wait for their containers, once they do: the driver does only for a moment."""
 
     def look() -> list[Json] | None:
-        pods = stage.pods()
-        found = [pod for pod in pods if _waits(pod)]
-        is_known = all(pod in found or _runs(pod) for pod in pods)
-        return found if len(found) == 2 and is_known else None
+        found = [pod for pod in stage.pods() if _waits(pod) and not _drives(pod)]
+        return found if len(found) == 2 else None
 
     return patiently(look, f"two pods to be created in {stage.namespace}")
 
@@ -50,8 +48,9 @@ def _waits(pod: Json) -> bool:
     )
 
 
-def _runs(pod: Json) -> bool:
-    return bool(pod.get("status", {}).get("phase") == "Running")
+def _drives(pod: Json) -> bool:
+    labels = pod["metadata"].get("labels") or {}
+    return bool(labels.get("jobset.sigs.k8s.io/replicatedjob-name") == "driver")
 
 
 def _told(reason: str, text: str, pods: int) -> Callable[[Stage], None]:

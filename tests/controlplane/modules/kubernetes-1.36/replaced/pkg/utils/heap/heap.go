@@ -1,4 +1,4 @@
-// Package heap stands in for that of KWOK v0.8.0, see Module.replaced in tests/controlplane/build.py.
+// Package heap stands in for that of KWOK v0.8.0, see Program.replaced in tests/controlplane/programs.py.
 //
 // There, an item that is pushed a second time is in the heap twice and in the index once. The one that is
 // not in the index can never be removed, and once it is first nothing behind it ever comes: no lease is
