@@ -31,7 +31,8 @@ class Builder:
         self._minor = minor
         self._hold = hold
         self._now = world.clock.now()
-        self._groups = GroupBuilder(world, self._now)
+        self.groups = GroupBuilder(world, self._now)
+        """Makes the groups of its gangs."""
         self._texts: list[tuple[Gang, list[Json]]] = []
 
     def build(self) -> None:
@@ -46,7 +47,7 @@ class Builder:
                 raise FleetError(f"{gang.key}: {error}") from error
         for gang, pods in self._texts:
             try:
-                self._groups.explain(gang, pods)
+                self.groups.explain(gang, pods)
             except ValueError as error:
                 raise FleetError(f"{gang.key}: {error}") from error
             if not gang.error:
@@ -129,7 +130,7 @@ class Builder:
         jobset = self.create(JOBSETS, jobset, self.born(gang), manager=manager)
         if gang.restarts:
             jobset["status"] = {"restarts": gang.restarts}
-        self._groups.before_jobset(gang, jobset)
+        self.groups.before_jobset(gang, jobset)
         pods: list[Json] = []
         jobs: list[Json] = []
         wanted = children.child_jobs(jobset)
@@ -220,7 +221,7 @@ class Builder:
             one["kind"] == "JobSet" for one in job["metadata"].get("ownerReferences", ())
         )
         job = self.create(JOBS, job, born, manager="jobset" if by_jobset else "kubectl-create")
-        group = self._groups.of_job(gang, job, index, role)
+        group = self.groups.of_job(gang, job, index, role)
         pods = []
         for number in range(role.pods):
             position = index * role.pods + number
@@ -232,7 +233,7 @@ class Builder:
                 pod["spec"]["schedulingGroup"] = {"podGroupName": group}
             node = role.nodes[position] if position < len(role.nodes) else ""
             pods.append(self.make_pod(gang, pod, state, node))
-        self._groups.settle(gang, job["metadata"]["namespace"], group, pods)
+        self.groups.settle(gang, job["metadata"]["namespace"], group, pods)
         return self._finish_job(gang, job, pods), pods
 
     def _make_hold(self, gang: Gang, job: Json) -> str:
@@ -263,8 +264,9 @@ class Builder:
         return self.world.set_status(JOBS, job, status, "kube-controller-manager")
 
     def _make_bare(self, gang: Gang) -> list[Json]:
-        self._groups.bare(gang)
         pods = []
+        if gang.kind != "Pod":
+            self.groups.by_hand(gang, gang.name)
         for role in gang.roles:
             for number in range(role.pods):
                 name = gang.name if gang.kind == "Pod" else f"{gang.name}-{role.name}{number}"
@@ -273,7 +275,7 @@ class Builder:
                     pod["spec"]["schedulingGroup"] = {"podGroupName": gang.name}
                 pods.append(self.make_pod(gang, pod, role.state(number), ""))
         if gang.kind != "Pod":
-            self._groups.settle(gang, gang.namespace, gang.name, pods)
+            self.groups.settle(gang, gang.namespace, gang.name, pods)
         return pods
 
     def make_pod(self, gang: Gang, pod: Json, state: str, node: str) -> Json:

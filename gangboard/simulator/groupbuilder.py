@@ -30,10 +30,9 @@ class GroupBuilder:
         assert found is not None  # noqa: S101 - only called where groups are served
         return found
 
-    def bare(self, gang: Gang) -> None:
-        """Make the PodGroup of a gang that consists of one and its pods."""
-        if gang.kind == "PodGroup":
-            self._make(gang, gang.name, gang.quorum)
+    def by_hand(self, gang: Gang, name: str) -> None:
+        """Make the PodGroup of a gang as a person does, where no controller makes it."""
+        self._make(gang, name, gang.quorum)
 
     def before_jobset(self, gang: Gang, jobset: Json) -> None:
         """Make what a person makes along with a JobSet: one shared group, or a tree of them."""
@@ -52,7 +51,7 @@ class GroupBuilder:
         brought = role.template.group
         if brought:
             if gang.kind == "Job" and gang.group != "missing":
-                self._make(gang, brought, gang.quorum)
+                self.by_hand(gang, brought)
             return brought
         version = self._world.version
         if version is None or gang.group == "none" or not children.wants_group(job, version):

@@ -57,6 +57,8 @@ JOBS = Resource("batch", ("v1",), "jobs", "Job")
 JOBSETS = Resource("jobset.x-k8s.io", ("v1alpha2",), "jobsets", "JobSet", custom=True)
 CRONJOBS = Resource("batch", ("v1",), "cronjobs", "CronJob", short=("cj",))
 STATEFULSETS = Resource("apps", ("v1",), "statefulsets", "StatefulSet", short=("sts",))
+DEPLOYMENTS = Resource("apps", ("v1",), "deployments", "Deployment", short=("deploy",))
+REPLICASETS = Resource("apps", ("v1",), "replicasets", "ReplicaSet", short=("rs",))
 TRAINJOBS = Resource("trainer.kubeflow.org", ("v1alpha1",), "trainjobs", "TrainJob", custom=True)
 LEADERWORKERSETS = Resource(
     "leaderworkerset.x-k8s.io", ("v1",), "leaderworkersets", "LeaderWorkerSet", custom=True

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from gangboard.readmodels.clusters import cluster_detail
-from gangboard.simulator.resources import STATEFULSETS, Resource
+from gangboard.simulator.resources import DEPLOYMENTS, STATEFULSETS
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Gang
@@ -18,7 +18,6 @@ from tests.polling.conftest import Watching
 Watch = Callable[..., Watching]
 Json = dict[str, Any]
 
-DEPLOYMENTS = Resource("apps", ("v1",), "deployments", "Deployment")
 SETS, SERVERS = "statefulsets.apps", "deployments.apps"
 EVERYTHING = Viewer(1, "olga", (Scope(None, "", "admin"),))
 SPEC = {"replicas": 3, "template": {"spec": {"containers": [{"name": "main"}]}}}

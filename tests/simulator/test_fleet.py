@@ -54,11 +54,7 @@ def test_the_demo_has_each_kind_in_three_states() -> None:
 def test_the_demo_has_one_of_each_kind_of_the_table(demo: Demo) -> None:
     """Of each line of docs/kinds.md that is a gang by itself; of a grouping API without objects pods that name one."""
     _, client = demo
-    kinds = [
-        kind
-        for kind in registry.owner_kinds()
-        if (kind.stands_alone or kind.makes_gangs) and not kind.needs_group
-    ]
+    kinds = [kind for kind in registry.owner_kinds() if kind.stands_alone or kind.makes_gangs]
     missing = [kind.label for kind in kinds if not _there(client, kind.resource)]
     labels = {key for pod in client.list("v1", "Pod") for key in pod["metadata"].get("labels", {})}
     for api in registry.grouping_apis():
@@ -97,6 +93,8 @@ def test_every_expected_gang_is_there(start: Start) -> None:
         "RayJob": "ray.io/v1",
         "RayService": "ray.io/v1",
         "MiniCluster": "flux-framework.org/v1alpha2",
+        "StatefulSet": "apps/v1",
+        "Deployment": "apps/v1",
     }
     of_others = {
         "batch.volcano.sh": "batch.volcano.sh/v1alpha1",
@@ -141,6 +139,8 @@ def test_every_reference_leads_to_what_it_names(demo: Demo) -> None:
         ("scheduling.k8s.io/v1alpha3", "CompositePodGroup"),
         ("batch/v1", "CronJob"),
         ("apps/v1", "StatefulSet"),
+        ("apps/v1", "Deployment"),
+        ("apps/v1", "ReplicaSet"),
         ("trainer.kubeflow.org/v1alpha1", "TrainJob"),
         ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
         ("disaggregatedset.x-k8s.io/v1", "DisaggregatedSet"),

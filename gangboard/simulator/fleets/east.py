@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gangboard.simulator.fleets.east_forming import FORMING
 from gangboard.simulator.fleets.east_healthy import FINISHED, RUNNING, STOPPED
-from gangboard.simulator.fleets.east_kinds import CLIQUES, RUNS, SETS, TRAINJOBS
+from gangboard.simulator.fleets.east_kinds import CLIQUES, GROUPED, RUNS, SETS, TRAINJOBS
 from gangboard.simulator.fleets.east_schedulers import OTHER_SCHEDULERS
 from gangboard.simulator.fleets.east_training import FLUX, RAYS, TRAINING
 from gangboard.simulator.fleets.east_troubled import TROUBLED
@@ -27,4 +27,5 @@ GANGS: tuple[Gang, ...] = (
     *OTHER_SCHEDULERS,
     *RAYS,
     *FLUX,
+    *GROUPED,
 )

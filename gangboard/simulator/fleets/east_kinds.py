@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from gangboard.simulator.scripts import Gang, Role
@@ -192,3 +193,76 @@ RUNS = (
         made_by=_cronjob("weekly-retrain", "0 4 * * 1", "Replace"),
     ),
 )
+
+_WITH_GROUPS = ("1.37", "1.36")
+"""Without core groups StatefulSets and Deployments are no gangs."""
+
+
+def _kept(group: str, template: PodTemplate = _CPU) -> PodTemplate:
+    """Return pods of a StatefulSet or Deployment that a group keeps together."""
+    return replace(template, group=group, restart_policy="Always")
+
+
+GROUPED = (
+    Gang(
+        "research",
+        "StatefulSet",
+        "param-servers",
+        "running",
+        age="7d",
+        quorum=3,
+        roles=(Role("", _kept("param-servers"), pods=3),),
+        minors=_WITH_GROUPS,
+    ),
+    Gang(
+        "research",
+        "StatefulSet",
+        "nccl-ranks",
+        "quorum-deadlock",
+        age="27m",
+        quorum=4,
+        roles=(Role("", _kept("nccl-ranks"), pods=4, states=("silent", "absent")),),
+        minors=_WITH_GROUPS,
+    ),
+    Gang(
+        "serving",
+        "StatefulSet",
+        "vector-index",
+        "insufficient-resources",
+        age="52m",
+        quorum=2,
+        roles=(Role("", _kept("vector-index", _WHOLE), pods=2, states=("unschedulable",)),),
+        minors=_WITH_GROUPS,
+    ),
+    Gang(
+        "serving",
+        "Deployment",
+        "moe-shards",
+        "running",
+        age="3d",
+        quorum=4,
+        roles=(Role("", _kept("moe-shards"), pods=4),),
+        minors=_WITH_GROUPS,
+    ),
+    Gang(
+        "serving",
+        "Deployment",
+        "moe-canary",
+        "image-pull",
+        age="13m",
+        quorum=2,
+        roles=(Role("", _kept("moe-canary"), pods=2, states=("running", "image-pull")),),
+        minors=_WITH_GROUPS,
+    ),
+    Gang(
+        "serving",
+        "Deployment",
+        "moe-drafts",
+        "starting",
+        age="45s",
+        quorum=2,
+        roles=(Role("", _kept("moe-drafts"), pods=2, states=("creating",)),),
+        minors=_WITH_GROUPS,
+    ),
+)
+"""Each with a group that somebody made for it."""
