@@ -72,6 +72,12 @@ class GangFilters:
         """Whether succeeded gangs are left out."""
         return self.show_finished is False and not self.health
 
+    @property
+    def narrows_clusters(self) -> bool:
+        """Whether gangs of a cluster are left out for more than their health: curves are of whole clusters."""
+        others = (self.namespace, self.kind, self.code, self.queue, self.stage, self.q)
+        return any(others) or self.api_group is not None
+
     def of_any_health(self) -> GangFilters:
         """Return the same filters for all states: what the tiles count."""
         return replace(self, health=(), show_finished=None)

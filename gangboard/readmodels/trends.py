@@ -69,6 +69,11 @@ class Curve:
         """The newest point that could be told."""
         return self.known[-1] if self.known else None
 
+    @property
+    def can_be_drawn(self) -> bool:
+        """Whether there is more than one point: one makes no line."""
+        return len(self.known) > 1
+
 
 @dataclass(frozen=True, slots=True)
 class Trends:
@@ -125,23 +130,56 @@ def read_trends(
     namespaces of one that is asked for gets none of them. Those of accelerators on nodes are for all,
     as the numbers of the Capacity page are.
     """
-    asked = {id_: one for id_, one in clusters.items() if not cluster or one.cluster == cluster}
-    heard = [id_ for id_, one in asked.items() if not one.is_silent]
-    silent = tuple(one.cluster for one in asked.values() if one.is_silent)
-    if not heard:
-        return Trends(period, period.begin(now), left_out=silent)
-    sees_gangs = all(viewer.sees_cluster(id_) for id_ in asked)
-    columns = [*_ROOM, *(("waiting", "gangs") if sees_gangs else ())]
-    columns += ["reasons"] if sees_gangs and with_reasons else []
-    rows = _read_rows(heard, columns, period, now)
+    asked = _ask(viewer, clusters, cluster)
+    begin = period.begin(now)
+    if not asked.heard:
+        return Trends(period, begin, left_out=asked.silent)
+    columns = [*_ROOM, *(("waiting", "gangs") if asked.sees_gangs else ())]
+    columns += ["reasons"] if asked.sees_gangs and with_reasons else []
+    rows = _read_rows(asked.heard, columns, period, now)
     return Trends(
         period,
-        period.begin(now),
-        gangs=_gang_curves(rows) if sees_gangs else {},
-        waiting=_waiting_curve(rows) if sees_gangs else None,
-        reasons=_reason_curves(rows) if sees_gangs and with_reasons else {},
+        begin,
+        gangs=_gang_curves(rows) if asked.sees_gangs else {},
+        waiting=_waiting_curve(rows) if asked.sees_gangs else None,
+        reasons=_reason_curves(rows) if asked.sees_gangs and with_reasons else {},
         **{name: _room_curve(rows, name) for name in _ROOM},
-        left_out=silent,
+        left_out=asked.silent,
+    )
+
+
+def read_gang_trends(
+    *, viewer: Viewer, clusters: Mapping[int, Freshness], now: datetime, cluster: str = ""
+) -> Trends:
+    """Return the curves of all healths over a day, and no others (1 query).
+
+    As `read_trends`; no query for who gets none of them.
+    """
+    asked = _ask(viewer, clusters, cluster)
+    begin = DAY.begin(now)
+    if not asked.heard or not asked.sees_gangs:
+        return Trends(DAY, begin)
+    gangs = _gang_curves(_read_rows(asked.heard, ["gangs"], DAY, now))
+    return Trends(DAY, begin, gangs=gangs, left_out=asked.silent)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The clusters that curves are of."""
+
+    heard: tuple[int, ...]
+    silent: tuple[str, ...]
+    """Names of those that are left out."""
+    sees_gangs: bool
+    """Whether the viewer sees all gangs of all of them."""
+
+
+def _ask(viewer: Viewer, clusters: Mapping[int, Freshness], cluster: str) -> _Asked:
+    asked = {id_: one for id_, one in clusters.items() if not cluster or one.cluster == cluster}
+    return _Asked(
+        heard=tuple(id_ for id_, one in asked.items() if not one.is_silent),
+        silent=tuple(one.cluster for one in asked.values() if one.is_silent),
+        sees_gangs=all(viewer.sees_cluster(id_) for id_ in asked),
     )
 
 

@@ -18,6 +18,7 @@ from gangboard.readmodels.gang_export import export_gangs, gang_csv_lines
 from gangboard.readmodels.gangs import GROUPINGS, GangFilters, GangRow
 from gangboard.readmodels.state_labels import reason_title
 from gangboard.readmodels.tiles import Tile
+from gangboard.readmodels.trends import DAY, Curve, Trends, read_gang_trends
 from gangboard.readmodels.unseen import Unseen, find_unread
 from gangboard.web.addresses import Address, make_select, read_board_address
 from gangboard.web.auth import viewer_for
@@ -65,6 +66,8 @@ class TileButton:
     tile: Tile
     value: str
     pressed: bool
+    over_day: str
+    """Between which numbers it was over the last day; empty where no curve can be drawn."""
 
 
 class BoardPage(ListPage[Board, GangFilters]):
@@ -100,7 +103,21 @@ class BoardPage(ListPage[Board, GangFilters]):
         offers = board_offers(viewer=frame.viewer, rows=rows, clusters=clusters)
         asked = self.address.filters.cluster
         unread = find_unread(one for one in clusters.values() if asked in ("", one.cluster))
-        return (*_fragments(found.page, self.address, offers, unread), found.pager)
+        trends = self._trends(frame)
+        return (
+            *_tile_fragments(found.page, self.address, trends),
+            *_fragments(found.page, self.address, offers, unread),
+            found.pager,
+        )
+
+    def _trends(self, frame: Frame) -> Trends:
+        """Return the curves of the tiles; none where these count only some gangs of a cluster."""
+        filters = self.address.filters
+        if filters.narrows_clusters:
+            return Trends(DAY, DAY.begin(frame.now))
+        return read_gang_trends(
+            viewer=frame.viewer, clusters=frame.clusters, now=frame.now, cluster=filters.cluster
+        )
 
     def context(self, frame: Frame, found: Paginated[Board]) -> dict[str, object]:
         """Return the filters, the headings, and what this person has chosen."""
@@ -124,11 +141,22 @@ def export(request: HttpRequest, ending: str) -> HttpResponseBase:
     )
 
 
+def _tile_fragments(shown: Board, address: Address[GangFilters], trends: Trends) -> Fragments:
+    """Return the tiles, and apart from them the curves: a number that changes does not send these anew."""
+    curves = {word: curve for word, curve in trends.gangs.items() if curve.can_be_drawn}
+    tiles = tuple(_tile(tile, address, curves.get(tile.face.word)) for tile in shown.tiles)
+    rest = address.without("health")
+    drawn = {"trends": trends, "curves": tuple(curves.values())}
+    return (
+        Fragment("tiles", "board/tiles.html", {"tiles": tiles, "pairs": rest}, (tiles, rest)),
+        # Without a curve there is nothing that goes on with the clock.
+        Fragment("curves", "board/curves.html", drawn, trends if curves else ()),
+    )
+
+
 def _fragments(
     shown: Board, address: Address[GangFilters], offers: Offers, unread: tuple[Unseen, ...]
 ) -> Fragments:
-    tiles = tuple(_tile(tile, address) for tile in shown.tiles)
-    rest = address.without("health")
     count = {
         "total": shown.total,
         "hidden": shown.hidden,
@@ -138,7 +166,6 @@ def _fragments(
     }
     nothing = {**count, "lines": bool(shown.lines), "unread": bool(unread)}
     return (
-        Fragment("tiles", "board/tiles.html", {"tiles": tiles, "pairs": rest}, (tiles, rest)),
         Fragment("count", "board/count.html", count, tuple(count.values())),
         Fragment("unread", "board/unread.html", {"unseen": unread}, unread),
         FragmentList("gangs", tuple(_line(line, offers) for line in shown.lines)),
@@ -154,9 +181,18 @@ def _line(line: Line, offers: Offers) -> Fragment:
     return Fragment(line.id, "board/row.html", context, (line.shown, menu))
 
 
-def _tile(tile: Tile, address: Address[GangFilters]) -> TileButton:
+def _tile(tile: Tile, address: Address[GangFilters], curve: Curve | None) -> TileButton:
     pressed = tile.face.word in address.filters.health
-    return TileButton(tile, "" if pressed else tile.face.word, pressed)
+    return TileButton(tile, "" if pressed else tile.face.word, pressed, _over_day(curve))
+
+
+def _over_day(curve: Curve | None) -> str:
+    if curve is None:
+        return ""
+    least, most = min(curve.known), max(curve.known)
+    if least == most:
+        return f"{most:,.0f} over the last {DAY.label}"
+    return f"{least:,.0f} to {most:,.0f} over the last {DAY.label}"
 
 
 def _context(shown: Board, address: Address[GangFilters]) -> dict[str, object]:

@@ -6,9 +6,17 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.trends import DAY, FORTNIGHT, Period, Trends, read_trends
+from gangboard.readmodels.trends import (
+    DAY,
+    FORTNIGHT,
+    Period,
+    Trends,
+    read_gang_trends,
+    read_trends,
+)
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, TrendPoint
 from tests.factories import NOW, make_cluster
@@ -135,3 +143,29 @@ def test_a_stranger_gets_nothing(stranger: Viewer) -> None:
     point(make_cluster(), NOW)
     found = read(stranger)
     assert (found.gangs, found.waiting, found.free, found.left_out) == ({}, None, None, ())
+
+
+def test_the_curves_of_healths_are_read_alone(
+    owner: Viewer, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    east, lab = make_cluster("east"), make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
+    point(east, NOW - QUARTER, gangs={"waiting": 3})
+    point(east, NOW)
+    point(lab, NOW)
+    clusters = read_freshness(viewer=owner, now=NOW)
+    with django_assert_num_queries(1):
+        found = read_gang_trends(viewer=owner, clusters=clusters, now=NOW)
+    assert found.gangs["waiting"].known == (3, 2)
+    assert found.gangs["running"].known == (0, 5)
+    assert (found.free, found.left_out) == (None, ("lab",))
+
+
+def test_who_sees_a_namespace_has_no_curves_of_healths_read(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    cluster = make_cluster()
+    point(cluster, NOW)
+    viewer = Viewer(3, "nina", (Scope(cluster.pk, "research", "viewer"),))
+    clusters = read_freshness(viewer=viewer, now=NOW)
+    with django_assert_num_queries(0):
+        assert read_gang_trends(viewer=viewer, clusters=clusters, now=NOW).gangs == {}

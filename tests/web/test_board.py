@@ -14,10 +14,12 @@ from django.utils import timezone
 from gangboard.domain.verdict import Evidence
 from gangboard.store.board_choices import MOST_VIEWS
 from gangboard.store.gangs import Detail
-from gangboard.store.models import AuditEntry, SavedView
+from gangboard.store.models import AuditEntry, Cluster, Gang, SavedView, TrendPoint
+from gangboard.store.trends import QUARTER, quarter_of
 from tests.factories import make_finding, make_gang, make_gangs, make_ref
 from tests.personas import Person
 from tests.web.conftest import World
+from tests.web.test_live import first_question
 
 pytestmark = pytest.mark.django_db
 
@@ -91,6 +93,75 @@ class TestAFileOfTheBoard:
         assert owner.client.post("/export.xml").status_code == 404
         page = owner.client.get("/?cluster=eu-train").content.decode()
         assert 'formaction="/export.csv?cluster=eu-train"' in page
+
+
+def record_waiting(cluster: Cluster, *numbers: int | None) -> None:
+    """Write the last quarters of an hour: how many gangs waited; None where nobody could look."""
+    newest = quarter_of(timezone.now())
+    for back, number in enumerate(reversed(numbers)):
+        gangs = None if number is None else {"waiting": number}
+        TrendPoint.objects.create(
+            cluster=cluster, at=newest - back * QUARTER, is_lasting=True, gangs=gangs
+        )
+
+
+SHAPE = r'<path id="curve-waiting" d="([^"]*)"/>'
+
+
+class TestCurvesOfTheTiles:
+    def test_are_sums_with_a_gap_where_a_cluster_could_not_be_looked_at(
+        self, owner: Person, world: World
+    ) -> None:
+        record_waiting(world.cluster, 3, 3, 3, 4)
+        record_waiting(world.other_cluster, 1, None, 1, 0)
+        page = owner.client.get("/").content.decode()
+        # 4, nothing, 4, 4: never lower than the highest point.
+        assert re.findall(SHAPE, page) == ["M92 24V0H93V24 M94 24V0H96V24"]
+        assert page.count('<use href="#curve-waiting"/>') == 1
+        assert '<span class="unseen">4 over the last 24 h</span>' in page
+        assert "0 over the last 24 h" in page
+        assert "<caption>Over the last 24 h</caption>" in page
+
+    def test_of_one_cluster_are_its_own(self, owner: Person, world: World) -> None:
+        record_waiting(world.cluster, 3, 6)
+        record_waiting(world.other_cluster, 1, 1)
+        page = owner.client.get("/?cluster=eu-train&health=waiting").content.decode()
+        assert re.findall(SHAPE, page) == ["M94 24V12H95V0H96V24"]
+        assert '<span class="unseen">3 to 6 over the last 24 h</span>' in page
+
+    def test_leave_a_silent_cluster_out_and_say_so(self, owner: Person, world: World) -> None:
+        record_waiting(world.cluster, 3, 6)
+        long_ago = timezone.now() - timedelta(minutes=4)
+        Cluster.objects.filter(name="us-train").update(contact_at=long_ago)
+        page = owner.client.get("/").content.decode()
+        assert "Curves without us-train, which cannot be read now." in page
+
+    @pytest.mark.parametrize(
+        "query", ["namespace=research", "kind=JobSet", "queue=gpu-prod", "code=x", "q=llama"]
+    )
+    def test_are_none_where_the_tiles_count_a_part(
+        self, owner: Person, world: World, query: str
+    ) -> None:
+        record_waiting(world.cluster, 3, 6)
+        page = owner.client.get(f"/?{query}").content.decode()
+        assert "#curve-" not in page
+        assert "over the last 24 h" not in page
+
+    def test_are_none_for_who_sees_a_part(self, reader: Person, world: World) -> None:
+        record_waiting(world.cluster, 3, 6)
+        assert "curve-waiting" not in reader.client.get("/").content.decode()
+
+    def test_of_one_point_are_not_drawn(self, owner: Person, world: World) -> None:
+        record_waiting(world.cluster, 3)
+        page = owner.client.get("/").content.decode()
+        assert "curve-waiting" not in page
+
+    def test_are_not_sent_anew_with_a_number(self, owner: Person, world: World) -> None:
+        record_waiting(world.cluster, 3, 6)
+        question = first_question(owner.client, "/")
+        Gang.objects.filter(pk=world.gang.pk).update(health="failed", severity=0)
+        page = question.ask(owner.client).content.decode()
+        assert re.findall(r'data-part="([^"]*)"', page) == ["tiles"]
 
 
 def hidden_columns(person: Person, path: str = "/") -> set[str]:

@@ -364,12 +364,12 @@ class TestBoard:
     def test_queries_do_not_grow_with_the_rows(
         self, owner: Person, world: World, django_assert_num_queries: DjangoAssertNumQueries
     ) -> None:
-        # session, user, roles; clusters, life signs, rows, tiles, choices; for the menus what
-        # each cluster allows (5); for the navigation whether queues are served; what this person has
+        # session, user, roles; clusters, life signs, rows, tiles, their curves, choices; for the menus
+        # what each cluster allows (5); for the navigation whether queues are served; what this person has
         # chosen: columns and views.
         for number in (1, 80):
             make_gangs(world.cluster, number, now=timezone.now()) if number > 1 else None
-            with django_assert_num_queries(16):
+            with django_assert_num_queries(17):
                 text_of(owner.client, "/")
 
     def test_a_change_of_filters_is_answered_without_the_frame(

@@ -2,6 +2,8 @@
 
 `{% sparkline curve %}` is one curve in the size of a word, `{% stacked trends "used" "held" %}` several on top
 of each other, `{% curve_table trends "waiting" %}` a table of the same that is heard and not seen.
+`{% curve_shape curve %}` and, elsewhere on the page, `{% drawn_curve "running" %}` are a sparkline in two parts: what
+is printed around it can be sent anew without the curve.
 """
 
 from __future__ import annotations
@@ -11,8 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django import template
+from django.utils.html import format_html
 
-from gangboard.readmodels.trends import Curve, Trends, Values
+from gangboard.readmodels.trends import DAY, Curve, Trends, Values
 
 register = template.Library()
 
@@ -26,12 +29,21 @@ HEARD = 8
 @register.inclusion_tag("trends/sparkline.html")
 def sparkline(curve: Curve | None) -> dict[str, object]:
     """Print one curve; nothing where fewer than two points are known."""
-    if curve is None or len(curve.known) < 2:
+    if curve is None or not curve.can_be_drawn:
         return {"curve": None}
-    top = max(curve.known) or 1.0
-    heights = [None if value is None else value / top for value in curve.values]
-    path = " ".join(_steps(part, HEIGHT) for part in _parts(heights))
-    return {"curve": curve, "path": path, "width": len(curve.values), "height": HEIGHT}
+    return {"curve": curve, "path": _path(curve), "width": len(curve.values), "height": HEIGHT}
+
+
+@register.simple_tag
+def curve_shape(curve: Curve) -> str:
+    """Print the shape of a curve of a day, which `drawn_curve` shows; for within `<defs>`."""
+    return format_html('<path id="curve-{}" d="{}"/>', curve.key, _path(curve))
+
+
+@register.inclusion_tag("trends/drawn_curve.html")
+def drawn_curve(key: str) -> dict[str, object]:
+    """Print the curve of a day that has this key and is printed as `curve_shape` somewhere on the page."""
+    return {"key": key, "width": DAY.points, "height": HEIGHT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +65,7 @@ def stacked(trends: Trends, *names: str) -> dict[str, object]:
         Band(curve, " ".join(_steps(part, CHART_HEIGHT) for part in _parts(row)))
         for curve, row in zip(curves, heights, strict=True)
     ]
-    shown = bool(curves) and len(curves[0].known) > 1
+    shown = bool(curves) and curves[0].can_be_drawn
     return {
         # The lower ones are painted over the higher ones, whose areas reach down to zero.
         "bands": bands[::-1] if shown else [],
@@ -71,6 +83,12 @@ def curve_table(trends: Trends, *names: str) -> dict[str, object]:
     """Print curves as a table that is heard and not seen; `gangs` are the curves of all healths."""
     curves = _curves(trends, names)
     return {"trends": trends, "legend": curves, "rows": _heard(trends, curves)}
+
+
+def _path(curve: Curve) -> str:
+    top = max(curve.known) or 1.0
+    heights = [None if value is None else value / top for value in curve.values]
+    return " ".join(_steps(part, HEIGHT) for part in _parts(heights))
 
 
 def _curves(trends: Trends, names: Iterable[str]) -> list[Curve]:
