@@ -11,7 +11,6 @@ from gangboard.readmodels.fit import fold_alike
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.readmodels.job_scheduling import scheduled_alike
 from gangboard.readmodels.members import WELL
-from gangboard.readmodels.next_steps import make_steps_to_take
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
 from gangboard.web.deleted_gang import DELETED, DeletedGangPage, past_fragment
@@ -20,8 +19,9 @@ from gangboard.web.gang_actions import (
     history_fragment,
     owner_fragment,
     reactions_fragment,
+    steps_to_take,
 )
-from gangboard.web.gang_tree import offer_now, read_opened, tree_fragments
+from gangboard.web.gang_tree import read_opened, tree_fragments
 from gangboard.web.live.fragments import Fragment
 from gangboard.web.live_page import Fragments, Frame, LivePage
 
@@ -114,16 +114,11 @@ def _fragments(detail: GangDetail, now: datetime, opened: tuple[str, ...]) -> Fr
 
 def _verdict(detail: GangDetail) -> Fragment:
     row = detail.row
-    own = (
-        offer_now(detail.actions, detail.open_action),
-        *(offer_now(job.actions, job.open_action) for job in detail.jobs),
-    )
-    buttons = [offer for offer in own if offer is not None]
     shown = {
         "verdict": detail.verdict,
         "steps": detail.steps,
         "cluster_sentence": detail.cluster_sentence,
-        "next_steps": make_steps_to_take(row.advice, detail.named, buttons),
+        "next_steps": steps_to_take(detail),
         "sentence": detail.named.pieces(row.message_parts[0]),
     }
     return Fragment(

@@ -1,12 +1,23 @@
-"""What the Gang page shows of acting: buttons of the owner and its maker, who will react, what was done."""
+"""What is shown of acting on one gang: next steps, buttons of the owner and its maker, who will react, what was done."""
 
 from __future__ import annotations
 
 from gangboard.readmodels.gang_page import GangDetail
+from gangboard.readmodels.next_steps import NextStep, make_steps_to_take
 from gangboard.readmodels.printable import printable
 from gangboard.web.gang_tree import offer_now, suspends_of, unsettled
 from gangboard.web.live.fragments import Fragment
 from gangboard.web.preview import Note, notes
+
+
+def steps_to_take(detail: GangDetail) -> tuple[NextStep, ...]:
+    """Return its advice as steps, with the buttons of the gang and its Jobs that carry some out."""
+    own = (
+        offer_now(detail.actions, detail.open_action),
+        *(offer_now(job.actions, job.open_action) for job in detail.jobs),
+    )
+    buttons = (offer for offer in own if offer is not None)
+    return make_steps_to_take(detail.row.advice, detail.named, buttons)
 
 
 def owner_fragment(detail: GangDetail) -> Fragment:

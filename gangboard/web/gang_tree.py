@@ -99,7 +99,7 @@ def tree_fragments(
     detail: GangDetail, opened: Collection[str]
 ) -> tuple[Fragment | FragmentList, ...]:
     """Return the table, what stands above and below it."""
-    lines, why_all, needs_all = _lines(detail, opened)
+    lines, why_all, needs_all = tree_lines(detail, opened)
     any_allowed = any(line.offer is not None and line.offer.allowed for line in lines)
     base = {
         "any_allowed": any_allowed,
@@ -142,7 +142,7 @@ def _bodies(
         shown = (columns, row.shown, detail.cluster_sentence)
         yield Fragment("tree-owner", "gang/tree_owner.html", {**base, "row": row}, shown)
     for line in lines:
-        key, pods = line.key, _pod_lines(detail, line)
+        key, pods = line.key, pod_lines(detail, line)
         first = {**base, "line": line, "pods": pods[:BLOCK], "closes": len(pods) <= BLOCK}
         yield Fragment(f"branch-{key}", "gang/branch.html", first, (columns, line, pods[:BLOCK]))
         for start in range(BLOCK, len(pods), BLOCK):
@@ -151,7 +151,8 @@ def _bodies(
             yield Fragment(f"branch-{key}-{start}", "gang/branch_more.html", more, (columns, block))
 
 
-def _pod_lines(detail: GangDetail, line: TreeLine) -> tuple[PodLine, ...]:
+def pod_lines(detail: GangDetail, line: TreeLine) -> tuple[PodLine, ...]:
+    """Return the pods of a Job or role that are named, each with its command."""
     rows = line.branch.rows if line.branch is not None else ()
     commands = (None if line.is_past else member_command(detail.row.namespace, pod) for pod in rows)
     return tuple(
@@ -160,7 +161,9 @@ def _pod_lines(detail: GangDetail, line: TreeLine) -> tuple[PodLine, ...]:
     )
 
 
-def _lines(detail: GangDetail, opened: Collection[str]) -> tuple[tuple[TreeLine, ...], str, str]:
+def tree_lines(
+    detail: GangDetail, opened: Collection[str] = ()
+) -> tuple[tuple[TreeLine, ...], str, str]:
     """Return Jobs and roles; why no button of theirs is on and what it needs, where that is one for all."""
     branches = {branch.name: branch for branch in make_branches(detail.members, opened=opened)}
     # The owner's own button stands in the heading; a Job that is a gang by itself has only that.

@@ -1,4 +1,6 @@
-// `/` search, `j` `k` rows, `m` the row's menu, `p` pause, `?` help. Enter follows the row's own link.
+// `/` search, `j` `k` rows, `o` opens the row in place, `m` the row's menu, `p` pause, `?` help. Enter follows the row's own link.
+import { toggleFocused } from "./rows.js";
+
 const LINKS = "tbody th a, .cards h2 a";
 
 export function startKeyboard() {
@@ -23,6 +25,7 @@ export function startKeyboard() {
       "?": () => help?.showModal(),
       j: () => step(1),
       k: () => step(-1),
+      o: toggleFocused,
       m: () => document.activeElement?.closest("tr, section")?.querySelector(".menu summary, .button")?.focus(),
       p: () => document.getElementById("pause")?.click(),
     }[event.key];

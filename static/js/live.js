@@ -1,5 +1,6 @@
 // The waiting request: asks again after each answer, puts news into the page without moving
 // what is the same, and says loudly when the server does not answer.
+import { readAgain, takeOpened } from "./rows.js";
 import { isToldWhenHidden } from "./tell.js";
 import { clockText } from "./zone.js";
 
@@ -31,7 +32,12 @@ function tabId() {
 export function startLive() {
   const tab = tabId();
   htmx.defineExtension("live", {
-    handleSwap: (style, target, fragment) => (style === "live" ? swap(target, fragment) : false),
+    handleSwap: (style, target, fragment) => {
+      if (style === "live") return swap(target, fragment);
+      if (style !== "morph") return false;
+      morph(target, fragment.firstElementChild);
+      return [target];
+    },
   });
   document.addEventListener("htmx:configRequest", (event) => {
     const { id } = event.detail.elt;
@@ -171,10 +177,11 @@ function replace(template) {
 
 // What is the same stays the very element, with its focus, its scroll and what is marked in it; what a
 // person has opened or ticked stays so.
-const OPENED = { open: "DETAILS", checked: "INPUT" };
+const OPENED = { open: "DETAILS", checked: "INPUT", "aria-expanded": "BUTTON" };
+const isOn = (node, name) => node[name] === true || node.getAttribute(name) === "true";
 const MORPH = {
   callbacks: {
-    beforeAttributeUpdated: (name, node) => !(OPENED[name] === node.nodeName && node[name]),
+    beforeAttributeUpdated: (name, node) => !(OPENED[name] === node.nodeName && isOn(node, name)),
   },
 };
 const morph = (old, fresh) => Idiomorph.morph(old, fresh, MORPH);
@@ -189,8 +196,14 @@ function putRows(template) {
     if (old) morph(old, row);
     else parent.append(row);
   }
-  if (template.dataset.order !== undefined) order(parent, template.dataset.order.split(" "));
-  return ids.map(element);
+  if (template.dataset.order !== undefined) {
+    const putBack = takeOpened(parent);
+    order(parent, template.dataset.order.split(" "));
+    putBack();
+  }
+  const rows = ids.map(element);
+  readAgain(rows);
+  return rows;
 }
 
 function order(parent, ids) {

@@ -4,6 +4,7 @@ import { startAges } from "./ages.js";
 import { startForms } from "./forms.js";
 import { startKeyboard } from "./keyboard.js";
 import { startLive } from "./live.js";
+import { startRows } from "./rows.js";
 import { startTelling } from "./tell.js";
 import { startZone } from "./zone.js";
 
@@ -12,5 +13,6 @@ startAges();
 startForms();
 startActing();
 startKeyboard();
+startRows();
 startTelling();
 startZone();

@@ -1,0 +1,35 @@
+"""Rows of the Board in a browser: opened in place and kept so."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.site import Site
+
+pytestmark = pytest.mark.browser
+
+ORDER = "() => [...document.querySelectorAll('#gangs > tr')].map(row => row.id)"
+
+
+def test_a_row_stays_open_below_its_gang_whatever_changes(page: Page, site: Site) -> None:
+    llama, other = (f"g-{site.gang_id(name)}" for name in ("llama", "llama-sft"))
+    page.goto(f"{site.url}/?q=llama")
+    button = page.get_by_role("button", name="Essentials of llama", exact=True)
+    page.locator(f"#{llama} th a").focus()
+    page.keyboard.press("o")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    jobs = page.locator(f"#below-{llama} .opened-jobs")
+    expect(jobs.get_by_text("llama-workers-1", exact=True)).to_be_visible()
+    assert page.evaluate(ORDER) == [other, llama, f"below-{llama}"]
+    # News of the gang, which moves up: what is below it is read anew, and stays below it.
+    with page.expect_response("**/row/"):
+        site.write("UPDATE store_gang SET health = 'failed', severity = 0 WHERE name = 'llama'")
+    expect(page.locator(f"#{llama}")).to_contain_text("Failed")
+    assert page.evaluate(ORDER) == [llama, f"below-{llama}", other]
+    expect(button).to_have_attribute("aria-expanded", "true")
+    jobs.get_by_role("link", name="Suspend Job llama-workers-2").focus()
+    page.keyboard.press("o")
+    expect(jobs).to_have_count(0)
+    expect(button).to_be_focused()
+    expect(button).to_have_attribute("aria-expanded", "false")
