@@ -11,6 +11,7 @@ from decimal import Decimal
 from gangboard.diagnosis.current_attempt import standing
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.owner import PodRequests
+from gangboard.domain.reading.attempt_history import attempt_start
 from gangboard.domain.reading.preemption import last_preemption
 from gangboard.domain.reading.progress import is_full, ready_count, succeeded
 from gangboard.domain.reading.retry import fits_since
@@ -118,6 +119,7 @@ def _remember_unit(unit: Unit, before: Mapping[str, UnitMemory]) -> UnitMemory:
         created_since=old.created_since if is_same else unit.now,
         whole_at=unit.now if runs else old.whole_at,
         whole_count=there if runs else old.whole_count,
+        whole_attempt=attempt_start(unit) if runs else old.whole_attempt,
         gated_at=unit.now if any(pod.gates for pod in unit.unplaced) else old.gated_at,
         reached_size_at=unit.now if is_at_size else old.reached_size_at,
         preempted_at=taken.at if taken is not None and not runs else None,

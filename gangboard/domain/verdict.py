@@ -89,6 +89,9 @@ class UnitMemory:
     a Job that works off a queue asks for more with each pod that is done. None when it is not known."""
     gated_at: datetime | None = None
     """Last time at which a member had a scheduling gate: no object says when the gates went."""
+    whole_attempt: datetime | None = None
+    """When the attempt began in which it was whole at `whole_at`: what was read then can have been older,
+    so a restart can have begun before that. None when it is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,20 @@ def test_it_is_remembered_how_many_ran_when_it_was_whole() -> None:
     assert assess(gang(later, two[0], next_pod, memory=memory)).memory["train"].whole_count == 3
 
 
+def test_what_was_read_late_is_not_of_the_next_attempt() -> None:
+    """The pods of the first attempt still ran in what was judged when the Job of the second was there already."""
+    before = a_jobset("run")
+    (old,) = child_jobs(before, created_at=ago(3000))
+    memory = assess(gang(before, old, *pods_of(old, 2, on="n0"))).memory
+    assert memory["run-workers-0"].whole_at == NOW
+    restarted = a_jobset("run", restarts=1, max_restarts=3, restarting=True)
+    (new,) = child_jobs(restarted, created_at=ago(2), attempt="1")
+    starting = [a_pod(f"p{n}", of=new, on="n0", ready=False) for n in range(2)]
+    later = NOW + timedelta(seconds=9)
+    found = assess(gang(restarted, new, *starting, memory=memory, now=later)).finding
+    assert (found.code, found.message) == ("restarting", "Restart 1 of 3: 0 of 2 pods are ready.")
+
+
 def test_it_is_remembered_when_a_member_was_gated_last() -> None:
     job = a_job(pods=1)
     gated = assess(gang(job, *pods_of(job, 1, gates=("example.com/gate",)))).memory

@@ -71,6 +71,23 @@ def test_the_sandbox_ids_of_a_text_do_not_part_the_pods() -> None:
     assert message.startswith("2 pods wait for their containers (FailedCreatePodSandBox): ")
 
 
+@pytest.mark.parametrize(
+    "wrapping",
+    [
+        "",
+        "Failed to create pod sandbox: ",
+        "Failed to create pod sandbox: rpc error: code = Unknown desc = ",
+        "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for "
+        f'sandbox "{"4f0c" * 16}": ',
+    ],
+)
+def test_the_cause_is_told_and_not_what_it_is_wrapped_in(wrapping: str) -> None:
+    cause = 'plugin type="calico" failed (add): no more IP addresses'
+    event = an_event(pod := two()[0], "FailedCreatePodSandBox", f"{wrapping}{cause}")
+    message = found("pod-setup-failing", unit_of(JOB, pod, event)).message
+    assert message == f"1 pod waits for its containers (FailedCreatePodSandBox): {cause}."
+
+
 def test_the_newest_word_of_a_pod_counts() -> None:
     pods = two()
     events = [

@@ -56,7 +56,8 @@ def whole_in_attempt(unit: Unit) -> bool:
     """Whether its quorum (without one: its size) was seen ready since the attempt began."""
     if unit.missing_jobs and not active_jobs(unit):
         return False
-    start, whole = attempt_start(unit), unit.memory.whole_at
+    start, memory = attempt_start(unit), unit.memory
+    whole = memory.whole_attempt or memory.whole_at
     return whole is not None and (start is None or whole >= start)
 
 

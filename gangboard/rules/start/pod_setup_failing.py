@@ -33,7 +33,14 @@ _GRACE = timedelta(seconds=60)
 """Disks take their time to be attached, and the first tries of a mount often fail."""
 _FRESH = timedelta(minutes=6)
 """It tries every two minutes, and says so every five at least (the refill of its event limit)."""
-_WRAPPING = re.compile(r'^\w{1,30}\.\w{1,30} failed for volume "[^"]{1,253}" : ')
+_WRAPPING = re.compile(
+    r"""^(?: \w{1,30}\.\w{1,30}[ ]failed[ ]for[ ]volume[ ]"[^"]{1,253}"[ ]:[ ]
+    | Failed[ ]to[ ]create[ ]pod[ ]sandbox:[ ]
+      (?: rpc[ ]error:[ ]code[ ]=[ ]\w{1,30}[ ]desc[ ]=[ ] )?
+      (?: failed[ ]to[ ]setup[ ]network[ ]for[ ]sandbox[ ]"[^"]{1,253}":[ ] )? )""",
+    re.VERBOSE,
+)
+"""What stands before the cause: that it is a volume or a sandbox is in the reason (the last part is containerd's)."""
 _SHOWN = 3
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
