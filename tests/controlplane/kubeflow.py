@@ -30,6 +30,11 @@ def roles_field(kind: str) -> str:
     return _KINDS[kind][1]
 
 
+def container_of(kind: str) -> str:
+    """Return the container of its pods that its operator looks at."""
+    return _KINDS[kind][2]
+
+
 def replicas(number: int = 1, *, restart: str = "Never", **pods: Any) -> Json:
     """Return a replica spec; `pods` are `PodOptions`."""
     return {"replicas": number, "restartPolicy": restart, "pods": pods}

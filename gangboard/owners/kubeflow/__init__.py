@@ -28,12 +28,16 @@ from gangboard.owners.kubeflow.wire import JOB_NAME, OPERATOR
 
 _FIRST = "PyTorchJob"
 """The kind that most use, in whose line stands what holds for all."""
-_TESTED = "training-operator 1.9 on 1.37"
 _LIMITS = (
     "one role alone cannot be suspended. What it says of running is not believed: pods are counted. With "
     "`cleanPodPolicy: None`, which is the default, pods stay when it is over. It asks for a gang in vain where its "
     "operator has no gang scheduler"
 )
+
+_MORE_LIMITS = {
+    # UpdateJobStatus in xgboostjob_controller.go of training-operator 1.9.3.
+    "XGBoostJob": ". A pod that fails is its end, unless the `restartPolicy` of its role is `ExitCode`",
+}
 
 
 def _training_job(kind: str) -> OwnerKind:
@@ -44,10 +48,8 @@ def _training_job(kind: str) -> OwnerKind:
             gang=f"the {kind} with its pods",
             units="the PodGroup that its operator makes for it, else each role",
             queues="Kueue",
-            limits=_LIMITS if kind == _FIRST else f"as of a {_FIRST}",
-            tested=_TESTED
-            if kind == _FIRST
-            else f"{_TESTED}: waiting, degraded, running and suspended",
+            limits=_LIMITS if kind == _FIRST else f"as of a {_FIRST}{_MORE_LIMITS.get(kind, '')}",
+            tested="training-operator 1.9 on 1.37",
         ),
         own_managers=OWN_MANAGERS,
         managed_by_field=MANAGED_BY,

@@ -1,0 +1,106 @@
+"""What happens to MPIJobs of a real MPI operator, and what a person should then read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tests.controlplane.client import Json
+from tests.controlplane.kubeflow import replicas
+from tests.owners.kubeflow.place import Place, queued, suspended, whole
+from tests.situations import Situation
+
+
+@dataclass
+class Mpi(Place):
+    """For MPIJobs: a launcher and two workers."""
+
+    kind: ClassVar[str] = "MPIJob"
+
+    def roles(self, **sizes: Any) -> dict[str, Json]:
+        """`worker` is their cpu; the rest is said of the launcher's pod."""
+        cpu = sizes.pop("worker", "1")
+        return {
+            "Launcher": replicas(restart="OnFailure", **sizes),
+            "Worker": replicas(2, cpu=cpu),
+        }
+
+
+def _launcher_crashes(place: Place) -> None:
+    """Its launcher fails because workers have no node. Twin: they have, and it fails all the same."""
+    place.run(sizes={"worker": "9", "never_ready": "crash-loop"})
+    place.run("twin", sizes={"never_ready": "crash-loop"})
+
+
+def _launcher_waits(place: Place) -> None:
+    """Its launcher is made when its workers are ready. Twin: at once."""
+    unready = {**place.roles(), "Worker": replicas(2, never_ready="unready")}
+    place.run(roles=unready, launcherCreationPolicy="WaitForWorkersReady")
+    place.run("twin", roles=unready)
+
+
+def _evicted(place: Place) -> None:
+    """A worker is evicted, and stays away. Twin: somebody has deleted it."""
+    for name in ("run", "twin"):
+        place.run(name)
+    for name in ("run", "twin"):
+        place.wait_told("running", name)
+        place.fail(f"{name}-worker-1", "Evicted", "The node was low on resource: memory.")
+    place.wait_told("lost-members", "twin")
+    place.client.delete("v1", "Pod", "twin-worker-1", place.name)
+
+
+def _invalid(place: Place) -> None:
+    """The API server takes it, its operator does not. Twin: it has a launcher."""
+    place.run(roles={"Worker": replicas(2)})
+    place.run("twin")
+
+
+def _launcher_ends(place: Place) -> None:
+    """Its launcher fails and may not again. Twin: it is done."""
+    place.run(sizes={"fail_after": "1s"}, policy={"backoffLimit": 0})
+    place.run("twin", sizes={"complete_after": "1s"})
+
+
+MPI: dict[str, Situation[Any]] = {
+    "mpi-whole": Situation(
+        whole, "running", "running", "All 3 pods are ready.",
+        {"desired": 3, "created": 3, "ready": 3, "quorum": None}, twin="no-matching-node",
+    ),
+    "mpi-launcher-crashes": Situation(
+        _launcher_crashes, "partly-placed", "degraded",
+        "Role Worker: 2 pods ask for 9 CPUs each, and the only node that matches their node "
+        "selector (test.gangboard.dev/pool=mpi-launcher-crashes) has 8; 1 of 3 pods of the MPIJob "
+        "holds a node.",
+        {"desired": 3, "created": 3, "scheduled": 1, "ready": 0}, twin="crash-loop", cpu="8",
+    ),
+    "mpi-launcher-waits": Situation(
+        _launcher_waits, "dependency-waiting", "waiting",
+        "Job run-launcher is not made before all 2 workers are ready: 0 are.",
+        {"desired": 3, "created": 2, "ready": 0}, twin="starting",
+    ),
+    "mpi-evicted": Situation(
+        _evicted, "lost-members", "degraded",
+        "Role Worker: 1 of 2 members runs: run-worker-1 failed (Evicted), and it comes back only when its "
+        "pod is deleted.",
+        {"desired": 3, "ready": 2, "failed": 1}, twin="running",
+    ),
+    "mpi-invalid": Situation(
+        _invalid, "objects-not-made", "blocked",
+        "What MPIJob run needs cannot be made: spec.mpiReplicaSpecs[Launcher]: Required value: must have "
+        "Launcher replica spec.",
+        {"desired": 2, "created": 0}, twin="running",
+    ),
+    "mpi-launcher-ends": Situation(
+        _launcher_ends, "failed", "failed", None, {"desired": 3}, twin="succeeded",
+    ),
+    "mpi-suspended": Situation(
+        suspended, "suspended", "suspended", "The MPIJob is suspended.",
+        {"desired": 3, "created": 0, "ready": 0}, twin="running",
+    ),
+    "mpi-queued": Situation(
+        queued, "waiting-for-quota", "waiting",
+        "Queue queue has not admitted it yet: 3 more cpu of flavor default must become free.",
+        {"desired": 3, "created": 0}, twin="running",
+    ),
+}  # fmt: skip
