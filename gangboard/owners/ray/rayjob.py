@@ -34,6 +34,7 @@ from gangboard.owners.ray.wire import (
     WireClusterSpec,
     WireRayMeta,
     build_owner,
+    is_cluster,
 )
 
 # In `detail`.
@@ -129,7 +130,7 @@ def _detail(spec: _WireRayJobSpec, status: _WireRayJobStatus) -> dict[str, str]:
 
 def _complete(rayjob: Owner, made: Sequence[Owner], _blueprints: Sequence[Blueprint]) -> Owner:
     """Return it with the size that its RayCluster has: an autoscaler changes that one."""
-    cluster = next((one for one in made if _is_cluster(one)), None)
+    cluster = next((one for one in made if is_cluster(one)), None)
     if cluster is None:
         return rayjob
     taken: dict[str, Any] = {name: getattr(cluster, name) for name in _FROM_CLUSTER}
@@ -139,14 +140,10 @@ def _complete(rayjob: Owner, made: Sequence[Owner], _blueprints: Sequence[Bluepr
 _FROM_CLUSTER = ("desired", "roles", "pod_requests", "grace_seconds")
 
 
-def _is_cluster(owner: Owner) -> bool:
-    return (owner.meta.ref.group, owner.meta.ref.kind) == CLUSTERS
-
-
 def _is_current(rayjob: Owner, child: Owner) -> bool:
     """Whether a RayCluster is that of its present try."""
     name = rayjob.detail.get(_CLUSTER, "")
-    return not _is_cluster(child) or not name or child.meta.ref.name == name
+    return not is_cluster(child) or not name or child.meta.ref.name == name
 
 
 def _makers(rayjob: Owner) -> Iterator[tuple[str, str, str]]:

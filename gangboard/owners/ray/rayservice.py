@@ -1,8 +1,7 @@
 """RayServices: applications that are served on a RayCluster, and on a second one while they are upgraded.
 
-What its status says of the applications comes of Ray itself (rayservice_controller.go): that all pods are ready does
-not mean that anything answers. It can be suspended since KubeRay 1.7; the CustomResourceDefinition of an older one drops
-the field, and the operator says its own version on the RayClusters that it makes.
+It can be suspended since KubeRay 1.7; the CustomResourceDefinition of an older one drops the field, and the operator says
+its own version on the RayClusters that it makes.
 """
 
 from __future__ import annotations
@@ -10,23 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from gangboard.decode.wire import Wire, WireCondition, read_conditions, read_text
 from gangboard.domain.acting.phrases import pods_made
 from gangboard.domain.action import Verb
 from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.facts import Unit
-from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.owner import Finish, Outcome, Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.wording import count, label, quote, sentence
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource, UnitRule
+from gangboard.domain.reading.wording import count, label
+from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
-from gangboard.domain.verdict import Evidence, Finding
-from gangboard.owners.ray import reasons
+from gangboard.owners.ray import applications, reasons
+from gangboard.owners.ray.applications import APPLICATION, WireServed
 from gangboard.owners.ray.raycluster import VERSION, tries_again
 from gangboard.owners.ray.wire import (
     CLUSTER_LABEL,
@@ -39,26 +34,15 @@ from gangboard.owners.ray.wire import (
     WireClusterSpec,
     WireRayMeta,
     build_owner,
+    is_cluster,
 )
 
 # In `detail`.
-_ACTIVE, _PENDING, _APPLICATION = "active", "pending", "application"
+_ACTIVE, _PENDING = "active", "pending"
 
 _SUSPENDS_SINCE = (1, 7)
 _RELEASE = re.compile(r"v?(\d{1,4})\.(\d{1,4})\.")
-_BROKEN = frozenset({"DEPLOY_FAILED", "UNHEALTHY"})
-_SERVES = "RUNNING"
-_TIMED_OUT, _INVALID = "InitializingTimeout", "ValidationFailed"
-
-
-class _WireApplication(Wire):
-    status: str | None = None
-    message: str | None = None
-
-
-class _WireServed(Wire):
-    ray_cluster_name: str | None = None
-    application_statuses: dict[str, _WireApplication] | None = None
+_TIMED_OUT = "InitializingTimeout"
 
 
 class _WireRayServiceSpec(Managed):
@@ -67,8 +51,8 @@ class _WireRayServiceSpec(Managed):
 
 class _WireRayServiceStatus(Wire):
     conditions: list[WireCondition] | None = None
-    active_service_status: _WireServed | None = None
-    pending_service_status: _WireServed | None = None
+    active_service_status: WireServed | None = None
+    pending_service_status: WireServed | None = None
 
 
 class WireRayService(Wire):
@@ -103,33 +87,20 @@ def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
 
 
 def _detail(status: _WireRayServiceStatus) -> dict[str, str]:
-    active = status.active_service_status or _WireServed()
-    pending = status.pending_service_status or _WireServed()
+    active = status.active_service_status or WireServed()
+    pending = status.pending_service_status or WireServed()
     given = {
         _ACTIVE: read_text(active.ray_cluster_name),
         _PENDING: read_text(pending.ray_cluster_name),
-        _APPLICATION: _application(active) or _application(pending),
+        APPLICATION: applications.first_not_serving(active)
+        or applications.first_not_serving(pending),
     }
     return {name: text for name, text in given.items() if text}
 
 
-def _application(served: _WireServed) -> str:
-    """Return what is said of the first application that does not run, those that are broken first."""
-    found = [
-        f"{name} {state}{f': {read_text(one.message)}' if one.message else ''}"
-        for name, one in sorted((served.application_statuses or {}).items())
-        if (state := read_text(one.status) or "NOT_STARTED") != _SERVES
-    ]
-    return min(found, key=lambda text: not _is_broken(text), default="")
-
-
-def _is_broken(application: str) -> bool:
-    return any(f" {state}" in application for state in _BROKEN)
-
-
 def _complete(service: Owner, made: Sequence[Owner], _blueprints: Sequence[Blueprint]) -> Owner:
     """Return it with the Ray groups of its RayClusters, named after these: there can be two."""
-    clusters = [one for one in made if _is_cluster(one)]
+    clusters = [one for one in made if is_cluster(one)]
     if not clusters:
         return service
     versions = [one.detail[VERSION] for one in clusters if VERSION in one.detail]
@@ -147,10 +118,6 @@ def _complete(service: Owner, made: Sequence[Owner], _blueprints: Sequence[Bluep
     )
 
 
-def _is_cluster(owner: Owner) -> bool:
-    return (owner.meta.ref.group, owner.meta.ref.kind) == CLUSTERS
-
-
 def _names(service: Owner) -> list[str]:
     return [service.detail[key] for key in (_ACTIVE, _PENDING) if key in service.detail]
 
@@ -158,7 +125,7 @@ def _names(service: Owner) -> list[str]:
 def _is_current(service: Owner, child: Owner) -> bool:
     """Whether a RayCluster serves, or is being prepared: one that was replaced is deleted a minute later."""
     names = _names(service)
-    return not _is_cluster(child) or not names or child.meta.ref.name in names
+    return not is_cluster(child) or not names or child.meta.ref.name in names
 
 
 def _makers(service: Owner) -> Iterator[tuple[str, str, str]]:
@@ -200,68 +167,10 @@ def _reactions(service: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
 def _facts(service: Owner) -> dict[str, str]:
     labels = {_ACTIVE: "RayCluster", _PENDING: "RayCluster in preparation"}
     found = {text: service.detail[key] for key, text in labels.items() if key in service.detail}
-    if _APPLICATION in service.detail:
-        found["Application"] = service.detail[_APPLICATION]
+    if APPLICATION in service.detail:
+        found["Application"] = service.detail[APPLICATION]
     return found
 
-
-def find_not_serving(unit: Unit) -> Finding | None:
-    """Return a finding where all pods are ready and KubeRay says that nothing answers."""
-    service = unit.owner
-    ready = find_condition(service.conditions, "Ready")
-    if ready is None or ready.is_true or not reasons.is_head(unit):
-        return None
-    if sum(pod.is_ready for pod in unit.facts.pods) < service.desired:
-        return None
-    application = service.detail.get(_APPLICATION, "")
-    is_young = ready.reason == "Initializing" and not _is_broken(application)
-    what = "its applications are not deployed yet" if is_young else "nothing answers"
-    why = sentence(quote(application or ready.message))
-    found = [Evidence(f"Ready: {ready.reason}", ready.message, service.meta.ref)]
-    if application:
-        found.append(Evidence("application", application, service.meta.ref))
-    return _of_all(
-        NOT_SERVING,
-        unit,
-        f"All {count(service.desired, 'pod')} are ready, and {what}: {why}",
-        health=Health.STARTING if is_young else None,
-        evidence=tuple(found),
-        since=ready.since,
-    )
-
-
-def find_invalid(unit: Unit) -> Finding | None:
-    """Return a finding where KubeRay finds its spec invalid and makes nothing of it."""
-    ready = find_condition(unit.owner.conditions, "Ready")
-    if ready is None or ready.is_true or ready.reason != _INVALID:
-        return None
-    return _of_all(
-        INVALID,
-        unit,
-        f"KubeRay finds {label(unit.owner.meta.ref)} invalid: {sentence(quote(ready.message))}",
-        # What runs of it runs on: it is only not looked after.
-        health=Health.DEGRADED if unit.ready else None,
-        evidence=(Evidence(f"Ready: {ready.reason}", ready.message, unit.owner.meta.ref),),
-        since=ready.since,
-    )
-
-
-def _of_all(rule: UnitRule, unit: Unit, message: str, **given: Any) -> Finding:
-    """Return a finding that is true of the whole service, whichever of its units it is found at."""
-    return replace(unit_finding(rule, unit, message, named=False, **given), unit="")
-
-
-NOT_SERVING = UnitRule(
-    "not-serving", Stage.START, "Not serving", 85, find_not_serving, health=Health.DEGRADED
-)
-INVALID = UnitRule(
-    "objects-not-made",
-    Stage.FORMATION,
-    "Objects could not be made",
-    14,
-    find_invalid,
-    health=Health.BLOCKED,
-)
 
 OWNER = OwnerKind(
     resource=Resource(
@@ -296,7 +205,7 @@ OWNER = OwnerKind(
     makers=_makers,
     role_of=_role_of,
     facts=_facts,
-    rules=(*reasons.RULES, NOT_SERVING, INVALID),
+    rules=(*reasons.RULES, *applications.RULES),
     evidence=reasons.evidence,
     reactions=_reactions,
 )

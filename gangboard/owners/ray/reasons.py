@@ -14,7 +14,7 @@ from gangboard.domain.reading.progress import is_formed, missing, succeeded
 from gangboard.domain.reading.wording import out_of, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.owners.ray.wire import CLUSTER, CLUSTER_LABEL, GROUP, GROUP_LABEL, HEAD
+from gangboard.owners.ray.wire import CLUSTER_LABEL, GROUP_LABEL, HEAD, is_cluster
 
 _WAITS_FOR_HEAD = "wait-gcs-ready"
 """The init container that KubeRay puts into workers (DefaultWorkerPodTemplate in pod.go)."""
@@ -135,11 +135,7 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 def cluster_of(unit: Unit) -> Owner | None:
     """Return the RayCluster that a unit belongs to, if it is there."""
-    clusters = [
-        one
-        for one in unit.facts.makers
-        if (one.meta.ref.group, one.meta.ref.kind) == (GROUP, CLUSTER)
-    ]
+    clusters = [one for one in unit.facts.makers if is_cluster(one)]
     if len(clusters) < 2:
         return clusters[0] if clusters else None
     named = {pod.labels.get(CLUSTER_LABEL, "") for pod in unit.pods}

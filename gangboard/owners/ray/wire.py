@@ -173,6 +173,11 @@ def build_owner(
     return deliver(owner, tuple(faults))
 
 
+def is_cluster(owner: Owner) -> bool:
+    """Whether it is a RayCluster."""
+    return (owner.meta.ref.group, owner.meta.ref.kind) == CLUSTERS
+
+
 def _of_metadata(metadata: WireRayMeta) -> dict[str, Any]:
     """Return the fields of an Owner that labels, annotations and managed fields tell."""
     labels = metadata.labels or WireRayLabels()

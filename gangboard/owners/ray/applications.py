@@ -1,0 +1,110 @@
+"""What is said of the applications of a RayService: by Ray of each of them, by KubeRay of all.
+
+That all pods are ready does not mean that anything answers (rayservice_controller.go).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gangboard.decode.wire import Wire, read_text
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import find_condition
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.wording import count, label, quote, sentence
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.owners.ray import reasons
+
+APPLICATION = "application"  # in `detail`
+_BROKEN = frozenset({"DEPLOY_FAILED", "UNHEALTHY"})
+_SERVES = "RUNNING"
+_INVALID = "ValidationFailed"
+
+
+class _WireApplication(Wire):
+    status: str | None = None
+    message: str | None = None
+
+
+class WireServed(Wire):
+    """A RayCluster that serves, or is prepared for that, and its applications."""
+
+    ray_cluster_name: str | None = None
+    application_statuses: dict[str, _WireApplication] | None = None
+
+
+def first_not_serving(served: WireServed) -> str:
+    """Return what is said of the first application that does not run, those that are broken first."""
+    found = [
+        f"{name} {state}{f': {read_text(one.message)}' if one.message else ''}"
+        for name, one in sorted((served.application_statuses or {}).items())
+        if (state := read_text(one.status) or "NOT_STARTED") != _SERVES
+    ]
+    return min(found, key=lambda text: not _is_broken(text), default="")
+
+
+def _is_broken(application: str) -> bool:
+    return any(f" {state}" in application for state in _BROKEN)
+
+
+def find_not_serving(unit: Unit) -> Finding | None:
+    """Return a finding where all pods are ready and KubeRay says that nothing answers."""
+    service = unit.owner
+    ready = find_condition(service.conditions, "Ready")
+    if ready is None or ready.is_true or not reasons.is_head(unit):
+        return None
+    if sum(pod.is_ready for pod in unit.facts.pods) < service.desired:
+        return None
+    application = service.detail.get(APPLICATION, "")
+    is_young = ready.reason == "Initializing" and not _is_broken(application)
+    what = "its applications are not deployed yet" if is_young else "nothing answers"
+    why = sentence(quote(application or ready.message))
+    found = [Evidence(f"Ready: {ready.reason}", ready.message, service.meta.ref)]
+    if application:
+        found.append(Evidence("application", application, service.meta.ref))
+    return _of_all(
+        NOT_SERVING,
+        unit,
+        f"All {count(service.desired, 'pod')} are ready, and {what}: {why}",
+        health=Health.STARTING if is_young else None,
+        evidence=tuple(found),
+        since=ready.since,
+    )
+
+
+def find_invalid(unit: Unit) -> Finding | None:
+    """Return a finding where KubeRay finds its spec invalid and makes nothing of it."""
+    ready = find_condition(unit.owner.conditions, "Ready")
+    if ready is None or ready.is_true or ready.reason != _INVALID:
+        return None
+    return _of_all(
+        INVALID,
+        unit,
+        f"KubeRay finds {label(unit.owner.meta.ref)} invalid: {sentence(quote(ready.message))}",
+        # What runs of it runs on: it is only not looked after.
+        health=Health.DEGRADED if unit.ready else None,
+        evidence=(Evidence(f"Ready: {ready.reason}", ready.message, unit.owner.meta.ref),),
+        since=ready.since,
+    )
+
+
+def _of_all(rule: UnitRule, unit: Unit, message: str, **given: Any) -> Finding:
+    """Return a finding that is true of the whole service, whichever of its units it is found at."""
+    return replace(unit_finding(rule, unit, message, named=False, **given), unit="")
+
+
+NOT_SERVING = UnitRule(
+    "not-serving", Stage.START, "Not serving", 85, find_not_serving, health=Health.DEGRADED
+)
+INVALID = UnitRule(
+    "objects-not-made",
+    Stage.FORMATION,
+    "Objects could not be made",
+    14,
+    find_invalid,
+    health=Health.BLOCKED,
+)
+RULES = NOT_SERVING, INVALID
