@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -13,7 +14,7 @@ from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy.indexing import gang_of
 from gangboard.domain.acting.decision import Decision
 from gangboard.domain.acting.requests import FieldChange, patch_owner, suspend_job
-from gangboard.domain.action import ActionContext
+from gangboard.domain.action import ActionContext, ClusterLevers, Verb
 from gangboard.polling.cluster_cache import resources
 from tests.controlplane.client import ApiError, Client
 from tests.controlplane.cluster import ControlPlane
@@ -124,6 +125,43 @@ def test_the_actor_can_do_what_its_levers_need(
     gang = gang_of(ActionContext(owner=owner), "")
     patch = patch_owner(gang, owner, "Suspend", [change], {"gangboard.dev/action": "a"})
     assert send(actor, patch)["spec"]["suspend"] is True
+
+
+def test_jobs_left_alone_by_their_owner_are_switched_by_that_field_alone(
+    everywhere: Installed, namespace: Namespaces
+) -> None:
+    """By what the lever itself sends, one Job and all of a gang. No release of JobSet leaves them so afterwards."""
+    ns, admin, actor = namespace(everywhere.plane), everywhere.admin, everywhere.actor
+    lever = registry.lever("native")
+    assert lever is not None
+    levers = ClusterLevers(native_honoured=True)
+    for name, suspended in (("run", False), ("rest", True)):
+        admin.create(jobset(name, ns, jobs={"w": {"replicas": 2}}, suspend=suspended))
+        jobs = [f"{name}-w-{index}" for index in range(2)]
+        children = tuple(
+            read(admin.wait_for("batch/v1", "Job", job, ns, until=bool)) for job in jobs
+        )
+        made = read(admin.get("jobset.x-k8s.io/v1alpha2", "JobSet", name, ns))
+        owner = replace(made, independent_claim="Independent")
+        gang = gang_of(ActionContext(owner, children), "")
+        pull = lever.resume if suspended else lever.suspend
+        verb = Verb.RESUME if suspended else Verb.SUSPEND
+        desired = replace(DESIRED, levers=levers, verb=verb, until=None)
+        for subject, number in ((children[0], 1), (owner, 2)):
+            decision = pull(gang, subject, desired)
+            assert isinstance(decision, Decision)
+            steps = decision.steps()
+            assert len(steps) == number
+            for step in steps:
+                for more in (
+                    {"op": "replace", "path": "/spec/backoffLimit", "value": 9},
+                    {"op": "add", "path": "/metadata/labels/x", "value": "y"},
+                ):
+                    patch = json.dumps([*json.loads(step.patch), more])
+                    with pytest.raises(ApiError, match=DENIED):
+                        send(actor, replace(step, patch=patch, dry_run=True))
+                said = send(actor, replace(step, dry_run=True))
+                assert said["spec"]["suspend"] is not suspended
 
 
 def test_the_actor_sees_nothing_else(everywhere: Installed, namespace: Namespaces) -> None:

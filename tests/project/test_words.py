@@ -15,14 +15,19 @@ from pathlib import Path
 
 import pytest
 
+from gangboard.diagnosis import registry
+
 ROOT = Path(__file__).resolve().parents[2]
 AT_HOME = ("owners", "levers", "groups", "queues", "simulator")
 WORDS = re.compile(
-    r"jobset|trainjob|trainer\.kubeflow|kueue|leaderworker|disaggregated|cronjob|podclique|podgang|grove|volcano"
-    r"|coscheduling|kai\.scheduler|yunikorn|appwrapper|ray(job|cluster)|statefulset",
+    r"jobset|trainjob|kubeflow|kueue|leaderworker|disaggregated|cronjob|podclique|podgang|grove|volcano"
+    r"|coscheduling|scheduling\.x-k8s|kai\.scheduler|run\.ai|yunikorn|appwrapper|statefulset|ray(job|cluster|service)|ray\.io"
+    r"|(jax|mpi|paddle|pytorch|tf|xgboost)job|minicluster|flux",
     re.IGNORECASE,
 )
-SHARED_KINDS = {"Job": "batch", "StatefulSet": "apps"}
+SHARED_KINDS = {"Job": "batch", "StatefulSet": "apps", "Deployment": "apps"}
+CORE = ("apps", "batch", "scheduling.k8s.io")
+"""API groups of Kubernetes itself, which shared code knows."""
 ALLOWED = {
     ("gangboard/api/parameters.py", "such as `JobSet`"): "help: an example of a kind",
     ("gangboard/ops/management/commands/explain.py", "JobSet/llama-ft"): "help: an example",
@@ -132,6 +137,18 @@ def test_shared_code_knows_no_kind_by_name() -> None:
     assert unused == []
 
 
+def test_each_kind_and_each_api_is_looked_for() -> None:
+    """Whatever is a kind, a group or a queue: none comes without the word by which it is found."""
+    resources = [
+        *(kind.resource for kind in registry.owner_kinds()),
+        *(resource for api in registry.grouping_apis() for resource in api.resources),
+        *(resource for system in registry.queue_systems() for resource in system.resources),
+    ]
+    groups = {resource.group for resource in resources} - {*CORE}
+    kinds = {kind.resource.kind for kind in registry.owner_kinds()} - SHARED_KINDS.keys()
+    assert [word for word in sorted(groups | kinds) if not WORDS.search(word)] == []
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
     [
@@ -143,6 +160,8 @@ def test_shared_code_knows_no_kind_by_name() -> None:
         ('f"the JobSet {name}"', ["the JobSet "]),
         ('is_it = ("batch", "Job")', ["batch/Job"]),
         ('find("apps", "StatefulSet")', ["StatefulSet", "apps/StatefulSet"]),
+        ('is_it = "apps", "Deployment"', ["apps/Deployment"]),
+        ('plural = "pytorchjobs"', ["pytorchjobs"]),
         ('ref.kind == "Job"', ["a kind compared without its API group"]),
         ('said = "1 of 3 Jobs"', []),
     ],
