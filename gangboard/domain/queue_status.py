@@ -61,9 +61,18 @@ class QueueStatus:
     @property
     def message(self) -> QueueMessage | None:
         """What is told first of what its system says of entries that it has not admitted."""
-        if self.standing is not QueueStanding.WAITS:
+        return self._first_message(self.entries) if self.standing is QueueStanding.WAITS else None
+
+    @property
+    def growth(self) -> QueueMessage | None:
+        """What is told of an entry by which it would be larger, while it runs by the one that this replaces."""
+        if self.standing is not QueueStanding.ADMITTED:
             return None
-        found = [entry.message for entry in self.entries if entry.message is not None]
+        return self._first_message(entry for entry in self.entries if entry.replaces)
+
+    @staticmethod
+    def _first_message(entries: Iterable[QueueEntry]) -> QueueMessage | None:
+        found = [entry.message for entry in entries if entry.message is not None]
         return min(found, key=lambda one: one.code.position(), default=None)
 
     @property

@@ -23,7 +23,7 @@ from gangboard.domain.owner import Owner, PodRequests
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.state_since import not_formed_since
-from gangboard.domain.reading.wording import count, label
+from gangboard.domain.reading.wording import label
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource, UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -93,8 +93,7 @@ def _waits_for_itself(unit: Unit) -> Finding | None:
     return unit_finding(
         ORDERED,
         unit,
-        f"{name} makes a pod only when the one before is ready, and {label(group.meta.ref)} needs "
-        f"{count(unit.quorum, 'pod')} at once.",
+        f"{name} makes its pods one by one, but {label(group.meta.ref)} needs {unit.quorum} at once.",
         advice=(f"Make {name} anew with podManagementPolicy Parallel (recreate).",),
         evidence=(
             Evidence(_POLICY, _ORDERED, owner.meta.ref),

@@ -256,8 +256,7 @@ def test_a_gang_of_a_statefulset_that_makes_one_pod_after_the_other_waits_for_ev
     finding = _first_pod_waits(_ordered(), a_group("ring", quorum=3))
     assert (finding.code, finding.message) == (
         "quorum-deadlock",
-        "StatefulSet serve makes a pod only when the one before is ready, and PodGroup ring needs "
-        "3 pods at once.",
+        "StatefulSet serve makes its pods one by one, but PodGroup ring needs 3 at once.",
     )
     assert finding.advice == (
         "Make StatefulSet serve anew with podManagementPolicy Parallel (recreate).",

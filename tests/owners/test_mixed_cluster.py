@@ -284,7 +284,7 @@ def test_what_makes_pods_one_after_the_other_is_told_and_what_nobody_reads_is_na
     found = {gang["name"]: gang for gang in board.gangs(namespace=WHERE)}
     steps, replicas = found["steps"], board.get(f"gangs/{found['replicas']['id']}/")
     assert steps["message"] == (
-        "StatefulSet steps makes a pod only when the one before is ready, and PodGroup steps needs 3 pods at once."
+        "StatefulSet steps makes its pods one by one, but PodGroup steps needs 3 at once."
     )
     assert (steps["members"]["desired"], steps["members"]["quorum"]) == (3, 3)
     assert replicas["facts"] == [

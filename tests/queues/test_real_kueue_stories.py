@@ -124,13 +124,11 @@ def _grows(place: Place) -> None:
 
 
 def test_a_job_that_grows_while_it_runs(places: dict[str, Place]) -> None:
-    """What it has goes on by its first Workload; the second one waits."""
-    place, message = (
-        places["slices"],
-        "2 of 4 pods wait for scheduling gate kueue.x-k8s.io/elastic-job.",
-    )
+    """What it has goes on by its first Workload; the second one waits: Kueue counts what it asks for beyond the first."""
+    place = places["slices"]
+    message = "Queue queue has not admitted 2 more pods yet: 1 more cpu of flavor default must become free."
     _grows(place)
-    check(Situation(_grows, "scheduling-gated", "waiting", message, twin="running"), place)
+    check(Situation(_grows, "waiting-for-quota", "waiting", message, twin="running"), place)
     entries = [one for one in place.read(WORKLOADS, KUEUE) if one.queue == "queue"]
     (more,) = [one for one in entries if one.replaces]
     assert [one.meta.ref.name for one in entries if one.admitted] == [more.replaces]

@@ -7,6 +7,7 @@ import pytest
 
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.registry import rules
+from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
@@ -299,3 +300,35 @@ def test_what_grows_while_it_runs_is_admitted_as_it_was() -> None:
     both_wait = replace(running, admitted=False, has_quota=False)
     standing = queue_statuses_of(RUN, (), (both_wait, larger), "served")[RUN.meta.ref.uid].standing
     assert standing == "waits"
+
+
+@pytest.mark.parametrize(
+    ("code", "health"),
+    [("waiting-for-quota", Health.WAITING), ("exceeds-quota", Health.DEGRADED)],
+)
+def test_why_what_runs_may_not_grow(code: str, health: Health) -> None:
+    """Its new pods carry a gate until its larger Workload is admitted; what runs goes on by the first one."""
+    _, begun, cause = SENTENCES[code]
+    finding = assess(_grown(a_message(code, cause))).finding
+    assert (finding.code, finding.health) == (code, health)
+    assert finding.message == f"{begun.format('2 more pods')}: {cause}."
+    assert [one.label for one in finding.evidence] == ["QuotaReserved: Pending", "schedulingGates"]
+
+
+def test_where_its_queue_says_nothing_of_that_the_gate_is_told() -> None:
+    assert assess(_grown(None)).finding.code == "scheduling-gated"
+
+
+def test_what_may_not_grow_and_has_no_pod_for_that_runs() -> None:
+    facts = _grown(a_message("waiting-for-quota", CAUSE), more=0)
+    assert assess(facts).finding.code == "running"
+
+
+def _grown(message: QueueMessage | None, more: int = 2) -> GangFacts:
+    """Return a Job of two pods that run, and of more that wait at the gate of a Workload slice."""
+    job = a_job("sweep", pods=2 + more)
+    gates = ("kueue.x-k8s.io/elastic-job",)
+    running, gated = pods_of(job, 2, on="n0"), pods_of(job, 2 + more, gates=gates)[2:]
+    first = an_entry(job, "slice-1", admitted=True, has_quota=True)
+    larger = an_entry(job, "slice-2", replaces="slice-1", message=message)
+    return facts_of(job, *running, *gated, first, larger)

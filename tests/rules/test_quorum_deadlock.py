@@ -26,7 +26,7 @@ def test_the_driver_waits_for_those_that_wait_for_it() -> None:
     finding = found("quorum-deadlock", deadlocked())
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "driver waits for 5 pods in group ring, and 4 pods of workers wait until driver is Ready."
+        "4 pods of workers are made only once driver is Ready, but group ring needs 5 pods at once."
     )
     assert finding.advice == (
         "Lower minCount of PodGroup ring to 1 (in place).",

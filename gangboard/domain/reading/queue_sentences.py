@@ -29,8 +29,8 @@ HEALTH = {
 """What a suspended object is by how a queue stands to it."""
 
 
-def kept_jobs(facts: GangFacts) -> tuple[Owner, ...]:
-    """Return the suspended Jobs of an owner that runs which a queue decides about, and no Hold.
+def kept_jobs(facts: GangFacts, jobs: Iterable[Owner]) -> tuple[Owner, ...]:
+    """Return those of these Jobs of an owner that runs which a queue keeps suspended, and no Hold.
 
     A Hold keeps its Job suspended also when the queue admits it, so it goes before the queue.
     """
@@ -39,7 +39,7 @@ def kept_jobs(facts: GangFacts) -> tuple[Owner, ...]:
     holds = holds_by_job(facts.holds)
     return tuple(
         job
-        for job in facts.jobs
+        for job in jobs
         if job.meta.ref.uid != facts.owner.meta.ref.uid
         and job.suspended
         and job.finish is None
@@ -50,13 +50,13 @@ def kept_jobs(facts: GangFacts) -> tuple[Owner, ...]:
 
 def pods_to_be_admitted(unit: Unit) -> int:
     """Return how many pods of the unit come when its queue admits their Jobs."""
-    kept = {job.meta.ref.uid for job in kept_jobs(unit.facts)} if unit.held else set()
+    if not unit.held:
+        return 0
     queue_statuses = unit.facts.queue_statuses
     return sum(
         job.desired
-        for job in unit.jobs
-        if job.meta.ref.uid in kept
-        and queue_statuses[job.meta.ref.uid].standing is not QueueStanding.DEACTIVATED
+        for job in kept_jobs(unit.facts, unit.jobs)
+        if queue_statuses[job.meta.ref.uid].standing is not QueueStanding.DEACTIVATED
     )
 
 

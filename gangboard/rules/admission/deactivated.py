@@ -48,12 +48,11 @@ def find(facts: GangFacts) -> Finding | None:
 
 def find_in_unit(unit: Unit) -> Finding | None:
     """Return a finding when Jobs of the unit have inactive entries of their own in a queue."""
-    here, queue_statuses = {job.meta.ref.uid for job in unit.jobs}, unit.facts.queue_statuses
+    queue_statuses = unit.facts.queue_statuses
     found = [
         (job, queue_statuses[job.meta.ref.uid])
-        for job in kept_jobs(unit.facts)
-        if job.meta.ref.uid in here
-        and queue_statuses[job.meta.ref.uid].standing is QueueStanding.DEACTIVATED
+        for job in kept_jobs(unit.facts, unit.jobs)
+        if queue_statuses[job.meta.ref.uid].standing is QueueStanding.DEACTIVATED
     ]
     if not found:
         return None

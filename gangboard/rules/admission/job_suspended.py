@@ -7,7 +7,7 @@ queue has not admitted. The sentence says who holds each of them, and that nobod
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 
 from gangboard.domain.facts import GangFacts, Unit
@@ -57,9 +57,9 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
-def _stopped(facts: GangFacts, jobs: Iterable[Owner]) -> list[Owner]:
+def _stopped(facts: GangFacts, jobs: Sequence[Owner]) -> list[Owner]:
     """Return the suspended Jobs, without those that a queue keeps so, or JobSet until another role is there."""
-    queued = {job.meta.ref.uid for job in kept_jobs(facts)}
+    queued = {job.meta.ref.uid for job in kept_jobs(facts, jobs)}
     holds = holds_by_job(facts.holds)
     waiting = dependent_roles(facts.owner)
     return [

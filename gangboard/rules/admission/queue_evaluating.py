@@ -83,11 +83,10 @@ def _recheck_at(facts: GangFacts, subjects: Iterable[Owner]) -> datetime | None:
 def find_in_unit(unit: Unit) -> Finding | None:
     """Return a finding when Jobs of the unit wait in queues of their own; it is about all such Jobs."""
     facts = unit.facts
-    waiting = [job for job in kept_jobs(facts) if _is_told_here(facts, job)]
-    here = {job.meta.ref.uid for job in unit.jobs}
-    own = [job for job in waiting if job.meta.ref.uid in here]
+    own = _waiting(facts, unit.jobs)
     if not own:
         return None
+    waiting = _waiting(facts, facts.jobs)
     late = any(health_in_queue(facts, job) is Health.BLOCKED for job in waiting)
     evidence: tuple[Evidence, ...] = ()
     for job in own:
@@ -102,6 +101,10 @@ def find_in_unit(unit: Unit) -> Finding | None:
         evidence=evidence,
         recheck_at=_recheck_at(facts, waiting),
     )
+
+
+def _waiting(facts: GangFacts, jobs: Iterable[Owner]) -> list[Owner]:
+    return [job for job in kept_jobs(facts, jobs) if _is_told_here(facts, job)]
 
 
 def _is_told_here(facts: GangFacts, job: Owner) -> bool:

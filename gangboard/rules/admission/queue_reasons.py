@@ -6,7 +6,7 @@ has the code, its health and how the sentence begins. Where it says nothing, it 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,6 +14,7 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueCode, QueueMessage
+from gangboard.domain.queue_status import QueueStatus
 from gangboard.domain.reading.findings import gang_finding, unit_finding
 from gangboard.domain.reading.queue_sentences import (
     admitted_jobs_text,
@@ -66,13 +67,11 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
 
     def find_in_unit(unit: Unit) -> Finding | None:
         # Of its own Jobs first: all Jobs of a large gang are not looked at for each of them.
-        if not _kept(unit.facts, unit.jobs, code):
-            return None
-        found = _kept(unit.facts, kept_jobs(unit.facts), code)
-        here = {job.meta.ref.uid for job in unit.jobs}
-        own = [one for one in found if one.subject.meta.ref.uid in here]
+        facts = unit.facts
+        own = _kept(facts, kept_jobs(facts, unit.jobs), code)
         if not own:
-            return None
+            return _growing(unit, of_unit, code, beginning)
+        found = _kept(facts, kept_jobs(facts, facts.jobs), code)
         alike: dict[tuple[str, str, str], list[_Kept]] = {}
         for one in found:
             alike.setdefault((one.queue, one.taker, one.message.cause), []).append(one)
@@ -81,12 +80,12 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
             unit,
             " ".join(
                 (
-                    *filter(None, (admitted_jobs_text(unit.facts),)),
+                    *filter(None, (admitted_jobs_text(facts),)),
                     *(_sentence(beginning, several, _jobs(several)) for several in alike.values()),
                 )
             ),
             advice=_advice(found),
-            evidence=_evidence(unit.facts, own),
+            evidence=_evidence(facts, own),
             since=_since(own),
             named=False,
         )
@@ -98,12 +97,51 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
     return rule
 
 
+def _growing(unit: Unit, rule: UnitRule, code: QueueCode, beginning: str) -> Finding | None:
+    """Return a finding while pods wait at a gate since a queue has admitted fewer of them.
+
+    What may grow while it runs has a second, larger entry then, and goes on by the first one meanwhile.
+    """
+    facts, gated = unit.facts, [pod for pod in unit.unplaced if pod.gates]
+    if not gated:
+        return None
+    found = _told(facts, unit.jobs or (facts.owner,), code, lambda status: status.growth)
+    if not found:
+        return None
+    statuses = (facts.queue_statuses[one.subject.meta.ref.uid] for one in found)
+    first = gated[0]
+    return unit_finding(
+        rule,
+        unit,
+        _sentence(beginning, found, count(len(gated), "more pod")),
+        # What it has goes on.
+        health=Health.DEGRADED if code.is_final else None,
+        advice=_advice(found),
+        evidence=(
+            *(evidence for status in statuses for evidence in message_evidence(facts, status)),
+            Evidence("schedulingGates", names(first.gates), first.meta.ref),
+        ),
+        since=_since(found),
+        named=False,
+    )
+
+
 def _kept(facts: GangFacts, subjects: Sequence[Owner], code: QueueCode) -> list[_Kept]:
     """Return those of them of which this is to be told first."""
+    return _told(facts, subjects, code, lambda status: status.message)
+
+
+def _told(
+    facts: GangFacts,
+    subjects: Sequence[Owner],
+    code: QueueCode,
+    message_of: Callable[[QueueStatus], QueueMessage | None],
+) -> list[_Kept]:
+    """Return those of whose status this is what is told."""
     found = []
     for subject in subjects:
         status = facts.queue_statuses[subject.meta.ref.uid]
-        message = status.message
+        message = message_of(status)
         if message is not None and message.code is code:
             taker = taker_text(facts, message)
             told = with_its_queue(facts, message)

@@ -33,7 +33,11 @@ def find(facts: GangFacts) -> Finding | None:
     if below is not None:
         return _finding(facts, _below(owner, below), (below,))
     unfinished = tuple(job for job in facts.jobs if job.finish is None)
-    if not unfinished or not all(job.suspended for job in unfinished) or kept_jobs(facts):
+    if (
+        not unfinished
+        or not all(job.suspended for job in unfinished)
+        or kept_jobs(facts, facts.jobs)
+    ):
         return None
     listed = listed_with_holders(facts, unfinished)
     number = len(unfinished)

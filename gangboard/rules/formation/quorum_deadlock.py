@@ -13,7 +13,7 @@ from gangboard.domain.reading.dependencies import Waiting, held_back_pods, waiti
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import live_count, seats
 from gangboard.domain.reading.state_since import not_formed_since
-from gangboard.domain.reading.wording import count, plural
+from gangboard.domain.reading.wording import count, is_or_are
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -32,11 +32,10 @@ def find(unit: Unit) -> Finding | None:
         return None
     wait = inner[0]
     number = held_back_pods(unit) or unit.quorum - possible
-    late = count(number, "pod")
-    first = wait.dependency.role
+    late = f"{count(number, 'pod')} of {wait.role.name} {is_or_are(number)}"
     message = (
-        f"{first} waits for {count(unit.quorum, 'pod')} in group {unit.group_name}, and {late} of "
-        f"{wait.role.name} {plural(number, 'wait')} until {first} is {wait.dependency.status}."
+        f"{late} made only once {wait.dependency.role} is {wait.dependency.status}, but group "
+        f"{unit.group_name} needs {count(unit.quorum, 'pod')} at once."
     )
     return unit_finding(
         RULE,
