@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, F, Min, Q, QuerySet, Sum, Value, Window
-from django.db.models.functions import Greatest, RowNumber
+from django.db.models import Count, F, Min, Q, QuerySet, Sum, Value
+from django.db.models.functions import Greatest
 
 from gangboard.domain.health import NOT_WHOLE, Health, Stage
 from gangboard.readmodels.bottlenecks import Bottleneck, most_frequent
@@ -24,11 +24,14 @@ from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import STAGE_LABELS, Face, face_of, reason_title
 from gangboard.readmodels.unseen import Unseen, find_unseen
 from gangboard.store.access import Viewer
+from gangboard.store.first_of_each import first_of_each
 from gangboard.store.models import Gang
 
 APART = (Health.RUNNING, Health.SUSPENDED, Health.SUCCEEDED, Health.FAILED)
 EXAMPLES = 3
 """Gangs that are named for each reason: those that ask for the most accelerators."""
+GROUPED = ("severity", "stage", "code", "bottleneck", "health")
+"""What a row tells apart, in the order of an index: nothing is sorted to be counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ def read_reasons(
     clusters: Mapping[int, Freshness],
     now: datetime,
 ) -> Reasons:
-    """Return the page (5 queries). Empty filters mean all; `clusters` are all that the viewer sees."""
+    """Return the page (5 queries, 6 where something is not known). Empty filters mean all; `clusters` are all that the viewer sees."""
     silent = silent_ids(clusters)
     filters = GangFilters(cluster=cluster, namespace=namespace)
     gangs = select_gangs(viewer=viewer, filters=filters, silent=silent)
@@ -141,23 +144,22 @@ def read_reasons(
         severity__in=[health.severity for health in NOT_WHOLE], health__in=NOT_WHOLE
     ).exclude(cluster_id__in=silent)
     counted = _counted(held_back)
-    rows = _rows(counted, _examples(held_back, viewer, clusters, now))
-    by_health = _by_health(gangs, silent)
+    rows = _rows(counted, _examples(counted, held_back, viewer, clusters, now))
+    by_health = _by_health(gangs.exclude(cluster_id__in=silent))
+    # A word from a newer release says nothing to this one.
+    unknown = _unknown(gangs, silent, set(by_health) - set(APART))
     asked = {
         id_: found for id_, found in clusters.items() if not cluster or found.cluster == cluster
     }
-    unknown: dict[int, int] = {}
-    for (cluster_id, health), number in by_health.items():
-        # A word from a newer release says nothing to this one.
-        if health not in (*NOT_WHOLE, *APART):
-            unknown[cluster_id] = unknown.get(cluster_id, 0) + number
     return Reasons(
         stages=_stages(rows),
         gangs=sum(row.gangs for row in rows),
         accelerators=sum(row.accelerators for row in rows),
         dearest=min((row for row in rows if row.accelerators), key=_heaviest, default=None),
         commonest=min(rows, key=lambda row: (-row.gangs, *_heaviest(row)), default=None),
-        apart=_apart(by_health),
+        apart=tuple(
+            HealthCount(face_of(word), by_health[word]) for word in APART if word in by_health
+        ),
         unknown=sum(unknown.values()),
         clusters=len(asked),
         looked_at=sum(not found.is_silent for found in asked.values()),
@@ -169,7 +171,7 @@ def read_reasons(
 def _counted(held_back: QuerySet[Any]) -> list[dict[str, Any]]:
     """Return the gangs counted by all that a row tells apart (1 query)."""
     unready = F("desired") - F("ready") - F("succeeded") - F("held")
-    groups = held_back.values("health", "stage", "code", "bottleneck").annotate(
+    groups = held_back.values(*GROUPED).annotate(
         gangs=Count("*"),
         pods=Sum(Greatest(unready, Value(0))),
         devices=Sum("accelerators"),
@@ -179,42 +181,40 @@ def _counted(held_back: QuerySet[Any]) -> list[dict[str, Any]]:
     return list(groups)
 
 
-def _by_health(gangs: QuerySet[Any], silent: Collection[int]) -> dict[tuple[int, str], int]:
-    """Return (cluster, health as it is shown) → gangs (1 query)."""
-    found: dict[tuple[int, str], int] = {}
-    for cluster_id, health, number in gangs.values_list("cluster_id", "health").annotate(
-        gangs=Count("*")
-    ):
-        key = (cluster_id, Health.UNKNOWN.value if cluster_id in silent else health)
-        found[key] = found.get(key, 0) + number
+def _by_health(gangs: QuerySet[Any]) -> dict[str, int]:
+    """Return health → gangs of those that hold nothing back (1 query)."""
+    found: dict[str, int] = {}
+    others = gangs.exclude(health__in=NOT_WHOLE).values_list(*GROUPED)
+    for *_, health, number in others.annotate(gangs=Count("*")):
+        found[health] = found.get(health, 0) + number
     return found
 
 
-def _apart(by_health: Mapping[tuple[int, str], int]) -> tuple[HealthCount, ...]:
-    sums: dict[str, int] = {}
-    for (_, health), number in by_health.items():
-        sums[health] = sums.get(health, 0) + number
-    return tuple(
-        HealthCount(face_of(word), sums[word.value]) for word in APART if sums.get(word.value)
-    )
+def _unknown(
+    gangs: QuerySet[Any], silent: Collection[int], words: Collection[str]
+) -> dict[int, int]:
+    """Return cluster → gangs of which nothing is known: of silent ones, and with such words (at most 1 query)."""
+    if not silent and not words:
+        return {}
+    unknown = gangs.filter(Q(cluster_id__in=silent) | Q(health__in=words))
+    return dict(unknown.values_list("cluster_id").annotate(gangs=Count("*")))
 
 
 def _examples(
-    held_back: QuerySet[Any], viewer: Viewer, clusters: Mapping[int, Freshness], now: datetime
+    counted: Iterable[Mapping[str, Any]],
+    held_back: QuerySet[Any],
+    viewer: Viewer,
+    clusters: Mapping[int, Freshness],
+    now: datetime,
 ) -> dict[tuple[str, str], tuple[GangRow, ...]]:
     """Return the largest gangs of each stage and code (2 queries)."""
-    ranked = held_back.annotate(
-        place=Window(
-            RowNumber(),
-            partition_by=[F("stage"), F("code")],
-            order_by=[F("accelerators").desc(), F("since").asc(), F("id").asc()],
-        )
-    ).filter(place__lte=EXAMPLES)
-    keys = dict(ranked.values_list("pk", "place"))
+    reasons = dict.fromkeys((row["stage"], row["code"]) for row in counted)
+    ranked = held_back.order_by("-accelerators", "since", "id")
+    keys = first_of_each(ranked, ("stage", "code"), reasons, EXAMPLES)
     unread = ("memory", "detail") if viewer.sees_everything else ("memory",)
-    gangs = Gang.objects.filter(viewer.gang_filter(), pk__in=keys).defer(*unread)
+    gangs = Gang.objects.filter(viewer.gang_filter()).defer(*unread).in_bulk(keys)
     found: dict[tuple[str, str], list[GangRow]] = {}
-    for gang in sorted(gangs, key=lambda gang: keys[gang.pk]):
+    for gang in (gangs[key] for key in keys if key in gangs):
         row = build_row(gang, viewer=viewer, clusters=clusters, now=now)
         found.setdefault((gang.stage, gang.code), []).append(row)
     return {key: tuple(rows) for key, rows in found.items()}
@@ -320,7 +320,8 @@ def _stage_label(stage: str) -> str:
 
 
 def _namespaces(viewer: Viewer) -> tuple[str, ...]:
+    # With the cluster before it they come in the order of an index, and need not be sorted.
     found = Gang.objects.filter(viewer.gang_filter(), gone_at=None).values_list(
-        "namespace", flat=True
+        "cluster_id", "namespace"
     )
-    return tuple(sorted(found.distinct()))
+    return tuple(sorted({namespace for _, namespace in found.distinct()}))

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.readmodels.bottlenecks import Bottleneck
@@ -301,3 +303,25 @@ def test_queries_do_not_grow(owner: Viewer, django_assert_num_queries: Any) -> N
             make_gang(us, code=f"reason-{index}")
         with django_assert_num_queries(6):  # the clusters and five more
             read(owner)
+
+
+def test_of_gangs_of_one_size_the_first_to_wait_are_named(owner: Viewer) -> None:
+    eu = make_cluster()
+    for name, minutes in (("second", 8), ("fourth", 2), ("first", 9), ("third", 5)):
+        make_gang(eu, name, since=NOW - timedelta(minutes=minutes))
+    (row,) = rows(read(owner))
+    assert [gang.name for gang in row.examples] == ["first", "second", "third"]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL sorts in other ways")
+def test_nothing_is_sorted_to_be_counted(owner: Viewer) -> None:
+    fill(make_cluster(), make_cluster("us-train"))
+    with CaptureQueriesContext(connection) as asked:
+        read(owner)
+    counting = [one["sql"] for one in asked if "COUNT" in one["sql"] or "DISTINCT" in one["sql"]]
+    assert len(counting) == 3, "what is held back, what stands apart, namespaces"
+    with connection.cursor() as cursor:
+        for sql in counting:
+            plan = str(cursor.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall())
+            assert "COVERING INDEX" in plan
+            assert "TEMP B-TREE" not in plan

@@ -92,7 +92,7 @@ class Gang(models.Model):
             models.Index(fields=("cluster", "changed_version")),
             models.Index(fields=("cluster", "recheck_at")),
             models.Index(fields=("code",)),
-            # All that Reasons counts.
+            # All that Reasons counts, in the order in which it groups: nothing is sorted for it.
             models.Index(
                 fields=(
                     *("gone_at", "severity", "stage", "code", "bottleneck", "health", "cluster"),
