@@ -158,6 +158,12 @@ class TrendQuery(Query):
     )
 
 
+class WaitQuery(Query):
+    """The query of `waits/`."""
+
+    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
+
+
 class ActionRequestQuery(Query):
     """The query of a request to act."""
 

@@ -17,6 +17,7 @@ from gangboard.api.schema import SchemaView
 from gangboard.api.summary import SummaryView
 from gangboard.api.trends import TrendsView
 from gangboard.api.views import NoSuchView
+from gangboard.api.waits import WaitsView
 
 urlpatterns: list[URLPattern] = [
     path("healthz", healthz, name="healthz"),
@@ -38,6 +39,7 @@ urlpatterns: list[URLPattern] = [
     path("api/v1/capacity/", CapacityView.as_view(), name="api-capacity"),
     path("api/v1/nodes/<str:cluster>/<str:name>/", NodeDetailView.as_view(), name="api-node"),
     path("api/v1/trends/", TrendsView.as_view(), name="api-trends"),
+    path("api/v1/waits/", WaitsView.as_view(), name="api-waits"),
     path("api/v1/summary/", SummaryView.as_view(), name="api-summary"),
     path("api/v1/schema/", SchemaView.as_view(), name="api-schema"),
     path("api/v1/<path:rest>/", NoSuchView.as_view()),

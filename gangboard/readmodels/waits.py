@@ -265,16 +265,24 @@ def typical_wait(*, viewer: Viewer, like: Similarity, gang_id: str) -> TypicalWa
     ran = _ran(viewer, like, gang_id)
     if not ran:
         return TypicalWait(None, 0)
-    waits = [
-        wait.seconds
-        for stretches, created_at, ran_at in _stories(ran)
+    waits = whole_waits(ran).values()
+    basis = len(waits) >= FEWEST_CASES
+    return TypicalWait(round(median(waits)) if basis else None, len(waits))
+
+
+def whole_waits(ran: Mapping[str, datetime]) -> dict[str, float]:
+    """Return the seconds that gangs waited before they ran first, of those whose whole wait was seen (1 query).
+
+    `ran`: when each was seen running. Time in which it was suspended on purpose is in none.
+    """
+    return {
+        gang_id: wait.seconds
+        for gang_id, stretches, created_at, ran_at in _stories(ran)
         if (wait := make_wait(stretches, created_at, ran_at)) is not None
         and wait.from_creation
         and wait.end == "running"
         and not any(part.is_unseen for part in wait.parts)
-    ]
-    basis = len(waits) >= FEWEST_CASES
-    return TypicalWait(round(median(waits)) if basis else None, len(waits))
+    }
 
 
 def _ran(viewer: Viewer, like: Similarity, gang_id: str) -> dict[str, datetime]:
@@ -298,7 +306,7 @@ def _ran(viewer: Viewer, like: Similarity, gang_id: str) -> dict[str, datetime]:
 
 def _stories(
     ran: Mapping[str, datetime],
-) -> Iterable[tuple[list[Stretch], datetime | None, datetime]]:
+) -> Iterable[tuple[str, list[Stretch], datetime | None, datetime]]:
     """Yield what was said of each gang until it ran, with when it was made and when it ran."""
     wanted = Q()
     for gang_id, ran_at in ran.items():
@@ -310,4 +318,4 @@ def _stories(
     )
     for gang_id, group in groupby(rows, key=lambda row: row[0]):
         spans = list(group)
-        yield [Stretch(*row[2:]) for row in spans], spans[-1][1], ran[gang_id]
+        yield gang_id, [Stretch(*row[2:]) for row in spans], spans[-1][1], ran[gang_id]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gangboard.readmodels.capacity import Capacity, ClusterRow, read_capacity
 from gangboard.readmodels.trends import Trends, read_trends
+from gangboard.readmodels.waits_by_queue import read_waits_by_queue
 from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import FilteredPage, Fragments, Frame
@@ -66,14 +67,17 @@ class CapacityPage(FilteredPage[Found, CapacityFilters]):
         )
 
     def context(self, frame: Frame, found: Found) -> dict[str, object]:
-        """Return the filters."""
+        """Return the filters, and the waits: what is typical over days need not follow each change."""
         filters = self.address.filters
         return {
+            "waits": read_waits_by_queue(
+                viewer=frame.viewer, clusters=frame.clusters, cluster=filters.cluster
+            ),
             "selects": (
                 select_cluster(frame.clusters, filters.cluster),
                 make_select("by", "Nodes by", found.capacity.labels, filters.by, "pool"),
                 select_period(filters.days),
-            )
+            ),
         }
 
 

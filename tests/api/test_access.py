@@ -18,7 +18,7 @@ from tests.api.conftest import API, World, token_of
 Ask = Callable[..., Any]
 
 LISTS = ["gangs/", "groups/", "clusters/", "actions/", "holds/", "capacity/", "queues/"]
-OTHERS = ["summary/", "reasons/", "schema/", "trends/"]
+OTHERS = ["summary/", "reasons/", "schema/", "trends/", "waits/"]
 NODE = "nodes/east/n1/"
 
 

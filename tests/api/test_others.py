@@ -200,6 +200,7 @@ def test_the_schema_is_valid_openapi_without_warnings(ask: Ask) -> None:
         "/api/v1/reasons/",
         "/api/v1/summary/",
         "/api/v1/trends/",
+        "/api/v1/waits/",
     ]
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
 
@@ -234,6 +235,7 @@ def test_what_is_sent_is_what_the_schema_says(ask: Ask, world: World) -> None:
         "/api/v1/groups/{group_id}/": {"group_id": f"east~{group.uid}"},
         "/api/v1/summary/": {},
         "/api/v1/trends/": {},
+        "/api/v1/waits/": {},
     }
     assert set(addresses) == set(document["paths"])
     for path, parts in addresses.items():

@@ -1,0 +1,157 @@
+"""How long gangs of each queue and size waited before they ran: the median, and what 90 % did not exceed.
+
+Drawn from the newest gangs that came to run and that the viewer may see. A case is one whose whole wait was seen,
+from its creation on; time in which it was suspended on purpose is no part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import median
+
+from django.db.models import Max
+
+from gangboard.domain.health import Health
+from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.freshness import Freshness
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.waits import FEWEST_CASES, whole_waits
+from gangboard.store.access import Viewer
+from gangboard.store.models import VerdictSpan
+
+MOST_GANGS = 300
+"""The newest ones that came to run."""
+LOOKED_THROUGH = 20_000
+"""Verdicts in which they are looked for, from the newest on."""
+FEWEST_FOR_90 = 10
+"""Of fewer gangs the longest wait alone would decide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A class of gangs by the accelerators that they ask for."""
+
+    more_than: int | None
+    """None: they ask for none."""
+    at_most: int | None
+    label: str
+
+
+SIZES = (
+    Size(None, 0, "none"),
+    Size(0, 8, "up to 8"),
+    Size(8, 64, "9 to 64"),
+    Size(64, 512, "65 to 512"),
+    Size(512, None, "more than 512"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueWaits:
+    """The gangs of one queue and size."""
+
+    cluster: str
+    queue: str
+    """As their owners name it; empty where they name none."""
+    size: Size
+    gangs: int
+    median_seconds: int | None
+    """None with fewer than FEWEST_CASES gangs."""
+    most_seconds: int | None
+    """What nine of ten did not exceed; None with fewer than FEWEST_FOR_90 gangs."""
+
+    @property
+    def median_text(self) -> str:
+        """The median in words, or that there are too few."""
+        return _text(self.median_seconds)
+
+    @property
+    def most_text(self) -> str:
+        """The same for nine of ten."""
+        return _text(self.most_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitsByQueue:
+    """The waits of a viewer, by cluster, queue and size."""
+
+    rows: tuple[QueueWaits, ...]
+    gangs: int
+    """Gangs that they are drawn from."""
+
+
+def read_waits_by_queue(
+    *, viewer: Viewer, clusters: Mapping[int, Freshness], cluster: str = ""
+) -> WaitsByQueue:
+    """Return the waits (at most 3 queries) of one cluster, or of all of `clusters`, which the viewer sees."""
+    asked = [id_ for id_, one in clusters.items() if cluster in ("", one.cluster)]
+    spans = _newest_runs(viewer, asked)
+    waits = (
+        whole_waits({gang_id: span.began_at for gang_id, span in spans.items()}) if spans else {}
+    )
+    groups: dict[tuple[int, str, Size], list[float]] = {}
+    for gang_id, seconds in waits.items():
+        span = spans[gang_id]
+        key = (span.cluster_id, span.queue, size_of(span.accelerators))
+        groups.setdefault(key, []).append(seconds)
+    rows = [
+        _row(clusters[id_].cluster, queue, size, sorted(found))
+        for (id_, queue, size), found in groups.items()
+    ]
+    rows.sort(key=lambda row: (row.cluster, row.queue, SIZES.index(row.size)))
+    return WaitsByQueue(tuple(rows), len(waits))
+
+
+def size_of(accelerators: float) -> Size:
+    """Return the class of a gang that asks for so many."""
+    return next(one for one in SIZES if one.at_most is None or accelerators <= one.at_most)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What is kept of a gang that was seen running."""
+
+    cluster_id: int
+    queue: str
+    accelerators: float
+    began_at: datetime
+
+
+def _newest_runs(viewer: Viewer, cluster_ids: Sequence[int]) -> dict[str, _Run]:
+    """Return the newest gangs that came to run, by id (2 queries)."""
+    newest = VerdictSpan.objects.aggregate(pk=Max("pk"))["pk"] or 0
+    rows = (
+        VerdictSpan.objects.filter(
+            viewer.gang_filter(),
+            pk__gt=newest - LOOKED_THROUGH,
+            cluster_id__in=cluster_ids,
+            health=Health.RUNNING.value,
+        )
+        .order_by("-pk")
+        .values_list("gang_id", "cluster_id", "queue", "accelerators", "began_at")
+    )
+    found: dict[str, _Run] = {}
+    for gang_id, cluster_id, queue, accelerators, began_at in rows[: MOST_GANGS * 4]:
+        if len(found) < MOST_GANGS:
+            found.setdefault(gang_id, _Run(cluster_id, queue, accelerators, began_at))
+    return found
+
+
+def _row(cluster: str, queue: str, size: Size, waits: Sequence[float]) -> QueueWaits:
+    """Return one row; `waits` are the shortest first."""
+    count = len(waits)
+    ninth = waits[-(-9 * count // 10) - 1]
+    return QueueWaits(
+        cluster=cluster,
+        queue=printable(queue),
+        size=size,
+        gangs=count,
+        median_seconds=round(median(waits)) if count >= FEWEST_CASES else None,
+        most_seconds=round(ninth) if count >= FEWEST_FOR_90 else None,
+    )
+
+
+def _text(seconds: int | None) -> str:
+    return "too few to say" if seconds is None else duration_text(timedelta(seconds=seconds))
