@@ -12,6 +12,7 @@ from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.quota import QueueState
 from gangboard.readmodels.action_labels import lever_keys
+from gangboard.readmodels.action_query import WITHIN
 from gangboard.readmodels.cursors import LARGEST_PAGE
 from gangboard.readmodels.gangs import ORDERINGS
 from gangboard.readmodels.trends import PERIODS
@@ -125,6 +126,9 @@ class ActionQuery(PageQuery):
     actor = serializers.CharField(required=False, max_length=_NAME, help_text="Who asked.")
     q = serializers.CharField(
         required=False, max_length=200, help_text="Words that must all occur in names or texts."
+    )
+    within = serializers.ChoiceField(
+        tuple(WITHIN), required=False, help_text="Only what was asked for in this time up to now."
     )
     open = serializers.BooleanField(default=False, help_text="Only actions that are not over.")
 

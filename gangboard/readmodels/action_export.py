@@ -104,6 +104,13 @@ def action_document(row: ActionRow) -> dict[str, Any]:
         "steps": [_step_document(step) for step in row.steps],
         "reverted_by": row.reverted_by or None,
         "held_seconds": row.held_seconds,
+        "ended": None
+        if row.ended is None
+        else {
+            "by": row.ended.by,
+            "at": time_text(row.ended.at),
+            "action_id": row.ended.action_id,
+        },
         "until": time_text(row.until),
         "batch": row.batch or None,
         "requested_at": time_text(row.requested_at),

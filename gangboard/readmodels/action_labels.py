@@ -21,6 +21,17 @@ _PLAIN: dict[str, tuple[str, str, str]] = {
     ActionState.FAILED: ("Failed", "✕", "failed"),
 }
 """(label, icon, tone) of the states that are called the same for every verb and lever."""
+_OTHERS = {
+    ActionState.APPLIED: "Done, watching",
+    ActionState.VERIFIED: "Done: held, suspended, resumed",
+    ActionState.REVERTED: "Reverted",
+}
+"""Labels of the others, whatever was asked for."""
+
+
+def state_label(state: ActionState) -> str:
+    """Return the name of a state in a list of states; a row says it of its own verb and lever."""
+    return _PLAIN[state][0] if state in _PLAIN else _OTHERS[state]
 
 
 def lever_keys() -> tuple[str, ...]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from gangboard.readmodels.cursors import SortKey
 from gangboard.readmodels.word_search import all_occur_in
@@ -25,6 +28,15 @@ ADMIN_EVENTS = (
 """Events of the audit that concern a whole cluster or the installation: shown to their admins."""
 
 
+WITHIN: Mapping[str, tuple[str, timedelta]] = {
+    "1h": ("last hour", timedelta(hours=1)),
+    "12h": ("last 12 h", timedelta(hours=12)),
+    "24h": ("last 24 h", timedelta(hours=24)),
+    "7d": ("last 7 days", timedelta(days=7)),
+}
+"""What `within` may be, with its label."""
+
+
 @dataclass(frozen=True, slots=True)
 class ActionFilters:
     """Which actions are asked for. Empty means all."""
@@ -37,6 +49,8 @@ class ActionFilters:
     lever: str = ""
     q: str = ""
     """Words that must all occur in names, reason, message or actor."""
+    within: str = ""
+    """One of WITHIN: asked for since then; any other word asks for all."""
     open: bool = False
     """Only those that are not over."""
 
@@ -63,6 +77,8 @@ def select_actions(*, viewer: Viewer, filters: ActionFilters) -> QuerySet[Action
         "lever": filters.lever,
     }
     found = Action.objects.filter(viewer.gang_filter(), _equal(columns))
+    if filters.within in WITHIN:
+        found = found.filter(requested_at__gte=timezone.now() - WITHIN[filters.within][1])
     if filters.open:
         found = found.filter(finished_at=None)
     searched = ("name", "namespace", "kind", "cluster_name", "reason", "message", "actor_name")

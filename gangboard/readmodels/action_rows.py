@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gangboard.domain.action import ActionState, Plan
+from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.state_labels import Face
 
 
@@ -55,6 +56,24 @@ class StepRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ActionEnd:
+    """What put an end to what an action had suspended."""
+
+    by: str
+    at: datetime
+    action_id: str
+    after_seconds: float = 0.0
+    """For how long it was suspended."""
+
+    @property
+    def sentence(self) -> str:
+        """How long it lasted and who ended it, without the time."""
+        return (
+            f"Lasted {duration_text(timedelta(seconds=self.after_seconds))}; resumed by {self.by}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ActionRow:
     """One action."""
 
@@ -98,6 +117,8 @@ class ActionRow:
     """Where its pods were when it was looked at, right before it was acted on."""
     stop_asked: bool = False
     """Whether somebody has stopped it: it is not over until a worker has seen that."""
+    ended: ActionEnd | None = None
+    """What put an end to it since; None where it is in force, or was not looked for."""
 
     @property
     def is_unsent(self) -> bool:

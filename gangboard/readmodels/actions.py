@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 
 from gangboard.domain.action import StepKind, Verb
 from gangboard.domain.hold import HOLD_LEVER
+from gangboard.readmodels.action_ends import with_ends
 from gangboard.readmodels.action_labels import action_face, lever_label
 from gangboard.readmodels.action_query import (
     ACTION_KEYS,
@@ -39,21 +40,21 @@ LONGEST_PATCH = 20_000
 
 
 def action_row(*, viewer: Viewer, action_id: str) -> ActionRow | None:
-    """Return one action, or None when there is none or the viewer may not see it (2 queries)."""
+    """Return one action, or None when there is none or the viewer may not see it (at most 3 queries)."""
     if "\x00" in action_id:  # the one character that PostgreSQL refuses
         return None
     found = _visible(viewer).filter(pk=action_id)
-    return next(iter(_rows(found)), None)
+    return next(iter(with_ends(viewer, _rows(found))), None)
 
 
 def actions_page(
     *, viewer: Viewer, filters: ActionFilters, cursor: str | None = None, limit: int = 50
 ) -> ActionPage:
-    """Return one page of actions, the newest first (2 queries). Raises CursorError."""
+    """Return one page of actions, the newest first (at most 3 queries). Raises CursorError."""
     found = select_actions(viewer=viewer, filters=filters)
     found = found.prefetch_related("steps")
     page, following = read_page(found, ACTION_KEYS, cursor=cursor, limit=limit)
-    return ActionPage(tuple(_row(action) for action in page), following)
+    return ActionPage(with_ends(viewer, map(_row, page)), following)
 
 
 def actions_of_gang(*, viewer: Viewer, gang_id: str) -> tuple[ActionRow, ...]:

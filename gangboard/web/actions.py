@@ -10,8 +10,8 @@ from django.views.decorators.http import require_POST
 
 from gangboard.domain.action import ActionState, Verb
 from gangboard.readmodels.action_export import csv_lines, json_lines
-from gangboard.readmodels.action_labels import lever_keys, lever_label
-from gangboard.readmodels.action_query import ActionFilters
+from gangboard.readmodels.action_labels import lever_keys, lever_label, state_label
+from gangboard.readmodels.action_query import WITHIN, ActionFilters
 from gangboard.readmodels.action_rows import ActionPage, ActionRow
 from gangboard.readmodels.actions import action_row, actions_page, export_rows
 from gangboard.readmodels.freshness import Freshness
@@ -19,7 +19,6 @@ from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import (
     Option,
     Select,
-    make_select,
     read_address,
     select_cluster,
 )
@@ -111,13 +110,21 @@ def export(request: HttpRequest, ending: str) -> HttpResponseBase:
 
 
 def _selects(filters: ActionFilters, clusters: Mapping[int, Freshness]) -> tuple[Select, ...]:
-    levers = (Option(key, lever_label(key), key == filters.lever) for key in lever_keys())
+    within = {word: label for word, (label, _) in WITHIN.items()}
     return (
+        _select("within", "Asked", within, filters.within, "any time"),
+        _select("verb", "Verb", {verb: verb.capitalize() for verb in Verb}, filters.verb),
+        _select("state", "State", {one: state_label(one) for one in ActionState}, filters.state),
+        _select("lever", "Lever", {key: lever_label(key) for key in lever_keys()}, filters.lever),
         select_cluster(clusters, filters.cluster),
-        make_select("verb", "Verb", tuple(Verb), filters.verb),
-        make_select("state", "State", tuple(ActionState), filters.state),
-        Select("lever", "Lever", tuple(levers)),
     )
+
+
+def _select(
+    name: str, label: str, labels: Mapping[str, str], chosen: str, none: str = "all"
+) -> Select:
+    options = tuple(Option(str(value), text, value == chosen) for value, text in labels.items())
+    return Select(name, label, options, none)
 
 
 def _row(row: ActionRow) -> Fragment:

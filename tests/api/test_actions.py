@@ -44,6 +44,7 @@ def test_an_operator_asks_and_learns_where_to_look(ask: Ask, post: Post, runs: R
         "steps": [],
         "reverted_by": None,
         "held_seconds": None,
+        "ended": None,
         "finished_at": None,
     }
     assert {key: action[key] for key in expected} == expected

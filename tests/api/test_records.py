@@ -85,7 +85,15 @@ def test_the_file_and_the_answer_are_the_same(ask: Ask, runs: Runs) -> None:
         before={"spec.suspend": "false"},
         steps=(("patch", "Suspend the Job", "done", ""),),
     )
-    row = action_row(viewer=Viewer(1, "x", (Scope(None, "", "viewer"),)), action_id=action.pk)
+    held = make_action(east, uid="held")
+    resume = make_action(east, uid="held", verb="resume", actor_name="admin")
+    anybody = Viewer(1, "x", (Scope(None, "", "viewer"),))
+    ended = ask("admin", f"actions/{held.pk}/").json()["ended"]
+    assert (ended["by"], ended["action_id"]) == ("admin", resume.pk)
+    row = action_row(viewer=anybody, action_id=held.pk)
+    assert row is not None
+    assert action_document(row)["ended"] == ended
+    row = action_row(viewer=anybody, action_id=action.pk)
     assert row is not None
     assert ask("admin", f"actions/{action.pk}/").json() == action_document(row)
 

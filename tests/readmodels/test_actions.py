@@ -3,13 +3,16 @@
 import csv
 import io
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from gangboard.domain.action import ActionState
 from gangboard.readmodels.action_export import action_document, csv_lines, json_lines
-from gangboard.readmodels.action_labels import button_label
+from gangboard.readmodels.action_labels import button_label, state_label
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.actions import (
     ActionFilters,
@@ -24,7 +27,7 @@ from gangboard.readmodels.actions import (
 )
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster
-from tests.factories import make_cluster
+from tests.factories import NOW, make_cluster
 from tests.recorded_actions import PATCH, make_action, make_audit
 
 pytestmark = pytest.mark.django_db
@@ -217,15 +220,75 @@ def test_a_cursor_that_is_not_ours(owner: Viewer, cursor: str) -> None:
         audit_page(viewer=owner, filters=AuditFilters(), cursor=cursor)
 
 
-def test_a_page_costs_two_queries(
+def test_a_page_costs_three_queries(
     owner: Viewer, cluster: Cluster, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(20):
         make_action(cluster, steps=(("patch", "Suspend", "done", ""),))
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         actions_page(viewer=owner, filters=ActionFilters(), limit=10)
     with django_assert_num_queries(2):
         actions_of_gang(viewer=owner, gang_id="gang-1")
+
+
+def test_a_suspend_that_was_resumed_says_by_whom_and_how_long_it_lasted(
+    owner: Viewer, cluster: Cluster
+) -> None:
+    def act(minutes: int, verb: str, actor: str, **columns: Any) -> str:
+        at = NOW + timedelta(minutes=minutes)
+        return make_action(
+            cluster,
+            uid="one",
+            verb=verb,
+            actor_name=actor,
+            requested_at=at,
+            applied_at=at,
+            **columns,
+        ).pk
+
+    held = act(0, "suspend", "olga")
+    act(1, "resume", "rene", state="refused")
+    resume = act(3, "resume", "admin")
+    again = act(10, "suspend", "olga")
+    make_action(cluster, uid="two", verb="resume", requested_at=NOW + timedelta(hours=1))
+    rows = {row.id: row for row in actions_page(viewer=owner, filters=ActionFilters()).rows}
+    end = rows[held].ended
+    assert end is not None
+    assert (end.sentence, end.at, end.action_id) == (
+        "Lasted 3 min; resumed by admin",
+        NOW + timedelta(minutes=3),
+        resume,
+    )
+    assert (rows[held].label, rows[held].state) == ("Was held", "verified")
+    assert (rows[again].label, rows[again].ended) == ("Held", None)
+    assert action_row(viewer=owner, action_id=held) == rows[held]
+
+
+def test_a_resume_in_another_cluster_ends_nothing(owner: Viewer, cluster: Cluster) -> None:
+    held = make_action(cluster, uid="one")
+    other = make_cluster("west")
+    make_action(other, uid="one", verb="resume", requested_at=NOW + timedelta(hours=1))
+    row = action_row(viewer=owner, action_id=held.pk)
+    assert row is not None
+    assert row.ended is None
+
+
+@pytest.mark.parametrize(
+    ("within", "found"),
+    [("1h", ["now"]), ("12h", ["now", "night"]), ("7d", ["now", "night"]), ("x", None)],
+)
+def test_actions_of_the_last_hours(
+    owner: Viewer, cluster: Cluster, within: str, found: list[str] | None
+) -> None:
+    now = timezone.now()
+    for name, hours in (("now", 0), ("night", 9), ("old", 24 * 8)):
+        make_action(cluster, name=name, requested_at=now - timedelta(hours=hours))
+    assert shown(owner, within=within) == (found or ["now", "night", "old"])
+
+
+def test_every_state_has_a_name_for_people() -> None:
+    names = [state_label(state) for state in ActionState]
+    assert len(set(names)) == len(ActionState)
 
 
 def test_a_batch_is_in_the_order_of_asking(

@@ -159,6 +159,14 @@ class StepSerializer(serializers.Serializer[Any]):
     at = TimeField(allow_null=True)
 
 
+class ActionEndSerializer(serializers.Serializer[Any]):
+    """What put an end to what an action had suspended."""
+
+    by = serializers.CharField(help_text="Who resumed it.")
+    at = TimeField()
+    action_id = serializers.CharField()
+
+
 class ActionSerializer(serializers.Serializer[Any]):
     """An action: what was asked, what was sent, and how it ended."""
 
@@ -187,6 +195,10 @@ class ActionSerializer(serializers.Serializer[Any]):
     steps = StepSerializer(many=True)
     reverted_by = WordField(help_text="The field manager that undid it.")
     held_seconds = serializers.FloatField(allow_null=True)
+    ended = ActionEndSerializer(
+        allow_null=True,
+        help_text="Of a suspend: the next resume that was done. Null where there is none.",
+    )
     until = TimeField(allow_null=True)
     batch = WordField(help_text="Actions that were confirmed together have the same.")
     requested_at = TimeField()
