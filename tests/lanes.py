@@ -46,6 +46,7 @@ WAITING: tuple[Sequence[str], ...] = (
     ("web/test_browser.py",),
     ("live/",),
     ("web/test_acting_browser.py",),
+    ("tasks/",),
     ("fresh_clone/",),
 )
 """Pieces of work that wait for others more than they compute, in the order in which they begin.

@@ -74,7 +74,8 @@ function beside(elt, text) {
   return place;
 }
 
-// "1 h, 4 h, 1 day" from now, by the server's clock and in UTC as the field says.
+// "1 h, 4 h, 1 day" from now, by the server's clock and in UTC as the field says. Then the reason is next, and
+// Enter in it asks for the action.
 function startHours(root) {
   for (const hours of root.querySelectorAll("[data-hours]")) {
     const field = root.querySelector("#until");
@@ -85,6 +86,7 @@ function startHours(root) {
       button.addEventListener("click", () => {
         const then = Date.parse(now.dateTime) + performance.now() - opened + button.value * 3_600_000;
         field.value = new Date(then).toISOString().slice(0, 16);
+        root.querySelector("#reason").focus();
       });
   }
 }

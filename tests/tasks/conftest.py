@@ -1,0 +1,135 @@
+"""The simulated fleet with nothing moving by itself, watched by a whole gangboard, and somebody who looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from gangboard.simulator import Simulator
+from gangboard.simulator.fleet import EXPECTED
+from tests.browser import follow_link
+from tests.installation import Installation
+from tests.live.poll_worker import wait_until
+from tests.tasks.person import PAIRS, Form, Person
+
+MOST_CLICKS = 4
+PATIENCE = 120.0
+STOPPED = ("team-infra", "moe-serve")
+"""What Nina has stopped, and why."""
+STOPPED_BECAUSE = "decode nodes get a new kernel"
+
+
+@dataclass
+class Gangboard:
+    """A running gangboard, and the clusters that it watches."""
+
+    installation: Installation
+    east: Simulator
+    west: Simulator
+
+    def pod_names(self, namespace: str, gang: str) -> list[str]:
+        """Return the names of the pods of a gang in east."""
+        pods = self.east.objects.list("v1", "Pod", namespace)
+        names = [str(pod["metadata"]["name"]) for pod in pods]
+        return sorted(name for name in names if name.startswith(f"{gang}-"))
+
+
+@pytest.fixture(scope="module")
+def gangboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gangboard]:
+    """Both clusters of the demo with all their gangs judged, and one gang that was stopped."""
+    folder = tmp_path_factory.mktemp("fleet")
+    with ExitStack() as stack:
+        clusters = {
+            "sim-east": stack.enter_context(Simulator("east", story=False)),
+            "sim-west": stack.enter_context(Simulator("west", story=False, hold=False)),
+        }
+        readers, actors = {}, {}
+        for name, cluster in clusters.items():
+            readers[name], actors[name] = folder / f"{name}-reader", folder / f"{name}-actor"
+            readers[name].write_text(cluster.kubeconfig_text(read_only=True))
+            actors[name].write_text(cluster.kubeconfig_text())
+        installation = stack.enter_context(Installation(readers, actors=actors))
+        made = Gangboard(installation, clusters["sim-east"], clusters["sim-west"])
+        wait_until(lambda: _is_told(installation), PATIENCE, "the verdicts of the fleet")
+        _stop_one(made)
+        yield made
+
+
+def _is_told(installation: Installation) -> bool:
+    """Whether every gang of the fleet has the code that its scenario says."""
+    found = {
+        (one["namespace"], one["kind"], one["name"]): one["code"] for one in installation.gangs()
+    }
+    return all(found.get(key) == code for key, code in EXPECTED.items())
+
+
+def _stop_one(made: Gangboard) -> None:
+    """Let Nina, an operator, suspend a JobSet through the API."""
+    namespace, name = STOPPED
+    made.installation.manage("create_user", "nina", "--role", "operator")
+    token = made.installation.manage("create_token", "nina", "--act").splitlines()[-1]
+    api_version = "jobset.x-k8s.io/v1alpha2"
+    found = made.east.objects.get(api_version, "JobSet", name, namespace)
+    assert found is not None
+    target = {
+        "cluster": "sim-east",
+        "api_group": api_version.split("/")[0],
+        "kind": "JobSet",
+        "namespace": namespace,
+        "name": name,
+        "uid": found["metadata"]["uid"],
+        "generation": found["metadata"]["generation"],
+    }
+    body = {"verb": "suspend", "target": target, "reason": STOPPED_BECAUSE}
+    status, answer = made.installation.post("actions/", body, key="stop-moe-serve", token=token)
+    assert status == 202, answer
+
+
+@pytest.fixture(scope="module")
+def pages(gangboard: Gangboard, browser: Browser) -> Iterator[dict[Form, Page]]:
+    """A page for each form, signed in as the same admin."""
+    with ExitStack() as stack:
+        opened: dict[Form, Page] = {}
+        cookies: Path | None = None
+        for form in chain(*PAIRS):
+            width, height = form.viewport
+            context = browser.new_context(
+                viewport={"width": width, "height": height},
+                color_scheme=form.scheme,
+                reduced_motion="reduce",
+                storage_state=cookies,
+            )
+            stack.callback(context.close)
+            opened[form] = context.new_page()
+            if cookies is None:
+                follow_link(opened[form], gangboard.installation.new_sign_in_link())
+                cookies = gangboard.installation.folder / "cookies.json"
+                context.storage_state(path=cookies)
+        yield opened
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Let each task be done in both forms of a pair: the tasks of a file have the pairs in turn."""
+    if "person" in metafunc.fixturenames:
+        tasks = [name for name in vars(metafunc.module) if name.startswith("test_")]
+        pair = PAIRS[tasks.index(metafunc.function.__name__) % len(PAIRS)]
+        metafunc.parametrize("person", pair, indirect=True, ids=str)
+
+
+@pytest.fixture
+def person(
+    request: pytest.FixtureRequest, gangboard: Gangboard, pages: dict[Form, Page]
+) -> Iterator[Person]:
+    """Somebody at the Board. What is asked for has to be done with four clicks."""
+    form: Form = request.param
+    page = pages[form]
+    page.goto(f"{gangboard.installation.url}/")
+    somebody = Person(page, form)
+    yield somebody
+    assert len(somebody.trail) <= MOST_CLICKS, somebody.trail

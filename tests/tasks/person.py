@@ -1,0 +1,129 @@
+"""Somebody with a question in front of a browser, who counts every click.
+
+What a person can do here is what people can do: press what is in sight, type, and read what the page says. By
+keyboard the same is done with Tab, Enter and the keys of the help, and no pointer.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from playwright.sync_api import Locator, Page, expect
+
+MOST_TABS = 250
+"""So far is nothing from the place where somebody is: a page whose Tab goes in a circle is an error."""
+
+_WAY = """wanted => {
+    const here = document.activeElement;
+    if (here === wanted) return "";
+    return wanted.compareDocumentPosition(here) & Node.DOCUMENT_POSITION_FOLLOWING ? "Shift+Tab" : "Tab";
+}"""
+"""Which key leads from where the focus is to an element: none when it is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How somebody looks at the pages and moves on them."""
+
+    scheme: Literal["light", "dark"]
+    size: Literal["wide", "phone"]
+    by: Literal["pointer", "keyboard"]
+
+    def __str__(self) -> str:
+        return f"{self.scheme}-{self.size}-{self.by}"
+
+    @property
+    def viewport(self) -> tuple[int, int]:
+        """Width and height of the screen."""
+        return (1440, 900) if self.size == "wide" else (390, 844)
+
+
+PAIRS = (
+    (Form("light", "wide", "pointer"), Form("dark", "phone", "keyboard")),
+    (Form("light", "phone", "pointer"), Form("dark", "wide", "keyboard")),
+)
+"""Both forms of a pair together are both themes, both sizes, pointer and keyboard."""
+
+
+@dataclass
+class Person:
+    """Somebody at a page. `trail` says what was pressed: each of it is a click, or a key that is one."""
+
+    page: Page
+    form: Form
+    trail: list[str] = field(default_factory=list)
+
+    def link(self, name: str | re.Pattern[str], *, within: Locator | None = None) -> Locator:
+        """Return the first link in sight that is called so."""
+        return self._named("link", name, within)
+
+    def button(self, name: str | re.Pattern[str], *, within: Locator | None = None) -> Locator:
+        """Return the first button in sight that is called so."""
+        return self._named("button", name, within)
+
+    def _named(
+        self, role: Literal["link", "button"], name: str | re.Pattern[str], within: Locator | None
+    ) -> Locator:
+        exact = isinstance(name, str)
+        named = (within or self.page).get_by_role(role, name=name, exact=exact)
+        return named.filter(visible=True).first
+
+    def row(self, *words: str) -> Locator:
+        """Return the rows of tables that have all these words."""
+        rows = self.page.get_by_role("row")
+        for word in words:
+            rows = rows.filter(has_text=word)
+        return rows
+
+    def part(self, title: str) -> Locator:
+        """Return the part of the page that has this title."""
+        return self.page.get_by_role("region", name=title)
+
+    def press(self, thing: Locator) -> None:
+        """Press it, by the pointer or by going there and pressing Enter."""
+        expect(thing).to_be_visible()
+        self.trail.append(str(thing))
+        if self.form.by == "pointer":
+            thing.click()
+        else:
+            self.go_to(thing)
+            self.page.keyboard.press("Enter")
+
+    def go_to(self, thing: Locator) -> None:
+        """Move the focus there with Tab. Raises AssertionError where that does not lead there."""
+        for _ in range(MOST_TABS):
+            key = thing.evaluate(_WAY)
+            if not key:
+                return
+            self.page.keyboard.press(key)
+        raise AssertionError(f"Tab does not lead to {thing}")
+
+    def type(self, text: str) -> None:
+        """Write where the focus is."""
+        self.page.keyboard.type(text)
+
+    def search(self, text: str) -> None:
+        """Look for words on the Board. By pointer the field is a click."""
+        field = self.page.get_by_role("searchbox")
+        if self.form.by == "pointer":
+            self.press(field)
+        else:
+            self.page.keyboard.press("/")
+        expect(field).to_be_focused()
+        self.type(text)
+        # Who reads first waits until it is found: a tile that is pressed before would not know of it.
+        expect(self.page.locator("#tiles input[name=q]")).to_have_value(text)
+
+    def open_gang(self, name: str) -> None:
+        """Look for a gang and open its page."""
+        self.search(name)
+        self.press(self.link(name))
+        expect(self.page.get_by_role("heading", level=1)).to_contain_text(name)
+
+    def reads(self, where: Locator, *words: str) -> None:
+        """Expect that a part of the page is in sight and says all of this."""
+        expect(where.first).to_be_visible()
+        for word in words:
+            expect(where.first).to_contain_text(word, use_inner_text=True)
