@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NAME, PASSWORD = "olga", "correct horse battery staple"
+BATCH = "b" * 32
 START_SECONDS = 60.0
 
 
@@ -226,7 +227,48 @@ def fill_acting(later: datetime, now: datetime) -> None:
     run = acting.make_run(east, "llama", now=now)
     acting.hold_job(east, run, 0, now=now)
     acting.make_run(west, "mixtral", now=now)
-    acting.make_record(east, run, now=now)
+    made = acting.make_record(east, run, now=now)
+    for action in (made["held"], made["watching"]):
+        action.batch = BATCH
+        action.save(update_fields=["batch"])
+    fill_queues(east)
+    fill_trends(east, now)
+
+
+def fill_queues(cluster: Cluster) -> None:
+    """Write a queue that has lent and one that is stopped, and two gangs in line."""
+    from gangboard.domain.quota import QueueState
+    from tests import stored_queues as queues
+    from tests.domain_objects import a_queue, shared_quota
+
+    queues.serve(cluster)
+    first, second = queues.waits("first-in-line", priority=5), queues.waits("second-in-line")
+    queues.store(
+        cluster,
+        a_queue("gpu", cohort="all", quotas=(queues.gpus("8", "10", "2"),), pending=2),
+        a_queue("idle", cohort="all", quotas=(queues.gpus("4"),), state=QueueState.STOPPED),
+        shared_quota("all"),
+        queues.has("has-quota", "10"),
+        *(first, second),
+    )
+    for entry in (first, second):
+        queues.gang_of(cluster, entry)
+
+
+def fill_trends(cluster: Cluster, now: datetime) -> None:
+    """Write a day of points, with two hours of which nothing is known."""
+    from datetime import timedelta
+
+    from gangboard.store.models import TrendPoint
+
+    begin = now.replace(minute=0, second=0, microsecond=0)
+    for hours in (*range(6), *range(8, 24)):
+        at = begin - timedelta(hours=hours)
+        reasons = {"placement/insufficient-resources": [2, 16.0 + hours]}
+        numbers = {"used": 40.0, "held": 6.0, "free": 12.0, "away": 8.0, "waiting": 16.0 + hours}
+        TrendPoint.objects.create(
+            cluster=cluster, at=at, is_lasting=True, gangs={}, reasons=reasons, **numbers
+        )
 
 
 if __name__ == "__main__":

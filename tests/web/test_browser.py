@@ -9,18 +9,27 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
+from django.urls import resolve
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from gangboard.web.urls import urlpatterns
 from tests.browser import follow_link
-from tests.web.site import NAME, PASSWORD, Site
+from tests.web.site import BATCH, NAME, PASSWORD, Site
 
 pytestmark = pytest.mark.browser
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 COLOUR_RULES = ["color-contrast", "link-in-text-block"]
 """Of axe's rules (`axe.getRules(["cat.color"])`) those that are asked for when nothing is chosen."""
+UNFOLD = """() => {
+    for (const folded of document.querySelectorAll("details:not(.menu)")) folded.open = true;
+    const menu = document.querySelector("tbody details.menu");
+    if (menu) menu.open = true;
+}"""
+"""Opens all that is folded, and the menu of the first row."""
 AXE_OPTIONS = {"resultTypes": ["violations"]}
 WIDE, PHONE = 1440, 390
+MISSING = "/no-such-page/"
 SOON = 20_000
 """Milliseconds: a bound for a busy machine, not a measure; a page that nobody tells asks again after 25 s."""
 
@@ -30,6 +39,7 @@ def addresses(site: Site) -> dict[str, str]:
         "board": "/",
         "board by reason": "/?group_by=reason&show_finished=1&code=insufficient-resources",
         "gang": f"/gangs/{site.gang_id('llama-sft')}/",
+        "gang, its Jobs open": f"/gangs/{site.gang_id('llama-sft')}/?open=*",
         "groups": "/groups/",
         "reasons": "/reasons/",
         "capacity": "/capacity/",
@@ -43,7 +53,13 @@ def addresses(site: Site) -> dict[str, str]:
         "actions": "/actions/",
         "holds": "/holds/",
         "audit": "/actions/audit/",
-        "node": "/actions/node/?cluster=gpu-east&node=gpu-02",
+        "batch": f"/actions/batches/{BATCH}/",
+        "node": "/nodes/eu-train/h100-1/",
+        "Jobs of a node": "/actions/node/?cluster=gpu-east&node=gpu-02",
+        "queues": "/queues/",
+        "queue": "/queues/gpu-east/gpu/",
+        "search": "/?q=llama%20research",
+        "search that finds nothing": "/?q=zzz",
         **{
             f"action {state}": f"/actions/{site.action_id(state)}/"
             for state in ("verified", "applied", "reverted", "refused")
@@ -52,8 +68,36 @@ def addresses(site: Site) -> dict[str, str]:
         "several": "/actions/confirm/?verb=suspend"
         f"&target={site.target('llama', 2)}&target={site.target('llama', 0)}",
         "refusal": f"/actions/confirm/?verb=suspend&target={site.target('mixtral', 0)}",
-        "missing": "/no-such-page/",
+        "missing": MISSING,
     }
+
+
+NO_PAGE = {
+    "board-columns",
+    "board-views",
+    "board-view-remove",
+    "batch-stop",
+    "sign-in-link-use",
+    "sign-out",
+    "find",
+    "board-export",
+    "gang-bundle",
+    "gang-stored",
+    "actions-export",
+    "audit-export",
+}
+"""Addresses that take a form and lead on, and those that give a file."""
+BEFORE_SIGN_IN = {"sign-in", "sign-in-link"}
+"""Pages that are looked at by who has not signed in."""
+
+
+def test_no_page_is_forgotten(site: Site) -> None:
+    """A new address has to be looked at below, or be said to be no page; what is live belongs to its page."""
+    named = {pattern.name or "" for pattern in urlpatterns}
+    pages = {name for name in named if not name.endswith("-updates")} - NO_PAGE - BEFORE_SIGN_IN
+    paths = [path.partition("?")[0] for path in addresses(site).values()]
+    visited = {resolve(path).url_name for path in paths if path != MISSING}
+    assert visited == pages
 
 
 def names(page: Page) -> list[str]:
@@ -85,11 +129,21 @@ def faults_of(page: Page, name: str, *widths: int) -> list[str]:
 def test_axe_objects_to_nothing_and_no_page_is_wider_than_the_screen(
     page: Page, site: Site
 ) -> None:
-    """One visit of each page serves both widths and both themes."""
+    """One visit of each page serves both widths and both themes. On the phone all that is folded is open."""
     found = []
     for name, path in addresses(site).items():
         page.goto(site.url + path)
-        found += faults_of(page, name, WIDE, PHONE)
+        found += faults_of(page, name, WIDE)
+        page.evaluate(UNFOLD)
+        found += faults_of(page, f"{name}, unfolded", PHONE)
+    page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
+    page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True).click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    found += faults_of(page, "dialog", WIDE, PHONE)
+    page.goto(f"{site.url}/")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    found += faults_of(page, "help", WIDE, PHONE)
     page.context.clear_cookies()
     page.goto(f"{site.url}/sign-in/")
     found += faults_of(page, "sign-in", WIDE, PHONE)
