@@ -161,6 +161,21 @@ def _open_gang(page: Page, cluster: str, name: str) -> None:
     expect(page.locator("#tree-title")).to_be_visible(timeout=120_000)
 
 
+@pytest.mark.parametrize("name", ["rl-sweep", "pg-speech"])
+def test_a_gang_of_four_pods_needs_little_more_than_a_screen(page: Page, name: str) -> None:
+    _open_gang(page, "sim-east", name)
+    assert page.evaluate("document.documentElement.scrollHeight") <= 1200
+
+
+def test_a_held_gang_shows_its_button_on_the_first_screen(page: Page) -> None:
+    _open_gang(page, "sim-east", "mixtral-align")
+    button = page.get_by_role(
+        "link", name="Resume Job mixtral-align-workers-1"
+    ).first.bounding_box()
+    assert button is not None
+    assert button["y"] + button["height"] <= 900
+
+
 def test_one_job_is_held_where_the_hold_is_installed(page: Page) -> None:
     _open_gang(page, "sim-east", EAST_JOBSET)
     button = page.get_by_role("link", name=f"Suspend Job {EAST_JOB}").last
