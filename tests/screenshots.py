@@ -11,11 +11,13 @@ import time
 from pathlib import Path
 from typing import Literal
 
+from django.utils.text import slugify
 from playwright.sync_api import Browser, Page
 
 from tests.browser import chromium, follow_link
 from tests.installation import Installation
 from tests.web.site import NAME, PASSWORD, Site
+from tests.web.site_addresses import addresses
 
 WIDTHS = {"wide": 1440, "phone": 390}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -43,6 +45,7 @@ def _pages(installation: Installation) -> dict[str, str]:
     queued = next(gang for gang in gangs if gang["code"] == "waiting-for-quota")
     return {
         "board": "/",
+        "board-search": "/?q=team-rl%20gpu",
         "gang": f"/gangs/{widest['id']}/",
         "gang-blocked": f"/gangs/{blocked['id']}/",
         "gang-queued": f"/gangs/{queued['id']}/",
@@ -51,6 +54,7 @@ def _pages(installation: Installation) -> dict[str, str]:
         "reasons": "/reasons/",
         "capacity": "/capacity/",
         "capacity-rack": "/capacity/?by=topology.kubernetes.io/rack",
+        "node": "/nodes/sim-east/a10g-3/",
         "groups": "/groups/",
         "clusters": "/clusters/",
     }
@@ -83,45 +87,8 @@ def take(browser: Browser, installation: Installation, folder: Path) -> None:
             context.close()
 
 
-def _acting_pages(site: Site) -> dict[str, str]:
-    """Return the pages of acting: name → path."""
-    confirm = f"/actions/confirm/?verb=suspend&target={site.target('llama', 2)}"
-    return {
-        "gang-past": f"/gangs/{site.gang_id('has-a-past')}/",
-        "gang-gone": f"/gangs/{site.gone_gang_id('is-gone')}/",
-        "act-gang": f"/gangs/{site.gang_id('llama')}/",
-        "act-gang-refused": f"/gangs/{site.gang_id('mixtral')}/",
-        "act-confirm": confirm,
-        "act-confirm-refused": f"/actions/confirm/?verb=suspend&target={site.target('mixtral', 0)}",
-        "act-several": f"{confirm}&target={site.target('llama', 0)}",
-        "act-node": "/actions/node/?cluster=gpu-east&node=gpu-02",
-        "act-record": "/actions/",
-        "act-holds": "/holds/",
-        "act-audit": "/actions/audit/",
-        **{
-            f"act-{name}": f"/actions/{site.action_id(state)}/"
-            for name, state in (
-                ("held", "verified"),
-                ("watching", "applied"),
-                ("reverted", "reverted"),
-                ("refused", "refused"),
-            )
-        },
-    }
-
-
-def _room_pages(site: Site) -> dict[str, str]:
-    """Return the pages of what fits where: name → path."""
-    return {
-        "room-gang": f"/gangs/{site.gang_id('llama-sft')}/",
-        "room-reasons": "/reasons/",
-        "room-capacity": "/capacity/",
-        "room-capacity-rack": "/capacity/?cluster=eu-train&by=topology.kubernetes.io/rack",
-    }
-
-
 def take_acting(browser: Browser, site: Site, folder: Path) -> None:
-    """Take the pictures of acting: pages with every state, the row menu and the dialog."""
+    """Take the pictures of all pages over the rows of a site, of a row's menu and of the dialog."""
     folder.mkdir(parents=True, exist_ok=True)
     for scheme in SCHEMES:
         for size, width in WIDTHS.items():
@@ -133,8 +100,9 @@ def take_acting(browser: Browser, site: Site, folder: Path) -> None:
             page.fill("#name", NAME)
             page.fill("#password", PASSWORD)
             page.get_by_role("button", name="Sign in").click()
-            for name, path in {**_room_pages(site), **_acting_pages(site)}.items():
-                _shoot(page, site.url + path, folder / f"{name}-{scheme}-{size}.png")
+            for name, path in addresses(site).items():
+                file = f"site-{slugify(name)}-{scheme}-{size}.png"
+                _shoot(page, site.url + path, folder / file)
             page.goto(f"{site.url}/?q=llama&cluster=gpu-east")
             page.get_by_label("Actions on llama").click()
             page.screenshot(path=folder / f"act-menu-{scheme}-{size}.png")

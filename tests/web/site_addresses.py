@@ -1,0 +1,46 @@
+"""The pages of a site that are looked at: by axe-core, and by whoever looks at pictures of them."""
+
+from __future__ import annotations
+
+from tests.web.site import BATCH, Site
+
+MISSING = "/no-such-page/"
+
+
+def addresses(site: Site) -> dict[str, str]:
+    """Return where each page is, by a name that says what is special about it."""
+    return {
+        "board": "/",
+        "board by reason": "/?group_by=reason&show_finished=1&code=insufficient-resources",
+        "gang": f"/gangs/{site.gang_id('llama-sft')}/",
+        "gang, its Jobs open": f"/gangs/{site.gang_id('llama-sft')}/?open=*",
+        "groups": "/groups/",
+        "reasons": "/reasons/",
+        "capacity": "/capacity/",
+        "capacity by rack": "/capacity/?cluster=eu-train&by=topology.kubernetes.io/rack",
+        "clusters": "/clusters/",
+        "cluster": "/clusters/eu-train/",
+        "gang with a past": f"/gangs/{site.gang_id('has-a-past')}/",
+        "gang that is gone": f"/gangs/{site.gone_gang_id('is-gone')}/",
+        "gang with a Hold": f"/gangs/{site.gang_id('llama')}/",
+        "gang without": f"/gangs/{site.gang_id('mixtral')}/",
+        "actions": "/actions/",
+        "holds": "/holds/",
+        "audit": "/actions/audit/",
+        "batch": f"/actions/batches/{BATCH}/",
+        "node": "/nodes/eu-train/h100-1/",
+        "Jobs of a node": "/actions/node/?cluster=gpu-east&node=gpu-02",
+        "queues": "/queues/",
+        "queue": "/queues/gpu-east/gpu/",
+        "search": "/?q=llama%20research",
+        "search that finds nothing": "/?q=zzz",
+        **{
+            f"action {state}": f"/actions/{site.action_id(state)}/"
+            for state in ("verified", "applied", "reverted", "refused")
+        },
+        "confirmation": f"/actions/confirm/?verb=suspend&target={site.target('llama', 2)}",
+        "several": "/actions/confirm/?verb=suspend"
+        f"&target={site.target('llama', 2)}&target={site.target('llama', 0)}",
+        "refusal": f"/actions/confirm/?verb=suspend&target={site.target('mixtral', 0)}",
+        "missing": MISSING,
+    }
