@@ -42,13 +42,14 @@ NO_PAGE = {
     "sign-in-link-use",
     "sign-out",
     "find",
+    "gang-row",
     "board-export",
     "gang-bundle",
     "gang-stored",
     "actions-export",
     "audit-export",
 }
-"""Addresses that take a form and lead on, and those that give a file."""
+"""Addresses that take a form and lead on, a part of a page, and those that give a file."""
 BEFORE_SIGN_IN = {"sign-in", "sign-in-link"}
 """Pages that are looked at by who has not signed in."""
 
@@ -102,7 +103,11 @@ def test_axe_objects_to_nothing_and_no_page_is_wider_than_the_screen(
     page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True).click()
     expect(page.get_by_role("dialog")).to_be_visible()
     found += faults_of(page, "dialog", WIDE, PHONE)
-    page.goto(f"{site.url}/")
+    page.goto(f"{site.url}/?q=llama-sft")
+    row = page.get_by_role("button", name="Essentials of llama-sft")
+    row.click()
+    expect(page.locator(f"#{row.get_attribute('aria-controls')}")).to_contain_text("Jobs and pods")
+    found += faults_of(page, "row, opened", WIDE, PHONE)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
     found += faults_of(page, "help", WIDE, PHONE)
