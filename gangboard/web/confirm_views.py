@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods
 from gangboard.actions import service
 from gangboard.actions.requests import RequestError, RequestErrorCode, RequestResult
 from gangboard.domain.action import ActionRequest, Verb
+from gangboard.readmodels.action_totals import ActionTotals, read_totals
 from gangboard.readmodels.actions import action_row
 from gangboard.readmodels.selections import SelectionRow, judge_selections
 from gangboard.store.access import Viewer
@@ -50,6 +51,8 @@ class Confirmation:
     may_force: bool = False
     judged: tuple[SelectionRow, ...] = ()
     """What comes of all that is asked for together, gang by gang."""
+    totals: ActionTotals | None = None
+    """What ends and becomes free with all that can be asked for; None of a resume, and where it is not known."""
     key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     """Of this form, which was not sent yet."""
 
@@ -133,6 +136,7 @@ def _show_form(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpRe
         previews,
         may_force=_may_force(viewer, form, previews),
         judged=judged,
+        totals=_totals(form, previews),
     )
     return _render_form(request, viewer, shown, now, shown.status)
 
@@ -198,7 +202,9 @@ def _show_form_again(
 ) -> HttpResponse:
     """Show the form once more: what was typed, how things are now, and what was wrong."""
     previews, judged = _preview(viewer, form, now)
-    shown = Confirmation(form, previews, problem, action_id, judged=judged)
+    shown = Confirmation(
+        form, previews, problem, action_id, judged=judged, totals=_totals(form, previews)
+    )
     return _render_form(request, viewer, shown, now, status)
 
 
@@ -216,6 +222,14 @@ def _preview(
     )
     together = {uid: one.uids for one in judged for uid in one.uids}
     return preview_targets(viewer, _to_preview(form), now=now, together=together), judged
+
+
+def _totals(form: ActionForm, previews: tuple[TargetPreview, ...]) -> ActionTotals | None:
+    if form.cleaned_data["verb"] is not Verb.SUSPEND:
+        return None
+    ready = {one.uid for one in previews if one.allowed}
+    targets = form.cleaned_data["target"]
+    return read_totals((one.cluster, one.uid) for one in targets if one.uid in ready)
 
 
 def _to_preview(form: ActionForm) -> list[ActionRequest]:
