@@ -98,6 +98,11 @@ class Confirmation:
         return self.form.cleaned_data["verb"] is Verb.SUSPEND and would_hold(self.previews)
 
     @property
+    def zone(self) -> str:
+        """The time zone in which the end is typed: the one of the form that was sent, else the person's."""
+        return str(self.form.cleaned_data["zone"]) or timezone.get_current_timezone_name()
+
+    @property
     def reactions(self) -> tuple[Note, ...]:
         """Who will react, each sentence once."""
         return notes((one.name, one.reactions) for one in self.ready)

@@ -19,6 +19,7 @@ from gangboard.actions.requests import MOST_AT_ONCE
 from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
+from gangboard.web.time_zone import zone_named
 
 LONGEST_KEY = 100
 LONGEST_TARGET = 1200
@@ -26,6 +27,7 @@ LONGEST_TARGET = 1200
 _TARGET_PIECES = 7
 _LONGEST_UNTIL = 32
 _GANG = re.compile(r"[0-9a-f]{1,32}")
+_NO_TIME = "The end is not a time: write it as 2026-11-21T18:00."
 _NO_VERB = "The address does not say whether to suspend or resume."
 
 Named = OfferRow | ActionRow | ActionTarget
@@ -66,20 +68,15 @@ class TargetsField(forms.Field):
 
 
 class UntilField(forms.Field):
-    """The end of a Hold: UTC where no zone is given."""
+    """The end of a Hold, with or without a zone."""
 
     def to_python(self, value: str | None) -> datetime | None:
-        """Return the time in UTC; None if none is given. Raises ValidationError."""
+        """Return the time as it was typed; None if none is given. Raises ValidationError."""
         text = self.bound_data(value, None)
-        if not text:
-            return None
         try:
-            until = datetime.fromisoformat(text)
-            return until.replace(tzinfo=UTC) if until.tzinfo is None else until.astimezone(UTC)
-        except (ValueError, OverflowError) as error:
-            raise ValidationError(
-                "The end is not a time: write it as 2026-11-21T18:00, in UTC."
-            ) from error
+            return datetime.fromisoformat(text) if text else None
+        except ValueError as error:
+            raise ValidationError(_NO_TIME) from error
 
     def bound_data(self, data: str | None, initial: object) -> str:  # noqa: ARG002  # Django's signature
         """Return what was typed, as the form shows it again."""
@@ -98,12 +95,25 @@ class ActionForm(forms.Form):
     )
     target = TargetsField()
     reason = LenientField(lambda text: text.replace("\x00", "").strip()[:LONGEST_REASON])
+    zone = LenientField(lambda text: str(zone_named(text)) if text else "")
+    """Name of the zone in which the end was typed; empty: UTC."""
     until = UntilField(required=False)
     key = LenientField(lambda text: text.replace("\x00", "")[:LONGEST_KEY])
     """Made by the server with the form: pressing twice asks once."""
     forced = LenientField(lambda text: text == "1")
     gang = LenientField(lambda text: text if _GANG.fullmatch(text) else "")
     """The gang from whose page it was asked, to go back to."""
+
+    def clean_until(self) -> datetime | None:
+        """Return the end in UTC: in the zone of the form where it names none. Raises ValidationError."""
+        until: datetime | None = self.cleaned_data["until"]
+        if until is None:
+            return None
+        zone = until.tzinfo or zone_named(self.cleaned_data["zone"])
+        try:
+            return until.replace(tzinfo=zone).astimezone(UTC)
+        except (ValueError, OverflowError) as error:
+            raise ValidationError(_NO_TIME) from error
 
     @property
     def nothing_asked(self) -> str:

@@ -74,18 +74,28 @@ function beside(elt, text) {
   return place;
 }
 
-// "1 h, 4 h, 1 day" from now, by the server's clock and in UTC as the field says. Then the reason is next, and
-// Enter in it asks for the action.
+// A time as the field has it, in the zone in which it is typed.
+function inZone(time, timeZone) {
+  const two = "2-digit";
+  const form = { timeZone, hourCycle: "h23", year: "numeric", month: two, day: two, hour: two, minute: two };
+  const parts = new Intl.DateTimeFormat("en-GB", form).formatToParts(time);
+  const { year, month, day, hour, minute } = Object.fromEntries(parts.map(({ type, value }) => [type, value]));
+  return `${year}-${month}-${day}T${hour}:${minute}`;
+}
+
+// "1 h, 4 h, 1 day" from now, by the server's clock and in the zone that the field says. Then the reason is
+// next, and Enter in it asks for the action.
 function startHours(root) {
   for (const hours of root.querySelectorAll("[data-hours]")) {
     const field = root.querySelector("#until");
     const now = root.querySelector("[data-server-now]");
+    const zone = root.querySelector("[name=zone]").value;
     const opened = performance.now();
     hours.hidden = false;
     for (const button of hours.querySelectorAll("button"))
       button.addEventListener("click", () => {
         const then = Date.parse(now.dateTime) + performance.now() - opened + button.value * 3_600_000;
-        field.value = new Date(then).toISOString().slice(0, 16);
+        field.value = inZone(new Date(then), zone);
         root.querySelector("#reason").focus();
       });
   }

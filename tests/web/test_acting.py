@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
+from gangboard.domain.health import Health
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.verdict import MemberState
+from gangboard.store.gangs import pack_detail, unpack_detail
 from gangboard.store.models import Action, AuditEntry, Cluster, Gang, Grant, WatchedObject
 from gangboard.web.live.notifier import Notifier
 from tests.personas import Person, make_operator, make_owner, make_stranger
@@ -64,6 +70,18 @@ class TestBefore:
         ):
             assert part in page, part
         assert response["Cache-Control"] == "no-store"
+
+    def test_says_first_how_many_pods_end_and_what_becomes_free(
+        self, operator: Person, gang: Gang
+    ) -> None:
+        ref = ObjectRef("", "Pod", "research", "p", "pod-uid")
+        pod = MemberState(ref, "llama-workers-1", "", Health.WAITING, "waiting")
+        gang.detail = pack_detail(replace(unpack_detail(bytes(gang.detail)), members=(pod,)))
+        gang.save()
+        sentence = "1 pod ends; no accelerator becomes free."
+        for job, expected in ((0, False), (1, True)):
+            page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, job)))
+            assert (sentence in page) == expected
 
     def test_writes_nothing(self, operator: Person, gang: Gang, viewer: Person) -> None:
         versions = list(Cluster.objects.values_list("data_version", flat=True))
@@ -180,6 +198,19 @@ class TestAsking:
         ]
         assert Action.objects.count() == 1
         assert answers[0] == answers[1]
+
+    def test_an_end_is_asked_for_in_the_zone_of_the_person(
+        self, operator: Person, gang: Gang
+    ) -> None:
+        operator.client.cookies["zone"] = "Asia/Kolkata"
+        page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
+        assert "(Asia/Kolkata, optional)" in page
+        then = timezone.now().replace(microsecond=0, second=0) + timedelta(hours=4)
+        typed = then.astimezone(ZoneInfo("Asia/Kolkata")).strftime("%Y-%m-%dT%H:%M")
+        # What the form says counts, also where the person has switched to UTC since.
+        del operator.client.cookies["zone"]
+        ask(operator, gang, 1, until=typed, zone="Asia/Kolkata")
+        assert Action.objects.get().until == then
 
     def test_until_is_read_as_utc(self, operator: Person, gang: Gang) -> None:
         then = timezone.now().replace(microsecond=0, second=0) + timedelta(hours=4)

@@ -120,9 +120,23 @@ def test_what_is_not_told_is_said_in_one_sentence(changes: dict[str, Any], sente
 def test_an_end_that_is_no_time_stands_in_the_form_as_it_was_typed() -> None:
     form = sent(until=" tomorrow, " + "after lunch " * 5)
     assert form.nothing_asked == ""
-    assert form.errors["until"] == ["The end is not a time: write it as 2026-11-21T18:00, in UTC."]
+    assert form.errors["until"] == ["The end is not a time: write it as 2026-11-21T18:00."]
     assert form["until"].value() == "tomorrow, after lunch after lunc"
     assert form.requests == (replace(ASKED, until=None),)
+
+
+@pytest.mark.parametrize(
+    ("zone", "typed"),
+    [
+        ("Europe/Berlin", "2026-11-21T19:00"),
+        ("America/New_York", "2026-11-21T13:00"),
+        ("UTC", "2026-11-21T18:00"),
+        ("no/such", "2026-11-21T18:00"),
+        ("Europe/Berlin", "2026-11-21T18:00+00:00"),
+    ],
+)
+def test_an_end_is_read_in_the_zone_in_which_it_was_typed(zone: str, typed: str) -> None:
+    assert sent(zone=zone, until=typed).requests == (ASKED,)
 
 
 def test_the_address_says_what_is_asked_for_and_nothing_that_was_typed() -> None:
