@@ -49,9 +49,11 @@ def judge_selections(
 ) -> tuple[SelectionRow, ...]:
     """Return what comes of the targets of each gang together, in the order asked.
 
-    Nothing is said of gangs in which the viewer may not act. About 10 queries a gang, and as many
-    again for the offer, however many Jobs.
+    Nothing is said of gangs in which the viewer may not act, nor of those whose owner is asked for. About 10
+    queries a gang, and as many again for the offer, however many Jobs; none for a resume, which stops nothing.
     """
+    if verb is not Verb.SUSPEND:
+        return ()
     clusters = read_freshness(viewer=viewer, now=now)
     ids = {one.cluster: id_ for id_, one in clusters.items()}
     wanted: dict[int, dict[str, None]] = defaultdict(dict)
@@ -71,8 +73,11 @@ def judge_selections(
 def _gangs(
     viewer: Viewer, cluster_id: int, uids: Iterable[str]
 ) -> Iterator[tuple[Gang, ActionContext]]:
-    """Yield each gang that the objects with these uids belong to, once, where the viewer may act."""
+    """Yield each gang of which these uids are parts, once, where the viewer may act."""
     left = dict.fromkeys(uids)
+    owners = Gang.objects.filter(cluster_id=cluster_id, uid__in=left, gone_at=None)
+    for owner in owners.values_list("uid", flat=True):
+        del left[owner]
     while left:
         uid = next(iter(left))
         del left[uid]

@@ -97,6 +97,11 @@ class Viewer:
         """Whether it may suspend and resume there: as operator or admin, with a credential that may act."""
         return self.may_act and self._has_role(("operator", "admin"), cluster_id, namespace)
 
+    @property
+    def operates_somewhere(self) -> bool:
+        """Whether there is any place in which it may suspend and resume."""
+        return self.may_act and any(scope.role in ("operator", "admin") for scope in self.scopes)
+
     def may_stop(self, cluster_id: int, namespace: str, *, asked_by: int | None) -> bool:
         """Whether it may stop an action there before it is sent: who asked, and who may ask."""
         if not self.may_act or not self.sees(cluster_id, namespace):

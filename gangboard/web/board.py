@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponseBase, QueryDict
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from gangboard.actions.requests import MOST_AT_ONCE
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.board import Board, Line, read_board
@@ -122,7 +123,9 @@ class BoardPage(ListPage[Board, GangFilters]):
     def context(self, frame: Frame, found: Paginated[Board]) -> dict[str, object]:
         """Return the filters, the headings, and what this person has chosen."""
         choices = read_choices(frame.viewer, self.request.GET)
-        return {**_context(found.page, self.address), "choices": choices}
+        shown = _context(found.page, self.address)
+        most = MOST_AT_ONCE if frame.viewer.operates_somewhere else 0
+        return {**shown, "choices": choices, "most_at_once": most}
 
 
 @require_POST

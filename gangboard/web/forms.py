@@ -51,7 +51,7 @@ class TargetsField(forms.Field):
 
     widget = forms.MultipleHiddenInput
     default_error_messages = {  # noqa: RUF012  # as in its base class
-        "required": "Nothing is selected. Select at least one Job and ask again."
+        "required": "Nothing is selected. Select at least one and ask again."
     }
 
     def to_python(self, value: Any) -> tuple[ActionTarget, ...]:

@@ -44,6 +44,8 @@ export function startActing() {
     dialog.scrollTop = 0;
   });
   dialog.addEventListener("close", () => {
+    // What was asked for is not selected any more.
+    if (body.querySelector("#asked")) document.querySelector("form#pick")?.reset();
     body.replaceChildren();
     // The button may have been replaced while the dialog was open.
     document.getElementById(opener)?.focus();
@@ -116,21 +118,37 @@ function startMenus() {
   });
 }
 
-// "Select all" for a list of boxes, and how many are selected.
+// "Select all" for a list of boxes, all from one box to another with Shift, and how many are selected.
+const isBox = (one) => one?.name === "target" && one.type === "checkbox";
+const boxesOf = (form) => [...form.elements].filter((one) => isBox(one) && !one.disabled);
+
+function count() {
+  for (const label of document.querySelectorAll("[data-selected]")) {
+    const form = label.closest("form") ?? document.getElementById(label.dataset.selected);
+    const number = form ? boxesOf(form).filter((box) => box.checked).length : 0;
+    const most = Number(form?.dataset.most ?? Infinity);
+    const said = number > most ? `${number} selected; one confirmation takes ${most} at most` : `${number} selected`;
+    label.textContent = number ? said : "";
+  }
+}
+
 function startSelecting() {
-  const count = () => {
-    for (const label of document.querySelectorAll("[data-selected]")) {
-      const form = label.closest("form") ?? document.getElementById(label.dataset.selected);
-      const boxes = form ? [...form.elements].filter((one) => one.name === "target" && one.checked) : [];
-      label.textContent = boxes.length ? `${boxes.length} selected` : "";
-    }
-  };
+  let last = null;
+  document.addEventListener("click", (event) => {
+    const box = event.target;
+    if (!isBox(box) || !box.form) return;
+    const boxes = boxesOf(box.form);
+    const ends = [boxes.indexOf(last), boxes.indexOf(box)].sort((a, b) => a - b);
+    if (event.shiftKey && ends[0] >= 0)
+      for (const one of boxes.slice(ends[0], ends[1])) one.checked = box.checked;
+    last = box;
+  });
   document.addEventListener("change", (event) => {
     const all = event.target.closest?.("[data-select-all]");
-    if (all)
-      for (const box of all.form.elements)
-        if (box.name === "target" && !box.disabled) box.checked = all.checked;
+    if (all) for (const box of boxesOf(all.form)) box.checked = all.checked;
     count();
   });
-  document.addEventListener("htmx:afterSwap", count);
+  document.addEventListener("reset", () => setTimeout(count));
+  // Rows come and go.
+  document.addEventListener("htmx:load", count);
 }

@@ -1,4 +1,4 @@
-// `/` search, `j` `k` rows, `o` opens the row in place, `m` the row's menu, `p` pause, `?` help. Enter follows the row's own link.
+// `/` search, `j` `k` rows, `o` opens the row in place, `x` selects it, `m` the row's menu, `p` pause, `?` help. Enter follows the row's own link.
 import { toggleFocused } from "./rows.js";
 
 const LINKS = "tbody th a, .cards h2 a";
@@ -12,7 +12,7 @@ export function startKeyboard() {
   }
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("input, select, textarea")) {
+    if (event.target.closest("input:not([type=checkbox]), select, textarea")) {
       if (event.key !== "Escape") return;
       // Of itself it would empty a search: whoever leaves the field wants to see what was found.
       if (event.target.type === "search") event.preventDefault();
@@ -26,6 +26,8 @@ export function startKeyboard() {
       j: () => step(1),
       k: () => step(-1),
       o: toggleFocused,
+      x: () => select(false),
+      X: () => select(true),
       m: () => document.activeElement?.closest("tr, section")?.querySelector(".menu summary, .button")?.focus(),
       p: () => document.getElementById("pause")?.click(),
     }[event.key];
@@ -33,6 +35,12 @@ export function startKeyboard() {
     event.preventDefault();
     action();
   });
+}
+
+// With Shift: all from the one that was selected last.
+function select(shiftKey) {
+  const box = document.activeElement?.closest("tr")?.querySelector("input[name=target]");
+  box?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey }));
 }
 
 function step(by) {

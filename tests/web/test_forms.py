@@ -105,7 +105,7 @@ def test_what_cannot_be_used_is_left_out(
             "The address does not say whether to suspend or resume.",
         ),
         ({"verb": []}, "The address does not say whether to suspend or resume."),
-        ({"target": []}, "Nothing is selected. Select at least one Job and ask again."),
+        ({"target": []}, "Nothing is selected. Select at least one and ask again."),
         ({"target": [WORD, "x"]}, "The address names an object that cannot exist."),
         (
             {"target": [f"{WORD}{number}" for number in range(51)]},

@@ -1,4 +1,4 @@
-"""Rows of the Board in a browser: opened in place and kept so."""
+"""Rows of the Board in a browser: opened in place and kept so; several ticked and acted on."""
 
 from __future__ import annotations
 
@@ -33,3 +33,35 @@ def test_a_row_stays_open_below_its_gang_whatever_changes(page: Page, site: Site
     expect(jobs).to_have_count(0)
     expect(button).to_be_focused()
     expect(button).to_have_attribute("aria-expanded", "false")
+    site.write("UPDATE store_gang SET health = 'running', severity = 6 WHERE name = 'llama'")
+
+
+def test_several_are_ticked_by_keyboard_and_asked_for_together(page: Page, site: Site) -> None:
+    llama, mixtral = (site.gang_id(name) for name in ("llama", "mixtral"))
+    page.goto(f"{site.url}/?kind=JobSet&ordering=name")
+    bar = page.locator("#pick")
+    expect(bar).to_be_hidden()
+    page.locator(f"#g-{llama} th a").focus()
+    page.keyboard.press("x")
+    expect(bar).to_contain_text("1 selected")
+    # News of a row leave it ticked.
+    site.write("UPDATE store_gang SET message = 'Still ticked.' WHERE name = 'llama'")
+    expect(page.get_by_text("Still ticked.")).to_be_visible()
+    page.locator(f"#g-{mixtral} th a").focus()
+    page.keyboard.press("x")
+    expect(bar).to_contain_text("2 selected")
+    bar.get_by_role("button", name="Suspend selected").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Suspend 2 JobSets")
+    dialog.get_by_label("Reason").fill("the hall is to be cooled")
+    dialog.get_by_role("button", name="Suspend 2 JobSets").click()
+    expect(dialog).to_contain_text("2 of 2 not sent yet.")
+    page.keyboard.press("Escape")
+    expect(bar).to_be_hidden()
+    asked = "SELECT count(*) FROM store_action WHERE reason = 'the hall is to be cooled'"
+    assert site.read(asked) == "2"
+    page.get_by_role("checkbox", name="Select all gangs shown").click()
+    every = page.locator("#gangs input[name=target]").count()
+    expect(bar).to_contain_text(f"{every} selected")
+    bar.get_by_role("button", name="Clear").click()
+    expect(bar).to_be_hidden()

@@ -1,0 +1,175 @@
+"""Several gangs that are selected on the Board: said first as a whole, then one action for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from gangboard.actions.requests import MOST_AT_ONCE
+from gangboard.domain.action import ActionTarget
+from gangboard.domain.owner import Owner
+from gangboard.store.models import Action, AuditEntry, Cluster, Gang, Grant, WatchedObject
+from gangboard.store.objects import pack, unpack
+from gangboard.web.forms import element_key, write_target
+from tests.personas import Person, make_stranger
+from tests.stored_jobsets import GENERATION, JOBSETS
+from tests.web.acting import REASON, confirm_query, make_run, text_of
+from tests.web.test_acting import form_of
+
+pytestmark = pytest.mark.django_db
+CONFIRM = "/actions/confirm/"
+DIALOG = {"HX-Request": "true", "HX-Target": "act-body"}
+
+
+@pytest.fixture
+def other(cluster: Cluster) -> Gang:
+    """A second JobSet of the same namespace."""
+    return make_run(cluster, "qwen", now=timezone.now())
+
+
+@pytest.fixture
+def foreign(cluster: Cluster) -> Gang:
+    """A JobSet of a namespace in which the operator has another role, or none."""
+    return make_run(cluster, "whisper", now=timezone.now(), namespace="vision")
+
+
+def owner_target(gang: Gang, generation: int = GENERATION) -> str:
+    """Return a gang's owner as a form names it."""
+    return write_target(
+        ActionTarget(
+            cluster=gang.cluster.name,
+            api_group=gang.api_group,
+            kind=gang.kind,
+            namespace=gang.namespace,
+            name=gang.name,
+            uid=gang.uid,
+            generation=generation,
+        )
+    )
+
+
+def confirm(person: Person, gangs: Iterable[Gang], verb: str = "suspend") -> Any:
+    query = confirm_query(*(owner_target(gang) for gang in gangs), verb=verb)
+    return person.client.get(CONFIRM, query)
+
+
+def suspend_stored_owner(gang: Gang) -> None:
+    row = WatchedObject.objects.get(cluster=gang.cluster, resource=JOBSETS, name=gang.name)
+    row.data = pack(replace(unpack(bytes(row.data), Owner), suspended=True))
+    row.save()
+
+
+class TestBoard:
+    def test_who_may_act_can_tick_rows_and_ask(
+        self, operator: Person, gang: Gang, foreign: Gang
+    ) -> None:
+        Grant.objects.create(
+            user=operator.user, role="viewer", cluster=gang.cluster, namespace="vision"
+        )
+        page = text_of(operator.client.get("/"))
+        box = f'id="pick-{element_key(gang.uid)}" form="pick" name="target" value="{owner_target(gang)}"'
+        assert box in page
+        assert f'id="pick-{element_key(foreign.uid)}"' not in page, "its menu says why"
+        assert '<form id="pick" class="gangs-pick" method="get" action="/actions/confirm/"' in page
+        assert f'data-most="{MOST_AT_ONCE}"' in page
+
+    def test_who_may_only_look_can_tick_nothing(self, viewer: Person, gang: Gang) -> None:
+        page = text_of(viewer.client.get("/"))
+        assert 'name="target"' not in page
+        assert 'form="pick"' not in page
+        assert 'id="pick"' not in page
+
+
+class TestBefore:
+    def test_says_what_is_left_out_and_why(
+        self, operator: Person, gang: Gang, other: Gang, foreign: Gang
+    ) -> None:
+        suspend_stored_owner(other)
+        Grant.objects.create(
+            user=operator.user, role="viewer", cluster=gang.cluster, namespace="vision"
+        )
+        response = confirm(operator, (gang, other, foreign))
+        page = text_of(response)
+        assert "JobSet qwen is suspended already" in page
+        assert "oda is no operator of namespace vision of cluster eu-train." in page
+        assert form_of(response)["target"] == [owner_target(gang)]
+
+    def test_nothing_of_all_can_be_asked_for(self, viewer: Person, gang: Gang, other: Gang) -> None:
+        page = text_of(confirm(viewer, (gang, other)))
+        assert 'name="reason"' not in page
+
+    def test_to_a_stranger_none_of_them_exists(self, gang: Gang, other: Gang) -> None:
+        assert confirm(make_stranger(), (gang, other)).status_code == 404
+
+    def test_more_than_one_confirmation_takes(self, operator: Person, gang: Gang) -> None:
+        names = [
+            owner_target(gang).replace(gang.uid, f"uid-{number}")
+            for number in range(MOST_AT_ONCE + 1)
+        ]
+        response = operator.client.get(CONFIRM, confirm_query(*names), headers=DIALOG)
+        assert response.status_code == 400
+        assert response["X-Act"] == "yes", "shown where it was asked"
+        assert "51 objects are too many for one confirmation; 50 are the most." in text_of(response)
+
+    def test_the_queries_of_a_gang_more_are_bounded(
+        self, operator: Person, cluster: Cluster, django_assert_max_num_queries: Any
+    ) -> None:
+        gangs = [make_run(cluster, f"run-{number}", now=timezone.now()) for number in range(10)]
+        with django_assert_max_num_queries(30 + 14 * len(gangs)):
+            assert "Suspend 10 JobSets" in text_of(confirm(operator, gangs))
+
+
+class TestAsking:
+    def test_makes_one_action_for_each_and_sent_twice_no_more(
+        self, operator: Person, gang: Gang, other: Gang
+    ) -> None:
+        form = form_of(confirm(operator, (gang, other)))
+        answers = [operator.client.post(CONFIRM, {**form, "reason": REASON}) for _ in range(2)]
+        (batch,) = {action.batch for action in Action.objects.all()}
+        assert {answer["Location"] for answer in answers} == {f"/actions/batches/{batch}/"}
+        assert {(action.uid, action.verb, action.reason) for action in Action.objects.all()} == {
+            (gang.uid, "suspend", REASON),
+            (other.uid, "suspend", REASON),
+        }
+        assert AuditEntry.objects.filter(event="requested").count() == 2
+
+    def test_what_has_moved_on_is_left_out_and_told(
+        self, operator: Person, gang: Gang, other: Gang
+    ) -> None:
+        form = form_of(confirm(operator, (gang, other)))
+        stale = [
+            name.replace(f"/{GENERATION}", f"/{GENERATION - 1}") if "qwen" in name else name
+            for name in form["target"]
+        ]
+        response = operator.client.post(CONFIRM, {**form, "target": stale, "reason": REASON})
+        assert response.status_code == 200
+        page = text_of(response)
+        assert "JobSet qwen has changed since you looked" in page
+        assert [action.uid for action in Action.objects.all()] == [gang.uid]
+
+    def test_who_may_not_act_on_one_of_them_is_told_and_recorded(
+        self, operator: Person, gang: Gang, foreign: Gang
+    ) -> None:
+        Grant.objects.create(
+            user=operator.user, role="viewer", cluster=gang.cluster, namespace="vision"
+        )
+        form = form_of(confirm(operator, (gang,)))
+        both = [owner_target(gang), owner_target(foreign)]
+        response = operator.client.post(CONFIRM, {**form, "target": both, "reason": REASON})
+        assert "oda is no operator of namespace vision" in text_of(response)
+        assert [action.uid for action in Action.objects.all()] == [gang.uid]
+        assert AuditEntry.objects.filter(event="denied").count() == 1
+
+    def test_too_many_are_not_taken(self, operator: Person, gang: Gang) -> None:
+        form = form_of(confirm(operator, (gang,)))
+        names = [
+            owner_target(gang).replace(gang.uid, f"uid-{number}")
+            for number in range(MOST_AT_ONCE + 1)
+        ]
+        response = operator.client.post(CONFIRM, {**form, "target": names, "reason": REASON})
+        assert response.status_code == 400
+        assert not Action.objects.exists()
