@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis import registry
+from gangboard.domain.watch_state import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.polling import poll
@@ -66,8 +66,8 @@ class Watching:
     def settle(self, *, also: Collection[str] = (), within: float = 60.0) -> Window:
         """Hold the cluster until all that is in it now was taken, however slow the machine is.
 
-        For clusters without faults: every served resource has to get there that is not read on demand, and those
-        of `also`. Raises AssertionError.
+        For clusters without faults: every served resource has to get there, those of `also` even where nothing
+        needed them before. Raises AssertionError.
         """
         target = self.simulator.store.version
         stopping = threading.Event()
@@ -123,8 +123,11 @@ class Watching:
 
 
 def _served(cache: ClusterCache, also: Collection[str]) -> list[Watched]:
-    left_out = registry.read_on_demand().difference(also)
-    return [one for key, one in cache.watched.items() if one.version and key not in left_out]
+    return [
+        one
+        for key, one in cache.watched.items()
+        if one.version and (key in also or one.state != WatchState.NOT_NEEDED)
+    ]
 
 
 def _is_at(cache: ClusterCache, target: int, also: Collection[str]) -> bool:

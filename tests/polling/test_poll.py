@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from gangboard.diagnosis import registry
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.listing import pages
@@ -146,7 +145,7 @@ def test_a_deleted_owner_takes_its_gang_along(watch: Watch) -> None:
 
 def test_a_new_worker_goes_on_where_the_last_one_was(watch: Watch) -> None:
     watching = watch(fleet="east")
-    watching.settle(also=registry.read_on_demand())
+    watching.settle()
     before = set(Gang.objects.filter(gone_at=None).values_list("id", "code", "since"))
     watching.forget()
     window = watching.window(0.5)
