@@ -87,6 +87,7 @@ def test_a_program_is_built_anew_where_one_of_its_files_is_another(
     assert build.built_folder(program) == before
     files = ["go.mod", "go.sum"]
     files += [f"{package}/main.go" for package in program.binaries if package.startswith("./")]
+    files += ["replaced/pkg/utils/heap/heap.go"] if program.replaced else []
     for file in files:
         changed = tmp_path / "modules" / program.module / file
         text = changed.read_text()
