@@ -24,6 +24,8 @@ class KindTraits:
     pods_refused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Reasons of events by which its controller says that a pod was refused, where these are its own → how such
     a note begins, before the refusing text."""
+    resumes_jobs: bool = False
+    """Its controller resumes a Job of it that is suspended alone."""
     holds_jobs: bool = False
     """A Job of it can be held. The registry tells, by its levers."""
     makes_gangs: bool = False

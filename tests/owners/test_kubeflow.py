@@ -306,6 +306,20 @@ def test_the_launcher_is_counted_once() -> None:
     assert (found.members.desired, found.members.created) == (4, 4)
 
 
+def test_a_launcher_that_stays_suspended_is_a_matter_of_its_operator() -> None:
+    """It resumes the launcher of an MPIJob that is not suspended (real-owners-2.md §1.4): no click could."""
+    owner = mpi(workers=2)
+    job = launcher(owner, suspended=True)
+    found = judged(owner, job, *(worker(owner, n, on="n0") for n in range(2)))
+    assert told(found) == (
+        "suspended",
+        "suspended",
+        "1 unfinished Job is suspended: run-launcher (no Hold, by whom is not known); 2 pods are still "
+        "there.",
+    )
+    assert found.finding.advice == ("The MPI operator resumes it: if it does not, its log says why.",)
+
+
 def test_an_elastic_job_above_its_minimum_is_below_its_size() -> None:
     """Twin: below it, it has lost members."""
     owner = read(

@@ -110,6 +110,7 @@ OWNER = OwnerKind(
     traits=KindTraits(
         controller="the MPI operator",
         ends_pods=True,
+        resumes_jobs=True,
         pods_refused={
             "FailedCreatePod": ("Error creating: ",),
             "MPIJobFailed": ("worker pod created failed: ", "launcher pod created failed: "),
