@@ -298,10 +298,9 @@ class Builder:
         return made
 
     def _node_for(self, pod: Json, node: str) -> str:
-        room = self.world.room()
         if node:
             return node
-        found, text, _ = room.place(pod)
+        found, text, _ = self.world.room().place(pod)
         if not found:
             raise FleetError(f"pod {pod['metadata']['name']} is said to have a node, but {text}")
         return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 Json = dict[str, Any]
@@ -116,10 +116,18 @@ class Room:
     def __init__(self, nodes: Iterable[Json]) -> None:
         self.nodes = {node["metadata"]["name"]: NodeRoom.of(node) for node in nodes}
 
-    def take(self, pod: Json, node: str) -> None:
-        """Count a pod on a node; one that is not there is nobody's room."""
+    def copy(self) -> Room:
+        """Return the same room, to be used up by itself."""
+        room = Room(())
+        room.nodes = {
+            name: replace(node, free=dict(node.free)) for name, node in self.nodes.items()
+        }
+        return room
+
+    def take(self, node: str, needs: dict[str, int], sign: int = -1) -> None:
+        """Use (or with +1 give back) room of a node; one that is not there is nobody's."""
         if node in self.nodes:
-            self.nodes[node].take(requests_of(pod))
+            self.nodes[node].take(needs, sign)
 
     def place(self, pod: Json, domain: dict[str, str] | None = None) -> tuple[str, str, str]:
         """Put a pod on the first node that fits.
@@ -204,7 +212,7 @@ class Room:
             return attempt
         by_name = {pod["metadata"]["name"]: pod for pod in pods}
         for name, node in attempt.nodes.items():
-            self.nodes[node].take(requests_of(by_name[name]), +1)
+            self.take(node, requests_of(by_name[name]), +1)
         scheduled, attempt.nodes = list(attempt.nodes), {}
         _explain(attempt, scheduled, left, limits)
         return attempt

@@ -39,6 +39,7 @@ class World:
         self._owned: dict[str, set[tuple[Resource, Key]]] = {}
         self._members: dict[Key, set[Key]] = {}
         self._placements: dict[Key, tuple[str, dict[str, int]]] = {}
+        self._room: Room | None = None
         self._watchers: list[Reconcile] = []
         store.subscribe(self._note)
 
@@ -82,14 +83,14 @@ class World:
             return [found for key in keys if (found := self.find(PODS, key)) is not None]
 
     def room(self) -> Room:
-        """Return what is free on all nodes."""
+        """Return what is free on all nodes: a copy, for whoever tries to place pods."""
         with self.store.lock:
-            nodes = self.store.table(NODES).objects.values()
-            room = Room(json.loads(stored.body()) for stored in nodes)
-            for node, needs in self._placements.values():
-                if node in room.nodes:
-                    room.nodes[node].take(needs)
-            return room
+            if self._room is None:
+                nodes = self.store.table(NODES).objects.values()
+                self._room = Room(json.loads(stored.body()) for stored in nodes)
+                for node, needs in self._placements.values():
+                    self._room.take(node, needs)
+            return self._room.copy()
 
     # Changing
 
@@ -152,6 +153,8 @@ class World:
 
     def _note(self, resource: Resource, record: Record) -> None:
         """Keep the indexes; the store's lock is held."""
+        if resource == NODES:
+            self._room = None
         if not isinstance(record.stored, Written):
             return  # made by a load generator: nobody controls it
         obj = json.loads(record.stored.raw)
@@ -170,10 +173,13 @@ class World:
         if group:
             _keep(self._members, (record.key[0], group), record.key, not gone)
         finished = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+        before = self._placements.pop(record.key, None)
+        if before is not None and self._room is not None:
+            self._room.take(*before, +1)
         if node and not gone and not finished:
-            self._placements[record.key] = (node, requests_of(pod))
-        else:
-            self._placements.pop(record.key, None)
+            now = self._placements[record.key] = (node, requests_of(pod))
+            if self._room is not None:
+                self._room.take(*now)
 
     def _tell(self, resource: Resource, record: Record, obj: Json) -> None:
         for watcher in self._watchers:

@@ -123,7 +123,7 @@ def test_no_node_is_fuller_than_it_can_be(demo: Demo) -> None:
         if pod["status"]["phase"] in ("Succeeded", "Failed"):
             continue
         if pod["spec"].get("nodeName"):
-            room.take(pod, pod["spec"]["nodeName"])
+            room.take(pod["spec"]["nodeName"], requests_of(pod))
     for node in room.nodes.values():
         assert all(left >= 0 for left in node.free.values()), (node.name, node.free)
 
