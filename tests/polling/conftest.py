@@ -25,9 +25,18 @@ from gangboard.store.clusters import add_cluster
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 
 HOLDER = "the test"
-_NAMES = ("llama-ft", "debug-shell", "retrieval-ft", "flan-repro", "gnn-paper", "llama-70b-sft")
+_NAMES = (
+    "llama-ft",
+    "debug-shell",
+    "retrieval-ft",
+    "flan-repro",
+    "gnn-paper",
+    "llama-70b-sft",
+    "mixtral-align",
+)
 FEW = replace(EAST, gangs=tuple(gang for gang in EAST.gangs if gang.key[2] in _NAMES))
-"""Six gangs of the fleet `east`: running, a bare pod, held by a queue, finished, failed, and waiting."""
+"""Seven gangs of the fleet `east`: running, a bare pod, held by a queue, finished, failed, waiting, and one
+with a held Job."""
 BOOKMARKS = 0.1
 """Seconds between two of a watch: so often it is told how far it is."""
 LOOK_AGAIN = 0.01

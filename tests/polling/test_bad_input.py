@@ -43,7 +43,7 @@ def _fault_while_listing(watching: Watching, add: Callable[[], object]) -> Resou
 
 
 def test_a_forbidden_resource_is_said_and_makes_gangs_unknown(watch: Watch) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     assert watching.once().ok
     before = watching.objects(PODS)
     watching.simulator.faults.forbidden(resource=PODS)
@@ -101,9 +101,9 @@ def test_410_in_the_middle_of_a_list_starts_it_again(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        reflector, "pages", lambda *given, **options: pages(*given, limit=20, **options)
+        reflector, "pages", lambda *given, **options: pages(*given, limit=5, **options)
     )
-    watching = watch(fleet="east")
+    watching = watch()
     state = _fault_while_listing(
         watching, lambda: watching.simulator.faults.gone_mid_list(resource=PODS, count=1)
     )
@@ -225,7 +225,7 @@ def test_a_wrong_token_is_said(watch: Watch) -> None:
 def test_a_short_failure_keeps_the_verdicts_and_a_long_one_makes_them_unknown(
     watch: Watch,
 ) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     assert watching.once().ok
     watching.simulator.faults.status(500, resource=PODS)
     watching.window(1.0)

@@ -39,7 +39,7 @@ def _serve_as(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
 def test_a_later_version_is_said_and_not_guessed(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     watching.once()
     before = watching.objects(PODGROUPS)
     _serve_as(monkeypatch, "v2")
@@ -56,7 +56,7 @@ def test_a_later_version_is_said_and_not_guessed(
 def test_an_api_that_is_not_served_is_no_fault(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     _serve_as(monkeypatch, None)
     watching.once()
     assert watching.state("podgroups.scheduling.k8s.io").state == "not-served"
@@ -67,7 +67,7 @@ def test_an_api_that_is_missing_for_a_moment_keeps_its_objects(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An API server that has just started does not know its custom resources yet."""
-    watching = watch(fleet="east")
+    watching = watch()
     watching.once()
     before = watching.objects(PODGROUPS)
     with monkeypatch.context() as moment:
@@ -82,7 +82,7 @@ def test_an_api_that_is_missing_for_a_moment_keeps_its_objects(
 def test_an_api_that_is_no_longer_served_takes_its_objects_along(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     watching.once()
     assert watching.objects(PODGROUPS) > 0
     ResourceState.objects.update(contact_at=timezone.now() - timedelta(seconds=61))

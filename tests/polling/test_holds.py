@@ -47,7 +47,7 @@ def test_what_is_read_is_never_needed_for_a_verdict() -> None:
 
 
 def test_a_held_job_is_held_by_whom_and_since_when(watch: Watch) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     assert watching.once().ok
     hold = watching.simulator.objects.get(API, "Hold", JOB, NAMESPACE)
     assert hold is not None
@@ -69,7 +69,7 @@ def test_a_held_job_is_held_by_whom_and_since_when(watch: Watch) -> None:
 
 
 def test_a_hold_that_is_edited_or_deleted_is_news_of_its_gang(watch: Watch) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     watching.once()
     objects = watching.simulator.objects
     before = watching.gang(GANG).changed_version
@@ -94,7 +94,7 @@ def test_a_hold_that_is_edited_or_deleted_is_news_of_its_gang(watch: Watch) -> N
 
 
 def test_a_hold_that_holds_nothing_is_said(watch: Watch) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     watching.once()
     name = "mixtral-align-workers-0"
     uid = watching.gang(GANG).uid
@@ -115,7 +115,7 @@ def test_a_hold_that_holds_nothing_is_said(watch: Watch) -> None:
 
 
 def test_a_hold_of_nobody_touches_no_gang_but_pages_show_it(watch: Watch) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     watching.once()
     gangs = set(Gang.objects.values_list("uid", "changed_version"))
     version = watching.fresh().data_version
@@ -135,7 +135,7 @@ def test_a_hold_of_nobody_touches_no_gang_but_pages_show_it(watch: Watch) -> Non
 
 
 def test_a_new_worker_knows_all_of_it_from_the_store(watch: Watch) -> None:
-    watching = watch(fleet="east", extra=(KUEUE,))
+    watching = watch(extra=(KUEUE,))
     watching.simulator.objects.put(an_entry(watching, "retrieval-ft", active=False))
     watching.settle()
     before = set(Gang.objects.values_list("uid", "message", "changed_version"))
@@ -150,7 +150,7 @@ def test_a_new_worker_knows_all_of_it_from_the_store(watch: Watch) -> None:
 
 
 def test_the_policy_and_its_binding_are_stored_and_their_end_is_news(watch: Watch) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     watching.once()
     _, policy, binding = INSTALLATION
     for resource, manifest in ((POLICY, policy), (BINDING, binding)):
@@ -165,14 +165,14 @@ def test_the_policy_and_its_binding_are_stored_and_their_end_is_news(watch: Watc
 
 
 def test_not_installed_is_not_forbidden(watch: Watch) -> None:
-    watching = watch(fleet="east", hold=False)
+    watching = watch(hold=False)
     watching.once()
     assert watching.state(HOLD.key).state == "not-served"
     assert (watching.state(POLICY.key).state, watching.objects(POLICY.key)) == ("ok", 0)
 
 
 def test_holds_that_may_not_be_looked_at_are_not_called_absent(watch: Watch) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     watching.simulator.faults.forbidden(resource="holds")
     watching.once()
     assert watching.state(HOLD.key).state == "forbidden"
@@ -204,7 +204,7 @@ def an_entry(watching: Watching, jobset: str, *, active: bool) -> Json:
 
 
 def test_a_deactivated_workload_of_kueue(watch: Watch) -> None:
-    watching = watch(fleet="east", extra=(KUEUE,))
+    watching = watch(extra=(KUEUE,))
     objects = watching.simulator.objects
     made = objects.put(an_entry(watching, "retrieval-ft", active=True))
     watching.once()
@@ -231,7 +231,7 @@ def test_a_deactivated_workload_of_kueue(watch: Watch) -> None:
 
 def test_a_queue_label_where_no_queue_is_served_and_when_one_comes(watch: Watch) -> None:
     """The fleet has no Kueue; then somebody installs it, and it has made nothing yet."""
-    watching = watch(fleet="east")
+    watching = watch()
     watching.once()
     gang = watching.gang("retrieval-ft")
     assert (gang.code, gang.health, gang.queue) == ("queue-evaluating", "blocked", "gpu-research")
@@ -243,7 +243,7 @@ def test_a_queue_label_where_no_queue_is_served_and_when_one_comes(watch: Watch)
 
 
 def test_a_queue_label_where_entries_may_not_be_read(watch: Watch) -> None:
-    watching = watch(fleet="east", extra=(KUEUE,))
+    watching = watch(extra=(KUEUE,))
     watching.simulator.faults.forbidden(resource="workloads.kueue.x-k8s.io")
     watching.once()
     gang = watching.gang("retrieval-ft")
@@ -253,7 +253,7 @@ def test_a_queue_label_where_entries_may_not_be_read(watch: Watch) -> None:
 
 
 def test_a_gang_is_told_anew_when_queues_are_seen_otherwise(watch: Watch) -> None:
-    watching = watch(fleet="east", extra=(KUEUE,))
+    watching = watch(extra=(KUEUE,))
     watching.simulator.faults.forbidden(resource="workloads.kueue.x-k8s.io")
     watching.once()
     assert watching.gang("retrieval-ft").health == "unknown"
@@ -268,7 +268,7 @@ def test_a_gang_is_told_anew_when_queues_are_seen_otherwise(watch: Watch) -> Non
 
 def test_a_workload_without_a_label_on_its_owner(watch: Watch) -> None:
     """Kueue with `manageJobsWithoutQueueName`: the queue of the Workload is the queue of the gang."""
-    watching = watch(fleet="east", extra=(KUEUE,))
+    watching = watch(extra=(KUEUE,))
     objects = watching.simulator.objects
 
     def unlabel(jobset: Json) -> None:

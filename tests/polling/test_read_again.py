@@ -64,7 +64,7 @@ def test_the_first_poll_after_the_update(
     version: int,
     as_worker: bool,
 ) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     watching.once()
     shown = gangs(watching)
     assert shown
@@ -91,7 +91,7 @@ def test_the_first_poll_after_the_update(
 def test_what_waits_to_be_read_again_is_not_said_to_be_known(
     watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     watching.once()
     update_to(monkeypatch, OURS + 1)
     watching.forget()
@@ -111,7 +111,7 @@ def test_rolled_back_in_the_middle_of_the_list(
     watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The older worker finds rows of both: it reads all of them, and no row that it may misunderstand stays."""
-    watching = watch(fleet="east")
+    watching = watch()
     watching.once()
     older = lose_a_field(watching)
     before = rows(watching)
@@ -131,7 +131,7 @@ def test_what_a_later_release_has_stored_and_this_one_cannot_read(
     watch: Callable[..., Watching],
 ) -> None:
     """After a rollback nothing counts as gone before it was listed, and all of it is read."""
-    watching = watch(fleet="east")
+    watching = watch()
     watching.once()
     shown, spans = gangs(watching), VerdictSpan.objects.count()
     WatchedObject.objects.filter(resource=JOBS).update(data=b"\x81\xa4meta\x05")
@@ -148,7 +148,7 @@ def test_what_a_later_release_has_stored_and_this_one_cannot_read(
 def test_what_this_release_has_stored_and_cannot_read_is_a_defect(
     watch: Callable[..., Watching],
 ) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     watching.once()
     WatchedObject.objects.filter(resource=JOBS).update(data=b"\x81\xa4meta\x05")
     watching.forget()

@@ -65,7 +65,7 @@ def store_pass(watching: Watching, time: timedelta) -> None:
 def test_of_its_gangs_nothing_is_said_while_it_is_silent(
     watch: Watch, how: str, new_worker: bool
 ) -> None:
-    watching = watch(fleet="east")
+    watching = watch(fleet="east") if how == "status" else watch()
     watching.settle()
     known, told = verdicts(watching), spans(watching)
     assert {health for _, health, *_ in known} > {"running"}
@@ -114,7 +114,7 @@ def test_a_short_pause_is_none(watch: Watch) -> None:
 def test_one_resource_that_stays_away_after_the_silence_is_missed_in_its_own_time(
     watch: Watch,
 ) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     watching.settle()
     let_pass(watching, AWAY)
     watching.simulator.faults.status(500, resource="pods")
@@ -149,7 +149,7 @@ def test_an_api_server_that_says_what_it_serves_and_nothing_more_is_silent(watch
 
 
 def test_a_cluster_that_refuses_everything_is_not_silent(watch: Watch) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     watching.settle()
     for verb in ("list", "watch"):
         watching.simulator.faults.forbidden(verb=verb)

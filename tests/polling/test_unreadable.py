@@ -36,7 +36,7 @@ def _mend(pod: dict[str, Any]) -> None:
 
 
 def test_the_gangs_of_its_namespace_are_not_observed_until_it_can_be_read(watch: Watch) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     assert watching.once().ok
     watching.settle()
     before = _verdicts()

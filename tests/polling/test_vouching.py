@@ -27,7 +27,7 @@ LONG_AGO = timedelta(seconds=121)
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists come in several pages."""
     monkeypatch.setattr(
-        reflector, "pages", lambda *given, **options: pages(*given, limit=20, **options)
+        reflector, "pages", lambda *given, **options: pages(*given, limit=5, **options)
     )
 
 
@@ -45,7 +45,7 @@ def _last_seen_long_ago(watching: Watching, **more: str) -> None:
 
 @pytest.mark.usefixtures("small_pages")
 def test_a_list_that_never_comes_to_its_end_is_not_vouched_for(watch: Watch) -> None:
-    watching = watch(fleet="east")
+    watching = watch()
     assert watching.once().ok
     watching.simulator.faults.gone_mid_list(resource=PODS)
     _last_seen_long_ago(watching, resource_version="")
@@ -57,7 +57,7 @@ def test_a_list_that_never_comes_to_its_end_is_not_vouched_for(watch: Watch) -> 
 @pytest.mark.usefixtures("small_pages")
 def test_half_of_the_pods_is_no_ground_for_a_first_verdict(watch: Watch) -> None:
     """Its second page fails: nothing is known of the other pods, and no history says otherwise."""
-    watching = watch(fleet="east")
+    watching = watch()
     fault = watching.simulator.faults.gone_mid_list(resource=PODS)
     watching.window(1.5)
     assert watching.state(PODS).state == "failing"
