@@ -317,7 +317,9 @@ def test_a_launcher_that_stays_suspended_is_a_matter_of_its_operator() -> None:
         "1 unfinished Job is suspended: run-launcher (no Hold, by whom is not known); 2 pods are still "
         "there.",
     )
-    assert found.finding.advice == ("The MPI operator resumes it: if it does not, its log says why.",)
+    assert found.finding.advice == (
+        "The MPI operator resumes it: if it does not, its log says why.",
+    )
 
 
 def test_an_elastic_job_above_its_minimum_is_below_its_size() -> None:
