@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tests.controlplane.client import Json
+from tests.controlplane.client import Json, wait
 from tests.controlplane.kubeflow import replicas
 from tests.owners.kubeflow.place import Place, queued, suspended, whole
 from tests.situations import Situation
@@ -24,6 +25,29 @@ class Mpi(Place):
             "Launcher": replicas(restart="OnFailure", **sizes),
             "Worker": replicas(2, cpu=cpu),
         }
+
+    def suspend(self, suspended: bool, name: str = "run") -> None:
+        """Set its field; where it is resumed, until its operator has resumed the launcher, too.
+
+        mpi-operator 0.8.0 changes what it has read before it knows that the API server takes the change (its
+        pull request 819), so it can leave a launcher suspended: seen once, on a busy machine, for minutes. It
+        reads a launcher anew when that changes.
+        """
+        super().suspend(suspended, name)
+        if not suspended:
+            wait(
+                lambda: self._launcher_is_resumed(name),
+                every=2.0,
+                what=f"the launcher of {name} in {self.name} to be resumed",
+            )
+
+    def _launcher_is_resumed(self, name: str) -> bool:
+        launcher = f"{name}-launcher"
+        job = self.client.get("batch/v1", "Job", launcher, self.name)
+        if job["spec"].get("suspend"):
+            look = {"metadata": {"annotations": {"test.gangboard.dev/look": f"{time.monotonic()}"}}}
+            self.client.patch("batch/v1", "Job", launcher, look, self.name)
+        return not job["spec"].get("suspend")
 
 
 def _launcher_crashes(place: Place) -> None:
