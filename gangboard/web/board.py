@@ -148,10 +148,9 @@ def _tile_fragments(shown: Board, address: Address[GangFilters], trends: Trends)
     """Return the tiles, and apart from them the curves: a number that changes does not send these anew."""
     curves = {word: curve for word, curve in trends.gangs.items() if curve.can_be_drawn}
     tiles = tuple(_tile(tile, address, curves.get(tile.face.word)) for tile in shown.tiles)
-    rest = address.without("health")
     drawn = {"trends": trends, "curves": tuple(curves.values())}
     return (
-        Fragment("tiles", "board/tiles.html", {"tiles": tiles, "pairs": rest}, (tiles, rest)),
+        FragmentList("healths", tiles),
         # Without a curve there is nothing that goes on with the clock.
         Fragment("curves", "board/curves.html", drawn, trends if curves else ()),
     )
@@ -184,9 +183,10 @@ def _line(line: Line, offers: Offers) -> Fragment:
     return Fragment(line.id, "board/row.html", context, (line.shown, menu))
 
 
-def _tile(tile: Tile, address: Address[GangFilters], curve: Curve | None) -> TileButton:
+def _tile(tile: Tile, address: Address[GangFilters], curve: Curve | None) -> Fragment:
     pressed = tile.face.word in address.filters.health
-    return TileButton(tile, "" if pressed else tile.face.word, pressed, _over_day(curve))
+    button = TileButton(tile, "" if pressed else tile.face.word, pressed, _over_day(curve))
+    return Fragment(f"tile-{tile.face.word}", "board/tile.html", {"button": button}, button)
 
 
 def _over_day(curve: Curve | None) -> str:
@@ -217,6 +217,7 @@ def _context(shown: Board, address: Address[GangFilters]) -> dict[str, object]:
         ),
         "reason": reason_title(filters.code) if filters.code else "",
         "without_reason": address.link(code=""),
+        "any_health": address.without("health"),
         "query": urlencode(address.pairs),
     }
 

@@ -198,12 +198,19 @@ function putRows(template) {
   }
   if (template.dataset.order !== undefined) {
     const putBack = takeOpened(parent);
-    order(parent, template.dataset.order.split(" "));
+    order(parent, written(parent, template.dataset.order.split(" ")));
     putBack();
   }
   const rows = ids.map(element);
   readAgain(rows);
   return rows;
+}
+
+// The whole order: `…` stands for what is between the two around it, as it is here already.
+function written(parent, words) {
+  const here = [...parent.children].map((row) => row.id);
+  const between = (before, after) => here.slice(here.indexOf(before) + 1, here.indexOf(after));
+  return words.flatMap((word, at) => (word === "…" ? between(words[at - 1], words[at + 1]) : [word]));
 }
 
 function order(parent, ids) {

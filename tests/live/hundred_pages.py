@@ -37,7 +37,7 @@ REACH_SECONDS = 3.0
 _ONE = ("--cluster", "load")
 BEGIN = "begin"
 BEGIN_SECONDS = 600
-BYTES = 10_000
+BYTES = 6_000
 """Per change and page."""
 NAMESPACES = 20
 ROW = re.compile(r">(gang-\d+)</a>")

@@ -105,6 +105,7 @@ def record_waiting(cluster: Cluster, *numbers: int | None) -> None:
         )
 
 
+TILE = r'<button id="(tile-[a-z]+)"'
 SHAPE = r'<path id="curve-waiting" d="([^"]*)"/>'
 
 
@@ -161,7 +162,19 @@ class TestCurvesOfTheTiles:
         question = first_question(owner.client, "/")
         Gang.objects.filter(pk=world.gang.pk).update(health="failed", severity=0)
         page = question.ask(owner.client).content.decode()
-        assert re.findall(r'data-part="([^"]*)"', page) == ["tiles"]
+        assert "data-part" not in page
+        assert re.findall(TILE, page) == ["tile-failed", "tile-waiting"]
+
+    def test_are_sent_with_the_tiles_of_which_they_say_another_range(
+        self, owner: Person, world: World
+    ) -> None:
+        record_waiting(world.cluster, 3, 6)
+        question = first_question(owner.client, "/")
+        TrendPoint.objects.update(gangs={"waiting": 9})
+        page = question.ask(owner.client).content.decode()
+        assert re.findall(r'data-part="([^"]*)"', page) == ["curves"]
+        assert re.findall(TILE, page) == ["tile-waiting"]
+        assert '<span class="unseen">9 over the last 24 h</span>' in page
 
 
 def hidden_columns(person: Person, path: str = "/") -> set[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -9,6 +11,7 @@ from tests.web.site import Site
 
 pytestmark = pytest.mark.browser
 
+NAMES = "() => [...document.querySelectorAll('#gangs > tr th a')].map(link => link.textContent)"
 ORDER = "() => [...document.querySelectorAll('#gangs > tr')].map(row => row.id)"
 
 
@@ -65,3 +68,46 @@ def test_several_are_ticked_by_keyboard_and_asked_for_together(page: Page, site:
     expect(bar).to_contain_text(f"{every} selected")
     bar.get_by_role("button", name="Clear").click()
     expect(bar).to_be_hidden()
+
+
+def test_rows_come_go_and_move_around_one_that_is_open_and_one_that_is_ticked(
+    page: Page, site: Site
+) -> None:
+    opened, ticked = (site.gang_id(name) for name in ("llama", "mixtral"))
+    page.goto(f"{site.url}/?ordering=-created_at")
+    names = page.evaluate(NAMES)
+    assert len(names) > 15
+    page.locator(f"#g-{opened} th a").focus()
+    page.keyboard.press("o")
+    page.locator(f"#g-{ticked} th a").focus()
+    page.keyboard.press("x")
+    for row in (opened, ticked):
+        page.locator(f"#g-{row}").evaluate("row => { row.same = true; }")
+    rest = random.Random(7)
+    made = {name: f"2026-01-{day:02} 00:00:00" for day, name in enumerate(names, start=1)}
+    gone: set[str] = set()
+    moved = list(names)
+    for turn in range(8):
+        for name in moved:
+            created = "UPDATE store_gang SET created_at = ? WHERE name = ?"
+            site.write(created, made[name], name)
+        for name in rest.sample(sorted(set(names) - {"llama", "mixtral"}), turn % 3):
+            gone ^= {name}
+            at = "2026-01-01 00:00:00" if name in gone else None
+            site.write("UPDATE store_gang SET gone_at = ? WHERE name = ?", at, name)
+        shown = sorted(set(names) - gone, key=lambda name: made[name], reverse=True)
+        page.wait_for_function(f"names => String(({NAMES})()) === String(names)", arg=shown)
+        moved = rest.sample(names, 2)
+        made |= {
+            name: f"2026-02-{rest.randint(1, 28):02} 00:{turn:02}:{at:02}"
+            for at, name in enumerate(moved)
+        }
+    order = page.evaluate(ORDER)
+    assert order[order.index(f"g-{opened}") + 1] == f"below-g-{opened}"
+    assert order.count(f"below-g-{opened}") == 1
+    expect(page.locator("#pick")).to_contain_text("1 selected")
+    expect(page.locator(f"#g-{ticked} input[name=target]")).to_be_checked()
+    for row in (opened, ticked):
+        assert page.locator(f"#g-{row}").evaluate("row => row.same"), "it is the very element"
+    for name in gone:
+        site.write("UPDATE store_gang SET gone_at = NULL WHERE name = ?", name)

@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
-from gangboard.web.live.fragments import Fragment, FragmentList, Version, marks_of
+from gangboard.web.live.fragments import Fragment, FragmentList, Neighbours, Version, marks_of
 
 Page = Sequence[Fragment | FragmentList]
 MOST_PAGES = 128
@@ -47,6 +47,8 @@ class CachedPage:
     """Of its answers that are kept."""
     marks: frozenset[bytes] = field(init=False)
     """What a browser that shows all of it has in its version."""
+    neighbours: Neighbours = field(init=False)
+    """What such a browser shows one after the other."""
     page_bytes: int = field(init=False)
     answers_bytes: int = 0
     _answers: dict[bytes, bytes] = field(default_factory=dict)
@@ -54,6 +56,9 @@ class CachedPage:
 
     def __post_init__(self) -> None:
         self.marks = frozenset(marks_of(self.page).values())
+        self.neighbours = frozenset[tuple[bytes, bytes]]().union(
+            *(piece.neighbours for piece in self.page if isinstance(piece, FragmentList))
+        )
         fragments = [
             fragment
             for piece in self.page
@@ -68,7 +73,9 @@ class CachedPage:
         missing = self.marks - known.marks
         if not missing:
             return None
-        key = hashlib.blake2b(b"".join(sorted(missing)), digest_size=16).digest()
+        apart = self.neighbours - known.neighbours
+        told = repr((sorted(missing), sorted(apart)))
+        key = hashlib.blake2b(told.encode(), digest_size=16).digest()
         with self._lock:
             found = self._answers.get(key)
             if found is None:

@@ -1,7 +1,7 @@
 """A page is made of fragments. Each knows what it shows, so a live page is sent only what is new.
 
-A page's version is the set of the marks of its fragments: the browser sends it back, and what is not
-in it is what the browser does not have. A forged or broken version gets a complete answer.
+A page's version is the marks of its fragments, in their order: the browser sends it back, and what is
+not in it is what the browser does not have. A forged or broken version gets a complete answer.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import binascii
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from django.template.loader import render_to_string
 
@@ -20,6 +21,10 @@ MOST_MARKS = 480
 """Marks of one version: a page with more fragments gets one for several of them."""
 LONGEST_VERSION = 4_000
 """Characters: it travels in a header, and proxies take 8 KB for all of them."""
+AS_BEFORE = "…"
+"""Stands in an order for all that the browser has between the two around it."""
+Neighbours = frozenset[tuple[bytes, bytes]]
+"""Fingerprints: one, and the one that comes right after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,23 @@ class FragmentList:
         ids = [fragment.id for fragment in self.fragments]
         object.__setattr__(self, "fingerprint", _digest(repr((self.id, ids))))
 
+    @property
+    def neighbours(self) -> Neighbours:
+        """Return which of its children follow each other."""
+        return frozenset(pairwise(fragment.fingerprint for fragment in self.fragments))
+
+    def order(self, known: Neighbours) -> tuple[str, ...]:
+        """Return the ids in order, with AS_BEFORE for those that stand between neighbours of before."""
+        pairs = pairwise(fragment.fingerprint for fragment in self.fragments)
+        follows = [False, *(pair in known for pair in pairs), False]
+        ids: list[str] = []
+        for fragment, *both in zip(self.fragments, follows, follows[1:], strict=False):
+            if not all(both):
+                ids.append(fragment.id)
+            elif ids[-1] != AS_BEFORE:
+                ids.append(AS_BEFORE)
+        return tuple(ids)
+
 
 @dataclass(frozen=True, slots=True)
 class Diff:
@@ -78,6 +100,7 @@ class ListDiff:
 
     id: str
     order: tuple[str, ...] | None
+    """Ids, and AS_BEFORE."""
     fragments: tuple[Fragment, ...] = field(default_factory=tuple)
 
 
@@ -88,6 +111,7 @@ class Version:
     marks: frozenset[bytes] = frozenset()
     read_at: int = 0
     """Milliseconds since 1970."""
+    neighbours: Neighbours = frozenset()
 
 
 def marks_of(page: Iterable[Fragment | FragmentList]) -> Mapping[bytes, bytes]:
@@ -111,7 +135,7 @@ def marks_of(page: Iterable[Fragment | FragmentList]) -> Mapping[bytes, bytes]:
 
 def write_version(page: Iterable[Fragment | FragmentList], read_at: int) -> str:
     """Return the version of a page: opaque, and of no use for anything but a comparison."""
-    marks = b"".join(sorted(set(marks_of(page).values())))
+    marks = b"".join(dict.fromkeys(marks_of(page).values()))
     return base64.urlsafe_b64encode(read_at.to_bytes(SIZE, "big") + marks).decode()
 
 
@@ -125,8 +149,9 @@ def read_version(text: str) -> Version:
         return Version()
     if not raw or len(raw) % SIZE:
         return Version()
-    marks = frozenset(raw[start : start + SIZE] for start in range(SIZE, len(raw), SIZE))
-    return Version(marks, int.from_bytes(raw[:SIZE], "big"))
+    marks = [raw[start : start + SIZE] for start in range(SIZE, len(raw), SIZE)]
+    read_at = int.from_bytes(raw[:SIZE], "big")
+    return Version(frozenset(marks), read_at, frozenset(pairwise(marks)))
 
 
 def diff_page(page: Sequence[Fragment | FragmentList], version: Version) -> Diff:
@@ -144,7 +169,7 @@ def diff_page(page: Sequence[Fragment | FragmentList], version: Version) -> Diff
         )
         moved = piece.fingerprint not in known
         if changed or moved:
-            order = tuple(fragment.id for fragment in piece.fragments) if moved else None
+            order = piece.order(version.neighbours) if moved else None
             lists.append(ListDiff(piece.id, order, changed))
     return Diff(tuple(fragments), tuple(lists))
 
