@@ -42,6 +42,13 @@ class ShapeRow:
         """Whether more of it waits than fits now, or fits at most."""
         return self.fits_now is not None and self.fits_now < self.waiting
 
+    @property
+    def room_short(self) -> str:
+        """What one pod asks for and how many of these fit now, in a line; for a shape that can be told."""
+        where = f" on nodes with {self.where}" if self.where else ""
+        times = f"{'at most ' if self.unsupported else ''}{self.fits_now or 0:,}"
+        return f"{times} with {self.asks}{where}"
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterRow:
@@ -77,6 +84,31 @@ class ClusterRow:
                 f"ask for it with cluster={self.cluster}."
             )
         return joined(self.blind, now) if self.blind is not None else ""
+
+    @property
+    def accelerator_pools(self) -> tuple[Pool, ...]:
+        """The pools that somebody looks for first."""
+        return tuple(pool for pool in self.pools if pool.accelerators)
+
+    @property
+    def short_shapes(self) -> int:
+        """How many shapes there are of which more pods wait than fit now."""
+        return sum(shape.is_short for shape in self.shapes)
+
+    @property
+    def unknown_shapes(self) -> int:
+        """How many shapes there are of which it cannot be told how many pods fit."""
+        return sum(bool(shape.why) for shape in self.shapes)
+
+    @property
+    def dearest_with_room(self) -> ShapeRow | None:
+        """The shape that asks for the most and of which a pod fits now; None when none does."""
+        return next((shape for shape in self.shapes if shape.fits_now), None)
+
+    @property
+    def nodes_without(self) -> int:
+        """How many nodes are in pools that offer no accelerators."""
+        return sum(pool.nodes for pool in self.pools if not pool.accelerators)
 
     @property
     def pool_label(self) -> str:

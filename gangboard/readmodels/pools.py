@@ -94,6 +94,15 @@ class Amount:
     """Used by whole gangs and others, held, free, away: where each ends."""
     exact: Exact
 
+    @property
+    def short(self) -> str:
+        """How much of it is used, in a few words: `cpu 41 % used`."""
+        offered, used = Decimal(self.exact.allocatable), Decimal(self.exact.used)
+        if not offered:
+            return f"{self.resource} {f'{self.used} used of 0' if used else 'not known'}"
+        beside = f" ({_nodes(self.unreadable)} not read)" if self.unreadable else ""
+        return f"{self.resource} {_percent(used, offered)} used{beside}"
+
 
 @dataclass(frozen=True, slots=True)
 class NodeSquare:
@@ -131,6 +140,21 @@ class Pool:
     squares: tuple[NodeSquare, ...] = ()
     """Its nodes with accelerators, by topology and name, the first MOST_SQUARES; of one pool alone."""
     more_squares: int = 0
+
+    @property
+    def accelerators(self) -> tuple[Amount, ...]:
+        """What is dear of what they offer."""
+        return tuple(one for one in self.amounts if one.is_accelerator)
+
+    @property
+    def others(self) -> tuple[Amount, ...]:
+        """All else that they offer: cpu, memory, pods and devices that do not calculate."""
+        return tuple(one for one in self.amounts if not one.is_accelerator)
+
+    @property
+    def others_short(self) -> str:
+        """How much is used of all else, in a line."""
+        return ", ".join(one.short for one in self.others)
 
 
 @dataclass(slots=True)
@@ -301,6 +325,20 @@ def _plain(value: Decimal, *, commas: bool) -> str:
     """Return a number without exponent and without zeros at its end."""
     text = f"{value:,f}" if commas else f"{value:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _percent(part: Decimal, whole: Decimal) -> str:
+    """Return a share as a person says it: only nothing is 0 %, and only all of it 100 %."""
+    share = 100 * part / whole
+    if 0 < share < 1:
+        return "under 1 %"
+    if 99 < share < 100:
+        return "over 99 %"
+    return f"{share:.0f} %"
+
+
+def _nodes(number: int) -> str:
+    return "1 node" if number == 1 else f"{number:,} nodes"
 
 
 def _bar(parts: tuple[Decimal, ...]) -> tuple[float, float, float, float]:

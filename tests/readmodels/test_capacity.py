@@ -101,6 +101,33 @@ def test_accelerators_of_every_vendor_come_first(owner: Viewer, cluster: Cluster
     assert [one.is_accelerator for one in whole.amounts] == [True] * 5 + [False] * 3
 
 
+@pytest.mark.parametrize(
+    ("used", "said"),
+    [
+        ("0", "cpu 0 % used"),
+        ("0.5", "cpu under 1 % used"),
+        ("50", "cpu 50 % used"),
+        ("99.5", "cpu over 99 % used"),
+        ("100", "cpu 100 % used"),
+        ("130", "cpu 130 % used"),
+    ],
+)
+def test_a_share_is_never_rounded_to_nothing_or_to_all(
+    owner: Viewer, cluster: Cluster, used: str, said: str
+) -> None:
+    make_node(cluster, "a", allocatable={"cpu": "100"}, used={"cpu": used}, held={})
+    assert amount(read(owner).clusters[0].whole, "cpu").short == said
+
+
+def test_a_share_says_what_is_not_in_it(owner: Viewer, cluster: Cluster) -> None:
+    room = {"allocatable": {"cpu": "100"}, "used": {"cpu": "40"}, "held": {}}
+    make_node(cluster, "a", **room)
+    make_node(cluster, "b", **room, unreadable=["cpu"])
+    assert amount(read(owner).clusters[0].whole, "cpu").short == "cpu 40 % used (1 node not read)"
+    cluster.nodecapacity_set.filter(name="a").delete()
+    assert amount(read(owner).clusters[0].whole, "cpu").short == "cpu not known"
+
+
 def test_network_devices_are_resources_and_no_accelerators(owner: Viewer, cluster: Cluster) -> None:
     room = {"nvidia.com/gpu": "8", "vpc.amazonaws.com/efa": "32", "intel.com/sriov": "4"}
     used = {"nvidia.com/gpu": "4", "vpc.amazonaws.com/efa": "16"}

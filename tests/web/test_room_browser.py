@@ -24,7 +24,8 @@ def test_a_choice_of_a_filter_is_followed_at_once(page: Page, site: Site) -> Non
 
 def test_numbers_change_while_somebody_looks(page: Page, site: Site) -> None:
     page.goto(f"{site.url}/capacity/?cluster=eu-train")
-    number = page.locator(".whole .amounts tbody tr").first.locator("td").nth(1)
+    amounts = page.get_by_role("table", name="eu-train: h100")
+    number = amounts.get_by_role("row").nth(1).get_by_role("cell").nth(1)
     expect(number).to_contain_text("42")
     site.write(
         "UPDATE store_nodecapacity SET used = ? WHERE name = 'h100-1'", '{"nvidia.com/gpu": "7"}'

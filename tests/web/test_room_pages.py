@@ -109,10 +109,34 @@ class TestOwner:
             "cannot tell: not understood: the toleration operator Gt",
             # What the numbers do not look at, and what the words mean.
             "a gang that must be in one topology domain may find less",
-            "Not whole are gangs in formation or placement of which some members hold nodes.",
+            "held by gangs that are not whole: in formation or placement, and some members hold nodes",
             "Nothing can be said of room in this cluster: nodes: forbidden.",
         ):
             assert text in page, text
+
+    def test_capacity_shows_accelerators_and_folds_all_else_with_its_number(
+        self, owner: Person, nodes: World
+    ) -> None:
+        """Two nodes with 192 cpu, 48.5 of them used on each, and five with 8: 97 of 424."""
+        make_node(nodes.cluster, "cpu-1", allocatable={"cpu": "8"}, used={}, held={}, labels={})
+        ClusterCapacity.objects.filter(cluster=nodes.cluster).update(
+            shapes=[make_shape(fits_now=1), make_shape(requests={"cpu": "4"}, why="a volume")]
+        )
+        page = text_of(owner.client, "/capacity/?cluster=eu-train")
+        shown, _, folded = page.partition("<h3>Other resources</h3>")
+        # On the cordoned node 2 of 8 are free, which is not free.
+        assert "<b>2</b> of 16 nvidia.com/gpu free" in shown
+        assert "<td" not in shown.partition('class="pools"')[0]
+        for resource in (">cpu<", ">memory<", ">pods<"):
+            assert resource not in shown
+            assert resource in folded
+        summary = folded.partition("</summary>")[0]
+        assert "cpu 23 % used, memory 25 % used, pods 2 % used" in summary
+        assert "1 node without accelerators" in summary
+        shapes = folded.partition("Largest gang that fits now")[2].partition("</summary>")[0]
+        assert "largest pods that fit: 1 with 8 nvidia.com/gpu, 64 cpu" in shapes
+        assert "1 of 2 shapes: more pods wait than fit" in shapes
+        assert "1 cannot be told" in shapes
 
     def test_nodes_stand_together_by_the_label_of_the_address(
         self, owner: Person, nodes: World
