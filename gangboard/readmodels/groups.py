@@ -111,6 +111,20 @@ class GroupRow:
     """How many groups of its gang stand above it, where these are shown as a tree."""
 
     @property
+    def policy_short(self) -> str:
+        """Its policy and quorum in a few words, of a Workload those of its templates: `gang, quorum 4`."""
+        if len(self.templates) > 1:
+            return f"{len(self.templates)} {self.template_word}s"
+        own = (self.policy if self.policy_label else "", self.quorum)
+        word, quorum = next(((one.policy, one.quorum) for one in self.templates), own)
+        return f"{word}, quorum {quorum:,}" if quorum is not None else str(word)
+
+    @property
+    def differs(self) -> bool:
+        """Whether its template asks for another quorum now than it has."""
+        return self.template_quorum not in (None, self.quorum)
+
+    @property
     def within(self) -> tuple[str, ...]:
         """Where all its pods must be, and are as far as some have a node: `within one rack: r3`."""
         return tuple(

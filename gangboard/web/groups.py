@@ -37,7 +37,7 @@ class GroupsPage(ListPage[GroupPage, GroupFilters]):
             "unseen": bool(unseen),
         }
         return (
-            Fragment("unseen", "groups/unseen.html", {"unseen": unseen}, unseen),
+            Fragment("unseen", "frame/unseen_notice.html", {"unseen": unseen}, unseen),
             FragmentList(
                 "group-rows",
                 tuple(

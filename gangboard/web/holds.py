@@ -48,7 +48,7 @@ class HoldsPage(ListPage[HoldPage, HoldFilters]):
             "unseen": bool(unseen),
         }
         return (
-            Fragment("unseen", "holds/unseen.html", {"unseen": unseen}, unseen),
+            Fragment("unseen", "frame/unseen_notice.html", {"unseen": unseen}, unseen),
             FragmentList(
                 "hold-rows", tuple(_row(row, frame.viewer, frame.clusters) for row in rows)
             ),

@@ -90,6 +90,14 @@ def test_a_group_that_was_brought_along_is_found_by_its_gang(owner: Viewer) -> N
     assert row.gang.name == "llama"
 
 
+def test_policy_and_quorum_in_a_few_words(owner: Viewer) -> None:
+    cluster = make_cluster()
+    make_workload(cluster, quorum=6)
+    make_podgroup(cluster, "llama-workers-0")
+    words = {row.kind: (row.policy_short, row.differs) for row in rows(owner)}
+    assert words == {"Workload": ("gang, quorum 6", False), "PodGroup": ("gang, quorum 8", True)}
+
+
 def test_filters(owner: Viewer) -> None:
     eu, us = make_cluster("eu-train"), make_cluster("us-train")
     make_podgroup(eu, "one")

@@ -128,6 +128,26 @@ class TestGroupsThatCannotBeSeen:
         assert "No group is known in the clusters that could be looked at." in page
         assert "The reader may not list PodGroups in cluster us-train" in page
 
+    def test_several_clusters_are_one_notice(self, owner: Person) -> None:
+        ResourceState.objects.filter(resource=PODGROUPS).update(state="forbidden")
+        page = text_of(owner.client, "/groups/")
+        assert page.count('class="notice') == 1
+        notice = page.partition('class="notice')[2].partition("</details>")[0]
+        summary, _, folded = notice.partition("</summary>")
+        assert "eu-train and us-train could not be looked at as a whole" in summary
+        for name in ("eu-train", "us-train"):
+            assert f"The reader may not list PodGroups in cluster {name}" in folded
+
+    def test_a_row_folds_all_but_what_matters(self, owner: Person) -> None:
+        page = text_of(owner.client, "/groups/?q=llama-workers-0")
+        row = page.partition("<tbody")[2].partition("</tr>")[0]
+        folded, _, shown = row.partition("</details>")
+        assert "Unschedulable" in shown
+        assert "Insufficient nvidia.com/gpu" in folded
+        assert "Insufficient nvidia.com/gpu" not in shown
+        assert "gang, quorum 8" in shown
+        assert "–" not in row
+
     def test_old_rows_are_marked(self, owner: Person) -> None:
         assert 'class="stale"' not in text_of(owner.client, "/groups/")
         ResourceState.objects.filter(cluster__name="us-train", resource=PODGROUPS).update(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -12,10 +13,13 @@ from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from gangboard.domain.reading.wording import listed
 from gangboard.readmodels.action_labels import lever_label
-from gangboard.readmodels.action_rows import ActionRow, OfferRow
+from gangboard.readmodels.action_rows import ActionRow, OfferRow, UnseenHolds
 from gangboard.readmodels.ages import age_text
+from gangboard.readmodels.group_visibility import UnseenGroups
 from gangboard.readmodels.pools import NodeSquare
+from gangboard.readmodels.queue_visibility import UnseenQueues
 from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.step_labels import step_face
 from gangboard.web.addresses import Option, Select
@@ -106,6 +110,12 @@ def confirm_address(offer: OfferRow) -> str:
 def face_of_step(state: str, over: bool) -> Face:
     """Return how a step's state looks, of an action that is over or not."""
     return step_face(state, over=over)
+
+
+@register.filter
+def cluster_names(unseen: Iterable[UnseenGroups | UnseenHolds | UnseenQueues]) -> str:
+    """Print the clusters that could not be looked at, each once."""
+    return listed(tuple(dict.fromkeys(one.cluster for one in unseen)))
 
 
 @register.filter
