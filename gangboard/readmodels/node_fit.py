@@ -55,6 +55,11 @@ class WaitingRow:
         return self.gang.shown, self.pods, self.asks, self.answer, self.sentence, self.at_most
 
     @property
+    def would_fit(self) -> bool:
+        """Whether some of its pods would, now or once the node is uncordoned."""
+        return self.answer in (FITS, UNCORDON)
+
+    @property
     def mark(self) -> str:
         """The sign beside the sentence."""
         return _MARKS[self.answer]
@@ -63,6 +68,25 @@ class WaitingRow:
     def tone(self) -> str:
         """The pair of colours of the sign."""
         return _TONES[self.answer]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptOut:
+    """Gangs that the same thing keeps out, or of which the same cannot be told."""
+
+    mark: str
+    tone: str
+    sentence: str
+    rows: tuple[WaitingRow, ...]
+
+
+def kept_out(rows: Iterable[WaitingRow]) -> tuple[KeptOut, ...]:
+    """Return those that would not fit by what keeps them out, in the order of their first gangs."""
+    alike: dict[tuple[str, str, str], list[WaitingRow]] = {}
+    for row in rows:
+        if not row.would_fit:
+            alike.setdefault((row.mark, row.tone, row.sentence), []).append(row)
+    return tuple(KeptOut(*what, tuple(of)) for what, of in alike.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow, build_row
 from gangboard.readmodels.kubectl import KubectlCommand
 from gangboard.readmodels.members import MemberRow, member_row
-from gangboard.readmodels.node_fit import WaitingRow, waiting_rows
+from gangboard.readmodels.node_fit import KeptOut, WaitingRow, kept_out, waiting_rows
 from gangboard.readmodels.pools import TOPOLOGY_LABELS, Amount, NodeRow, left_on, pool_of, sum_nodes
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
@@ -115,6 +115,16 @@ class NodeView:
     whole: bool
     """The viewer may see the whole cluster."""
     commands: tuple[KubectlCommand, ...]
+
+    @property
+    def would_fit(self) -> tuple[WaitingRow, ...]:
+        """The waiting gangs of which pods would fit here."""
+        return tuple(row for row in self.waiting if row.would_fit)
+
+    @property
+    def kept_out(self) -> tuple[KeptOut, ...]:
+        """The other waiting gangs, by what keeps them out."""
+        return kept_out(self.waiting)
 
 
 def read_node(

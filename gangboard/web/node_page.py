@@ -43,8 +43,8 @@ class NodePage(LivePage[NodeView]):
         return (
             Fragment("node-verdict", "nodes/verdict.html", state, said),
             Fragment("node-room", "nodes/room.html", state, room),
-            Fragment("node-waiting", "nodes/waiting.html", state, waiting),
             Fragment("node-pods", "nodes/pods.html", {**state, "may_act": may_act}, here),
+            Fragment("node-waiting", "nodes/waiting.html", state, waiting),
             Fragment("node-facts", "nodes/facts.html", state, facts),
             Fragment("commands", "gang/commands.html", commands, found.commands),
         )

@@ -211,6 +211,21 @@ def test_which_waiting_gangs_fit_and_what_keeps_the_others_out(owner: Viewer, pl
     assert place.seen(owner).waiting[0].gang.name == "fits"
 
 
+def test_those_that_the_same_keeps_out_stand_together(owner: Viewer, place: Place) -> None:
+    place.gang("nlp", "asr", "4", "2")
+    place.waits("fits", "1")
+    place.waits("large", "8")
+    for name in ("other-pool", "and-another"):
+        place.waits(name, "1", needs=Needs(node_selector=(("pool", "a100"),)))
+    found = place.seen(owner)
+    assert [row.gang.name for row in found.would_fit] == ["fits"]
+    assert {one.sentence: {row.gang.name for row in one.rows} for one in found.kept_out} == {
+        "Needs 8 nvidia.com/gpu; 2 free.": {"large"},
+        "Wants nodes with pool=a100.": {"other-pool", "and-another"},
+    }
+    assert found.kept_out[0].rows[0].gang.name == "large", "that waits for the most"
+
+
 def test_a_cordon_that_alone_keeps_pods_out_is_told(owner: Viewer, cluster: Cluster) -> None:
     cordon = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")
     place = make_place(cluster, used="4", unschedulable=True, taints=(cordon,))
