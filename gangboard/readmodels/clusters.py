@@ -153,6 +153,17 @@ class ClusterState:
         )
 
     @property
+    def served(self) -> tuple[ResourceRow, ...]:
+        """The resources that it serves, or may serve: those that somebody should look at first."""
+        rows = (row for row in self.resources if row.state != WatchState.NOT_SERVED)
+        return tuple(sorted(rows, key=lambda row: not row.is_fault))
+
+    @property
+    def not_served(self) -> tuple[ResourceRow, ...]:
+        """The resources that it does not serve."""
+        return tuple(row for row in self.resources if row.state == WatchState.NOT_SERVED)
+
+    @property
     def objects(self) -> int:
         """Objects that are kept of it, those of the last look where it cannot be read now."""
         return sum(row.kept or 0 for row in self.resources)

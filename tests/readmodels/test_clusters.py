@@ -103,6 +103,16 @@ def test_forbidden_not_served_and_empty_are_three_things(owner: Viewer) -> None:
     assert state.headline == "It answers; not everything can be read: jobs.batch."
 
 
+def test_what_needs_a_look_is_first_and_what_is_not_served_apart(owner: Viewer) -> None:
+    cluster = make_cluster()
+    make_resource(cluster, "jobs.batch")
+    make_resource(cluster, "pods", state="forbidden")
+    make_resource(cluster, "rayjobs.ray.io", state="not-served", needed=False)
+    (state,) = list_clusters(viewer=owner, now=NOW)
+    assert [row.resource for row in state.served] == ["pods", "jobs.batch"]
+    assert [row.resource for row in state.not_served] == ["rayjobs.ray.io"]
+
+
 def test_objects_of_the_last_look_are_kept_while_nothing_can_be_read(owner: Viewer) -> None:
     """Nothing is deleted because nobody answers, and the card says so."""
     cluster = make_cluster()
