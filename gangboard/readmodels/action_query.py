@@ -64,6 +64,8 @@ class AuditFilters:
     actor: str = ""
     event: str = ""
     q: str = ""
+    within: str = ""
+    """As that of actions: written since then."""
 
 
 def select_actions(*, viewer: Viewer, filters: ActionFilters) -> QuerySet[Action]:
@@ -77,8 +79,7 @@ def select_actions(*, viewer: Viewer, filters: ActionFilters) -> QuerySet[Action
         "lever": filters.lever,
     }
     found = Action.objects.filter(viewer.gang_filter(), _equal(columns))
-    if filters.within in WITHIN:
-        found = found.filter(requested_at__gte=timezone.now() - WITHIN[filters.within][1])
+    found = found.filter(_since("requested_at", filters.within))
     if filters.open:
         found = found.filter(finished_at=None)
     searched = ("name", "namespace", "kind", "cluster_name", "reason", "message", "actor_name")
@@ -99,7 +100,8 @@ def select_audit(*, viewer: Viewer, filters: AuditFilters) -> QuerySet[AuditEntr
     }
     visible = (viewer.gang_filter() & ~Q(namespace="")) | _wide_lines(viewer)
     searched = ("object_name", "namespace", "cluster_name", "sentence", "actor_name")
-    return AuditEntry.objects.filter(visible, _equal(columns), all_occur_in(filters.q, searched))
+    asked = _equal(columns) & _since("at", filters.within) & all_occur_in(filters.q, searched)
+    return AuditEntry.objects.filter(visible, asked)
 
 
 def _wide_lines(viewer: Viewer) -> Q:
@@ -111,6 +113,11 @@ def _wide_lines(viewer: Viewer) -> Q:
         if scope.role == "admin" and not scope.namespace and scope.cluster_id is not None
     ]
     return Q(namespace="", cluster_id__in=own)
+
+
+def _since(column: str, within: str) -> Q:
+    known = WITHIN.get(within)
+    return Q() if known is None else Q(**{f"{column}__gte": timezone.now() - known[1]})
 
 
 def _equal(columns: dict[str, str]) -> Q:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 from gangboard.domain.action import ActionState, Verb
 from gangboard.readmodels.action_export import csv_lines, json_lines
 from gangboard.readmodels.action_labels import lever_keys, lever_label, state_label
-from gangboard.readmodels.action_query import WITHIN, ActionFilters
+from gangboard.readmodels.action_query import ActionFilters
 from gangboard.readmodels.action_rows import ActionPage, ActionRow
 from gangboard.readmodels.actions import action_row, actions_page, export_rows
 from gangboard.readmodels.freshness import Freshness
@@ -21,6 +21,7 @@ from gangboard.web.addresses import (
     Select,
     read_address,
     select_cluster,
+    select_within,
 )
 from gangboard.web.auth import viewer_for
 from gangboard.web.exports import Formats, send_file
@@ -110,9 +111,8 @@ def export(request: HttpRequest, ending: str) -> HttpResponseBase:
 
 
 def _selects(filters: ActionFilters, clusters: Mapping[int, Freshness]) -> tuple[Select, ...]:
-    within = {word: label for word, (label, _) in WITHIN.items()}
     return (
-        _select("within", "Asked", within, filters.within, "any time"),
+        select_within("Asked", filters.within),
         _select("verb", "Verb", {verb: verb.capitalize() for verb in Verb}, filters.verb),
         _select("state", "State", {one: state_label(one) for one in ActionState}, filters.state),
         _select("lever", "Lever", {key: lever_label(key) for key in lever_keys()}, filters.lever),
@@ -120,11 +120,9 @@ def _selects(filters: ActionFilters, clusters: Mapping[int, Freshness]) -> tuple
     )
 
 
-def _select(
-    name: str, label: str, labels: Mapping[str, str], chosen: str, none: str = "all"
-) -> Select:
+def _select(name: str, label: str, labels: Mapping[str, str], chosen: str) -> Select:
     options = tuple(Option(str(value), text, value == chosen) for value, text in labels.items())
-    return Select(name, label, options, none)
+    return Select(name, label, options)
 
 
 def _row(row: ActionRow) -> Fragment:

@@ -11,6 +11,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from gangboard.readmodels import cursors
+from gangboard.readmodels.action_query import WITHIN
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters
 from gangboard.readmodels.printable import printable
@@ -68,6 +69,12 @@ def select_cluster(clusters: Mapping[int, Freshness], chosen: str) -> Select:
     return make_select(
         "cluster", "Cluster", tuple(one.cluster for one in clusters.values()), chosen
     )
+
+
+def select_within(label: str, chosen: str) -> Select:
+    """Return the filter that says how long ago something may be."""
+    options = tuple(Option(word, text, word == chosen) for word, (text, _) in WITHIN.items())
+    return Select("within", label, options, "any time")
 
 
 def select_period(chosen: str) -> Select:

@@ -13,7 +13,7 @@ from gangboard.readmodels.action_rows import AuditPage, AuditRow
 from gangboard.readmodels.actions import audit_export_rows, audit_page
 from gangboard.store.access import Viewer
 from gangboard.web.action_tabs import tabs
-from gangboard.web.addresses import make_select, read_address, select_cluster
+from gangboard.web.addresses import make_select, read_address, select_cluster, select_within
 from gangboard.web.auth import viewer_for
 from gangboard.web.exports import Formats, send_file
 from gangboard.web.live.fragments import Fragment, FragmentList
@@ -62,6 +62,7 @@ class AuditListPage(ListPage[AuditPage, AuditFilters]):
             "filters": filters,
             "query": urlencode(self.address.pairs),
             "selects": (
+                select_within("When", filters.within),
                 select_cluster(frame.clusters, filters.cluster),
                 make_select("event", "Event", _events(frame.viewer), filters.event),
             ),

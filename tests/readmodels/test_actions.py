@@ -286,6 +286,20 @@ def test_actions_of_the_last_hours(
     assert shown(owner, within=within) == (found or ["now", "night", "old"])
 
 
+@pytest.mark.parametrize(
+    ("within", "found"),
+    [("1h", ["now"]), ("12h", ["now", "night"]), ("x", ["now", "night", "old"])],
+)
+def test_lines_of_the_audit_of_the_last_hours(
+    owner: Viewer, cluster: Cluster, within: str, found: list[str]
+) -> None:
+    now = timezone.now()
+    for name, hours in (("now", 0), ("night", 9), ("old", 24 * 8)):
+        make_audit(cluster, "research", name, at=now - timedelta(hours=hours))
+    page = audit_page(viewer=owner, filters=AuditFilters(within=within))
+    assert [row.sentence for row in page.rows] == found
+
+
 def test_every_state_has_a_name_for_people() -> None:
     names = [state_label(state) for state in ActionState]
     assert len(set(names)) == len(ActionState)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from django.utils import timezone
 
 from gangboard.store.models import Action, AuditEntry, Cluster, Gang
 from tests.personas import Person, make_owner, make_stranger
+from tests.recorded_actions import make_audit
 from tests.stored_jobsets import make_hold
 from tests.web.acting import (
     REASON,
@@ -229,6 +231,18 @@ class TestRecord:
             operator, "/actions/audit/"
         )
         assert "llama" not in text(make_stranger(), "/actions/audit/")
+
+    def test_the_audit_is_narrowed_to_the_last_hours_in_the_words_of_the_actions(
+        self, operator: Person, cluster: Cluster
+    ) -> None:
+        for words, hours in (("of today", 2), ("of yesterday", 20)):
+            make_audit(cluster, "research", words, at=timezone.now() - timedelta(hours=hours))
+        page = text(operator, "/actions/audit/?within=12h")
+        assert "of today" in page
+        assert "of yesterday" not in page
+        choices = '<option value="12h" selected>last 12 h</option>'
+        assert choices in page
+        assert choices in text(operator, "/actions/?within=12h")
 
 
 class TestHolds:

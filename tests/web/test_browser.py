@@ -454,6 +454,15 @@ def test_ages_go_on_as_the_server_says_them(page: Page, site: Site) -> None:
     ]
 
 
+@pytest.mark.parametrize("path", ["/holds/", "/actions/", "/actions/audit/", "/groups/"])
+def test_where_a_script_sends_the_filters_no_button_does(page: Page, site: Site, path: str) -> None:
+    page.goto(f"{site.url}{path}")
+    expect(page.get_by_role("button", name="Show", exact=True)).to_have_count(0)
+    page.locator("#q").fill("llama")
+    page.locator("#q").press("Enter")
+    expect(page).to_have_url(re.compile(r"\?q=llama"))
+
+
 def test_everything_works_without_script(browser: Browser, site: Site) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
