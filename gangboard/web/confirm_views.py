@@ -27,7 +27,16 @@ from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
 from gangboard.web.forms import ActionForm
 from gangboard.web.layout import plain_page
-from gangboard.web.preview import Note, TargetPreview, notes, preview_targets, would_hold
+from gangboard.web.preview import (
+    Note,
+    Refused,
+    TargetPreview,
+    count_objects,
+    notes,
+    preview_targets,
+    refused_together,
+    would_hold,
+)
 from gangboard.web.progress_views import (
     ACT_HEADER,
     RejectedTarget,
@@ -68,9 +77,9 @@ class Confirmation:
         return tuple(one for one in self.previews if one.allowed)
 
     @property
-    def others(self) -> tuple[TargetPreview, ...]:
-        """The objects that cannot be asked for, each with its reason."""
-        return tuple(one for one in self.previews if not one.allowed)
+    def refused(self) -> tuple[Refused, ...]:
+        """The objects that cannot be asked for, by their reasons."""
+        return refused_together(self.previews)
 
     @property
     def single(self) -> TargetPreview | None:
@@ -87,10 +96,7 @@ class Confirmation:
         """What the button acts on."""
         if self.single is not None:
             return f"{self.single.kind} {self.single.name}"
-        kinds = {one.kind for one in self.previews}
-        count = len(self.ready) or len(self.previews)
-        noun = kinds.pop() if len(kinds) == 1 else "object"
-        return f"{count} {noun}{'' if count == 1 else 's'}"
+        return count_objects(len(self.ready) or len(self.previews), self.previews)
 
     @property
     def wants_until(self) -> bool:

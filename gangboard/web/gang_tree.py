@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gangboard.domain.action import Verb
+from gangboard.domain.reading.wording import for_each
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.gang_page import GangDetail, JobRow
 from gangboard.readmodels.kubectl import member_command
@@ -193,7 +194,7 @@ def tree_lines(
 
 def _for_each(offer: OfferRow) -> tuple[str, str]:
     """Return why a button is off and what it needs, without the name of its Job."""
-    return offer.why_not.replace(f"{offer.kind} {offer.name}", f"Each {offer.kind}"), offer.needs
+    return for_each(offer.why_not, offer.kind, offer.name), offer.needs
 
 
 def offer_now(offers: Iterable[OfferRow], busy: ActionRow | None) -> OfferRow | None:

@@ -11,6 +11,7 @@ from gangboard.actions import service
 from gangboard.actions.requests import RequestError, RequestErrorCode
 from gangboard.domain.action import ActionRequest, ActionTarget, Plan, Step
 from gangboard.domain.hold import HOLD_LEVER
+from gangboard.domain.reading.wording import for_each
 from gangboard.readmodels.action_labels import lever_label
 from gangboard.readmodels.action_offers import printable_lines
 from gangboard.readmodels.actions import LONGEST_PATCH
@@ -67,6 +68,47 @@ class TargetPreview:
     steps: tuple[StepPreview, ...] = ()
     reactions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Objects that cannot be asked for, all for the same reason."""
+
+    why_not: str
+    needs: str
+    previews: tuple[TargetPreview, ...]
+
+    @property
+    def only(self) -> TargetPreview | None:
+        """The object if there is only one."""
+        return self.previews[0] if len(self.previews) == 1 else None
+
+    @property
+    def what(self) -> str:
+        """What they are together: `Job llama-workers-0`, `3 Jobs`."""
+        if self.only is not None:
+            return f"{self.only.kind} {self.only.name}"
+        return count_objects(len(self.previews), self.previews)
+
+
+def count_objects(number: int, previews: Iterable[TargetPreview]) -> str:
+    """Return a number of objects that are all of one kind, or not: `3 Jobs`, `1 object`."""
+    kinds = {one.kind for one in previews}
+    noun = kinds.pop() if len(kinds) == 1 else "object"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def refused_together(previews: Iterable[TargetPreview]) -> tuple[Refused, ...]:
+    """Return the objects that cannot be asked for by their reasons, in the order of their first ones."""
+    alike: dict[tuple[str, str], list[TargetPreview]] = {}
+    for one in previews:
+        if not one.allowed:
+            why_not = for_each(one.why_not, one.kind, one.name)
+            alike.setdefault((why_not, one.needs), []).append(one)
+    return tuple(
+        Refused(why_not if len(some) > 1 else some[0].why_not, needs, tuple(some))
+        for (why_not, needs), some in alike.items()
+    )
 
 
 @dataclass(frozen=True, slots=True)

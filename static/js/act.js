@@ -1,7 +1,7 @@
 // The dialog in which an action is confirmed and followed, and menus. Without it the same
 // addresses are pages. Whatever goes wrong is said beside the button that was pressed.
-const UNANSWERED =
-  "gangboard did not answer. Press again: the same request is not taken twice.";
+// Of what changes nothing: whether something was accepted, a form that asks for it tells in words of its own.
+const UNANSWERED = "gangboard did not answer. Nothing was asked for; press again.";
 const STATUS = {
   403: "gangboard refused it (403): this page is older than your session. Open the page again.",
   404: "That is not there any more (404). Open the page again.",
@@ -34,7 +34,8 @@ export function startActing() {
     const elt = detail.requestConfig?.elt ?? detail.elt;
     if (!isAct(elt) || detail.successful || detail.xhr?.getResponseHeader?.("X-Act")) return;
     const status = detail.xhr?.status ?? 0;
-    tell(elt, status ? (STATUS[status] ?? failed(status)) : UNANSWERED);
+    if (!status && unanswered(elt)) show(unanswered(elt));
+    else tell(elt, status ? (STATUS[status] ?? failed(status)) : UNANSWERED);
   });
   document.addEventListener("htmx:afterSwap", ({ detail }) => {
     if (detail.target !== body) return;
@@ -57,11 +58,22 @@ function failed(status) {
   return `gangboard failed to answer (${status}); its log has the reason. Press again: the same request is not taken twice.`;
 }
 
+const unanswered = (elt) => elt.querySelector("[data-unanswered]");
+
+// In sight: in a long dialog it would stand below its end.
+function show(place) {
+  place.hidden = false;
+  place.scrollIntoView({ block: "nearest" });
+}
+
 function tell(elt, text) {
+  const before = unanswered(elt);
+  if (before) before.hidden = true;
   const place = elt.querySelector("[data-problem]") ?? beside(elt, text);
   if (!place) return;
   place.textContent = text;
   place.hidden = !text;
+  if (text) show(place);
 }
 
 function beside(elt, text) {

@@ -4,6 +4,7 @@ import pytest
 
 from gangboard.domain.reading.wording import (
     count,
+    for_each,
     names,
     out_of,
     pods_left,
@@ -85,3 +86,16 @@ def test_the_name_is_not_said_twice() -> None:
     finding = ask("pods-not-created", part)
     assert finding is not None
     assert finding.message == "JobSet run has not made Job run-workers-1."
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Job a-1 cannot be suspended alone.", "Each Job cannot be suspended alone."),
+        ("It runs. Job a-1 is done.", "It runs. Each Job is done."),
+        ("olga asked to resume Job a-1.", "olga asked to resume each Job."),
+        ("Job a-10 waits for Job a-1.b, JobSet a-1.", "Job a-10 waits for Job a-1.b, JobSet a-1."),
+    ],
+)
+def test_a_sentence_for_each(text: str, said: str) -> None:
+    assert for_each(text, "Job", "a-1") == said

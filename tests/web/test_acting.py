@@ -318,6 +318,17 @@ class TestSeveral:
         assert "Not possible" in text_of(response)
         assert form_of(response)["target"] == [job_target(gang, 1)]
 
+    def test_what_the_same_reason_refuses_is_told_once(self, operator: Person, gang: Gang) -> None:
+        WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
+        page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1, 2)))
+        assert page.count("Not possible") == 1
+        folded = page.partition("<summary><b>3 Jobs</b></summary>")[2].partition("</details>")[0]
+        for number in range(3):
+            assert f"Job llama-workers-{number} " in folded
+        alone = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
+        assert "<b>Job llama-workers-1</b>" in alone
+        assert "3 Jobs" not in alone
+
     def test_the_rest_can_be_stopped(self, operator: Person, gang: Gang) -> None:
         address = ask(operator, gang, 0, 1, 2)["Location"]
         response = operator.client.post(f"{address}stop/")

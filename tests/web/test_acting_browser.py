@@ -205,12 +205,42 @@ class TestWhatGoesWrong:
         page.route("**/actions/confirm/", lose)
         button = submit_button(page)
         button.click()
-        expect(page.locator("#act-body [data-problem]")).to_contain_text("did not answer")
+        unknown = page.get_by_role("alert").filter(
+            has_text="Whether this was accepted is not known"
+        )
+        expect(unknown).to_be_visible()
+        expect(unknown.get_by_role("link", name="see Actions")).to_have_attribute(
+            "href", "/actions/"
+        )
         page.unroute("**/actions/confirm/")
         button.click()
         expect(page.get_by_role("dialog")).to_contain_text("Requested", timeout=SOON)
         count = "SELECT count(*) FROM store_action WHERE name = ? AND state = 'requested'"
         assert site.read(count, "llama-workers-2") == "1"
+
+    def test_an_answer_that_comes_too_late_is_told_in_sight(self, page: Page, site: Site) -> None:
+        page.set_viewport_size({"width": PHONE, "height": 420})
+        open_dialog(page, site)
+        page.get_by_label("Reason").fill(REASON)
+        page.route("**/actions/confirm/", lambda _route: None)
+        page.evaluate("htmx.config.timeout = 300")
+        button = submit_button(page)
+        button.click()
+        unknown = page.get_by_role("alert").filter(
+            has_text="Whether this was accepted is not known"
+        )
+        expect(unknown).to_be_visible()
+        expect(unknown).to_be_in_viewport(ratio=1)
+        expect(button).to_be_enabled()
+        expect(page.get_by_label("Reason")).to_have_value(REASON)
+
+    def test_nothing_is_said_to_be_asked_for_where_the_dialog_did_not_come(
+        self, page: Page, site: Site
+    ) -> None:
+        page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
+        page.route("**/actions/confirm/?*", lambda route: route.abort())
+        page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True).click()
+        expect(page.locator("#jobs span.problem")).to_contain_text("Nothing was asked for")
 
     def test_the_dialog_cannot_be_opened(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from gangboard.domain.facts import Unit
@@ -37,6 +38,17 @@ def listed(parts: Sequence[str]) -> str:
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def for_each(text: str, kind: str, name: str) -> str:
+    """Return a sentence about one object as one about each object of its kind: `Each Job is held.`"""
+    named = rf"(^|\. )?{re.escape(f'{kind} {name}')}(?![\w-]|\.\w)"  # no longer name begins like it
+
+    def each(found: re.Match[str]) -> str:
+        begins = found[1] is not None
+        return f"{found[1] or ''}{'Each' if begins else 'each'} {kind}"
+
+    return re.sub(named, each, text)
 
 
 def is_or_are(number: int) -> str:
