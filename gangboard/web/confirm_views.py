@@ -29,7 +29,7 @@ from gangboard.web.forms import ActionForm
 from gangboard.web.layout import plain_page
 from gangboard.web.preview import (
     Note,
-    Refused,
+    RefusedTargets,
     TargetPreview,
     count_objects,
     notes,
@@ -77,7 +77,7 @@ class Confirmation:
         return tuple(one for one in self.previews if one.allowed)
 
     @property
-    def refused(self) -> tuple[Refused, ...]:
+    def refused(self) -> tuple[RefusedTargets, ...]:
         """The objects that cannot be asked for, by their reasons."""
         return refused_together(self.previews)
 

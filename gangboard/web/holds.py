@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from gangboard.domain.action import Verb
 from gangboard.domain.shell import is_safe_in_shell
+from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.action_offers import no_right
-from gangboard.readmodels.action_rows import HoldPage, HoldRow, OfferRow
+from gangboard.readmodels.action_rows import HoldPage, HoldRow, OfferRow, UnseenHolds
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.holds import HoldFilters
 from gangboard.readmodels.holds import holds as read_holds
@@ -48,7 +49,7 @@ class HoldsPage(ListPage[HoldPage, HoldFilters]):
             "unseen": bool(unseen),
         }
         return (
-            Fragment("unseen", "frame/unseen_notice.html", {"unseen": unseen}, unseen),
+            Fragment("unseen", "holds/unseen.html", _unseen(unseen), unseen),
             FragmentList(
                 "hold-rows", tuple(_row(row, frame.viewer, frame.clusters) for row in rows)
             ),
@@ -64,6 +65,12 @@ class HoldsPage(ListPage[HoldPage, HoldFilters]):
             "selects": (select_cluster(frame.clusters, filters.cluster),),
             "tabs": tabs("holds"),
         }
+
+
+def _unseen(unseen: tuple[UnseenHolds, ...]) -> dict[str, object]:
+    """Return the clusters that may have Holds that are not seen, and those that can have none."""
+    without = tuple(one for one in unseen if one.state == WatchState.NOT_SERVED)
+    return {"unseen": tuple(one for one in unseen if one not in without), "without": without}
 
 
 def _row(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) -> Fragment:

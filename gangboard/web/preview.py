@@ -71,7 +71,7 @@ class TargetPreview:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedTargets:
     """Objects that cannot be asked for, all for the same reason."""
 
     why_not: str
@@ -98,7 +98,7 @@ def count_objects(number: int, previews: Iterable[TargetPreview]) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def refused_together(previews: Iterable[TargetPreview]) -> tuple[Refused, ...]:
+def refused_together(previews: Iterable[TargetPreview]) -> tuple[RefusedTargets, ...]:
     """Return the objects that cannot be asked for by their reasons, in the order of their first ones."""
     alike: dict[tuple[str, str], list[TargetPreview]] = {}
     for one in previews:
@@ -106,7 +106,7 @@ def refused_together(previews: Iterable[TargetPreview]) -> tuple[Refused, ...]:
             why_not = for_each(one.why_not, one.kind, one.name)
             alike.setdefault((why_not, one.needs), []).append(one)
     return tuple(
-        Refused(why_not if len(some) > 1 else some[0].why_not, needs, tuple(some))
+        RefusedTargets(why_not if len(some) > 1 else some[0].why_not, needs, tuple(some))
         for (why_not, needs), some in alike.items()
     )
 

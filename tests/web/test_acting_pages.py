@@ -278,8 +278,14 @@ class TestHolds:
 
     def test_what_cannot_be_seen_is_not_none(self, cluster: Cluster) -> None:
         make_acting_cluster("gpu-west", now=timezone.now(), hold=False)
-        page = text(make_owner(), "/holds/")
+        owner = make_owner()
+        page = text(owner, "/holds/")
         assert "The Hold is not installed in cluster gpu-west." in page
+        make_acting_cluster("gpu-south", now=timezone.now(), hold=False)
+        Cluster.objects.filter(name="eu-train").update(contact_at=None, listed_at=None)
+        page = text(owner, "/holds/")
+        assert "The Hold is not installed in gpu-south and gpu-west." in page
+        assert page.count('class="notice') == 2, "where nobody could look is another thing"
         assert "No Hold is known in the clusters that could be looked at." in page
 
 
