@@ -90,11 +90,11 @@ def test_a_server_error_is_said_with_its_code(watch: Watch) -> None:
 
 def test_throttling_is_waited_out(watch: Watch) -> None:
     watching = watch()
-    state = _fault_while_listing(
+    _fault_while_listing(
         watching,
         lambda: watching.simulator.faults.throttled(1, resource=PODS, verb="list", count=1),
     )
-    assert state.state == "ok"
+    watching.windows_until(lambda: watching.state(PODS).state == "ok")
 
 
 def test_410_in_the_middle_of_a_list_starts_it_again(
@@ -104,10 +104,10 @@ def test_410_in_the_middle_of_a_list_starts_it_again(
         reflector, "pages", lambda *given, **options: pages(*given, limit=5, **options)
     )
     watching = watch()
-    state = _fault_while_listing(
+    _fault_while_listing(
         watching, lambda: watching.simulator.faults.gone_mid_list(resource=PODS, count=1)
     )
-    assert state.state == "ok"
+    watching.windows_until(lambda: watching.state(PODS).state == "ok")
 
 
 def test_410_in_a_watch_lists_that_resource_again(watch: Watch) -> None:
