@@ -33,12 +33,18 @@ class NodePage(LivePage[NodeView]):
         )
         said = (found.sentence, found.ready, found.cordoned, found.blind)
         room = (found.blind, found.amounts, found.stranded)
-        waiting = (found.blind, found.more_waiting, tuple(one.shown for one in found.waiting))
+        waiting = (
+            *(found.blind, found.cordoned, found.more_waiting),
+            tuple(one.shown for one in found.waiting),
+        )
         here = (
             tuple(one.shown for one in found.occupants),
             *(found.others, found.stay, found.hidden, may_act),
         )
-        facts = (found.ready, found.ready_since, found.taints, found.topology, found.pool)
+        facts = (
+            *(found.ready, found.ready_since, found.ready_reason, found.cordoned),
+            *(found.taints, found.topology, found.pool),
+        )
         commands = {"commands": found.commands}
         return (
             Fragment("node-verdict", "nodes/verdict.html", state, said),

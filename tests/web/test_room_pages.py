@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from gangboard.store.gangs import Detail
-from gangboard.store.models import Cluster, ClusterCapacity, NodeCapacity, TrendPoint
+from gangboard.store.models import Cluster, ClusterCapacity, NodeCapacity, TrendPoint, WatchedObject
 from gangboard.store.trends import QUARTER, quarter_of
 from tests.domain_objects import a_node, a_pod
 from tests.factories import make_gang, make_gangs, make_history, store_object
@@ -321,6 +321,19 @@ class TestNode:
         assert "No gang that you may see has pods that wait for a node." in page
         live = owner.client.get("/live/nodes/eu-train/h100-1/?version=x")
         assert live.status_code in (200, 204)
+
+    def test_an_open_page_says_that_somebody_cordons_it(self, owner: Person, nodes: World) -> None:
+        put_on_node(nodes, "h100-1")
+        first = Question("/live/nodes/eu-train/h100-1/", "x").ask(owner.client)
+        assert "<dt>Cordoned</dt><dd>no</dd>" in first.content.decode()
+        question = next_question(first.content.decode())
+        assert question.ask(owner.client).status_code == 204
+        WatchedObject.objects.filter(resource="nodes").delete()
+        store_object(nodes.cluster, "nodes", a_node("h100-1", unschedulable=True))
+        NodeCapacity.objects.filter(name="h100-1").update(cordoned=True)
+        news = question.ask(owner.client).content.decode()
+        assert "<dt>Cordoned</dt><dd>yes</dd>" in news
+        assert 'id="node-waiting"' in news
 
     def test_one_that_is_not_there_and_one_that_may_not_be_seen(
         self, owner: Person, nodes: World
