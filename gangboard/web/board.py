@@ -17,6 +17,7 @@ from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.board import Board, Line, read_board
 from gangboard.readmodels.gang_export import export_gangs, gang_csv_lines
 from gangboard.readmodels.gangs import GROUPINGS, GangFilters, GangRow
+from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import reason_title
 from gangboard.readmodels.tiles import Tile
 from gangboard.readmodels.trends import DAY, Curve, Trends, read_gang_trends
@@ -166,7 +167,12 @@ def _fragments(
         "any_cluster": shown.any_cluster,
         "filtered": any(name not in _NO_FILTERS for name, _ in address.pairs),
     }
-    nothing = {**count, "lines": bool(shown.lines), "unread": bool(unread)}
+    nothing = {
+        **count,
+        "lines": bool(shown.lines),
+        "unread": bool(unread),
+        "q": printable(address.filters.q),
+    }
     return (
         Fragment("count", "board/count.html", count, tuple(count.values())),
         Fragment("unread", "board/unread.html", {"unseen": unread}, unread),

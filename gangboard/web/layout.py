@@ -31,6 +31,10 @@ WHERE_SERVED = {"queues": serves_queues}
 """Pages about what not every cluster has: shown to whom this says so."""
 
 
+MOST_NAMED = 3
+"""Clusters that the bar names one by one; of more, those that may be out of date, and how many others are live."""
+
+
 @dataclass(frozen=True, slots=True)
 class NavigationItem:
     """One entry of the navigation."""
@@ -43,14 +47,16 @@ class NavigationItem:
 
 def layout_fragments(clusters: Mapping[int, Freshness], liveness: Liveness) -> tuple[Fragment, ...]:
     """Return the fragments that every page has."""
-    bar = tuple(clusters.values())
+    all_of_them = sorted(clusters.values(), key=lambda cluster: not cluster.is_stale)
+    named = tuple(one for one in all_of_them if one.is_stale or len(all_of_them) <= MOST_NAMED)
+    others = len(all_of_them) - len(named)
     banners = liveness.banners
     return (
         Fragment(
             "freshness",
             "frame/freshness.html",
-            {"clusters": bar},
-            tuple(cluster.shown for cluster in bar),
+            {"clusters": named, "others": others},
+            (others, *(cluster.shown for cluster in named)),
         ),
         Fragment("banners", "frame/banners.html", {"banners": banners}, banners),
     )

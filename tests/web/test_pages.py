@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 from gangboard.diagnosis import registry
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Heartbeat, ResourceState, WatchedObject
-from tests.factories import PODGROUPS, make_gang, make_gangs, make_resource
+from tests.factories import PODGROUPS, make_cluster, make_gang, make_gangs, make_resource
 from tests.personas import Person
 from tests.web.conftest import World
 
@@ -287,13 +287,24 @@ class TestBoardOfClustersThatWereNotReadYet:
         assert words not in text_of(owner.client, "/?cluster=eu-train")
 
     def test_no_row_is_not_no_gang(self, owner: Person, world: World) -> None:
-        nothing, known = "No gang is like that.", "No gang that could be looked at is like that."
-        page = text_of(owner.client, "/?q=no-such")
-        assert nothing in page
-        Cluster.objects.filter(name="us-train").update(listed_at=None)
-        page = text_of(owner.client, "/?q=no-such")
-        assert known in page
-        assert nothing not in page
+        for query, nothing, known in (
+            (
+                "q=no-such",
+                "No match for “no-such”.",
+                "No match for “no-such” among the gangs that could be looked at.",
+            ),
+            (
+                "health=failed&namespace=none",
+                "No gang is like that.",
+                "No gang that could be looked at is like that.",
+            ),
+        ):
+            Cluster.objects.filter(name="us-train").update(listed_at=timezone.now())
+            assert nothing in text_of(owner.client, f"/?{query}")
+            Cluster.objects.filter(name="us-train").update(listed_at=None)
+            page = text_of(owner.client, f"/?{query}")
+            assert known in page
+            assert nothing not in page
 
     def test_nobody_is_told_of_clusters_that_are_not_theirs(
         self, reader: Person, world: World
@@ -403,6 +414,17 @@ class TestBoard:
 
 
 class TestFreshness:
+    def test_of_many_clusters_the_bar_names_those_that_are_not_live(
+        self, owner: Person, world: World
+    ) -> None:
+        now = timezone.now()
+        assert _bar(owner) == ["● eu-train live", "● us-train live"]
+        for name in ("a", "b"):
+            make_cluster(name, now=now)
+        assert _bar(owner) == ["● 4 clusters live"]
+        Cluster.objects.filter(name="us-train").update(contact_at=now - timedelta(minutes=4))
+        assert _bar(owner) == ["■ us-train silent 4 min", "● 3 others live"]
+
     def test_a_silent_cluster_is_loud_on_every_page(self, owner: Person, world: World) -> None:
         long_ago = timezone.now() - timedelta(minutes=4, seconds=5)
         Cluster.objects.filter(name="us-train").update(contact_at=long_ago, problem="timeout")
@@ -435,3 +457,10 @@ class TestFreshness:
             page = text_of(owner.client, path)
             assert "No poll worker is alive" in page, path
             assert "The beat process is not alive" in page, path
+
+
+def _bar(person: Person) -> list[str]:
+    """Return what the bar on top of a page says of clusters."""
+    bar = text_of(person.client, "/").partition('id="freshness"')[2].partition("</ul>")[0]
+    items = re.findall(r"<li.*?</li>", bar, re.DOTALL)
+    return [" ".join(re.sub(r"<[^>]*>", "", item).split()) for item in items]

@@ -97,6 +97,13 @@ def test_one_queue_in_full(owner: Person, queued: str) -> None:
         assert said.lower() in page.lower()
 
 
+def test_what_a_queue_does_not_say_of_itself_is_not_known(owner: Person, world: World) -> None:
+    serve(world.cluster)
+    store(world.cluster, a_queue("gpu", pending=None, admitted=None))
+    page = text_of(owner, "/queues/eu-train/gpu/")
+    assert "how many wait is not known · how many are admitted is not known" in page
+
+
 def test_a_reader_sees_his_queue_with_names_of_his_own_only(reader: Person, queued: str) -> None:
     for path in ("/queues/", "/queues/eu-train/gpu/", f"/gangs/{queued}/"):
         page = text_of(reader, path)
