@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -110,6 +110,12 @@ def confirm_address(offer: OfferRow) -> str:
 def face_of_step(state: str, over: bool) -> Face:
     """Return how a step's state looks, of an action that is over or not."""
     return step_face(state, over=over)
+
+
+@register.filter
+def only(items: Sequence[object]) -> object | None:
+    """Return the one thing that there is; None where there are several, or none."""
+    return items[0] if len(items) == 1 else None
 
 
 @register.filter
