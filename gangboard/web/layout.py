@@ -32,7 +32,7 @@ WHERE_SERVED = {"queues": serves_queues}
 
 
 MOST_NAMED = 3
-"""Clusters that the bar names one by one; of more, those that may be out of date, and how many others are live."""
+"""Clusters that the bar names one by one; of more, those with a problem, and how many others are live."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ class NavigationItem:
 
 def layout_fragments(clusters: Mapping[int, Freshness], liveness: Liveness) -> tuple[Fragment, ...]:
     """Return the fragments that every page has."""
-    all_of_them = sorted(clusters.values(), key=lambda cluster: not cluster.is_stale)
-    named = tuple(one for one in all_of_them if one.is_stale or len(all_of_them) <= MOST_NAMED)
-    others = len(all_of_them) - len(named)
+    bar = sorted(clusters.values(), key=lambda cluster: not _is_news(cluster))
+    named = tuple(one for one in bar if _is_news(one) or len(bar) <= MOST_NAMED)
+    others = len(bar) - len(named)
     banners = liveness.banners
     return (
         Fragment(
@@ -119,6 +119,11 @@ def plain_page(
         context=context,
         status=status,
     )
+
+
+def _is_news(cluster: Freshness) -> bool:
+    """Whether what is said of the cluster may be out of date, or will be soon."""
+    return cluster.is_stale or bool(cluster.problem)
 
 
 def _navigation(label: str, href: str, in_section: bool, path: str) -> NavigationItem:

@@ -31,6 +31,7 @@ from tests.domain_objects import (
     NOW,
     Made,
     a_container,
+    a_hold,
     a_job,
     a_pod,
     ago,
@@ -307,7 +308,10 @@ def test_the_launcher_is_counted_once() -> None:
 
 
 def test_a_launcher_that_stays_suspended_is_a_matter_of_its_operator() -> None:
-    """It resumes the launcher of an MPIJob that is not suspended (real-owners-2.md §1.4): no click could."""
+    """It resumes the launcher of an MPIJob that is not suspended (real-owners-2.md §1.4): no click could.
+
+    Twin: a Hold that somebody has made keeps it from that.
+    """
     owner = mpi(workers=2)
     job = launcher(owner, suspended=True)
     found = judged(owner, job, *(worker(owner, n, on="n0") for n in range(2)))
@@ -319,6 +323,10 @@ def test_a_launcher_that_stays_suspended_is_a_matter_of_its_operator() -> None:
     )
     assert found.finding.advice == (
         "The MPI operator resumes it: if it does not, its log says why.",
+    )
+    held = judged(owner, job, a_hold(job), *(worker(owner, n, on="n0") for n in range(2)))
+    assert held.finding.advice == (
+        "Release Hold run-launcher of Job run-launcher to let it run (in place).",
     )
 
 

@@ -17,6 +17,7 @@ from gangboard.kube.credentials import read_kubeconfig
 from gangboard.kube.listing import pages
 from gangboard.polling import reflector
 from gangboard.simulator import Simulator
+from gangboard.simulator.faults import Fault
 from gangboard.store.clusters import replace_credentials
 from gangboard.store.models import Gang, ResourceState
 from tests.polling.conftest import Watching
@@ -30,14 +31,15 @@ def _all_kept(watching: Watching, before: int) -> None:
     assert Gang.objects.filter(gone_at=None).exists()
 
 
-def _fault_while_listing(watching: Watching, add: Callable[[], object]) -> ResourceState:
+def _fault_while_listing(watching: Watching, add: Callable[[], Fault]) -> ResourceState:
     """Poll well, then with the fault; return how the pods look. Nothing may be lost."""
     assert watching.once().ok
     before = watching.objects(PODS)
-    add()
+    fault = add()
     ResourceState.objects.filter(cluster=watching.cluster).update(resource_version="")
     watching.forget()
     watching.window(1.5, impatient=True)
+    assert fault.hits
     _all_kept(watching, before)
     return watching.state(PODS)
 

@@ -42,12 +42,15 @@ class Gangboard:
 
 @pytest.fixture(scope="module")
 def gangboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gangboard]:
-    """Both clusters of the demo with all their gangs judged, and one gang that was stopped."""
+    """Both clusters of the demo with all their gangs judged, and one gang that was stopped.
+
+    They do not have the names of the demo: `up` would start its own clusters, where gangs come and go.
+    """
     folder = tmp_path_factory.mktemp("fleet")
     with ExitStack() as stack:
         clusters = {
-            "sim-east": stack.enter_context(Simulator("east", story=False)),
-            "sim-west": stack.enter_context(Simulator("west", story=False, hold=False)),
+            "east": stack.enter_context(Simulator("east", story=False)),
+            "west": stack.enter_context(Simulator("west", story=False, hold=False)),
         }
         readers, actors = {}, {}
         for name, cluster in clusters.items():
@@ -55,7 +58,7 @@ def gangboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gangboard]:
             readers[name].write_text(cluster.kubeconfig_text(read_only=True))
             actors[name].write_text(cluster.kubeconfig_text())
         installation = stack.enter_context(Installation(readers, actors=actors))
-        made = Gangboard(installation, clusters["sim-east"], clusters["sim-west"])
+        made = Gangboard(installation, clusters["east"], clusters["west"])
         wait_until(lambda: _is_told(installation), PATIENCE, "the verdicts of the fleet")
         _stop_one(made)
         yield made
@@ -78,7 +81,7 @@ def _stop_one(made: Gangboard) -> None:
     found = made.east.objects.get(api_version, "JobSet", name, namespace)
     assert found is not None
     target = {
-        "cluster": "sim-east",
+        "cluster": "east",
         "api_group": api_version.split("/")[0],
         "kind": "JobSet",
         "namespace": namespace,

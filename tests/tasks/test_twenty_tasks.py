@@ -61,7 +61,7 @@ def test_which_nodes_take_no_pods_because_somebody_cordoned_them(person: Person)
 def test_how_many_gpus_are_free_in_gh200(person: Person) -> None:
     """4 nodes with 4 each, and nobody on them."""
     person.press(person.link("Capacity"))
-    amounts = person.page.get_by_role("table", name="sim-east: metal.gh200")
+    amounts = person.page.get_by_role("table", name="east: metal.gh200")
     gpus = amounts.get_by_role("row").filter(has_text="nvidia.com/gpu")
     expect(gpus.get_by_role("cell")).to_have_text(["16", "0", "16"])
 

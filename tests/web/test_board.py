@@ -19,7 +19,7 @@ from gangboard.store.trends import QUARTER, quarter_of
 from tests.factories import make_finding, make_gang, make_gangs, make_ref
 from tests.personas import Person
 from tests.web.conftest import World
-from tests.web.test_live import first_question
+from tests.web.live_requests import first_question
 
 pytestmark = pytest.mark.django_db
 

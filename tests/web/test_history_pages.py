@@ -12,7 +12,7 @@ from gangboard.store.models import Gang
 from tests.factories import make_gang, make_history
 from tests.personas import Person
 from tests.web.conftest import World
-from tests.web.test_live import first_question
+from tests.web.live_requests import first_question
 
 MINUTE = timedelta(minutes=1)
 

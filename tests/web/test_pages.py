@@ -423,7 +423,8 @@ class TestFreshness:
             make_cluster(name, now=now)
         assert _bar(owner) == ["● 4 clusters live"]
         Cluster.objects.filter(name="us-train").update(contact_at=now - timedelta(minutes=4))
-        assert _bar(owner) == ["■ us-train silent 4 min", "● 3 others live"]
+        Cluster.objects.filter(name="b").update(problem="timeout")
+        assert _bar(owner) == ["● b live", "■ us-train silent 4 min", "● 2 others live"]
 
     def test_a_silent_cluster_is_loud_on_every_page(self, owner: Person, world: World) -> None:
         long_ago = timezone.now() - timedelta(minutes=4, seconds=5)

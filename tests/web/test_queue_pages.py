@@ -15,7 +15,7 @@ from tests.domain_objects import a_queue, an_alias, shared_quota
 from tests.personas import Person
 from tests.stored_queues import GPU, KEYS, gang_of, gpus, has, serve, store, waits
 from tests.web.conftest import World
-from tests.web.test_live import first_question
+from tests.web.live_requests import first_question
 
 
 def text_of(person: Person, path: str) -> str:

@@ -17,7 +17,7 @@ from tests.factories import make_gang, make_gangs, make_history, store_object
 from tests.personas import Person, make_stranger
 from tests.readmodels.room import make_capacity, make_fit, make_node, make_shape
 from tests.web.conftest import World
-from tests.web.test_live import Question, next_question
+from tests.web.live_requests import Question, next_question
 from tests.web.test_pages import text_of
 
 PAGES = ("/reasons/", "/capacity/")

@@ -58,11 +58,16 @@ def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[str, ..
 
     That is a queue, a role that they depend on, whatever owns the topmost object that is known here,
     or another controller that decides about them (`spec.managedBy`). A Job that its controller resumes
-    by itself is nothing to resume: why that does not happen, only the controller can say.
+    by itself is nothing to resume, where no Hold may keep the controller from it: why it does not happen,
+    only the controller can say.
     """
     if facts.owner.meta.controller is not None or facts.owner.managed_by:
         return ()
-    if facts.traits.resumes_jobs and not facts.owner.suspended:
+    if (
+        facts.traits.resumes_jobs
+        and facts.holds_known
+        and not (facts.owner.suspended or facts.holds)
+    ):
         maker = facts.traits.controller
         return (f"{maker[:1].upper()}{maker[1:]} resumes it: if it does not, its log says why.",)
     waiting = dependent_roles(facts.owner)
