@@ -14,7 +14,8 @@ BIN := $(VENV)/bin
 
 .PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive interleavings agreement attack coverage lock
 
-run: venv
+# What tests need (a browser, a type checker) it does not wait for; what is there already, it takes.
+run: $(or $(wildcard $(VENV)/.made),$(VENV)/.runs)
 	@$(BIN)/python manage.py up --port $(PORT)
 
 test: venv packages controlplane lint
@@ -40,10 +41,12 @@ fmt: venv
 venv: $(VENV)/.made
 
 $(VENV)/.made: requirements/dev.txt
-	@echo "Making $(VENV) with the locked dependencies (about half a minute) ..."
+$(VENV)/.runs: requirements/runtime.txt
+$(VENV)/.made $(VENV)/.runs:
+	@echo "Making $(VENV) with the locked dependencies (up to half a minute) ..."
 	@$(PYTHON) -c 'import sys; sys.exit("gangboard needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $<
 	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true # pip does it on one core; some files are for other Pythons
 	@touch $@
 

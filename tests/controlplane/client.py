@@ -58,14 +58,11 @@ class Client:
         url: str,
         *,
         ca: Path,
-        certificate: tuple[Path, Path] | None = None,
         token: str | None = None,
         user_agent: str = "gangboard-tests",
     ) -> None:
-        """`certificate` is (certificate file, key file); without it and `token`: anonymous."""
+        """Without a token: anonymous."""
         context = ssl.create_default_context(cafile=str(ca))
-        if certificate is not None:
-            context.load_cert_chain(*map(str, certificate))
         headers = {"Accept": "application/json", "User-Agent": user_agent}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import os
+import secrets
 import signal
 import threading
 import time
@@ -80,12 +81,17 @@ class ControlPlane:
         authority.mkdir()
         certificates = make_certificates(authority)
         self._kubeconfig = self.folder / "admin.kubeconfig"
+        of_processes = self.folder / "processes.kubeconfig"
+        token, tokens = secrets.token_hex(16), authority / "tokens.csv"
+        tokens.touch(mode=0o600)
+        tokens.write_text(f'{token},admin,admin,"system:masters"\n')
         self._layout = Layout(
             self.profile,
             self.folder,
             free_ports(),
             certificates,
-            self._kubeconfig,
+            of_processes,
+            tokens,
             make_kueue_certificates(authority / "kueue") if self.profile.kueue else None,
         )
         self.url = self._layout.url
@@ -95,9 +101,8 @@ class ControlPlane:
             "client-key-data": _inlined(admin.key),
         }
         self._write_kubeconfig(self._kubeconfig, user)
-        self._client = Client(
-            self.url, ca=certificates.ca, certificate=(admin.certificate, admin.key)
-        )
+        self._write_kubeconfig(of_processes, {"token": token})
+        self._client = Client(self.url, ca=certificates.ca, token=token)
         self._probe = urllib3.PoolManager(ca_certs=str(certificates.ca))
         self._processes = processes(self._layout)
         for name in ("etcd", "kube-apiserver"):
@@ -273,6 +278,8 @@ class ControlPlane:
             # for garbage after every 100 MB, which was a fifth of what it did.
             "GOGC": "300",
             "GOMEMLIMIT": "768MiB",
+            # Dozens of these share two cores: what each does to spread over both of them is in vain.
+            "GOMAXPROCS": "1",
         }
         log = self.folder / f"{name}.log"
         self._supervisor.start(name, self._processes[name].argv, environment, log)

@@ -128,6 +128,7 @@ def _run(supervisor: Supervisor, kubeconfig: Path, names: Sequence[str]) -> None
             "KUBECONFIG": str(kubeconfig),  # two of KAI's have no flag for it
             "GOGC": "300",
             "GOMEMLIMIT": "256MiB",
+            "GOMAXPROCS": "1",
         }
         supervisor.start(name, argv, environment, supervisor.folder / f"{name}.log")
         ready[name] = address

@@ -15,8 +15,6 @@ _HEALTHY = (
     ("PIDPressure", "False", "KubeletHasSufficientPID"),
     ("Ready", "True", "KubeletReady"),
 )
-# Put on every new node by the API server, taken away by the controller manager when it is Ready.
-_NOT_READY_TAINT = "node.kubernetes.io/not-ready"
 _CORDON_TAINT = "node.kubernetes.io/unschedulable"
 _LEASES, _LEASES_IN = "coordination.k8s.io/v1", "kube-node-lease"
 
@@ -38,8 +36,9 @@ def node(
     if gpus:
         room["nvidia.com/gpu"] = str(gpus)
     spec: Json = {"taints": list(taints)}
-    if unschedulable:
+    if unschedulable:  # the taint that the controller manager would give it, four nodes a second
         spec["unschedulable"] = True
+        spec["taints"].append({"key": _CORDON_TAINT, "effect": "NoSchedule"})
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -49,6 +48,9 @@ def node(
                 "kubernetes.io/hostname": name,
                 "kubernetes.io/arch": "amd64",
                 "kubernetes.io/os": "linux",
+                # Else the controller manager would add them, and everybody who watches nodes hear of it.
+                "beta.kubernetes.io/arch": "amd64",
+                "beta.kubernetes.io/os": "linux",
                 **(labels or {}),
             },
         },
@@ -105,15 +107,10 @@ def make_node(
 
 
 def make_nodes(client: Client, nodes: Iterable[Json], *, timeout: float = PATIENCE) -> list[Json]:
-    """Create all of them, then wait until the last is open for pods; return them as they are."""
+    """Create all of them, then wait until pods can be placed on the last; return them as they are."""
     made = [client.create(item) for item in nodes]
     _wait_leased(client, made, timeout)
-    for item in made:
-        _open(client, item)
-    return [
-        client.wait_for("v1", "Node", item["metadata"]["name"], until=_is_open, timeout=timeout)
-        for item in made
-    ]
+    return made
 
 
 def _wait_leased(client: Client, made: Iterable[Json], timeout: float) -> None:
@@ -132,19 +129,10 @@ def _owner(lease: Json) -> str:
     return owners[0]["uid"] if owners else ""
 
 
-def _open(client: Client, item: Json) -> None:
-    """Set the taints that the controller manager would arrive at: it does four nodes a second."""
-    taints = list(item["spec"].get("taints", []))
-    if item["spec"].get("unschedulable"):
-        taints.append({"key": _CORDON_TAINT, "effect": "NoSchedule"})
-    client.patch("v1", "Node", item["metadata"]["name"], {"spec": {"taints": taints or None}})
-
-
-def _is_open(found: Json) -> bool:
+def _has_settled(found: Json) -> bool:
     keys = {taint["key"] for taint in found["spec"].get("taints", [])}
-    cordoned = bool(found["spec"].get("unschedulable"))
     # A cordon becomes a taint as well, a moment later: the scheduler's text depends on it.
-    return _NOT_READY_TAINT not in keys and (cordoned == (_CORDON_TAINT in keys))
+    return bool(found["spec"].get("unschedulable")) == (_CORDON_TAINT in keys)
 
 
 def delete_nodes(client: Client, names: Iterable[str] | None = None) -> None:
@@ -181,7 +169,7 @@ def wake_node(client: Client, name: str) -> None:
 def cordon(client: Client, name: str, unschedulable: bool = True) -> None:
     """Cordon or uncordon a node and wait until the taint has followed."""
     client.patch("v1", "Node", name, {"spec": {"unschedulable": unschedulable or None}})
-    client.wait_for("v1", "Node", name, until=_is_open)
+    client.wait_for("v1", "Node", name, until=_has_settled)
 
 
 def _condition(kind: str, status: str, reason: str, message: str = "") -> Json:

@@ -60,7 +60,8 @@ class Process:
 class Layout:
     """Everything the command lines depend on.
 
-    `kueue_config` goes over Kueue's configuration, see `ControlPlane.kueue_configured`.
+    `kubeconfig` and `tokens` are those of the processes: an admin's token, as the API server would verify a
+    certificate anew with each request. `kueue_config` goes over Kueue's configuration, see `ControlPlane.kueue_configured`.
     """
 
     profile: Profile
@@ -68,6 +69,7 @@ class Layout:
     ports: Ports
     certificates: Certificates
     kubeconfig: Path
+    tokens: Path
     kueue_certificates: KueueCertificates | None = None
     kueue_config: Json = field(default_factory=dict)
 
@@ -140,8 +142,12 @@ def _apiserver(layout: Layout) -> Process:
         "--service-account-issuer=https://kubernetes.default.svc",
         "--service-cluster-ip-range=10.0.0.0/24",
         "--authorization-mode=RBAC",
-        # Pods would need their account and its token: the fake nodes run none of them.
-        "--disable-admission-plugins=ServiceAccount",
+        # Pods would need their account and its token: the fake nodes run none of them. New nodes would be
+        # tainted until the controller manager has seen that they are ready, which these are from the start.
+        "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+        # Nobody here has to be kept from asking too much.
+        "--enable-priority-and-fairness=false",
+        f"--token-auth-file={layout.tokens}",
         "--allow-privileged=true",
         *_gates(layout.profile),
     ]
