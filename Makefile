@@ -59,11 +59,11 @@ packages:
 testcluster: controlplane
 	@$(BIN)/python -m tests.controlplane.run --profile $(PROFILE)
 
-# All tests of what is made up at random, with as much of it as finds what is rare. Hours, not minutes; the
-# seeds are printed. All others are the same in `make test`.
+# All tests of what is made up at random, with as much of it as finds what is rare, and every pair of database
+# and broker. Hours, not minutes; the seeds are printed. All others are the same in `make test`.
 exhaustive: venv controlplane
 	@TESTS=exhaustive $(BIN)/python -m pytest -n $(LANES) -m hypothesis --hypothesis-seed=$$(date +%s)
-	@TESTS=exhaustive $(BIN)/python -m pytest tests/interleavings -q -s
+	@TESTS=exhaustive $(BIN)/python -m pytest tests/interleavings tests/live/test_backends.py -q -s
 	@$(MAKE) interleavings agreement
 
 # 200 random plays of actions, operators, restarts, faults and kills that nobody has seen.

@@ -1,6 +1,6 @@
 """Random interleavings of everything that can happen to actions; every invariant must hold.
 
-`make test` plays the same ones each time, so that a change is red only for what it did itself: as many
+`make test` plays the same ones each time, so that a change is red only for what it did itself: twice as many
 as find every planted bug. `make exhaustive` plays 200, and `make interleavings` 200 that nobody has
 seen. `GANGBOARD_SEED=n` repeats one run, it is printed with what went wrong; `GANGBOARD_RUNS=n` plays
 that many from there.
@@ -17,7 +17,7 @@ import pytest
 from tests.interleavings.play import play
 from tests.random_sets import sized
 
-FIRST, RUNS = 1, sized(40, 200)
+FIRST, RUNS = 1, sized(20, 200)
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +38,7 @@ def test_every_invariant_holds_in_whatever_order_things_happen() -> None:
     if runs >= RUNS:
         # A run in which nothing happens proves nothing.
         for end in ("verified", "reverted", "failed", "refused", "gone", "conflict"):
-            assert ends[end] >= runs // 40, ends
+            assert ends[end] >= max(1, runs // 40), ends
 
 
 def test_a_seed_repeats_a_run() -> None:

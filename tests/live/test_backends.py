@@ -1,4 +1,8 @@
-"""The same poll and the same Board on each broker and each database."""
+"""The same poll and the same Board on each broker and each database.
+
+For every commit on PostgreSQL only: most other tests of a whole gangboard run on SQLite and files, and
+`test_redis_gone` on SQLite and Redis. `make exhaustive` tries all four.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from tests.controlplane.client import PATIENCE
 from tests.installation import Installation
 from tests.live.figures import tell
 from tests.live.poll_worker import wait_until
+from tests.random_sets import sized
 from tests.sign_in import sign_in
 
 pytestmark = pytest.mark.slow
@@ -22,14 +27,17 @@ pytestmark = pytest.mark.slow
 CHANGE_SECONDS = 5.0
 
 
-@pytest.fixture(
-    params=[
-        pytest.param((), id="sqlite-files"),
-        pytest.param(("redis",), id="sqlite-redis", marks=pytest.mark.services),
-        pytest.param(("postgres",), id="postgres-files", marks=pytest.mark.services),
-        pytest.param(("redis", "postgres"), id="postgres-redis", marks=pytest.mark.services),
-    ]
-)
+_ON_SQLITE = [
+    pytest.param((), id="sqlite-files"),
+    pytest.param(("redis",), id="sqlite-redis", marks=pytest.mark.services),
+]
+_ON_POSTGRESQL = [
+    pytest.param(("postgres",), id="postgres-files", marks=pytest.mark.services),
+    pytest.param(("redis", "postgres"), id="postgres-redis", marks=pytest.mark.services),
+]
+
+
+@pytest.fixture(params=_ON_POSTGRESQL + sized([], _ON_SQLITE))
 def environment(request: pytest.FixtureRequest) -> dict[str, str]:
     """What tells gangboard where to keep its data and its orders."""
     found = {}
