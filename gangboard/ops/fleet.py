@@ -11,7 +11,9 @@ from django.db import Error
 from gangboard.ops import processes
 from gangboard.ops.kubeconfigs import read_access, save_access, save_actor
 from gangboard.ops.supervisor import Supervisor
-from gangboard.store import clusters
+from gangboard.simulator.certificates import is_of_a_simulator
+from gangboard.store import clusters, secrets
+from gangboard.store.models import Cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,22 @@ _LOOPBACK = "https://127.0.0.1:"
 
 
 def is_simulated(name: str) -> bool:
-    """Whether a watched cluster is one that an earlier `up` has added."""
-    return name in FLEETS and clusters.find_cluster(name=name).server.startswith(_LOOPBACK)
+    """Whether a watched cluster is one that an earlier `up` has added.
+
+    Its name alone does not say so, nor that it is on this machine: somebody may have called their own so.
+    """
+    if name not in FLEETS:
+        return False
+    cluster = clusters.find_cluster(name=name)
+    return cluster.server.startswith(_LOOPBACK) and _trusts_a_simulator(cluster)
+
+
+def _trusts_a_simulator(cluster: Cluster) -> bool:
+    try:
+        authority = secrets.unseal(bytes(cluster.credentials)).get("ca_pem")
+    except secrets.SecretUnreadableError:
+        return False
+    return authority is not None and is_of_a_simulator(authority)
 
 
 def real_clusters() -> list[str]:

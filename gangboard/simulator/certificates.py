@@ -14,6 +14,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+AUTHORITY = "gangboard simulator CA"
+"""The name of every authority that is made here."""
+
 
 @dataclass(frozen=True)
 class Identity:
@@ -44,7 +47,7 @@ def make_identity() -> Identity:
     """Return a fresh authority with one server certificate, good for ten years."""
     authority_key = ec.generate_private_key(ec.SECP256R1())
     key = ec.generate_private_key(ec.SECP256R1())
-    issuer = _name("gangboard simulator CA")
+    issuer = _name(AUTHORITY)
     authority = (
         _builder(issuer, issuer, authority_key.public_key())
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -76,6 +79,11 @@ def make_identity() -> Identity:
             serialization.NoEncryption(),
         ),
     )
+
+
+def is_of_a_simulator(authority: str) -> bool:
+    """Whether this authority (PEM) was made by `make_identity`, in whatever process."""
+    return x509.load_pem_x509_certificate(authority.encode()).subject == _name(AUTHORITY)
 
 
 def _name(common: str) -> x509.Name:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from psycopg.types.json import Jsonb
 
 from gangboard.store.bulk import upsert_rows
 from gangboard.store.models import ClusterCapacity, NodeCapacity
@@ -118,4 +116,4 @@ def _adapt(row: NodeCapacityRow, column: str) -> Any:  # a value of any column
     if column not in _JSON:
         return value
     plain = list(value) if isinstance(value, tuple) else dict(value)
-    return Jsonb(plain) if connection.vendor == "postgresql" else json.dumps(plain)
+    return connection.ops.adapt_json_value(plain, None)

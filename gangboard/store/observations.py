@@ -5,7 +5,6 @@ Every function that changes something belongs inside one `writing(lease)` block.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import F
-from psycopg.types.json import Jsonb
 
 from gangboard.store.bulk import upsert_rows
 from gangboard.store.cluster_leases import ClusterLease, confirm_lease
@@ -166,7 +164,7 @@ _JSON_COLUMNS = {"advice", "requests", "problems"}
 
 def _adapt(column: str, value: Any) -> Any:  # a value of any column
     if column in _JSON_COLUMNS:
-        return Jsonb(value) if connection.vendor == "postgresql" else json.dumps(value)
+        return connection.ops.adapt_json_value(value, None)
     if isinstance(value, datetime) and connection.vendor == "sqlite":
         return connection.ops.adapt_datetimefield_value(value)
     return value

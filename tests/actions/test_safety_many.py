@@ -22,20 +22,6 @@ from tests.actions.site import JOBSET, NAMESPACE, PATCH, QuickClock, Site
 from tests.live.figures import tell
 
 CHILDREN = 500
-# Pods would only be waited for here.
-MANY = Fleet(
-    "many",
-    (NodePool("cpu", 1),),
-    (
-        Gang(
-            NAMESPACE,
-            "JobSet",
-            JOBSET,
-            "running",
-            roles=(Role("workers", CPU, jobs=CHILDREN, states=("absent",)),),
-        ),
-    ),
-)
 THREADS = 8
 """Workers that are in the middle of an action at the same moment."""
 FIRST = 20
@@ -47,12 +33,29 @@ def children(number: int) -> list[str]:
     return [f"{JOBSET}-workers-{index}" for index in range(number)]
 
 
+def fleet_of(jobs: int) -> Fleet:
+    """Return a fleet with a JobSet of so many Jobs, without pods: they would only be waited for."""
+    role = Role("workers", CPU, jobs=jobs, states=("absent",))
+    gang = Gang(NAMESPACE, "JobSet", JOBSET, "running", roles=(role,))
+    return Fleet("many", (NodePool("cpu", 1),), (gang,))
+
+
+def quick(site: Site) -> Site:
+    """Let its clock run ahead."""
+    site.clock = QuickClock(shortest=0.005)
+    return site
+
+
 @pytest.fixture
 def many(start: Callable[..., Site]) -> Site:
     """A JobSet of 500 Jobs."""
-    site = start(fleet=MANY, speed=100.0)
-    site.clock = QuickClock(shortest=0.005)
-    return site
+    return quick(start(fleet=fleet_of(CHILDREN), speed=100.0))
+
+
+@pytest.fixture
+def some(start: Callable[..., Site]) -> Site:
+    """A JobSet of as many Jobs as are asked about where the others do not matter."""
+    return quick(start(fleet=fleet_of(2 * THREADS), speed=100.0))
 
 
 def ask_for(site: Site, names: list[str]) -> tuple[str, list[str]]:
@@ -98,14 +101,14 @@ def sent_after(site: Site, moment: float) -> list[str]:
     ]
 
 
-def test_s15_more_than_the_cap_is_refused_with_the_cap(many: Site) -> None:
+def test_s15_more_than_the_cap_is_refused_with_the_cap(some: Site) -> None:
     for number in (CHILDREN, MOST_AT_ONCE + 1):
         with pytest.raises(RequestError) as caught:
             service.request_many(
-                many.viewer,
-                [many.action_request(name=name) for name in children(1)] * number,
-                now=many.clock.now(),
-                clock=many.clock,
+                some.viewer,
+                [some.action_request(name=name) for name in children(1)] * number,
+                now=some.clock.now(),
+                clock=some.clock,
             )
         assert caught.value.code is RequestErrorCode.INVALID
         assert str(caught.value) == f"From 1 to 50 objects can be chosen, not {number}."
@@ -160,37 +163,37 @@ def test_s15_fifty_of_five_hundred_some_fail_and_then_stop(many: Site) -> None:
 
 
 @pytest.mark.parametrize("switch", ["everything", "the cluster"])
-def test_s16_read_only_in_the_middle_of_many(many: Site, switch: str) -> None:
-    _, ids = ask_for(many, children(2 * THREADS))
+def test_s16_read_only_in_the_middle_of_many(some: Site, switch: str) -> None:
+    _, ids = ask_for(some, children(2 * THREADS))
     waiting = list(ids)
     flipped_at = 0.0
 
     def flip() -> None:
         nonlocal flipped_at
-        name = None if switch == "everything" else many.cluster.name
+        name = None if switch == "everything" else some.cluster.name
         clusters.set_read_only(name=name, on=True, by="olga")
         flipped_at = time.monotonic()
 
     places = ["create-hold:before-writing", "prove-hold:recorded", CREATE, PATCH] * (THREADS // 4)
-    stand_in_a_row(many, waiting, places, flip)
+    stand_in_a_row(some, waiting, places, flip)
     for action_id in waiting:
-        many.engine().finish(action_id)
+        some.engine().finish(action_id)
     ends = [Action.objects.get(pk=one) for one in ids]
     assert all("read-only" in one.message for one in ends if one.state == "refused")
-    late = sent_after(many, flipped_at)
+    late = sent_after(some, flipped_at)
     # What was on its way when it was switched arrives: a worker that has passed the last question.
     assert len(late) == len(set(late)) == THREADS // 2 + THREADS // 4
     assert [one.state for one in ends].count("verified") == THREADS // 4
     assert [one.state for one in ends].count("refused") == 2 * THREADS - THREADS // 4
-    assert len(many.holds()) == THREADS // 4
+    assert len(some.holds()) == THREADS // 4
     tell(
         f"S16 {switch}: {len(late)} sent after the switch, by {THREADS} workers in the middle of it"
     )
 
 
-def test_s16_time_to_effect(many: Site) -> None:
+def test_s16_time_to_effect(some: Site) -> None:
     """A worker that is about to ask when it is switched sends nothing any more."""
-    _, ids = ask_for(many, children(3))
+    _, ids = ask_for(some, children(3))
     flipped_at = 0.0
 
     def flip() -> None:
@@ -199,12 +202,12 @@ def test_s16_time_to_effect(many: Site) -> None:
         flipped_at = time.monotonic()
 
     waiting = list(ids)
-    stand_in_a_row(many, waiting, ["rehearsal:answered"], flip)
+    stand_in_a_row(some, waiting, ["rehearsal:answered"], flip)
     ended = Action.objects.get(pk=ids[0])
     assert ended.state == "refused"
     seconds = time.monotonic() - flipped_at
     for action_id in waiting:
-        assert many.engine().finish(action_id).state == "refused"
+        assert some.engine().finish(action_id).state == "refused"
     assert seconds <= 1
-    assert many.wire.changes == []
+    assert some.wire.changes == []
     tell(f"S16: refused {seconds:.2f} s after the switch, nothing sent")

@@ -7,22 +7,9 @@ import pytest
 from tests.attack.asking import started
 from tests.attack.found import Attack, attacks, run
 from tests.installation import Installation
-from tests.lanes import is_lane
 from tests.live.figures import tell
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module", autouse=True)
-def next_to_be_measured(request: pytest.FixtureRequest) -> None:
-    """In a lane what is measured next makes itself ready meanwhile: attacks mostly wait."""
-    items = request.session.items
-    if is_lane(request.config) and any("hundred_pages" in _fixtures(item) for item in items):
-        request.getfixturevalue("hundred_pages")
-
-
-def _fixtures(item: pytest.Item) -> tuple[str, ...]:
-    return tuple(getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 
 import urllib3
 
@@ -52,8 +53,11 @@ class Insistent:
             try:
                 if is_suspended(stage, self._what) != self._suspended:
                     set_suspended(stage, self._what, self._manager, suspended=self._suspended)
-            except (ApiError, urllib3.exceptions.HTTPError):
-                return  # the object or its cluster is gone
+            except ApiError as error:
+                if error.status == HTTPStatus.NOT_FOUND:
+                    return
+            except urllib3.exceptions.HTTPError:
+                pass  # a server too busy to answer, or one that has ended
 
 
 def is_suspended(stage: Stage, what: tuple[str, str, str]) -> bool:
