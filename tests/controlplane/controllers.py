@@ -125,7 +125,8 @@ def _kueue(layout: Layout, certificates: KueueCertificates) -> Controller:
     url = f"https://{HOST}:{layout.ports.kueue_webhook}"
     authority = certificates.authority.certificate
     crds, webhooks = _from_manifests("kueue", url, authority)
-    # It applies the status of its Workloads only. Of both versions, of which it serves both.
+    # Of its Workloads it applies the status only (pkg/workload/patching), so nobody need know the lists of
+    # their pods. Both versions stay: tests read both.
     crds = [_with_pods_unread(crd) for crd in crds]
     for crd in crds:
         if crd["spec"]["names"]["plural"] in _CONVERTED:
