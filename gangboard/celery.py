@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from celery import Celery
+from celery.signals import beat_init, celeryd_init
 from django.conf import settings
 
 from gangboard.env import keep_private
@@ -73,4 +74,21 @@ app.conf.update(
         },
     },
 )
-app.autodiscover_tasks(["gangboard.polling", "gangboard.actions"])
+
+
+@celeryd_init.connect
+def find_tasks(**_: object) -> None:
+    """Give a worker the tasks that it may be told to run. Beat knows them by name, as the schedule does."""
+    app.autodiscover_tasks(["gangboard.polling", "gangboard.actions"], force=True)
+
+
+@beat_init.connect
+def start_pulse_of_beat(**_: object) -> None:
+    """Begin to say that beat is alive: nobody else can tell it from a worker that takes no orders.
+
+    The last sign stays when it ends: there is one beat, and it should always run.
+    """
+    # Django's models: not before Celery has set them up.
+    from gangboard.store.heartbeats import Pulse
+
+    Pulse("beat", "beat", 0).start()

@@ -1,4 +1,4 @@
-"""Debian's Chromium, headless, driven by Playwright, for tests and screenshots."""
+"""Debian's Chromium without a window, driven by Playwright, for tests and screenshots."""
 
 from __future__ import annotations
 
@@ -22,17 +22,27 @@ ARGUMENTS = [
     "--disable-dev-shm-usage",
 ]
 
+PROGRAMS = "chromium-headless-shell", "chromium"
+"""The first draws nothing for a window that nobody sees: it takes less than half the processor time of the other."""
+
 PATIENCE = 20_000
 """Milliseconds in which a busy machine shows what is expected; five seconds, if nobody says it."""
 expect.set_options(timeout=PATIENCE)
+
+_MISSING = "Chromium is not installed: run make packages as root"
+
+
+def _installed() -> str | None:
+    """Return the path of the first program that is there."""
+    return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Start Chromium. Raises FileNotFoundError when it is not installed."""
-    path = shutil.which("chromium")
+    path = _installed()
     if path is None:
-        raise FileNotFoundError("chromium is not installed: run make packages as root")
+        raise FileNotFoundError(_MISSING)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         try:
@@ -55,7 +65,7 @@ def browser() -> Iterator[Browser]:
     Playwright leaves an event loop running for as long as it lasts, in which Django's database refuses
     to work for other tests.
     """
-    if shutil.which("chromium") is None and os.environ.get("CI") != "true":
-        pytest.skip("chromium is not installed: run make packages as root")
+    if _installed() is None and os.environ.get("CI") != "true":
+        pytest.skip(_MISSING)
     with chromium() as opened:
         yield opened

@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import urllib3
 
+from tests import migrated
 from tests.commands import Commands
 from tests.controlplane.supervisor import Started, Supervisor
 from tests.services import free_port
@@ -81,7 +82,10 @@ class Installation:
         return self
 
     def _start(self) -> None:
-        self.manage("migrate", "--verbosity", "0")
+        if "DATABASE_URL" in self.environment:
+            self.manage("migrate", "--verbosity", "0")
+        else:
+            migrated.copy_to(self.folder / "gangboard.sqlite3")
         for name, kubeconfig in self._kubeconfigs.items():
             actor = self._actors.get(name)
             more = ("--actor-kubeconfig", str(actor)) if actor is not None else ()

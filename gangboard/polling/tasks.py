@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from celery import shared_task
-from celery.signals import beat_init, celeryd_after_setup, worker_ready, worker_shutting_down
+from celery.signals import celeryd_after_setup, worker_ready, worker_shutting_down
 
 from gangboard.polling.cluster_rotation import poll_for_one_window
 from gangboard.polling.retention import clean_up
 from gangboard.polling.worker import HOLDER, OWN_QUEUE, pulse, slots, stopping
 from gangboard.store.cluster_leases import free_clusters
-from gangboard.store.heartbeats import Pulse, arrived
+from gangboard.store.heartbeats import arrived
 
 EXPIRES = 10.0
 """Seconds after which an order to poll is stale: somebody gives it again."""
@@ -52,15 +52,6 @@ def start_pulse(sender: Any, **_: object) -> None:
     """Begin to say that this worker is alive, if it is one that polls."""
     if QUEUE in sender.app.amqp.queues.consume_from:
         pulse.start()
-
-
-@beat_init.connect
-def start_pulse_of_beat(**_: object) -> None:
-    """Begin to say that beat is alive: nobody else can tell it from a worker that takes no orders.
-
-    The last sign stays when it ends: there is one beat, and it should always run.
-    """
-    Pulse("beat", "beat", 0).start()
 
 
 @worker_shutting_down.connect

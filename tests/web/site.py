@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 import urllib3
 
 from gangboard.serving.command import WEB_SERVER
+from tests import migrated
 from tests.controlplane.supervisor import Supervisor
 from tests.services import free_port
 
@@ -46,7 +47,7 @@ class Site:
         self._guard: Supervisor | None = None
 
     def __enter__(self) -> Self:
-        self._run("manage.py", "migrate", "--verbosity", "0")
+        migrated.copy_to(self.database)
         self._run("-m", "tests.web.site")
         self.start()
         return self
