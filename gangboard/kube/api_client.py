@@ -27,7 +27,7 @@ from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import CredentialError
 from gangboard.kube.faults import WIRE_FAULTS, SentRequest, answer_fault, connect_fault
 from gangboard.kube.kept_connections import IDLE_SECONDS, KeptConnections
-from gangboard.kube.transport import TLSConnection, tls_context
+from gangboard.kube.transport import TLS_BROKEN_OFF, TLSConnection, tls_context
 
 MOST_IDLE = 8
 
@@ -43,7 +43,7 @@ class _Exchange:
     """It was idle: the server may have closed it meanwhile."""
 
 
-_CLOSED = (ConnectionError, ssl.SSLEOFError)
+_CLOSED = (ConnectionError, *TLS_BROKEN_OFF)
 _SILENT = (TimeoutError, urllib3.exceptions.TimeoutError)
 
 _EXCHANGE: ContextVar[_Exchange] = ContextVar("exchange")

@@ -15,7 +15,7 @@ import urllib3.exceptions
 
 from gangboard.kube.errors import KubeError, KubeErrorCode, clean_text
 from gangboard.kube.statuses import read_status
-from gangboard.kube.transport import HandshakeTimeoutError, ResolveTimeoutError
+from gangboard.kube.transport import TLS_BROKEN_OFF, HandshakeTimeoutError, ResolveTimeoutError
 
 WIRE_FAULTS = (OSError, http.client.HTTPException, urllib3.exceptions.HTTPError)
 """Whatever the network, TLS and HTTP can raise."""
@@ -105,9 +105,9 @@ def _tls_sentence(error: ssl.SSLError, host: str) -> str:
         if what is None:
             what = f"is not valid: {clean_text(error.verify_message, 200).rstrip('.')}"
         return f"The certificate of {host} {what}."
-    reason = (error.reason or "").replace("_", " ").lower()
-    if isinstance(error, ssl.SSLEOFError):
+    if isinstance(error, TLS_BROKEN_OFF):
         return f"{host} broke off the TLS handshake."
+    reason = (error.reason or "").replace("_", " ").lower()
     if "wrong version number" in reason or "http request" in reason:
         return f"{host} does not speak TLS on this port."
     if "alert" in reason:
@@ -125,7 +125,7 @@ def answer_fault(error: Exception, asked: SentRequest) -> KubeError:
             KubeErrorCode.TIMEOUT,
             f"{asked.host} did not complete {request} within {asked.seconds:g} s.",
         )
-    if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
+    if isinstance(error, ssl.SSLError) and not isinstance(error, TLS_BROKEN_OFF):
         return KubeError(KubeErrorCode.TLS, _tls_sentence(error, asked.host))
     if isinstance(error, http.client.RemoteDisconnected):
         return KubeError(

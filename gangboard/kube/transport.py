@@ -22,6 +22,9 @@ from gangboard.kube.errors import CredentialError
 
 Address = tuple[socket.AddressFamily, Any]
 
+TLS_BROKEN_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
+"""The other side left in the middle. Of a handshake CPython 3.11.2 says the second, 3.11.7 the first."""
+
 
 class ResolveTimeoutError(TimeoutError):
     """The resolver did not answer in time."""

@@ -274,10 +274,10 @@ class ControlPlane:
             "TMPDIR": str(self.folder),
             "NO_PROXY": "*",
             # Less processor time for garbage, as long as there is not much of it: an API server that has
-            # no limit takes a GiB then, and a run has more than a dozen of them. One with 448 MiB looked
-            # for garbage after every 100 MB, which was a fifth of what it did.
+            # no limit takes a GiB then, and a run has more than a dozen of them, of which three have much
+            # to do. Those came up to a limit of 768 MiB, and looked for garbage a sixth of their time.
             "GOGC": "300",
-            "GOMEMLIMIT": "768MiB",
+            "GOMEMLIMIT": "1280MiB",
             # Dozens of these share two cores: what each does to spread over both of them is in vain.
             "GOMAXPROCS": "1",
         }

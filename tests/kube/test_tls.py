@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
 import select
 import socket
+import ssl
 import struct
 import warnings
 from collections.abc import Callable
@@ -16,6 +18,7 @@ import pytest
 
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
+from gangboard.kube.faults import SentRequest, answer_fault, connect_fault
 from gangboard.kube.transport import tls_context
 from tests.kube.certificates import Issued, issue
 from tests.kube.reads import PODS, ok, refused
@@ -41,6 +44,17 @@ def test_a_handshake_that_is_broken_off_is_named(connect: Connect) -> None:
         error = refused(connect(f"https://127.0.0.1:{port}"))
     assert error.code in ("tls", "unreachable")
     assert "broke off" in error.sentence
+
+
+@pytest.mark.parametrize("end", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
+def test_the_end_of_a_connection_is_named_alike_by_every_python(end: type[ssl.SSLError]) -> None:
+    asked = SentRequest("cluster", "GET", "/api", 5.0, 10.0, until=math.inf)
+    assert connect_fault(end(), asked).sentence == "cluster broke off the TLS handshake."
+    answer = answer_fault(end(), asked)
+    assert (answer.code, answer.sentence) == (
+        "broken-off",
+        "cluster broke off in the middle of its answer to GET /api.",
+    )
 
 
 def test_a_connection_that_is_reset_before_tls_begins_leaves_no_socket_open() -> None:
