@@ -66,7 +66,7 @@ testcluster: controlplane
 # and broker. Hours, not minutes; the seeds are printed. All others are the same in `make test`.
 exhaustive: venv controlplane
 	@TESTS=exhaustive $(BIN)/python -m pytest -n $(LANES) -m hypothesis --hypothesis-seed=$$(date +%s)
-	@TESTS=exhaustive $(BIN)/python -m pytest tests/interleavings tests/live/test_backends.py -q -s
+	@TESTS=exhaustive $(BIN)/python -m pytest tests/interleavings tests/agreement tests/live/test_backends.py -q -s
 	@$(MAKE) interleavings agreement
 
 # 200 random plays of actions, operators, restarts, faults and kills that nobody has seen.

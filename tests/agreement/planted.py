@@ -1,0 +1,90 @@
+"""Bugs of the arithmetic that are planted on purpose, and what finds them: cases whose answer is wrong then.
+
+Without a cluster: what a case is like is reckoned (`reckoning.most`), and the scheduler has agreed with that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+from gangboard.domain.capacity import PODS, PlacementRequest, Shape
+from gangboard.domain.placing import Fit, FitAnswer, When
+from gangboard.placement.amounts import wanted
+from gangboard.placement.domains import fit_in_some_domain
+from gangboard.placement.feasible_nodes import FeasibleNodes
+from gangboard.placement.node_filters import NodeFilters
+from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole
+from gangboard.placement.spread import limits
+from tests.agreement.advice_cases import on_paper
+from tests.agreement.cases import Case
+from tests.agreement.reckoning import most
+
+_by_amounts = FeasibleNodes._by_amounts
+
+
+def _all(filters: NodeFilters) -> Mask:
+    return filters._all()
+
+
+def _none(filters: NodeFilters, *_: object) -> Mask:
+    return filters._none()
+
+
+def _one_more(nodes: FeasibleNodes, when: When) -> Whole:
+    return _by_amounts(nodes, when) + 1
+
+
+def _one_less(nodes: FeasibleNodes, when: When) -> Whole:
+    return _by_amounts(nodes, when) - 1
+
+
+def _without_pods(shape: Shape) -> dict[str, int]:
+    return {resource: amount for resource, amount in wanted(shape).items() if resource != PODS}
+
+
+def _wider(*arguments: Any) -> list[int]:
+    return [limit + 1 for limit in limits(*arguments)]
+
+
+def _anywhere(snapshot: NodeSnapshot, request: PlacementRequest, *more: Any) -> Fit:
+    return fit_in_some_domain(snapshot, replace(request, topology_keys=()), *more)
+
+
+BUGS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
+    "taints keep nobody away": {"placement.node_filters.NodeFilters._tolerated": _all},
+    "labels are not asked for": {"placement.node_filters.NodeFilters._selected": _all},
+    "a node takes one more": {"placement.feasible_nodes.FeasibleNodes._by_amounts": _one_more},
+    "a node takes one less": {"placement.feasible_nodes.FeasibleNodes._by_amounts": _one_less},
+    "any number of pods": {
+        "placement.feasible_nodes.wanted": _without_pods,
+        "placement.node_filters.wanted": _without_pods,
+    },
+    "a port is taken twice": {"placement.node_filters.NodeFilters._port_clashes": _none},
+    "who runs keeps nobody away": {"placement.node_filters.NodeFilters.anti_affinity_taken": _none},
+    "members share a node": {"placement.feasible_nodes.has_host_anti_affinity": lambda *_: False},
+    "one more in each domain": {"placement.spread.limits": _wider},
+    "more racks than one": {"placement.fits.fit_in_some_domain": _anywhere},
+    "initialization needs nothing": {"decode.podspec._initialization": lambda *_: ()},
+}
+"""What is wrong → name below `gangboard` → what stands in for it."""
+
+
+def found_by(cases: Sequence[Case], bug: Mapping[str, Callable[..., Any]]) -> Iterable[Case]:
+    """Yield the cases that get a wrong answer with the bug. Without any none does."""
+    with ExitStack() as stack:
+        for name, instead in bug.items():
+            stack.enter_context(mock.patch(f"gangboard.{name}", instead))
+        look, groups = on_paper(cases)
+        for case in cases:
+            try:
+                placing = look.unit(groups[case.name]).placing
+            except LookupError:
+                continue  # a bug may contradict what another place relies on: that is not an answer
+            fits = most(case) >= case.quorum
+            said = placing.assessment.now.answer if placing and placing.assessment else None
+            if said is (FitAnswer.NO if fits else FitAnswer.YES):
+                yield case
