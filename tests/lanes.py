@@ -104,7 +104,7 @@ def pytest_collection(session: pytest.Session) -> None:
     """Let each lane read its share of all files before the others do.
 
     pytest translates the assertions of a file when it is first imported, and keeps that for whoever is next.
-    In a new clone each lane would do so with every file: as much work as half of the rest of its collecting.
+    In a new clone each lane would do so with every file, which takes longer than all else in collecting them.
     """
     lane = getattr(session.config, "workerinput", None)
     if lane is not None and session.config.args == ["tests"]:
