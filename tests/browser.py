@@ -66,6 +66,6 @@ def browser() -> Iterator[Browser]:
     to work for other tests.
     """
     if _installed() is None and os.environ.get("CI") != "true":
-        pytest.skip(_MISSING)
+        pytest.skip(_MISSING)  # all other tests are worth their run; in CI it is an error
     with chromium() as opened:
         yield opened

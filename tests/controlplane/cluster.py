@@ -275,7 +275,7 @@ class ControlPlane:
             "NO_PROXY": "*",
             # Less processor time for garbage, as long as there is not much of it: an API server that has
             # no limit takes a GiB then, and a run has more than a dozen of them, of which three have much
-            # to do. Those came up to a limit of 768 MiB, and looked for garbage a sixth of their time.
+            # to do. Those came up to a limit of 768 MiB, and the busiest looked for garbage a ninth of its time.
             "GOGC": "300",
             "GOMEMLIMIT": "1280MiB",
             # Dozens of these share two cores: what each does to spread over both of them is in vain.
