@@ -16,6 +16,12 @@ SOON = 20_000
 """Milliseconds: a bound for a busy machine, not a measure; a page that nobody tells asks again after 25 s."""
 REASON = "gpu-07 throws ECC errors"
 PHONE = 390
+PRESS_WHEN_OPEN = """reason => new MutationObserver((_, observer) => {
+  observer.disconnect();
+  document.querySelector(".act-form [name=reason]").value = reason;
+  document.querySelector(".act-form").requestSubmit();
+}).observe(document.getElementById("act"), { attributes: true, attributeFilter: ["open"] })"""
+"""Sends the form as soon as the dialog is open, faster than any hand."""
 
 
 @pytest.fixture(autouse=True)
@@ -98,6 +104,13 @@ class TestDialog:
             action,
         )
         expect(dialog).to_contain_text("Reverted by jobset", timeout=SOON)
+
+    def test_a_press_in_the_moment_it_opens_is_answered_in_it(self, page: Page, site: Site) -> None:
+        """Without htmx's hand on the form the browser would leave the page for the one of the action."""
+        page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
+        page.evaluate(PRESS_WHEN_OPEN, REASON)
+        page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True).click()
+        expect(page.get_by_role("dialog")).to_contain_text("Requested", timeout=SOON)
 
     def test_escape_asks_for_nothing(self, page: Page, site: Site) -> None:
         open_dialog(page, site)
