@@ -12,11 +12,15 @@ from tests.situations import Situation
 
 
 def _quota(place: Place) -> None:
-    """Another has two of three cpu. Twin: asks for one."""
-    place.queue()
-    place.run_admitted("first")
+    """Another has two of three cpu. Twin: asks for one.
+
+    In a queue of its own: once it is admitted 2 more are missing, which Kueue says of whom it looks at after that.
+    """
+    for queue in ("queue", "other"):
+        place.queue(name=queue)
+        place.run_admitted(f"{queue}-first", queue=queue)
     place.run()
-    place.run("twin", pods=1)
+    place.run("twin", pods=1, queue="other")
 
 
 def _check(place: Place) -> None:
