@@ -1,7 +1,7 @@
 """A pytest plugin: what rules say in tests is the catalogue of sentences, and has to be what they still say.
 
 `pytest … --write-reasons` records it anew (docs/testing.md). In every other run a test that is named in the catalogue
-fails where its sentence is another one now.
+fails where its sentence is another one now, but for those that draw other examples in `make exhaustive`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import pytest
 from gangboard.diagnosis import registry
 from gangboard.domain.verdict import Finding
 from gangboard.ops.reasons_paper import EXAMPLES, ReasonExample, read_examples
+from tests import random_sets
 
 _SHOWN = 4
 """Examples of a reason."""
@@ -62,6 +63,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         for one in _said:
             _recorded.setdefault((one.code, one.message), _example(one, item.nodeid))
         return
+    if random_sets.SIZE == random_sets.EXHAUSTIVE and item.get_closest_marker("hypothesis"):
+        return  # other examples are drawn there
     told = {(one.code, one.title, one.message, one.advice) for one in _said}
     for example in _expected().get(item.nodeid, ()):
         assert (example.code, example.title, example.message, example.advice) in told, (

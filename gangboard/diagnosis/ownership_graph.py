@@ -232,8 +232,12 @@ class OwnershipGraph:
         found = found.union(*(resolver.gangs_of(one) for one in near))
         # Also where pods cannot name it: it can hide a namesake of 1.35, which they do name.
         place = link.name[1:] if link.name[0] == CORE else link.place
-        pods = links.pods_naming[place] if place is not None else ()
-        return found.union(*(resolver.gangs_of(pod) for pod in pods))
+        if place is None:
+            return found
+        for owner in links.templates_naming[place]:
+            if links.owners[owner].needs_group:
+                found |= self._around_owner(owner, links.owners[owner])
+        return found.union(*(resolver.gangs_of(pod) for pod in links.pods_naming[place]))
 
     def _gangs_at(self, place: Place) -> set[str]:
         """Return the gangs that show a group or one above it; nothing when it is not there."""

@@ -160,6 +160,19 @@ def test_a_group_that_becomes_a_gang_makes_one_of_its_statefulset() -> None:
     assert graph.owners_to_read() == {"statefulsets.apps"}
 
 
+def test_before_it_has_pods_it_is_a_gang_as_long_as_its_group_can_be_one() -> None:
+    """What its template names may come later, and other than was thought."""
+    owner = an_app("StatefulSet", replicas=2, template=TEMPLATE)
+    graph = graph_of(owner)
+    assert graph.roots() == {uid(owner)}
+    loose = a_group("ring", policy=Policy.BASIC)
+    assert uid(owner) in graph.put(loose)
+    assert graph.root_of(uid(owner)) is None
+    assert uid(owner) in graph.put(a_group("ring", quorum=2))
+    assert graph.roots() == {uid(owner)}
+    assert uid(owner) in graph.remove(uid(loose))
+
+
 def test_a_pod_of_a_replicaset_of_another_api_is_a_gang() -> None:
     pod = a_pod("web-1", of=Controller("example.com", "ReplicaSet", "web", "uid-rs"))
     assert graph_of(pod).roots() == {uid(pod)}
