@@ -249,7 +249,8 @@ def test_a_cause_says_what_is_so(request: PlacementRequest, nodes: list[NodeRoom
         now and not is_anti_affinity_unsupported(request)
     )
     if found.cause in (PlacementCause.SHORT, PlacementCause.OCCUPIED, PlacementCause.FRAGMENTED):
-        assert empty
+        # What is not worked out may be in the way of it for ever; what lacks now lacks all the same.
+        assert empty or found.empty.but_for
     if found.cause in (PlacementCause.TOO_LARGE, PlacementCause.NO_ELIGIBLE_NODE):
         assert not empty
     if found.cause is PlacementCause.FRAGMENTED:
