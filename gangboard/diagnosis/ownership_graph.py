@@ -234,6 +234,7 @@ class OwnershipGraph:
         place = link.name[1:] if link.name[0] == CORE else link.place
         if place is None:
             return found
+        # Without pods that name it, too: such an owner is a gang only while a group keeps its pods together.
         for owner in links.templates_naming[place]:
             if links.owners[owner].needs_group:
                 found |= self._around_owner(owner, links.owners[owner])
