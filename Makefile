@@ -63,7 +63,7 @@ testcluster: controlplane
 	@$(BIN)/python -m tests.controlplane.run --profile $(PROFILE)
 
 # All tests of what is made up at random, with as much of it as finds what is rare, and every pair of database
-# and broker. Hours, not minutes; the seeds are printed. All others are the same in `make test`.
+# and broker. About ten minutes; the seeds are printed. All others are the same in `make test`.
 exhaustive: venv controlplane
 	@TESTS=exhaustive $(BIN)/python -m pytest -n $(LANES) -m hypothesis --hypothesis-seed=$$(date +%s)
 	@TESTS=exhaustive $(BIN)/python -m pytest tests/interleavings tests/agreement tests/live/test_backends.py -q -s

@@ -17,15 +17,15 @@ from gangboard.diagnosis.object_links import (
     PodLink,
 )
 
-# Owners stand at most three deep (TrainJob, JobSet, Job); deeper ones are looked at for rings.
-_USUAL_DEPTH = 4
-
 
 class GangResolver:
     """The gangs of one cluster, by the links of its objects."""
 
     def __init__(self, links: ObjectLinks) -> None:
         self._links = links
+        self._tops: dict[str, str] = {}
+        """Owner → what `top` says of it, as long as no owner comes, goes or moves."""
+        self._tops_version = 0
 
     def root_of(self, uid: str) -> str | None:
         """Return the root of the gang that an object belongs to; None for none or unknown ones.
@@ -33,10 +33,11 @@ class GangResolver:
         A group or Workload that belongs to several gangs answers with the first by name.
         """
         links = self._links
+        pod = links.pods.get(uid)
+        if pod is not None:
+            return self._pod_root(uid, pod)
         if uid in links.owners:
             return None if links.owners[uid].makes_gangs else self._gang_above(uid)
-        if uid in links.pods:
-            return self._pod_root(uid, links.pods[uid])
         if uid in links.attachments:
             return self.root_of(links.attachments[uid].owner) if self._is_attached(uid) else None
         return self._home(uid) if uid in links.groups else None
@@ -46,7 +47,7 @@ class GangResolver:
         if uid not in self._links.groups:
             root = self.root_of(uid)
             return {root} if root else set()
-        found = set(self._homes(uid))
+        found: set[str] = set()
         for group in (uid, *self._groups_naming(uid)):
             found.update(self._homes(group))
             for place in self._places_below(group):
@@ -56,11 +57,12 @@ class GangResolver:
     def roots(self) -> set[str]:
         """Return the roots of all gangs."""
         links = self._links
-        found = {root for uid in links.owners if (root := self.root_of(uid)) is not None}
+        by_owner = {uid: self.root_of(uid) for uid in links.owners}
+        found = {root for root in by_owner.values() if root is not None}
         found.update(home for uid in links.groups for home in self._homes(uid))
         for uid, pod in links.pods.items():
-            is_known = links.owns(pod.controller, pod.namespace)
-            if not is_known or self.root_of(pod.controller) is None:
+            is_led = by_owner.get(pod.controller) is not None
+            if not is_led or not links.owns(pod.controller, pod.namespace):
                 root = self._pod_root(uid, pod)
                 if root is not None:
                     found.add(root)
@@ -132,18 +134,16 @@ class GangResolver:
 
     def top(self, uid: str) -> str:
         """Return the topmost known owner above an owner, below what makes gangs of their own."""
-        owners = self._links.owners
+        if self._tops_version != self._links.owners_version:
+            self._tops_version, self._tops = self._links.owners_version, {}
+        found = self._tops.get(uid)
+        if found is None:
+            found = self._tops[uid] = _climb(uid, self._owner_above)[-1]
+        return found
 
-        def above(one: str) -> str | None:
-            found = self._links.owner_above(one)
-            return None if found is None or owners[found].makes_gangs else found
-
-        for _ in range(_USUAL_DEPTH):
-            controller = above(uid)
-            if controller is None:
-                return uid
-            uid = controller
-        return _climb(uid, above)[-1]
+    def _owner_above(self, uid: str) -> str | None:
+        found = self._links.owner_above(uid)
+        return None if found is None or self._links.owners[found].makes_gangs else found
 
     def _gang_above(self, uid: str) -> str | None:
         """Return the gang that an owner belongs to; None for none.
@@ -197,7 +197,7 @@ class GangResolver:
 
     def _root_without_group(self, uid: str, pod: PodLink) -> str:
         """Return the gang of a pod by its owners alone: without any it is one itself."""
-        owner = self._links.owner_by(pod.maker, pod.namespace)
+        owner = self._links.owner_by(pod, pod.namespace)
         gang = self._gang_above(owner) if owner is not None else None
         return uid if gang is None else gang
 
@@ -314,9 +314,10 @@ class GangResolver:
             if name[1] == WORKLOAD:
                 continue
             is_parent = name[1] == COMPOSITE and links.named(name) == one
-            owned = links.groups_under[one]
-            under = {uid for uid in owned if _share_namespace(links.groups[uid], links.groups[one])}
-            under |= links.children_of[name] if is_parent else set()
+            under = set(links.children_of[name]) if is_parent else set()
+            for owned in links.groups_under[one]:
+                if _share_namespace(links.groups[owned], links.groups[one]):
+                    under.add(owned)
             new = [child for child in under if child not in found]
             found.update(dict.fromkeys(new))
             waiting.extend(new)

@@ -310,7 +310,8 @@ def _unique(found: Iterable[Unit]) -> list[Unit]:
             name, noun = unit.group_name, "group"
         while name in taken:
             name, number = f"{unit.name} ({number})", number + 1
-        taken[name] = replace(unit, name=name, noun=noun)
+        is_named = (name, noun) == (unit.name, unit.noun)
+        taken[name] = unit if is_named else replace(unit, name=name, noun=noun)
     return list(taken.values())
 
 

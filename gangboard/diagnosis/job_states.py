@@ -97,7 +97,7 @@ def member_states(facts: GangFacts) -> tuple[MemberState, ...]:
         )
         for pod in facts.pods
         for state, label, reason in (_member(facts, pod),)
-        for worst in (_worst_container(pod),)
+        for worst in (_worst_container(pod) if pod.containers else None,)
     )
 
 
@@ -143,8 +143,8 @@ def _since(pod: Pod) -> datetime | None:
         return pod.deletion_asked_at
     if pod.is_finished or pod.is_ready:
         return pod.ready.since if pod.ready is not None else None
-    told = [condition.since for condition in (pod.scheduled, pod.ready) if condition is not None]
-    return max((time for time in told if time is not None), default=pod.meta.created_at)
+    told = [one.since for one in (pod.scheduled, pod.ready) if one is not None and one.since]
+    return max(told) if told else pod.meta.created_at
 
 
 def _worst_container(pod: Pod) -> Container | None:

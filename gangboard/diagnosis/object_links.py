@@ -176,9 +176,10 @@ def link_of(model: Linked) -> Link:
 def _others(meta: Meta) -> tuple[str, ...]:
     """Return the uids of the owner references beside the controller's, in their order."""
     controller = meta.controller.uid if meta.controller else ""
-    if len(meta.owner_uids) < 2 and controller:
+    uids = meta.owner_uids
+    if len(uids) < 2 and (controller or not uids):
         return ()
-    return tuple(intern(uid) for uid in dict.fromkeys(meta.owner_uids) if uid != controller)
+    return tuple(intern(uid) for uid in dict.fromkeys(uids) if uid != controller)
 
 
 def _name(ref: ObjectRef) -> Name:
@@ -191,13 +192,13 @@ def _created(model: Owner | Group) -> float:
 
 def _pod_link(pod: Pod) -> PodLink:
     controller, adopter = pod.meta.controller, _adopter(pod)
+    made_by = None if controller is None else (controller.group, controller.kind)
     return PodLink(
         namespace=intern(pod.meta.ref.namespace),
         controller=intern(controller.uid) if controller else "",
         group=intern(pod.group_name),
         node=intern(pod.node),
-        in_no_gang=pod.is_placeholder
-        or (controller is not None and (controller.group, controller.kind) in _INFRASTRUCTURE),
+        in_no_gang=pod.is_placeholder or made_by in _INFRASTRUCTURE,
         group_kind=intern(pod.group_kind or POD_GROUP),
         adopter=adopter,
         others=_others(pod.meta),
@@ -207,20 +208,22 @@ def _pod_link(pod: Pod) -> PodLink:
 
 def _occupant_of(pod: Pod, adopter: Name | None) -> str | None:
     """Return `PodLink.occupant_of`: pods that a label gives to an owner of any other kind are no occupants."""
-    controller, owners = pod.meta.controller, registry.kinds_that_need_groups()
+    controller = pod.meta.controller
     if controller is None or not makes_occupants(controller):
         return None
+    owners = registry.kinds_that_need_groups()
     if adopter is not None:
         return owners.get(adopter[:2])
     return owners.get((controller.group, controller.kind), "")
 
 
 def _adopter(pod: Pod) -> Name | None:
-    for kind in registry.kinds_named_by_pods():
-        name = kind.named_by(pod.labels)
-        if name:
-            place = intern(pod.meta.ref.namespace), intern(name)
-            return kind.resource.group, kind.resource.kind, *place
+    if not registry.labels_naming_owners().isdisjoint(pod.labels):
+        for kind in registry.kinds_named_by_pods():
+            name = kind.named_by(pod.labels)
+            if name:
+                place = intern(pod.meta.ref.namespace), intern(name)
+                return kind.resource.group, kind.resource.kind, *place
     for name_of, group, owner_kind in registry.owners_by_pod():
         if name := name_of(pod):
             return group, owner_kind, intern(pod.meta.ref.namespace), intern(name)
@@ -298,6 +301,8 @@ class ObjectLinks:
 
     def __init__(self) -> None:
         self.owners: dict[str, OwnerLink] = {}
+        self.owners_version = 0
+        """Goes up with every change of `owners`."""
         self.pods: dict[str, PodLink] = {}
         self.groups: dict[str, GroupLink] = {}
         self.attachments: dict[str, AttachmentLink] = {}
@@ -332,8 +337,8 @@ class ObjectLinks:
     def get(self, uid: str) -> Link | None:
         """Return the link of an object, None when it is not known."""
         return (
-            self.owners.get(uid)
-            or self.pods.get(uid)
+            self.pods.get(uid)
+            or self.owners.get(uid)
             or self.groups.get(uid)
             or self.attachments.get(uid)
         )
@@ -351,8 +356,8 @@ class ObjectLinks:
     def named(self, name: Name) -> str | None:
         """Return the uid of the object of that name; of two (one deleted unseen) the newer."""
         found = self.namesakes[name]
-        if not found:
-            return None
+        if len(found) < 2:
+            return next(iter(found), None)
         return max(found, key=lambda uid: (self._created(uid), uid))
 
     def object_at(self, place: Place) -> str | None:
@@ -369,8 +374,8 @@ class ObjectLinks:
         """
         return self._makers_naming.get(place, ())
 
-    def owner_by(self, maker: Maker, namespace: str) -> str | None:
-        """Return the known owner that a pod of a namespace leads to; None for none.
+    def owner_by(self, maker: Maker | PodLink, namespace: str) -> str | None:
+        """Return the known owner that a pod of a namespace, or what leads from it, leads to; None for none.
 
         By its controller, else by another reference, else by its label. A label goes before a controller that
         needs a group to be a gang: what such a label names has that made.
@@ -383,9 +388,12 @@ class ObjectLinks:
 
     def owner_of(self, controller: str, others: tuple[str, ...], namespace: str) -> str | None:
         """Return the first of these references that leads to a known owner of the namespace."""
-        if self.owns(controller, namespace):
+        if controller and self.owns(controller, namespace):
             return controller
-        return next((uid for uid in others if self.owns(uid, namespace)), None)
+        for uid in others:
+            if self.owns(uid, namespace):
+                return uid
+        return None
 
     def owns(self, uid: str, namespace: str) -> bool:
         """Whether an owner is known that can own something in a namespace: of another one none can."""
@@ -399,12 +407,12 @@ class ObjectLinks:
 
     def pods_of(self, owner: str) -> Iterator[str]:
         """Yield the pods that lead to an owner."""
-        name = self.owners[owner].name
-        for pod in self.pods_under[owner] | self.pods_adopted[name]:
+        above = self.owners[owner]
+        for pod in self.pods_under[owner] | self.pods_adopted[above.name]:
             link = self.pods[pod]
             is_controlled = link.controller == owner and self.owns(owner, link.namespace)
-            is_certain = is_controlled and not self.owners[owner].needs_group
-            if is_certain or self.owner_by(link.maker, link.namespace) == owner:
+            is_certain = is_controlled and not above.needs_group
+            if is_certain or self.owner_by(link, link.namespace) == owner:
                 yield pod
 
     def keeps_together(self, place: Place) -> bool:
@@ -421,7 +429,7 @@ class ObjectLinks:
             return True
         pods = (self.pods[pod] for key in (owner, link.name) for pod in self._occupants_naming[key])
         return any(
-            self.keeps_together(pod.place) and self.owner_by(pod.maker, pod.namespace) == owner
+            self.keeps_together(pod.place) and self.owner_by(pod, pod.namespace) == owner
             for pod in pods
         )
 
@@ -491,6 +499,7 @@ class ObjectLinks:
 
     def _set_owner(self, uid: str, link: OwnerLink, *, there: bool) -> None:
         _set_item(self.owners, uid, link, there=there)
+        self.owners_version += 1
         self.namesakes.set(link.name, uid, there=there)
         for above in (link.controller, *link.others):
             if above:

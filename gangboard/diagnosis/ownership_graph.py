@@ -164,11 +164,16 @@ class OwnershipGraph:
 
     def _replace(self, uid: str, before: Link | None, after: Link | None) -> set[str]:
         states = [link for link in (before, after) if link is not None]
-        touched = {root for link in states for root in self._around(uid, link)}
-        self._links.drop(uid)
+        touched: set[str] = set()
+        for link in states:
+            touched |= self._around(uid, link)
+        if before is not None:
+            self._links.drop(uid)
         if after is not None:
             self._links.put(uid, after)
-        return touched.union(*(self._around(uid, link) for link in states))
+        for link in states:
+            touched |= self._around(uid, link)
+        return touched
 
     def _move(self, uid: str, before: Link, after: Link) -> set[str]:
         """Take in a state that changes no gang: at most the pod has another node."""
@@ -185,7 +190,8 @@ class OwnershipGraph:
     def _around(self, uid: str, link: Link) -> set[str]:
         """Return the gangs now of an object and of all that its coming or going can move."""
         if isinstance(link, PodLink):
-            return self._resolver.gangs_of(uid) | self._gangs_at(link.place)
+            found = self._resolver.gangs_of(uid) if uid in self._links.pods else set[str]()
+            return found | self._gangs_at(link.place) if link.group else found
         if isinstance(link, OwnerLink):
             return self._around_owner(uid, link)
         if isinstance(link, AttachmentLink):

@@ -95,10 +95,10 @@ def owner_kinds() -> tuple[OwnerKind, ...]:
 
 def owner_kind(group: str, kind: str) -> OwnerKind | None:
     """Return what is known of a kind of an API group; None where no file in `owners/` is about it."""
-    wanted = group, kind
-    return next(
-        (one for one in owner_kinds() if (one.resource.group, one.resource.kind) == wanted), None
-    )
+    for one in owner_kinds():
+        if one.resource.kind == kind and one.resource.group == group:
+            return one
+    return None
 
 
 @cache
@@ -174,6 +174,12 @@ def kinds_told_by_build() -> tuple[OwnerKind, ...]:
 def kinds_named_by_pods() -> tuple[OwnerKind, ...]:
     """Return the kinds of owners that their pods name by a label."""
     return tuple(kind for kind in owner_kinds() if kind.pod_label)
+
+
+@cache
+def labels_naming_owners() -> frozenset[str]:
+    """Return the labels by which pods name their owners: a pod without any of them names none."""
+    return frozenset(kind.pod_label for kind in kinds_named_by_pods())
 
 
 @cache

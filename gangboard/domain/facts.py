@@ -201,6 +201,8 @@ class Unit:
     """Live pods that are not on their way out."""
     unplaced: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
     """Current pods without a node."""
+    refused: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
+    """Current pods without a node of which the scheduler says Unschedulable."""
     placed: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
     """Current pods on a node."""
     ready: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
@@ -210,10 +212,12 @@ class Unit:
         """Sort the pods once: every rule asks for them, and large gangs have thousands."""
         live = tuple(pod for pod in self.pods if pod.is_live)
         current = tuple(pod for pod in live if not pod.is_terminating)
+        unplaced = tuple(pod for pod in current if not pod.is_placed)
         sorted_out = {
             "live": live,
             "current": current,
-            "unplaced": tuple(pod for pod in current if not pod.is_placed),
+            "unplaced": unplaced,
+            "refused": tuple(pod for pod in unplaced if pod.failed_scheduling == "Unschedulable"),
             "placed": tuple(pod for pod in current if pod.is_placed),
             "ready": tuple(pod for pod in self.pods if pod.is_ready),
         }

@@ -16,6 +16,8 @@ STOCK_SCHEDULER = "default-scheduler"
 """`spec.schedulerName` of a pod that asks for none."""
 _LONGEST_GRACE = 100 * 365 * 86_400
 """Seconds. The API bounds the field by 64 bits, a calendar has room for fewer."""
+_SAME = {"SchedulingSkipped": "Unschedulable"}
+"""What another scheduler says of a pod that its queue keeps back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,12 @@ class Pod:
         if self.scheduled is None:
             return True
         return self.scheduled.reason == "SchedulingGated" and not self.gates
+
+    @property
+    def failed_scheduling(self) -> str:
+        """Why it has no node: `Unschedulable`, `SchedulerError`, or another reason of its condition; empty for none."""
+        said = self.scheduled
+        return _SAME.get(said.reason, said.reason) if said is not None and said.is_false else ""
 
     @property
     def is_at_gate(self) -> bool:

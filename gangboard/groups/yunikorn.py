@@ -26,7 +26,6 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.gang_refusal import gang_refusal
 from gangboard.domain.reading.scheduler_rules import no_room, waiting_for_quota
-from gangboard.domain.reading.scheduler_text import refused_pods
 from gangboard.domain.reading.wording import count, is_or_are, out_of, sentence
 from gangboard.domain.registry import GroupingAPI, GroupingNotes, UnitRule
 from gangboard.domain.resource_units import units
@@ -185,7 +184,7 @@ def _find_reserved(unit: Unit) -> Finding | None:
 
 
 def _find_no_room(unit: Unit) -> Finding | None:
-    refused = refused_pods(unit)
+    refused = unit.refused
     return gang_refusal(NO_ROOM, unit, _WHO, _cause(unit, refused)) if refused else None
 
 

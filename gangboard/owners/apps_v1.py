@@ -70,8 +70,11 @@ def _build(kind: str) -> Callable[[WireReplicas, str], Owner]:
 
 def _deployment_of(pod: Pod) -> str:
     """Return the name of the Deployment whose controller made the ReplicaSet of a pod, empty for none."""
-    made_by, suffix = pod.meta.controller, pod.labels.get(_HASH, "")
-    if made_by is None or (made_by.group, made_by.kind) != (_GROUP, _REPLICASET) or not suffix:
+    made_by = pod.meta.controller
+    if made_by is None or made_by.kind != _REPLICASET or made_by.group != _GROUP:
+        return ""
+    suffix = pod.labels.get(_HASH, "")
+    if not suffix:
         return ""
     name, _, end = made_by.name.rpartition("-")
     return name if end == suffix else ""

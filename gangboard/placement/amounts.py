@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
+from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.capacity import PODS, Load, NodeRoom, Shape
 from gangboard.domain.placing import When
 from gangboard.domain.resource_units import base_units, units
@@ -24,7 +25,12 @@ def wanted(shape: Shape) -> dict[str, int]:
     pkg/scheduler/framework/plugins/noderesources/fit.go). No pod can request `pods`: where a shape
     has it, 0 leaves out the limit, to see whether it is the cause.
     """
-    asked = {PODS: 1, **pod_amounts(shape.requests)}
+    return dict(_wanted(tuple(shape.requests.items())))
+
+
+@bounded_cache(4096, 16 * MEBIBYTE)
+def _wanted(requests: tuple[tuple[str, Decimal], ...]) -> dict[str, int]:
+    asked = {PODS: 1, **pod_amounts(dict(requests))}
     return {resource: amount for resource, amount in asked.items() if amount > 0}
 
 

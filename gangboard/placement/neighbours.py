@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gangboard.domain.capacity import ClusterRoom, PodTerm, PodTerms
 from gangboard.domain.pod import Pod
@@ -84,8 +84,7 @@ def _spots(term: PodTerm) -> Iterator[_Spot]:
             yield namespace, best.key, value
 
 
-@dataclass(frozen=True, slots=True)
-class _Tag:
+class _Tag(NamedTuple):
     """Namespace and labels of a pod. The names of labels are the same object in many."""
 
     namespace: str

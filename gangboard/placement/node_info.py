@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.capacity import Amounts, HostPort, Load, PodTerm
@@ -16,8 +16,7 @@ from gangboard.placement.amounts import pod_amounts
 Key = TypeVar("Key")
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(NamedTuple):
     """What one pod takes from its node."""
 
     node: str
@@ -110,7 +109,7 @@ def _count(into: dict[Key, int], key: Key, by: int) -> None:
 
 def same_but_counts(one: Taken, other: Taken) -> bool:
     """Whether they differ at most in whether they count for topology spread."""
-    return one == other or one == replace(other, bound=one.bound, leaves=one.leaves)
+    return one == other or one == other._replace(bound=one.bound, leaves=one.leaves)
 
 
 def terms_of(pod: Pod) -> tuple[PodTerm, ...]:

@@ -77,7 +77,8 @@ class Usage:
             info = self._infos[taken.node] = NodeInfo()
         info.uids.add(uid)
         info.count(taken, 1)
-        info.match(taken, self._neighbours.put(pod), 1)
+        if terms := self._neighbours.put(pod):
+            info.match(taken, terms, 1)
         return self._touch(taken.node) or seen
 
     def remove_pod(self, uid: str) -> bool:
@@ -148,7 +149,8 @@ class Usage:
             if taken is not None and taken.node in self._nodes:
                 found = sums.setdefault(taken.node, Sum())
                 found.count(taken, 1)
-                found.match(taken, self._neighbours.matched(uid), 1)
+                if terms := self._neighbours.matched(uid):
+                    found.match(taken, terms, 1)
         return {name: sums[name].load() for name in sorted(sums)}
 
     def room(self, why: str = "", residents: Residents | None = None) -> ClusterRoom:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from gangboard.diagnosis import registry
 from gangboard.domain.owner import Owner
@@ -27,8 +28,7 @@ _MOST = 10 * 365 * 86_400
 """Seconds; nobody waits for later ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeldPod:
+class HeldPod(NamedTuple):
     """What is kept of a pod that is not finished."""
 
     priority: int
@@ -70,13 +70,15 @@ Owners = Mapping[str, HoldingOwner]
 def held_pod(pod: Pod) -> HeldPod:
     """Return what is kept of a pod."""
     controller = pod.meta.controller
-    deadline = _after(pod.start_time, pod.deadline_seconds)
+    deadline = None
+    if pod.deadline_seconds is not None:
+        deadline = _after(_after(pod.start_time, pod.deadline_seconds), pod.stop_seconds)
     return HeldPod(
         priority=pod.priority or 0,
         placed=pod.is_placed,
         owner=controller.uid if controller is not None else "",
         stop_seconds=pod.stop_seconds,
-        deadline=_after(deadline, pod.stop_seconds),
+        deadline=deadline,
         deleted_at=pod.meta.deleting_since,
         comes_back=pod.stays or makes_same_pod_anew(controller),
     )
@@ -115,6 +117,8 @@ def end_time_of(pod: HeldPod, owners: Owners) -> datetime | None:
     if pod.comes_back or pod.deleted_at is not None:
         return None
     job = owners.get(pod.owner)
+    if pod.deadline is None and (job is None or job.deadline is None):
+        return None
     above = owners.get(job.controller) if job is not None else None
     if above is not None and above.tries_again:
         return None
@@ -141,4 +145,5 @@ def is_replacing(owner: str, stay: Collection[HeldPod], owners: Owners) -> bool:
 
 def is_suspended(pod: HeldPod, root: str, owners: Owners) -> bool:
     """Whether the pod's Job or its gang is suspended already."""
-    return any(uid in owners and owners[uid].suspended for uid in (pod.owner, root))
+    job, above = owners.get(pod.owner), owners.get(root)
+    return (job is not None and job.suspended) or (above is not None and above.suspended)

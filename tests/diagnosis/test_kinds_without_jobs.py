@@ -36,6 +36,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = (*registry.owner_kinds(), TOY)
     monkeypatch.setattr(registry, "owner_kinds", lambda: kinds)
     monkeypatch.setattr(registry, "kinds_named_by_pods", lambda: (TOY,))
+    monkeypatch.setattr(registry, "labels_naming_owners", lambda: frozenset({TOY.pod_label}))
 
 
 def a_ring(name: str = "run", *, rings: int = 2, **fields: Any) -> Owner:

@@ -42,6 +42,7 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = (*registry.owner_kinds(), RING, PART)
     monkeypatch.setattr(registry, "owner_kinds", lambda: kinds)
     monkeypatch.setattr(registry, "kinds_named_by_pods", lambda: (PART,))
+    monkeypatch.setattr(registry, "labels_naming_owners", lambda: frozenset({PART.pod_label}))
 
 
 def a_ring(name: str = "ring") -> Owner:

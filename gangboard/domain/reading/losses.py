@@ -11,7 +11,7 @@ from gangboard.domain.reading.attempt_history import has_lost, restart_under_way
 from gangboard.domain.reading.creation_refusal import newest_creation_refusal
 from gangboard.domain.reading.preemption import Preemption, takers_text
 from gangboard.domain.reading.progress import missing, on_sick_nodes, ready_count, succeeded
-from gangboard.domain.reading.scheduler_text import rejected_pods
+from gangboard.domain.reading.scheduler_text import has_rejected_pods
 from gangboard.domain.reading.wording import label, out_of
 
 NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
@@ -40,7 +40,7 @@ def is_loss(unit: Unit) -> bool:
 
 def are_kept_away(unit: Unit) -> bool:
     """Whether members that it lacks were tried and refused: by the scheduler, or when made."""
-    if rejected_pods(unit):
+    if has_rejected_pods(unit):
         return True
     return missing(unit) > 0 and newest_creation_refusal(unit) is not None
 

@@ -8,7 +8,6 @@ from gangboard.domain.reading.creation_refusal import newest_creation_refusal, r
 from gangboard.domain.reading.progress import active_jobs, given_up, missing
 from gangboard.domain.reading.scheduler_text import (
     best_scheduler_message,
-    refused_pods,
     scheduler_messages,
 )
 from gangboard.domain.reading.wording import (
@@ -94,7 +93,7 @@ def _tried(unit: Unit, waiting: int, reason: str) -> str:
         return reason
     if said is not None:
         # Members of a gang are tried as one; without a quorum each is told of itself.
-        refused = waiting if unit.quorum is not None else len(refused_pods(unit)) or waiting
+        refused = waiting if unit.quorum is not None else len(unit.refused) or waiting
         what = f"{count(refused, 'pod')} {plural(refused, 'find')} no room"
         text = sentence(f"{what}: {quote(said.reasons)}")
         rest = waiting - refused

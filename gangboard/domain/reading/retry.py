@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import PlacementCause
 from gangboard.domain.reading.attempt_history import latest
-from gangboard.domain.reading.scheduler_text import group_refusal, rejected_pods
+from gangboard.domain.reading.scheduler_text import group_refusal, has_rejected_pods, rejected_pods
 
 RETRY_GRACE = timedelta(seconds=30)
 """A pod or group that was refused is tried again when pods leave or nodes come, after a backoff of at
@@ -43,7 +43,7 @@ def retry_due(unit: Unit) -> datetime | None:
     since = fits_since(unit)
     if since is None or since + RETRY_GRACE <= unit.now:
         return None
-    if not (rejected_pods(unit) or group_refusal(unit) is not None):
+    if not (has_rejected_pods(unit) or group_refusal(unit) is not None):
         return None
     return None if is_refused_since(unit) else since + RETRY_GRACE
 

@@ -29,6 +29,7 @@ _ONE_PLACEMENT = re.compile(r"0/1 placements are available, (?:first|reported) p
 # `0/6 nodes are available: ` and reasons with their numbers of nodes, or one reason without.
 _REASONS = re.compile(r"\d{1,9}/\d{1,9} nodes are available: (.*)")
 _NEXT_REASON = re.compile(r"[,.] (?=\d+ )")
+_REJECTED = ("Unschedulable", "SchedulerError")
 _LACK = "Insufficient "
 _COUNTED = re.compile(r"(\d{1,9}) (.*)")
 _PREEMPTION = re.compile(r"(?:no new claims to deallocate, )?(?:pod group )?preemption: .*")
@@ -39,10 +40,6 @@ _EMPTY_TAILS = (
     "workload aware preemption is not supported for pod groups with scheduling constraints",
     "default preemption plugin is not registered, workload aware preemption is disabled",
 )
-
-
-_SAME = {"SchedulingSkipped": "Unschedulable"}
-"""What another scheduler says of a pod that its queue keeps back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +85,14 @@ def _strip_tails(line: str) -> str:
     return line.rstrip(" ,")
 
 
-def refused_pods(unit: Unit) -> tuple[Pod, ...]:
-    """Return current pods without a node of which the scheduler says Unschedulable."""
-    return tuple(pod for pod in unit.unplaced if _says(pod, "Unschedulable"))
-
-
 def rejected_pods(unit: Unit) -> tuple[Pod, ...]:
     """Return current pods without a node whose last attempt failed, for whatever reason."""
-    return tuple(
-        pod for pod in unit.unplaced if _says(pod, "Unschedulable") or _says(pod, "SchedulerError")
-    )
+    return tuple(pod for pod in unit.unplaced if pod.failed_scheduling in _REJECTED)
 
 
-def _says(pod: Pod, reason: str) -> bool:
-    said = pod.scheduled
-    return said is not None and said.is_false and _SAME.get(said.reason, said.reason) == reason
+def has_rejected_pods(unit: Unit) -> bool:
+    """Whether there are any `rejected_pods`; the first that is found tells."""
+    return any(pod.failed_scheduling in _REJECTED for pod in unit.unplaced)
 
 
 def group_refusal(unit: Unit) -> Condition | None:
@@ -125,12 +115,20 @@ def scheduler_messages(unit: Unit, reason: str) -> tuple[SchedulerMessage, ...]:
     found = [
         _scheduler_message(pod.scheduled, pod.meta.ref)
         for pod in unit.unplaced
-        if pod.scheduled is not None and _says(pod, reason)
+        if pod.scheduled is not None and pod.failed_scheduling == reason
     ]
     condition = group_refusal(unit)
     if condition is not None and unit.group is not None and condition.reason == reason:
         found.append(_scheduler_message(condition, unit.group.meta.ref))
     return tuple(found)
+
+
+def has_scheduler_messages(unit: Unit, reason: str) -> bool:
+    """Whether there are any `scheduler_messages`; the first that is found tells."""
+    if any(pod.failed_scheduling == reason for pod in unit.unplaced):
+        return True
+    condition = group_refusal(unit)
+    return condition is not None and condition.reason == reason
 
 
 def _scheduler_message(condition: Condition, source: ObjectRef) -> SchedulerMessage:

@@ -14,9 +14,8 @@ from gangboard.domain.placing import (
 from gangboard.domain.reading.retry import is_refused_since, retry_due
 from gangboard.domain.reading.scheduler_text import (
     group_refusal,
+    has_rejected_pods,
     node_reasons,
-    refused_pods,
-    rejected_pods,
     scheduler_messages,
 )
 from gangboard.domain.verdict import Evidence
@@ -132,7 +131,7 @@ def explains_error(unit: Unit) -> bool:
 
 def _is_refused(unit: Unit) -> bool:
     """Whether the scheduler says of members that there is no place for them."""
-    return bool(refused_pods(unit) or group_refusal(unit) is not None or _fails_without_nodes(unit))
+    return bool(unit.refused) or group_refusal(unit) is not None or _fails_without_nodes(unit)
 
 
 def _fails_without_nodes(unit: Unit) -> bool:
@@ -142,7 +141,7 @@ def _fails_without_nodes(unit: Unit) -> bool:
     a gang where a single pod is told the truth (observed).
     """
     placing = unit.placing
-    return placing is not None and placing.has_no_nodes and bool(rejected_pods(unit))
+    return placing is not None and placing.has_no_nodes and has_rejected_pods(unit)
 
 
 def _find(

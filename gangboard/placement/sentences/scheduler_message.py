@@ -19,7 +19,6 @@ from gangboard.domain.reading.scheduler_text import (
     LONGEST_KEPT,
     clean,
     node_reasons,
-    refused_pods,
 )
 from gangboard.domain.reading.wording import count, names, plural
 from gangboard.placement.sentences.placement_reason import PlacementReason
@@ -196,9 +195,7 @@ def message_about_nodes(unit: Unit) -> PlacementReason | None:
 
 
 def _told(unit: Unit, *, of_nodes: bool) -> PlacementReason | None:
-    texts = Counter(
-        pod.scheduled.message for pod in refused_pods(unit) if pod.scheduled is not None
-    )
+    texts = Counter(pod.scheduled.message for pod in unit.refused if pod.scheduled is not None)
     found = [
         (one, number)
         for text, number in texts.items()
@@ -220,7 +217,7 @@ def _told(unit: Unit, *, of_nodes: bool) -> PlacementReason | None:
 
 def _which(unit: Unit, code: str) -> str:
     """Return ` (PersistentVolumeClaim data)`, ` (by zone)`: what the pods ask for of that sort."""
-    pods = refused_pods(unit)
+    pods = unit.refused
     if code == VOLUME:
         claims = {one.name for pod in pods for one in pod.claims if one.kind == OF_VOLUMES}
         noun = OF_VOLUMES if len(claims) == 1 else f"{OF_VOLUMES}s"

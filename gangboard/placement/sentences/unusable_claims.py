@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import OF_VOLUMES, ClaimName, ClaimProblem, UnusableClaim
-from gangboard.domain.reading.scheduler_text import group_refusal, rejected_pods
+from gangboard.domain.reading.scheduler_text import group_refusal, has_rejected_pods
 from gangboard.domain.reading.wording import count, names, plural
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.sentences.placement_reason import PlacementReason
@@ -86,7 +86,7 @@ def _named(unit: Unit) -> dict[tuple[str, ClaimProblem], dict[ClaimName, list[Po
     else is the matter.
     """
     unusable = unit.facts.claims
-    is_tried = bool(rejected_pods(unit)) or group_refusal(unit) is not None
+    is_tried = has_rejected_pods(unit) or group_refusal(unit) is not None
     found: dict[tuple[str, ClaimProblem], dict[ClaimName, list[Pod]]] = defaultdict(dict)
     for pod in unit.unplaced:
         for claim in () if pod.gates else pod.claims:

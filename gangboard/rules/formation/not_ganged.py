@@ -20,7 +20,6 @@ from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.pod import STOCK_SCHEDULER, Pod
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.gang_requests import asks_for_gang, request_for
-from gangboard.domain.reading.scheduler_text import refused_pods
 from gangboard.domain.reading.state_since import first_creation
 from gangboard.domain.reading.wording import count, is_or_are, label, names
 from gangboard.domain.registry import UnitRule
@@ -88,7 +87,7 @@ def _by_another_api(unit: Unit, request: GangRequest) -> Finding | None:
             [pod for pod in unit.facts.pods if _is_placed(pod, request)],
             unit.owner.desired,
         )
-    refused = [pod for pod in refused_pods(unit) if pod in pods]
+    refused = [pod for pod in unit.refused if pod in pods]
     if not placed or not refused:
         return None
     asker = request.asker or unit.owner.meta.ref
@@ -128,7 +127,7 @@ def _by_name_alone(unit: Unit, group: Group) -> Finding | None:
     """
     pods = [pod for pod in unit.current if pod.ignores_group and pod.group_name == group.name]
     placed = [pod for pod in pods if pod.is_placed]
-    refused = [pod for pod in refused_pods(unit) if pod in pods]
+    refused = [pod for pod in unit.refused if pod in pods]
     if unit.memory.whole_at is not None or not (placed and refused):
         return None
     if not _are_of_stock_scheduler(pods):

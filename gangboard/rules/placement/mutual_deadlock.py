@@ -13,7 +13,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import scheduler_messages
+from gangboard.domain.reading.scheduler_text import has_scheduler_messages, scheduler_messages
 from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.reading.wording import out_of
 from gangboard.domain.registry import UnitRule
@@ -24,13 +24,13 @@ from gangboard.placement.sentences.finding import evidence_of, said_evidence
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a gang that holds room which another half-placed gang needs."""
-    said = scheduler_messages(unit, "Unschedulable")
-    if not said or not lacks_room(unit):
+    if not has_scheduler_messages(unit, "Unschedulable") or not lacks_room(unit):
         return None
     found = find_rival(unit)
     if found is None:
         return None
     own, rival = found
+    said = scheduler_messages(unit, "Unschedulable")
     return unit_finding(
         RULE,
         unit,

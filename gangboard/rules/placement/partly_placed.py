@@ -16,7 +16,6 @@ from gangboard.domain.reading.losses import is_loss
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.scheduler_text import (
     best_scheduler_message,
-    refused_pods,
     scheduler_messages,
 )
 from gangboard.domain.reading.state_since import waits_since
@@ -29,7 +28,7 @@ from gangboard.placement.sentences.finding import advice_of, evidence_of, said_e
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a unit without a quorum that is split by the scheduler."""
-    refused = refused_pods(unit)
+    refused = unit.refused
     if not _is_placed_one_by_one(unit) or not refused or is_loss(unit):
         return None
     # Only a unit without any place looks at the whole gang: large gangs have many units.

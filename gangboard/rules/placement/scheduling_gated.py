@@ -13,7 +13,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import rejected_pods
+from gangboard.domain.reading.scheduler_text import has_rejected_pods
 from gangboard.domain.reading.wording import names, out_of, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -22,7 +22,7 @@ from gangboard.domain.verdict import Evidence, Finding
 def find(unit: Unit) -> Finding | None:
     """Return a finding while members that the unit needs are gated."""
     gated = [pod for pod in unit.unplaced if pod.gates]
-    if not gated or not lacks_room(unit) or (unit.quorum is None and rejected_pods(unit)):
+    if not gated or not lacks_room(unit) or (unit.quorum is None and has_rejected_pods(unit)):
         return None
     gates = sorted({gate for pod in gated for gate in pod.gates})
     number = len(gated)

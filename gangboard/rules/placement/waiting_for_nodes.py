@@ -21,7 +21,11 @@ from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.nominations import NodeClaimProgress, Nomination, nominations
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.provisioning import Provision, provisions
-from gangboard.domain.reading.scheduler_text import SchedulerMessage, scheduler_messages
+from gangboard.domain.reading.scheduler_text import (
+    SchedulerMessage,
+    has_scheduler_messages,
+    scheduler_messages,
+)
 from gangboard.domain.reading.wording import out_of, quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -33,17 +37,20 @@ _TRIGGERED = re.compile(r"^pod triggered scale-up: \[?(.*?)\]?$")
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while nodes are said to come for members that are needed."""
-    said = scheduler_messages(unit, "Unschedulable")
-    if not said or not lacks_room(unit):
+    if not has_scheduler_messages(unit, "Unschedulable") or not lacks_room(unit):
         return None
     coming = [one for one in nominations(unit) if one.is_coming]
     if coming:
-        return _by_karpenter(unit, said, coming)
+        return _by_karpenter(unit, _said(unit), coming)
     provided = [one for one in provisions(unit) if one.coming]
     if provided:
-        return _by_request(unit, said, provided)
+        return _by_request(unit, _said(unit), provided)
     told = _scale_ups(unit)
-    return _by_cluster_autoscaler(unit, said, told) if told else None
+    return _by_cluster_autoscaler(unit, _said(unit), told) if told else None
+
+
+def _said(unit: Unit) -> tuple[SchedulerMessage, ...]:
+    return scheduler_messages(unit, "Unschedulable")
 
 
 def _by_karpenter(

@@ -20,7 +20,7 @@ from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import next_recheck
 from gangboard.domain.reading.losses import are_kept_away
 from gangboard.domain.reading.progress import failing_jobs, is_formed, lacks_room, runs_enough
-from gangboard.domain.reading.scheduler_text import rejected_pods
+from gangboard.domain.reading.scheduler_text import has_rejected_pods
 from gangboard.domain.reading.state_since import announced_since
 from gangboard.domain.reading.wording import label, out_of, quote, sentence
 from gangboard.domain.registry import UnitRule
@@ -57,7 +57,7 @@ def _has_another_word(unit: Unit) -> bool:
     """Whether members that are kept away are told of: at formation, at placement, or as its size."""
     if not are_kept_away(unit):
         return False
-    is_refused_by_scheduler = bool(rejected_pods(unit))
+    is_refused_by_scheduler = has_rejected_pods(unit)
     is_told_before_run = is_refused_by_scheduler or not is_formed(unit)
     return runs_enough(unit) or (lacks_room(unit) and is_told_before_run)
 
