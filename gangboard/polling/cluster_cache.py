@@ -180,7 +180,7 @@ class ClusterCache:
             watched.version = state.version
             watched.state = WatchState(state.state)
             watched.sentence = state.sentence
-            watched.resource_version = state.resource_version
+            watched.resource_version = watched.revision.newest = state.resource_version
             watched.listed_at = state.listed_at
             watched.contact_at = state.contact_at
             self.silence.saw(state.contact_at)

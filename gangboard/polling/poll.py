@@ -9,11 +9,13 @@ from datetime import UTC, datetime
 
 from django.conf import settings
 
+from gangboard.decode.events import EVENT
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.logs import get_logger
 from gangboard.polling.cluster_cache import ClusterCache, resources
+from gangboard.polling.revisions import RESTORES_APART, RestoredError, Revision
 from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
 from gangboard.store.cluster_leases import (
@@ -25,7 +27,7 @@ from gangboard.store.cluster_leases import (
     release_lease,
 )
 from gangboard.store.models import Cluster, Gang
-from gangboard.store.observations import save_contact, writing
+from gangboard.store.observations import forget_history, save_contact, writing
 from gangboard.store.secrets import SecretUnreadableError, unseal
 
 log = get_logger(__name__)
@@ -40,6 +42,8 @@ _caches_lock = threading.Lock()
 """Caches of this process by cluster, kept as long as nobody else has had the cluster."""
 _resting: dict[int, int] = {}
 """Clusters that were handed back and whose cache is kept → objects in it; the same lock."""
+_restored_at: dict[int, float] = {}
+"""Moments of `time.monotonic()` at which this process has noticed the last restore of a cluster."""
 KEPT_CLUSTERS = 64
 KEPT_OBJECTS = 100_000
 """The most that is kept of clusters that were handed back, about 2 KB an object."""
@@ -90,11 +94,26 @@ def poll_window(cluster_id: int, holder: str, stopping: threading.Event | None =
         log.warning("lease lost", cluster=cluster_id, why=str(lost))
         drop_cache(cluster_id)
         return False
+    except RestoredError as restored:
+        return _begin_anew(held, restored)
     except Exception as defect:  # the edge of a task: recorded and said
         log.exception("poll ended in a defect", cluster=cluster_id)
         # The caches may be half-way, the store is not.
         drop_cache(cluster_id)
         _record_defect(held, defect)
+        return False
+    return True
+
+
+def _begin_anew(held: ClusterLease, restored: RestoredError) -> bool:
+    """Let the next window read everything; return False when another worker holds the cluster."""
+    log.warning("API server was restored", cluster=held.cluster_id, why=str(restored))
+    drop_cache(held.cluster_id)
+    _restored_at[held.cluster_id] = time.monotonic()
+    try:
+        forget_history(held, events=EVENT.key)
+    except LeaseLostError as lost:
+        log.warning("lease lost", cluster=held.cluster_id, why=str(lost))
         return False
     return True
 
@@ -221,10 +240,18 @@ def _new_cache(held: ClusterLease, cluster: Cluster) -> ClusterCache | None:
         cluster_name=cluster.name,
         credentials_stamp=bytes(cluster.credentials),
         connection=connection,
-        watched={resource.key: Watched(resource) for resource in resources()},
+        watched={
+            resource.key: Watched(resource, revision=Revision(_compares_from(cluster.pk)))
+            for resource in resources()
+        },
     )
     cache.warm_up()
     return cache
+
+
+def _compares_from(cluster_id: int) -> float:
+    last = _restored_at.get(cluster_id)
+    return 0.0 if last is None else last + RESTORES_APART
 
 
 def poll_once(cluster_name: str | None = None) -> list[PollReport]:
@@ -248,19 +275,28 @@ def _poll_one(cluster: Cluster) -> PollReport:
         if time.monotonic() > give_up_at:
             return PollReport(cluster.name, "a running poll worker holds this cluster")
         time.sleep(0.2)
-    started = time.monotonic()
     try:
-        cache = _new_cache(held, cluster)
-        if cache is None:
-            cluster.refresh_from_db()
-            return PollReport(cluster.name, cluster.sentence)
-        window = _window(cache, ONCE_SECONDS, list_only=True)
-        window.run()
-        return _report(cluster, cache, window, time.monotonic() - started)
+        try:
+            return _list_all(held, cluster)
+        except RestoredError as restored:
+            _begin_anew(held, restored)
+            return _list_all(held, cluster)
     except LeaseLostError:
         return PollReport(cluster.name, "another worker took this cluster over meanwhile")
     finally:
         release_lease(held)
+
+
+def _list_all(held: ClusterLease, cluster: Cluster) -> PollReport:
+    """List everything once. Raises LeaseLostError and RestoredError."""
+    started = time.monotonic()
+    cache = _new_cache(held, cluster)
+    if cache is None:
+        cluster.refresh_from_db()
+        return PollReport(cluster.name, cluster.sentence)
+    window = _window(cache, ONCE_SECONDS, list_only=True)
+    window.run()
+    return _report(cluster, cache, window, time.monotonic() - started)
 
 
 def _report(cluster: Cluster, cache: ClusterCache, window: Window, seconds: float) -> PollReport:

@@ -24,16 +24,17 @@ from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import path_for
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.listing import pages
+from gangboard.kube.resource_versions import is_lower
 from gangboard.kube.watching import Watch
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
+from gangboard.polling.visibility import PODS_KEY
 from gangboard.polling.watched import PutOff, Watched
 
 BACKOFF = (1.0, 2.0, 4.0, 8.0)
 """Seconds between tries after a failure."""
 
 FAILURES_BEFORE_LIST = 3
-"""Failed watches in a row after which the resourceVersion itself is suspected and listed anew:
-a server restored from a backup, say, does not know the one we have."""
+"""Failed watches in a row after which the resourceVersion itself is suspected and listed anew."""
 
 SHORT_WATCH = 1.0
 """Seconds. A watch that the server ends sooner and without a word is a failure, as for client-go
@@ -44,6 +45,8 @@ WAITED_FOR = 0.5
 """Seconds for which a window goes on at most so that its watches, which last whole seconds, can end."""
 LATE = 0.5
 """Seconds by which a server may end a watch later than it was asked to."""
+COMPARED = PODS_KEY
+"""The resource whose resourceVersion is compared regularly: every cluster has it, and it changes most."""
 LOOK_EVERY = 0.2
 """Seconds after which whoever waits for another thread looks whether it was told to halt."""
 
@@ -122,10 +125,12 @@ class Reflector(threading.Thread):
                 self.is_listing = False
                 if self._list_only or self._halted.is_set():
                     return
+                self._compare()
                 self._look()
                 failures = 0
             except KubeError as error:
                 self.is_listing = False
+                self._watched.revision.is_doubtful = True
                 if self._halted.is_set():
                     return
                 if error.code == KubeErrorCode.GONE or failures >= FAILURES_BEFORE_LIST:
@@ -187,6 +192,14 @@ class Reflector(threading.Thread):
         resource = self._watched.resource
         return path_for(resource.group, self._watched.version, resource.plural)
 
+    def _compare(self) -> None:
+        """See whether the server has gone back, where that is due. Raises RestoredError."""
+        revision, resource = self._watched.revision, self._watched.resource
+        if revision.is_due(regularly=resource.key == COMPARED):
+            query = [*dict(resource.query).items(), ("limit", "1")]
+            page = self._read_page(self._connection.get(self._path, query))
+            revision.compare(page.resource_version)
+
     def _list(self) -> None:
         """List when it is its turn; when nobody waits for that any more, do nothing."""
         while not self._list_slots.acquire(timeout=LOOK_EVERY):
@@ -210,9 +223,11 @@ class Reflector(threading.Thread):
                 return  # it was on its way for longer than anyone waits for it
             self._answered()
             self._watched.seen_at = datetime.now(UTC)
+            self._watched.revision.compare(page.resource_version)
             self._hand_on(page, seen, troubled)
             version = page.resource_version
         key, known_at = self._watched.resource.key, self._watched.contact_at
+        self._watched.silent_since = None
         self._vouch()
         self._hand_over(Listed(key, version, frozenset(seen), frozenset(troubled)))
         if self._has_dropped:
@@ -257,7 +272,8 @@ class Reflector(threading.Thread):
     def _look(self) -> None:
         """Watch until the time is over; hand on each read as one batch.
 
-        That a server accepts a watch is no sign of life yet: see SHORT_WATCH.
+        An accepted watch is no sign of life yet: see SHORT_WATCH. A quiet watch is no sign either if the
+        watch before it sent no line and did not end in time.
         """
         lives = threading.Event()
 
@@ -267,25 +283,17 @@ class Reflector(threading.Thread):
                 lives.set()
                 self._hand_over(Seen(self._watched.resource.key, WatchState.OK))
 
-        quiet = threading.Timer(SHORT_WATCH, live)
+        is_silent = self._watched.silent_since is not None
+        quiet = threading.Timer(SHORT_WATCH, lives.set if is_silent else live)
         quiet.daemon = True
-        left = self._ends_at - time.monotonic()
-        seconds = max(LEAST_SECONDS, math.ceil(left))
-        is_soon = seconds - left <= WAITED_FOR
-        self._ends_by_itself = time.monotonic() + seconds + LATE if is_soon else 0.0
-        self._watch = Watch(
-            self._connection,
-            self._path,
-            self._resource_version,
-            timeout_seconds=seconds,
-            query=dict(self._watched.resource.query),
-            on_open=quiet.start,
-        )
+        began, heard = time.monotonic(), False
+        self._watch = self._new_watch(quiet.start)
         if self._halted.is_set():
             self._watch.close()  # `halt` came when there was none that it could close
         try:
             for lines in self._watch:
                 self._digest(lines)
+                self._watched.silent_since, heard = None, True
                 live()
         finally:
             self._watch.close()
@@ -293,13 +301,41 @@ class Reflector(threading.Thread):
             if was_open:
                 quiet.cancel()
                 quiet.join()
-        if self._halted.is_set() and was_open:
-            self._vouch()  # it lived for as long as we let it
-        elif not lives.is_set() and not self._halted.is_set():
+        if self._halted.is_set():
+            if was_open:
+                self._take_cut(began, heard=heard)
+        elif not lives.is_set():
             raise KubeError(
                 KubeErrorCode.BROKEN_OFF,
                 f"The watch of {self._path} on {self._connection.host} ended at once, without a word.",
             )
+        else:
+            self._watched.silent_since = None
+            self._vouch()  # the server has ended it in time
+
+    def _new_watch(self, on_open: Callable[[], None]) -> Watch:
+        """Return a watch for the rest of the time."""
+        left = self._ends_at - time.monotonic()
+        seconds = max(LEAST_SECONDS, math.ceil(left))
+        is_soon = seconds - left <= WAITED_FOR
+        self._ends_by_itself = time.monotonic() + seconds + LATE if is_soon else 0.0
+        return Watch(
+            self._connection,
+            self._path,
+            self._resource_version,
+            timeout_seconds=seconds,
+            query=dict(self._watched.resource.query),
+            on_open=on_open,
+        )
+
+    def _take_cut(self, began: float, *, heard: bool) -> None:
+        """Note how a watch was when `halt` ended it: it lived, or it should have ended by itself before."""
+        watched = self._watched
+        is_late = 0 < self._ends_by_itself <= time.monotonic()
+        if is_late and not heard:
+            watched.silent_since = watched.silent_since or began
+        elif watched.silent_since is None:
+            self._vouch()
 
     def _digest(self, lines: list[bytes]) -> None:
         batch = Batch(self._watched.resource.key)
@@ -325,8 +361,11 @@ class Reflector(threading.Thread):
             batch.problems.append(event.problem)
         elif event.object is not None and event.type != "BOOKMARK":
             self._take(batch, event.object)
-        if event.resource_version:
+        if is_lower(event.resource_version, self._resource_version):
+            self._watched.revision.is_doubtful = True
+        elif event.resource_version:
             batch.resource_version = self._resource_version = event.resource_version
+            self._watched.revision.rise_to(event.resource_version)
 
     def _take_deletion(self, batch: Batch, event: WatchEvent) -> None:
         """Note that an object is gone, also one that could not be read.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -9,7 +10,10 @@ from gangboard.decode.page import DecodeProblem
 from gangboard.domain.registry import Resource
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.errors import KubeError
+from gangboard.polling.revisions import Revision
 
+MOST_SILENCE = 60.0
+"""Seconds of silent watches after which a resource is listed, at the next window: within 90 s in all."""
 SENTENCES_KEPT = 100
 """Problems of a resource that are told in words; of the rest only the names are kept, to count them and
 to know whose gangs they may belong to."""
@@ -33,6 +37,10 @@ class Watched:
     state: WatchState = WatchState.LISTING
     sentence: str = ""
     resource_version: str = ""
+    revision: Revision = field(default_factory=Revision)
+    silent_since: float | None = None
+    """Moment of `time.monotonic()` at which the first of its silent watches began: they sent no line and did not
+    end in time. None after a sign of life."""
     listed_at: datetime | None = None
     contact_at: datetime | None = None
     """Up to when all changes are known: the last end of a complete list, or a watch that lived."""
@@ -53,6 +61,12 @@ class Watched:
     """It was listed to the end, with all that this release keeps, here or by an earlier holder."""
     changed: bool = True
     """The row in the store is behind."""
+
+    @property
+    def is_silent(self) -> bool:
+        """True if its watches have been silent for so long that it must be listed."""
+        since = self.silent_since
+        return since is not None and time.monotonic() - since >= MOST_SILENCE
 
     @property
     def excused(self) -> timedelta:

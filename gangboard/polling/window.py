@@ -90,7 +90,7 @@ class Window:
         """Why the cluster as a whole could not be looked at."""
 
     def run(self) -> None:
-        """Do all of it. Raises LeaseLostError when another worker took the cluster."""
+        """Do all of it. Raises LeaseLostError when another worker took the cluster, and RestoredError."""
         if not self._discover():
             self._say_why_not()
             return
@@ -264,7 +264,11 @@ class Window:
 
     def _reflector(self, watched: Watched) -> Reflector:
         key = watched.resource.key
-        if is_overdue(watched.listed_at, self._repair_interval, datetime.now(UTC)):
+        if watched.is_silent:
+            log.warning("watches are silent", cluster=self._cache.cluster_name, resource=key)
+        if watched.is_silent or is_overdue(
+            watched.listed_at, self._repair_interval, datetime.now(UTC)
+        ):
             watched.resource_version = ""
         return Reflector(
             connection=self._cache.connection,

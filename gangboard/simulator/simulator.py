@@ -24,6 +24,7 @@ from gangboard.simulator.plane import Plane
 from gangboard.simulator.resources import Resource
 from gangboard.simulator.scripts import Fleet
 from gangboard.simulator.server import Server
+from gangboard.simulator.store import Backup
 from gangboard.simulator.story import Story
 
 _ADMIN = "system:serviceaccount:gangboard:actor"
@@ -166,6 +167,14 @@ class Simulator:
     def drop_connections(self) -> None:
         """End every connection at once; clients may come again."""
         self._server.drop_connections()
+
+    def restore(self, backup: Backup) -> None:
+        """Go back to what `store.back_up` returned, and end every connection, as a restored server does.
+
+        For fleets without a story: controllers do not hear of it.
+        """
+        self.store.restore(backup)
+        self.drop_connections()
 
     def at_once(self, action: Callable[[], None]) -> None:
         """Run something while no request and no controller changes anything."""

@@ -130,6 +130,11 @@ class Table:
         del self.objects[key]
         self._sorted = None
 
+    def replace(self, objects: dict[Key, Stored]) -> None:
+        """Have these objects and no others, without a record."""
+        self.objects = dict(objects)
+        self._sorted = None
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -137,6 +142,15 @@ class Snapshot:
 
     version: int
     items: list[tuple[Key, Stored]]
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """All objects of a store at one version."""
+
+    version: int
+    objects: dict[tuple[str, str], dict[Key, Stored]]
+    """By API group and plural of their resource."""
 
 
 @dataclass
@@ -257,6 +271,23 @@ class Store:
             for table in self._tables.values():
                 table.history.forget(self._version)
                 table.changed.notify_all()
+
+    def back_up(self) -> Backup:
+        """Return all objects as they are now."""
+        with self.lock:
+            objects = {name: dict(table.objects) for name, table in self._tables.items()}
+            return Backup(self._version, objects)
+
+    def restore(self, backup: Backup) -> None:
+        """Bring back the objects and the version of a backup, with no history, as etcd does.
+
+        It does not call subscribers.
+        """
+        with self.lock:
+            self._version = backup.version
+            for name, table in self._tables.items():
+                table.replace(backup.objects[name])
+            self.forget()
 
     def wake(self) -> None:
         """Wake everybody who waits for changes, so that they can look whether to stop."""

@@ -37,6 +37,8 @@ class Watch:
         labels, fields = request.query.get("labelSelector"), request.query.get("fieldSelector")
         self._test: Test | None = matcher(self._resource.plural, labels or "", fields or "")
         self._bookmarks = request.query.get("allowWatchBookmarks", "").lower() in ("1", "true")
+        self._after = 0
+        """This watch sends only what is newer than this resourceVersion, also when the store has gone back."""
 
     def lines(self) -> Iterator[bytes]:
         """Yield pieces of the answer, each of whole lines, until the time is over."""
@@ -58,6 +60,7 @@ class Watch:
         initial = self.request.query.get("sendInitialEvents", "").lower() == "true"
         with self.store.lock:
             if version and not initial:
+                self._after = version
                 return self._table.history.position(version), []
             snapshot = self.store.snapshot(self._resource, self.request.namespace)
             position = self._table.history.end
@@ -89,13 +92,16 @@ class Watch:
             now = time.monotonic()
             # The last bookmark comes just before the end, as the real server does it.
             if self._bookmarks and now >= min(bookmark, end):
-                yield self._bookmark(seen, {})
+                if seen >= self._after:
+                    yield self._bookmark(seen, {})
                 bookmark = now + self.bookmark_seconds
             if now >= end:
                 return
 
     def _changed(self, record: Record) -> bytes | None:
         """Return the line of a change, None when this watch does not see it."""
+        if record.version <= self._after:
+            return None
         if self.request.namespace and record.key[0] != self.request.namespace:
             return None
         if self.request.name and record.key[1] != self.request.name:

@@ -89,7 +89,7 @@ def replace_credentials(
 
     Whoever polls it holds a connection made with the old credentials: it is fenced off, so that
     the next poll begins anew. At another address resource versions mean something else, so
-    everything is listed again there, and the actor, who is known at the old one, is forgotten.
+    everything is read again there, also objects of the same version, and the actor, who is known at the old one, is forgotten.
     """
     with transaction.atomic():
         cluster = find_cluster(name=name)
@@ -101,7 +101,9 @@ def replace_credentials(
         if moved:
             cluster.discovered_at = cluster.actor_credentials = cluster.actor_expires_at = None
             changed += ["discovered_at", "actor_credentials", "actor_expires_at"]
-            ResourceState.objects.filter(cluster=cluster).update(resource_version="")
+            ResourceState.objects.filter(cluster=cluster).update(
+                resource_version="", decoder_version=0
+            )
         cluster.save(update_fields=changed)
         Cluster.objects.filter(pk=cluster.pk).update(data_version=F("data_version") + 1)
         Lease.objects.filter(cluster=cluster).update(

@@ -108,6 +108,21 @@ def delete_objects(cluster_id: int, uids: Sequence[str]) -> None:
         ).delete()
 
 
+def forget_history(lease: ClusterLease, *, events: str) -> None:
+    """Let all that is stored of a cluster count as not read yet. Raises LeaseLostError.
+
+    As after a change of all decoders: see `forget_other_decoders`, which does the rest. What `events`
+    have told, the resource of that key, is deleted: a list does not say which of it was never true.
+    """
+    with writing(lease):
+        states = ResourceState.objects.filter(cluster_id=lease.cluster_id)
+        states.update(resource_version="", decoder_version=0)
+    told = WatchedObject.objects.filter(cluster_id=lease.cluster_id, resource=events)
+    while portion := list(told.values_list("uid", flat=True)[:CHUNK]):
+        with writing(lease):
+            delete_objects(lease.cluster_id, portion)
+
+
 def forget_other_decoders(lease: ClusterLease, decoders: Mapping[str, int]) -> None:
     """Let objects that another decoder has stored count as not read yet. Raises LeaseLostError.
 
