@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,14 +97,19 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line("\n\n".join(_healed))
 
 
-def _started(profile: str) -> Iterator[ControlPlane]:
-    """Start the profile. Unbuilt binaries skip the test, or fail it where CI is set."""
-    unbuilt = missing(profile_named(profile).programs)
+def require_built(programs: Sequence[str]) -> None:
+    """Skip the test if binaries of these programs are missing, or fail it where CI is set."""
+    unbuilt = missing(programs)
     if unbuilt:
         said = f"control plane not built ({', '.join(unbuilt)}): run make controlplane"
         if os.environ.get("CI") == "true":
             pytest.fail(said)
         pytest.skip(said)
+
+
+def _started(profile: str) -> Iterator[ControlPlane]:
+    """Start the profile."""
+    require_built(profile_named(profile).programs)
     with ControlPlane.start(profile) as plane:
         _RUNNING.append(plane)
         try:

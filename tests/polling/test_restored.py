@@ -21,7 +21,7 @@ from tests.polling.conftest import HOLDER, Watching
 
 Watch = Callable[..., Watching]
 PODS = "pods"
-FUTURE = "of-the-future"
+FUTURE, LOST_EVENT = "of-the-future", "of-the-future.refused"
 POD = ("v1", "Pod", "debug-shell", "team-infra")
 
 
@@ -66,13 +66,12 @@ def cordon(watching: Watching, *, is_cordoned: bool, note: str) -> str:
     return str(watching.simulator.objects.put(node)["metadata"]["resourceVersion"])
 
 
-def refused_again(watching: Watching) -> str:
-    """Tell of a pod once more why no node takes it; return the name of the event."""
+def refuse_again(watching: Watching) -> None:
+    """Tell of a pod once more why no node takes it."""
     events = watching.simulator.objects.list("events.k8s.io/v1", "Event")
     told = next(one for one in events if one["reason"] == "FailedScheduling")
-    meta = {"name": "of-a-lost-future", "namespace": told["metadata"]["namespace"]}
+    meta = {"name": LOST_EVENT, "namespace": told["metadata"]["namespace"]}
     watching.simulator.objects.put({**told, "metadata": meta})
-    return meta["name"]
 
 
 def is_cordoned(watching: Watching) -> bool:
@@ -88,7 +87,7 @@ def test_everything_is_read_anew_after_a_restore(watch: Watch) -> None:
     watching.settle()
     backup = watching.simulator.store.back_up()
     before = cordon(watching, is_cordoned=True, note="lost")
-    lost_event = refused_again(watching)
+    refuse_again(watching)
     shell = watching.simulator.objects.get(*POD)
     assert shell is not None
     future = {**shell, "metadata": {"name": FUTURE, "namespace": "team-infra"}}
@@ -96,13 +95,13 @@ def test_everything_is_read_anew_after_a_restore(watch: Watch) -> None:
     watching.simulator.objects.delete(*POD)
     watching.settle()
     assert is_cordoned(watching)
-    assert lost_event in names(watching, EVENT.key)
+    assert LOST_EVENT in names(watching, EVENT.key)
     assert (FUTURE in pods(watching), POD[2] in pods(watching)) == (True, False)
     watching.simulator.restore(backup)
     assert cordon(watching, is_cordoned=False, note="real") == before
     windows_until(watching, lambda: pods(watching) == served(watching))
     assert not is_cordoned(watching)
-    assert lost_event not in names(watching, EVENT.key)
+    assert LOST_EVENT not in names(watching, EVENT.key)
     gangs = set(Gang.objects.filter(gone_at=None).values_list("name", flat=True))
     assert (FUTURE in gangs, POD[2] in gangs) == (False, True)
     # Servers that contradict each other do not have all of it listed all the time.

@@ -9,11 +9,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+import urllib3
+
 from tests.controlplane.client import wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import make_nodes
 from tests.controlplane.objects import namespace as namespace_object
-from tests.installation import Installation
+from tests.installation import REQUEST_SECONDS, Installation
 from tests.scenarios.clusters import CLUSTERS, FIRST, SEEN_AGAIN
 from tests.scenarios.leaving import leave
 from tests.scenarios.scenario import PATIENCE, POOL, Scenario, Stage, Step
@@ -24,6 +26,8 @@ Key = tuple[str, str]
 LOOK_SECONDS = 0.8
 SETTLED_SECONDS = 1.5
 """A right answer must still be there after this time: no flash counts as an answer."""
+LATE_SECONDS = 2 * REQUEST_SECONDS
+"""In which a busy machine looks twice more."""
 ACT_SECONDS = 1000.0
 FIRST_SECONDS = 60.0
 """How long nodes are kept back for the scenarios of a cluster that has none."""
@@ -54,6 +58,10 @@ class Story:
     """The answer that is expected now has stood for a while."""
     last: Json | None = None
     right_since: float | None = None
+    history: list[str] = field(default_factory=list)
+    """What was said in the present step, each with its second and with what was wrong about it."""
+    began: float | None = None
+    """When the present step was looked at first."""
     given_up: bool = False
     over: threading.Event = field(default_factory=threading.Event)
     """It has been told to its end, or it never will be."""
@@ -74,23 +82,33 @@ class Story:
     def go_on(self) -> Step:
         """From now on the next answer is the right one; return its step."""
         self.at += 1
-        self.right_since = None
+        self.right_since = self.began = None
+        self.history.clear()
         self.told.clear()
         return self.expected
 
     def look(self, gang: Json | None, now: float) -> None:
         """Compare what the API says now with what it should."""
         self.last = gang
-        if faults(gang, self.expected):
+        wrong = faults(gang, self.expected)
+        self._note(gang, wrong, now)
+        if wrong:
             self.right_since = None
         elif self.right_since is None:
             self.right_since = now
         elif now - self.right_since >= SETTLED_SECONDS:
             self.told.set()
 
+    def _note(self, gang: Json | None, wrong: list[str], now: float) -> None:
+        """Keep what is said where it is not what was said before."""
+        self.began = now if self.began is None else self.began
+        said = f"{gang and gang['code']} ({', '.join(wrong) or 'right'})"
+        if not self.history or not self.history[-1].endswith(f": {said}"):
+            self.history.append(f"{now - self.began:.0f} s: {said}")
+
     def wait_told(self) -> None:
         """Return when it has been told; raise UntoldError when it takes longer than it may."""
-        is_told = self.told.wait(self.scenario.within)
+        is_told = self.told.wait(self.scenario.within) or self._settles()
         if self.given_up:
             raise UntoldError("given up")
         if not is_told:
@@ -98,9 +116,17 @@ class Story:
             said = gang and {
                 name: gang[name] for name in ("code", "health", "message", "members", "advice")
             }
-            raise UntoldError(
-                f"step {self.at}: {faults(gang, self.expected) or 'flashing'}; the API says {said}"
-            )
+            wrong = faults(gang, self.expected) or "right, but not for long enough"
+            before = "; ".join(self.history)
+            raise UntoldError(f"step {self.at}: {wrong}; the API says {said}; before: {before}")
+
+    def _settles(self) -> bool:
+        """Whether an answer that is right at the last moment stands as long as any other has to."""
+        give_up_at = time.monotonic() + LATE_SECONDS
+        while self.right_since is not None and time.monotonic() < give_up_at:
+            if self.told.wait(LOOK_SECONDS):
+                return True
+        return self.told.is_set()
 
 
 def faults(gang: Json | None, expected: Step) -> list[str]:
@@ -163,6 +189,8 @@ class Play:
             if (cluster, scenario.name) in wanted
         }
         self._over = threading.Event()
+        self._failures: list[str] = []
+        """Looks that got no answer. Stories go on meanwhile, and the play has failed at its end."""
         self._hands = threading.Semaphore(HANDS)
         self._pool = ThreadPoolExecutor(len(self.stories) + 1)
         self._looking = self._pool.submit(self._look)
@@ -240,9 +268,14 @@ class Play:
     def _look(self) -> None:
         """Ask for all gangs all the time: some states pass by."""
         while not self._over.wait(LOOK_SECONDS):
+            try:
+                found = self.installation.gangs()
+            except (AssertionError, urllib3.exceptions.HTTPError) as error:
+                self._failures.append(f"{type(error).__name__}: {error}"[:300])
+                continue
             gangs = {
                 (gang["cluster"], gang["namespace"], gang["kind"], gang["name"]): gang
-                for gang in self.installation.gangs()
+                for gang in found
             }
             now = time.monotonic()
             for (cluster, name), story in self.stories.items():
@@ -262,5 +295,6 @@ class Play:
         for story in self.stories.values():
             story.given_up = True
             story.told.set()
-        self._looking.result(timeout=30)
+        self._looking.result(timeout=REQUEST_SECONDS)
         self._pool.shutdown(cancel_futures=True)
+        assert not self._failures, self._failures
