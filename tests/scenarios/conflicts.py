@@ -17,12 +17,13 @@ from tests.controlplane.client import ApiError, Json
 from tests.controlplane.objects import JOBSET, JobOptions, jobset
 from tests.scenarios.holds import hold_one, three_jobs
 from tests.scenarios.making import loose
-from tests.scenarios.scenario import Scenario, Stage, Step
+from tests.scenarios.scenario import PATIENCE, Scenario, Stage, Step
 
 CONFLICT = "controller-conflict"
 CHILD = ("batch/v1", "Job", "train-workers-0")
-INSIST_SECONDS = 300.0
-"""The longest that one insists, when nobody stops it."""
+INSIST_SECONDS = 4 * PATIENCE
+"""The longest that one insists, when nobody stops it: through all steps of a story on a busy machine. Where one of
+two gives up earlier, the JobSet stays as the other wants it."""
 RUNS = "running", "running"
 
 
