@@ -12,9 +12,9 @@ from gangboard.diagnosis import registry
 from gangboard.domain.action import ActionRequest, ActionTarget
 from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
 from gangboard.domain.owner import Owner
-from gangboard.store import action_context
+from gangboard.store import action_context, actions
 from gangboard.store.access import Viewer
-from gangboard.store.models import Cluster, Gang
+from gangboard.store.models import Action, Cluster, Gang
 from gangboard.store.references import Reference
 
 MOST_AT_ONCE = 50
@@ -154,6 +154,24 @@ def _checked_until(until: datetime | None, now: datetime) -> datetime | None:
     if until > now + LONGEST_HOLD:
         raise _invalid(f"A Hold can last at most {LONGEST_HOLD.days} days.")
     return until
+
+
+def of_same_keys(viewer: Viewer, action_requests: Iterable[ActionRequest]) -> dict[str, Action]:
+    """Return what this person's idempotency keys have made before."""
+    keys = {one.idempotency_key for one in action_requests if one.idempotency_key}
+    rows = Action.objects.filter(user_id=viewer.user_id, idempotency_key__in=keys)
+    return {row.idempotency_key: row for row in rows} if keys else {}
+
+
+def accepted_before(action: Action, action_request: ActionRequest) -> AcceptedRequest:
+    """Return what the request's key has made before. Raises RequestError (KEY_REUSED)."""
+    if action.body_hash != actions.body_hash(action_request):
+        raise RequestError(
+            RequestErrorCode.KEY_REUSED,
+            f"This idempotency key was used for another request, action {action.pk}.",
+            action.pk,
+        )
+    return AcceptedRequest(action.pk, created=False)
 
 
 def find_subjects(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from django.db import IntegrityError, transaction
 
@@ -82,7 +83,7 @@ def _take(
     """Write each request that can be taken, in order; what they stand on is read once for all."""
     checked = requests.check_each(action_requests, now=now)
     complete = [one for one in checked if isinstance(one, ActionRequest)]
-    earlier = _of_same_keys(viewer, complete)
+    earlier = requests.of_same_keys(viewer, complete)
     new = [one for one in complete if one.idempotency_key not in earlier]
     subjects = requests.find_subjects(viewer, new)
     for one in checked:
@@ -91,7 +92,7 @@ def _take(
                 raise one
             action = earlier.get(one.idempotency_key)
             if action is not None:
-                yield _accepted_before(action, one)
+                yield requests.accepted_before(action, one)
             else:
                 yield _create(viewer, one, subjects[one], batch=batch, now=now, clock=clock)
         except RequestError as error:
@@ -128,28 +129,10 @@ def _create(
     return AcceptedRequest(action.pk, created=True)
 
 
-def _of_same_keys(viewer: Viewer, action_requests: Iterable[ActionRequest]) -> dict[str, Action]:
-    """Return what this person's idempotency keys have made before."""
-    keys = {one.idempotency_key for one in action_requests if one.idempotency_key}
-    rows = Action.objects.filter(user_id=viewer.user_id, idempotency_key__in=keys)
-    return {row.idempotency_key: row for row in rows} if keys else {}
-
-
-def _accepted_before(action: Action, action_request: ActionRequest) -> AcceptedRequest:
-    """Return what the request's key has made before. Raises RequestError (KEY_REUSED)."""
-    if action.body_hash != actions.body_hash(action_request):
-        raise RequestError(
-            RequestErrorCode.KEY_REUSED,
-            f"This idempotency key was used for another request, action {action.pk}.",
-            action.pk,
-        )
-    return AcceptedRequest(action.pk, created=False)
-
-
 def _met(viewer: Viewer, action_request: ActionRequest, cluster: Cluster) -> AcceptedRequest:
     """Return the same action where somebody was quicker. Raises RequestError (KEY_REUSED, BUSY)."""
-    for earlier in _of_same_keys(viewer, [action_request]).values():
-        return _accepted_before(earlier, action_request)
+    for earlier in requests.of_same_keys(viewer, [action_request]).values():
+        return requests.accepted_before(earlier, action_request)
     target = action_request.target
     found = Action.objects.filter(cluster=cluster, uid=target.uid, finished_at=None).first()
     if found is None:
@@ -165,20 +148,27 @@ def _met(viewer: Viewer, action_request: ActionRequest, cluster: Cluster) -> Acc
     )
 
 
+def _audit(viewer: Viewer, event: str, sentence: str, now: datetime, **about: Any) -> None:
+    """Append a row about what a person did, with the address from which the request came.
+
+    `about` is what else `store.audit.audit` takes.
+    """
+    audit(event, sentence, at=now, actor=viewer.name, source=viewer.address, **about)
+
+
 def _audit_denial(
     viewer: Viewer, action_request: ActionRequest, sentence: str, now: datetime
 ) -> None:
     target = action_request.target
-    audit(
+    _audit(
+        viewer,
         "denied",
         f"{viewer.name} was not let {action_request.verb.value} {target.kind} "
         f"{target.namespace}/{target.name}: {sentence}",
-        at=now,
-        actor=viewer.name,
+        now,
         cluster=Cluster.objects.filter(name=target.cluster).first(),
         namespace=target.namespace,
         object_name=f"{target.kind}/{target.name}",
-        source=viewer.address,
         details={"via": action_request.via, "token": viewer.token},
     )
 
@@ -254,14 +244,13 @@ def stop_batch(
             ).update(stop_asked_by=viewer.name or "somebody", due_at=clock.database_now())
             if asked:
                 stopped += 1
-                audit(
+                _audit(
+                    viewer,
                     "stopped",
                     f"{viewer.name} stopped the {action.verb} of {action.kind} "
                     f"{action.namespace}/{action.name} before it was sent.",
-                    at=now,
-                    actor=viewer.name,
+                    now,
                     action=action,
-                    source=viewer.address,
                 )
                 transaction.on_commit(partial(wake, action.pk))
     return stopped
@@ -283,12 +272,12 @@ def _not_stopped(viewer: Viewer, action: Action, now: datetime) -> RequestError:
         f"{viewer.name} did not ask for this and is no operator of namespace {action.namespace} "
         f"of cluster {action.cluster_name}."
     )
-    audit(
+    _audit(
+        viewer,
         "denied",
         f"{viewer.name} was not let stop the {action.verb} of {action.kind} "
         f"{action.namespace}/{action.name} and what was asked for with it: {sentence}",
-        at=now,
-        actor=viewer.name,
+        now,
         action=action,
     )
     return RequestError(RequestErrorCode.FORBIDDEN, sentence)
@@ -301,7 +290,7 @@ def begin_export(viewer: Viewer, sentence: str, *, now: datetime) -> int:
     """
     tried = rate_limits.take("export", viewer.user_id, most=1, window=LONGEST_EXPORT)
     if not tried.wait:
-        audit("export", sentence, at=now, actor=viewer.name, source=viewer.address)
+        _audit(viewer, "export", sentence, now)
     return tried.wait
 
 
