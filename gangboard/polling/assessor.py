@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -285,6 +285,7 @@ class Assessor:
             if root not in objects:
                 continue
             members_there = [objects[uid] for uid in members[root] if uid in objects]
+            told = _events_of(objects[root], claims[root], map(objects.get, events[root]))
             entries = [one for one in members_there if isinstance(one, QueueEntry)]
             queued = [one for one in members_there if isinstance(one, Group) and one.queue]
             old = before.get(root)
@@ -295,9 +296,7 @@ class Assessor:
                 objects[root],
                 [objects[uid] for uid in members[root] if uid in objects and uid != root],
                 foreign_pods=[objects[uid] for uid in foreign_pods[root] if uid in objects],
-                events=[
-                    event for uid in events[root] if isinstance(event := objects.get(uid), Event)
-                ],
+                events=told,
                 nodes=cache.nodes,
                 nodes_known=self._is_known(NODE.key),
                 events_known=self._is_known("events.events.k8s.io"),
@@ -323,10 +322,7 @@ class Assessor:
                     for uid, taker in victims[root].items()
                     if isinstance(pod := objects.get(uid), Pod)
                 ],
-                takers=cache.takers(
-                    (event for uid in events[root] if isinstance(event := objects.get(uid), Event)),
-                    entries,
-                ),
+                takers=cache.takers(told, entries),
                 queues=cache.queues.named_by((*entries, *queued)),
             )
 
@@ -339,3 +335,17 @@ class Assessor:
         if watched.state == WatchState.NOT_SERVED:
             return True
         return watched.listed_at is not None and not is_unobserved(watched, now)
+
+
+def _events_of(root: Any, claims: Collection[str], objects: Iterable[Any]) -> list[Event]:
+    """Return the events that regard an object of the gang's namespace, or one of these claims of the cluster.
+
+    Events can name the uid of any object, and be known before it.
+    """
+    namespace = root.meta.ref.namespace
+    return [
+        event
+        for event in objects
+        if isinstance(event, Event)
+        and event.regarding.namespace == ("" if event.regarding.uid in claims else namespace)
+    ]
