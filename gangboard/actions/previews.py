@@ -1,4 +1,4 @@
-"""What would be done for requests: planned on what is stored of their gangs, each gang read once."""
+"""Plans for requests, made from the stored objects. Each gang is read once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_SELECTION: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 @dataclass(slots=True)
 class _ContextCache:
-    """What plans are made of, read once for all requests of one preview."""
+    """Contexts and levers of one preview, each read once."""
 
     contexts: dict[str, ActionContext | None] = field(default_factory=dict)
     """By the id of the gang."""
@@ -31,7 +31,7 @@ class _ContextCache:
     """By cluster, and whether an unproved lever is to be tried."""
 
     def context_of(self, subject: Subject) -> ActionContext | None:
-        """Return what is known of the gang of an object, or of an object that makes gangs."""
+        """Return the context of the object's gang. An object that makes gangs has a context of its own."""
         cluster, gang = subject.cluster, subject.gang
         if gang is None:
             return action_context.read_target_context(cluster.pk, subject.owner, None)
@@ -42,7 +42,7 @@ class _ContextCache:
         return self.contexts[gang.pk]
 
     def levers_of(self, cluster: Cluster, *, forced: bool) -> ClusterLevers:
-        """Return what a cluster allows."""
+        """Return the levers of a cluster."""
         key = cluster.pk, forced
         if key not in self.levers:
             self.levers[key] = read_levers(cluster, forced=forced)
@@ -56,35 +56,34 @@ def preview_many(
     now: datetime,
     together: Mapping[str, frozenset[str]] = NO_SELECTION,
 ) -> tuple[Plan | RequestError, ...]:
-    """Return what would be done for each request, or why it cannot be asked for, in order; see `service.preview`.
+    """Return a plan for each request, or its error, in order. See `service.preview`.
 
-    `together`: uid → uids of the selection that it is part of and that is judged as a whole elsewhere.
+    `together` maps a uid to the uids of its selection, which other code judges as a whole.
     """
     checked = requests.check_each(action_requests, now=now, reason_needed=False)
     subjects = requests.find_subjects(
         viewer, [one for one in checked if isinstance(one, ActionRequest)]
     )
     cache = _ContextCache()
-    found: list[Plan | RequestError] = []
-    for one in checked:
-        subject = one if isinstance(one, RequestError) else subjects[one]
-        if isinstance(one, RequestError) or isinstance(subject, RequestError):
-            found.append(subject)
-            continue
-        chosen = together.get(one.target.uid, frozenset())
-        found.append(_planned(viewer, one, subject, cache, chosen, now))
-    return tuple(found)
+    return tuple(
+        one
+        if isinstance(one, RequestError)
+        else _plan(viewer, one, subjects[one], cache, together, now)
+        for one in checked
+    )
 
 
-def _planned(
+def _plan(
     viewer: Viewer,
     action_request: ActionRequest,
-    subject: Subject,
+    subject: Subject | RequestError,
     cache: _ContextCache,
-    chosen: frozenset[str],
+    together: Mapping[str, frozenset[str]],
     now: datetime,
 ) -> Plan | RequestError:
-    cluster = subject.cluster
+    if isinstance(subject, RequestError):
+        return subject
+    cluster, chosen = subject.cluster, together.get(action_request.target.uid, frozenset())
     context = cache.context_of(subject)
     if context is None:
         return requests.not_found(action_request.target)

@@ -15,7 +15,7 @@ from gangboard.domain.owner import Owner
 from gangboard.store import action_context, actions
 from gangboard.store.access import Viewer
 from gangboard.store.models import Action, Cluster, Gang
-from gangboard.store.references import Reference
+from gangboard.store.uid_lookups import Reference
 
 MOST_AT_ONCE = 50
 """Objects of one confirmation."""
@@ -104,7 +104,7 @@ class Subject:
 def check_each(
     action_requests: Iterable[ActionRequest], *, now: datetime, reason_needed: bool = True
 ) -> list[ActionRequest | RequestError]:
-    """Return each request as `check` does, or what is wrong with it."""
+    """Check each request. Return its checked form, or its error."""
     found: list[ActionRequest | RequestError] = []
     for action_request in action_requests:
         try:
@@ -157,14 +157,14 @@ def _checked_until(until: datetime | None, now: datetime) -> datetime | None:
 
 
 def of_same_keys(viewer: Viewer, action_requests: Iterable[ActionRequest]) -> dict[str, Action]:
-    """Return what this person's idempotency keys have made before."""
+    """Return the actions that this person's idempotency keys have made, by key."""
     keys = {one.idempotency_key for one in action_requests if one.idempotency_key}
     rows = Action.objects.filter(user_id=viewer.user_id, idempotency_key__in=keys)
     return {row.idempotency_key: row for row in rows} if keys else {}
 
 
 def accepted_before(action: Action, action_request: ActionRequest) -> AcceptedRequest:
-    """Return what the request's key has made before. Raises RequestError (KEY_REUSED)."""
+    """Return the earlier answer to the same key. Raises RequestError (KEY_REUSED)."""
     if action.body_hash != actions.body_hash(action_request):
         raise RequestError(
             RequestErrorCode.KEY_REUSED,
@@ -177,10 +177,10 @@ def accepted_before(action: Action, action_request: ActionRequest) -> AcceptedRe
 def find_subjects(
     viewer: Viewer, action_requests: Iterable[ActionRequest]
 ) -> dict[ActionRequest, Subject | RequestError]:
-    """Return where the object of each request is, or why it cannot be asked for.
+    """Return the subject of each request, or its error.
 
-    The error is NOT_FOUND for what is not there or not visible alike, FORBIDDEN or MOVED_ON. A query for the
-    clusters, one for each kind of object and 2 a generation of owners, however many requests.
+    A missing object and an invisible one have the same error, NOT_FOUND. The others are FORBIDDEN and MOVED_ON.
+    The number of queries does not depend on the number of requests: one for clusters, one a kind, 2 a generation.
     """
     wanted = tuple(action_requests)
     names = {one.target.cluster for one in wanted}
@@ -216,7 +216,7 @@ def _reference(cluster: Cluster, owner: Owner) -> Reference:
 def _stored_owners(
     viewer: Viewer, action_requests: Iterable[ActionRequest], clusters: Mapping[str, Cluster]
 ) -> dict[ActionRequest, Owner]:
-    """Return the objects that have the names of the requests' targets, where the viewer may see."""
+    """Return the stored object with the name of each target, if the viewer may see its namespace."""
     places: dict[str, dict[ActionRequest, action_context.Place]] = defaultdict(dict)
     for action_request in action_requests:
         target = action_request.target

@@ -80,7 +80,7 @@ def _take(
     now: datetime,
     clock: DatabaseClock,
 ) -> Iterator[AcceptedRequest | RequestError]:
-    """Write each request that can be taken, in order; what they stand on is read once for all."""
+    """Yield the answer to each request in order. The stored objects are read once for all of them."""
     checked = requests.check_each(action_requests, now=now)
     complete = [one for one in checked if isinstance(one, ActionRequest)]
     earlier = requests.of_same_keys(viewer, complete)
@@ -149,9 +149,9 @@ def _met(viewer: Viewer, action_request: ActionRequest, cluster: Cluster) -> Acc
 
 
 def _audit(viewer: Viewer, event: str, sentence: str, now: datetime, **about: Any) -> None:
-    """Append a row about what a person did, with the address from which the request came.
+    """Append an audit row with the viewer's name and address.
 
-    `about` is what else `store.audit.audit` takes.
+    `about` has further arguments of `store.audit.audit`.
     """
     audit(event, sentence, at=now, actor=viewer.name, source=viewer.address, **about)
 

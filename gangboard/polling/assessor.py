@@ -338,9 +338,9 @@ class Assessor:
 
 
 def _events_of(root: Any, claims: Collection[str], objects: Iterable[Any]) -> list[Event]:
-    """Return the events that regard an object of the gang's namespace, or one of these claims of the cluster.
+    """Return the events about objects of the gang's namespace and about these cluster-scoped claims.
 
-    Events can name the uid of any object, and be known before it.
+    An event can name the uid of any object, and can arrive before that object.
     """
     namespace = root.meta.ref.namespace
     return [

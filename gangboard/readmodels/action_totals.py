@@ -15,7 +15,7 @@ from gangboard.domain.verdict import MemberState
 from gangboard.store.action_context import action_models, find_gangs
 from gangboard.store.gangs import Detail, unpack_detail
 from gangboard.store.models import Cluster, Gang
-from gangboard.store.references import Reference, read_referred
+from gangboard.store.uid_lookups import Reference, read_referred
 
 _ENDED = (Health.SUCCEEDED, Health.FAILED)
 

@@ -15,7 +15,7 @@ from gangboard.domain.owner import Owner
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
-from gangboard.store.references import Reference, follow, read_referred
+from gangboard.store.uid_lookups import Reference, follow, read_referred
 
 Place = tuple[int, str]
 """Cluster id and uid."""
@@ -65,7 +65,7 @@ def _by_owner(groups: list[tuple[int, Group]], viewer: Viewer) -> dict[Place, Ga
 
 
 def gangs_above(above: dict[Place, set[Reference]], *, viewer: Viewer) -> dict[Place, GangName]:
-    """Return the gang of each place, going up from what stands with it.
+    """Return the gang of each place. The search climbs from the owners that stand with the place.
 
     All places at once, one generation (2 queries) at a time; only gangs that the viewer may see.
     """

@@ -24,7 +24,7 @@ from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
 from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState
 from gangboard.store.objects import unpack
-from gangboard.store.references import Reference, follow, read_referred
+from gangboard.store.uid_lookups import Reference, follow, read_referred
 
 __all__ = ["CursorError", "HoldFilters", "holds"]
 

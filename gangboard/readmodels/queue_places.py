@@ -14,7 +14,7 @@ from gangboard.readmodels.group_gangs import GangName, gangs_above
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import quantity_text
 from gangboard.store.access import Viewer
-from gangboard.store.references import Reference
+from gangboard.store.uid_lookups import Reference
 
 HIDDEN = "a gang you may not see"
 

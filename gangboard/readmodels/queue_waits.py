@@ -28,7 +28,7 @@ from gangboard.readmodels.state_labels import Face
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
 from gangboard.store.objects import unpack
-from gangboard.store.references import owned_objects
+from gangboard.store.uid_lookups import owned_objects
 
 MOST_WAITS = 3
 """Entries of one gang that are told of: each of its Jobs may have one of its own."""

@@ -18,7 +18,7 @@ from gangboard.store.access import Viewer
 from gangboard.store.action_context import find_gangs, read_action_context
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster, Gang
-from gangboard.store.references import Reference, follow
+from gangboard.store.uid_lookups import Reference, follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ def judge_selections(
 ) -> tuple[SelectionRow, ...]:
     """Return what comes of the targets of each gang together, in the order asked.
 
-    Nothing is said of gangs in which the viewer may not act, nor of those whose owner is asked for. About 6
-    queries a gang, and 10 for the offer, however many Jobs; none for a resume, which stops nothing.
+    Gangs in which the viewer may not act have no row, nor have gangs whose owner is a target. A gang costs about
+    6 queries and its offer 10, for any number of Jobs. A resume stops nothing and costs none.
     """
     if verb is not Verb.SUSPEND:
         return ()

@@ -20,7 +20,7 @@ from gangboard.domain.watch_state import WatchState
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from gangboard.store.objects import BATCH, unpack
-from gangboard.store.references import Reference, follow, owned_objects, read_referred
+from gangboard.store.uid_lookups import Reference, follow, owned_objects, read_referred
 
 _DEEPEST = 8
 """Owners above one another that are followed; real ones have two or three."""

@@ -130,7 +130,7 @@ def preview_targets(
     asked = tuple(action_requests)
     plans = preview_many(viewer, asked, now=now, together=together)
     moved = [one for one, found in zip(asked, plans, strict=True) if _has_moved_on(one, found)]
-    # Whether the object itself is still the one that the person meant, and what is true of it now.
+    # An object that has changed may still be the same object: plan it as it is now.
     here = [replace(one, target=replace(one.target, generation=None)) for one in moved]
     seen_now = preview_many(viewer, here, now=now, together=together)
     plan_now = dict(zip(moved, seen_now, strict=True))

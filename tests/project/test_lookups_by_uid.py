@@ -1,4 +1,4 @@
-"""Rows are looked up by uid together with the namespace of the object that names it: `store/references.py`.
+"""Rows are looked up by uid together with the namespace of the object that names it: `store/uid_lookups.py`.
 
 A uid in an object is what its author wrote there. Every other lookup is in the table below, with the reason why
 its uids are our own.
@@ -41,7 +41,7 @@ OURS = {
     "store/objects.py::read_packed": "Its callers are in this table.",
     "store/observations.py::delete_objects": _STORED,
     "store/observations.py::mark_gangs_gone": _STORED,
-    "store/references.py::follow": "It compares the namespaces of rows and references.",
+    "store/uid_lookups.py::follow": "It compares the namespaces of rows and references.",
     "store/verdict_spans.py::end_spans": _STORED,
 }
 
@@ -69,7 +69,7 @@ def test_uids_that_objects_name_are_looked_up_with_their_namespace() -> None:
         for path in (ROOT / room).rglob("*.py")
         for function in _lookups(ast.parse(path.read_text()))
     }
-    assert sorted(found - OURS.keys()) == [], "look it up with store/references.py"
+    assert sorted(found - OURS.keys()) == [], "look it up with store/uid_lookups.py"
     assert sorted(OURS.keys() - found) == [], "take it out of the table"
 
 

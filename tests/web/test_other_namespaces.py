@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.utils import timezone
 
-from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
-from gangboard.domain.queue import QueueEntry
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.hold_counts import InForce, hold_counts
 from gangboard.readmodels.holds import holds
@@ -28,7 +28,7 @@ OTHER = "kanari"
 CRONJOBS = "cronjobs.batch"
 
 
-def body(client: Client, address: str, **query: object) -> str:
+def body(client: Client, address: str, **query: Any) -> str:
     """Return an answer with all its markup: a name in an attribute is shown, too."""
     response = client.get(address, query)
     assert response.status_code == 200, address
@@ -39,7 +39,7 @@ def body(client: Client, address: str, **query: object) -> str:
 def named(cluster: Cluster) -> list[str]:
     """Store objects of another namespace and cluster-scoped ones; return their uids."""
     jobset = a_jobset(f"{OTHER}-jobset", namespace=OTHER)
-    objects: list[tuple[str, Owner | Group | QueueEntry]] = [
+    objects: list[tuple[str, Any]] = [
         (JOBSETS, jobset),
         (JOBS, a_job(f"{OTHER}-job", namespace=OTHER)),
         (KEYS["Workload"], an_entry(jobset, f"{OTHER}-workload", namespace=OTHER)),

@@ -1,8 +1,8 @@
-"""Lookups by a uid that another object names: of its owner, its maker, what it holds or waits for.
+"""Lookups by a uid that another object names, such as the uid of its owner.
 
-Whoever may write an object can put the uid of any other object into it. So each lookup takes the namespace of the
-object that refers. An object can belong to one of its own namespace or to a cluster-scoped one. Kubernetes deletes
-what belongs to another namespace (see docs/decisions.md), but not at once, and not what a field like `spec.ownerUID` names.
+An object can name the uid of any other object, because its author writes it. So each lookup takes the namespace of
+the referring object. An owner is in the same namespace or cluster-scoped. Kubernetes enforces this late, and only for
+owner references (docs/decisions.md).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class Reference(NamedTuple):
 
     cluster_id: int
     namespace: str
-    """Of the object that refers; empty for a cluster-scoped one, which can refer to cluster-scoped ones only."""
+    """Namespace of the referring object. A cluster-scoped object has none and refers only to its like."""
     uid: str
-    """Of the object that it refers to."""
+    """The named uid."""
 
 
 def follow(rows: QuerySet[Row], references: Iterable[Reference]) -> dict[Reference, Row]:
-    """Return the row that each reference leads to; none for a uid of another namespace. One query per BATCH.
+    """Return the row of each reference. A uid of another namespace has none. One query per BATCH.
 
-    `rows` are the objects or gangs that may be found.
+    `rows` limits which objects or gangs count.
     """
     by_uid: dict[tuple[int, str], set[Reference]] = defaultdict(set)
     for reference in references:
@@ -51,7 +51,7 @@ def follow(rows: QuerySet[Row], references: Iterable[Reference]) -> dict[Referen
 def read_referred(
     references: Iterable[Reference], models: dict[str, type[Any]]
 ) -> dict[Reference, Any]:
-    """Return the stored object that each reference leads to, of the resources in `models`."""
+    """Return the stored object of each reference, decoded. Other resources than those in `models` do not count."""
     rows = WatchedObject.objects.filter(resource__in=list(models))
     return {
         reference: unpack(bytes(row.data), models[row.resource])
@@ -62,7 +62,7 @@ def read_referred(
 def owned_objects(
     cluster_id: int, namespace: str, uids: Collection[str]
 ) -> QuerySet[WatchedObject]:
-    """Return the objects of a namespace that say that they belong to one of these owners of it."""
+    """Return the objects of a namespace that name one of these uids as their owner."""
     return WatchedObject.objects.filter(
         cluster_id=cluster_id, namespace=namespace, owner_uid__in=uids
     )
