@@ -58,6 +58,8 @@ SLICE = 0.5
 """Seconds after which a round over the pending gangs lets news go first."""
 SETTLED = timedelta(seconds=15)
 """What was read while nobody had looked is judged by then."""
+_DEFAULT = "default"
+"""Namespace of events about cluster-scoped objects."""
 ROUNDS = 3
 """Rounds until pending gangs that look at each other must have settled."""
 
@@ -338,14 +340,14 @@ class Assessor:
 
 
 def _events_of(root: Any, claims: Collection[str], objects: Iterable[Any]) -> list[Event]:
-    """Return the events about objects of the gang's namespace and about these cluster-scoped claims.
+    """Return the events of the gang's namespace, and those about these cluster-scoped claims.
 
-    An event can name the uid of any object, and can arrive before that object.
+    An event can name any object, and can arrive before it. Events about cluster-scoped objects are in `default`.
     """
     namespace = root.meta.ref.namespace
     return [
         event
         for event in objects
         if isinstance(event, Event)
-        and event.regarding.namespace == ("" if event.regarding.uid in claims else namespace)
+        and event.meta.ref.namespace == (_DEFAULT if event.regarding.uid in claims else namespace)
     ]

@@ -298,8 +298,8 @@ class ClusterCache:
 
     def _remember_event(self, event: Event) -> set[str]:
         known = self.ownership_graph.namespace_of(event.regarding.uid)
-        if known not in (None, event.regarding.namespace):
-            # The API server does not check the uid of an event (seen on 1.37.0).
+        if known not in (None, event.meta.ref.namespace):
+            # The API server checks neither uid nor namespace of `regarding` (seen on 1.37.0).
             self._drop_events((event.meta.ref.uid,))
             return set()
         seen = event.last_seen.timestamp() if event.last_seen else 0.0

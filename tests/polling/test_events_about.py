@@ -80,12 +80,12 @@ def test_many_events_of_one_reason_push_out_none_of_another(watch: Watch) -> Non
 def test_an_event_of_another_namespace_tells_nothing_of_the_object_whose_uid_it_names(
     watch: Watch, is_first: bool
 ) -> None:
-    """The API server checks that the namespace of an event is that of what it regards, and no uid."""
     watching = watch(fleet="empty")
     own = _event("own.1", "0aa1-job")
     forged = [_event(f"forged.{n}", "0aa1-job", "kanari") for n in range(2 * EVENTS_PER_OBJECT)]
     for event in forged:
         event["note"], event["eventTime"] = "kanari", "2099-01-01T09:30:00.000000Z"
+        event["regarding"]["namespace"] = "default"
     batches = [forged, [JOB, own]] if is_first else [[JOB, own], forged]
     for batch in batches:
         for one in batch:

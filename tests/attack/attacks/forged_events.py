@@ -54,7 +54,7 @@ def _event(namespace: str, name: str, uid: str, note: str) -> Json:
         "regarding": {
             "apiVersion": "batch/v1",
             "kind": "Job",
-            "namespace": namespace,
+            "namespace": NAMESPACE,
             "name": "victim",
             "uid": uid,
         },
