@@ -113,7 +113,7 @@ def _tries(found: Sequence[ExpiredHold]) -> dict[tuple[int, str], tuple[int, dat
 
 def _request_release(expired: ExpiredHold, now: datetime, clock: DatabaseClock) -> Action:
     ref, cluster = expired.job, expired.cluster
-    gang = action_context.find_gang(cluster.pk, ref.uid)
+    gang = action_context.find_gang(cluster.pk, ref.namespace, ref.uid)
     end = expired.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     target = ActionTarget(cluster.name, ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
     action_request = ActionRequest(

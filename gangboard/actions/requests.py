@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -10,9 +12,10 @@ from gangboard.diagnosis import registry
 from gangboard.domain.action import ActionRequest, ActionTarget
 from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
 from gangboard.domain.owner import Owner
-from gangboard.store import action_context
+from gangboard.store import action_context, actions
 from gangboard.store.access import Viewer
-from gangboard.store.models import Cluster, Gang
+from gangboard.store.models import Action, Cluster, Gang
+from gangboard.store.uid_lookups import Reference
 
 MOST_AT_ONCE = 50
 """Objects of one confirmation."""
@@ -98,6 +101,19 @@ class Subject:
     """The object."""
 
 
+def check_each(
+    action_requests: Iterable[ActionRequest], *, now: datetime, reason_needed: bool = True
+) -> list[ActionRequest | RequestError]:
+    """Check each request. Return its checked form, or its error."""
+    found: list[ActionRequest | RequestError] = []
+    for action_request in action_requests:
+        try:
+            found.append(check(action_request, now=now, reason_needed=reason_needed))
+        except RequestError as error:
+            found.append(error)
+    return found
+
+
 def check(
     action_request: ActionRequest, *, now: datetime, reason_needed: bool = True
 ) -> ActionRequest:
@@ -140,24 +156,82 @@ def _checked_until(until: datetime | None, now: datetime) -> datetime | None:
     return until
 
 
-def find_subject(viewer: Viewer, action_request: ActionRequest) -> Subject:
-    """Return where the object of a request is.
+def of_same_keys(viewer: Viewer, action_requests: Iterable[ActionRequest]) -> dict[str, Action]:
+    """Return the actions that this person's idempotency keys have made, by key."""
+    keys = {one.idempotency_key for one in action_requests if one.idempotency_key}
+    rows = Action.objects.filter(user_id=viewer.user_id, idempotency_key__in=keys)
+    return {row.idempotency_key: row for row in rows} if keys else {}
 
-    Raises RequestError: NOT_FOUND for what is not there or not visible alike, FORBIDDEN, MOVED_ON.
-    """
-    target = action_request.target
-    kind = registry.owner_kind(target.api_group, target.kind)
-    cluster = Cluster.objects.filter(name=target.cluster).first()
-    found = None
-    if cluster is not None and kind is not None and viewer.sees(cluster.pk, target.namespace):
-        found = action_context.find_object(
-            cluster, kind.resource.key, target.namespace, target.name
+
+def accepted_before(action: Action, action_request: ActionRequest) -> AcceptedRequest:
+    """Return the earlier answer to the same key. Raises RequestError (KEY_REUSED)."""
+    if action.body_hash != actions.body_hash(action_request):
+        raise RequestError(
+            RequestErrorCode.KEY_REUSED,
+            f"This idempotency key was used for another request, action {action.pk}.",
+            action.pk,
         )
-    if cluster is None or not isinstance(found, Owner):
-        raise not_found(target)
-    check_rights(viewer, action_request, cluster)
-    _check_same(action_request, found)
-    return Subject(cluster, action_context.find_gang(cluster.pk, target.uid, found), found)
+    return AcceptedRequest(action.pk, created=False)
+
+
+def find_subjects(
+    viewer: Viewer, action_requests: Iterable[ActionRequest]
+) -> dict[ActionRequest, Subject | RequestError]:
+    """Return the subject of each request, or its error.
+
+    A missing object and an invisible one have the same error, NOT_FOUND. The others are FORBIDDEN and MOVED_ON.
+    The number of queries does not depend on the number of requests: one for clusters, one a kind, 2 a generation.
+    """
+    wanted = tuple(action_requests)
+    names = {one.target.cluster for one in wanted}
+    clusters = {row.name: row for row in Cluster.objects.filter(name__in=names)} if names else {}
+    stored = _stored_owners(viewer, wanted, clusters)
+    found: dict[ActionRequest, Subject | RequestError] = {}
+    owners: dict[Reference, Owner] = {}
+    for action_request in wanted:
+        cluster, owner = clusters.get(action_request.target.cluster), stored.get(action_request)
+        try:
+            if cluster is None or owner is None:
+                raise not_found(action_request.target)
+            check_rights(viewer, action_request, cluster)
+            _check_same(action_request, owner)
+        except RequestError as error:
+            found[action_request] = error
+        else:
+            found[action_request] = Subject(cluster, None, owner)
+            owners[_reference(cluster, owner)] = owner
+    gangs = action_context.find_gangs(owners, owners)
+    return {
+        action_request: subject
+        if isinstance(subject, RequestError)
+        else replace(subject, gang=gangs.get(_reference(subject.cluster, subject.owner)))
+        for action_request, subject in found.items()
+    }
+
+
+def _reference(cluster: Cluster, owner: Owner) -> Reference:
+    return Reference(cluster.pk, owner.meta.ref.namespace, owner.meta.ref.uid)
+
+
+def _stored_owners(
+    viewer: Viewer, action_requests: Iterable[ActionRequest], clusters: Mapping[str, Cluster]
+) -> dict[ActionRequest, Owner]:
+    """Return the stored object with the name of each target, if the viewer may see its namespace."""
+    places: dict[str, dict[ActionRequest, action_context.Place]] = defaultdict(dict)
+    for action_request in action_requests:
+        target = action_request.target
+        cluster = clusters.get(target.cluster)
+        kind = registry.owner_kind(target.api_group, target.kind)
+        if cluster is not None and kind is not None and viewer.sees(cluster.pk, target.namespace):
+            place = cluster.pk, target.namespace, target.name
+            places[kind.resource.key][action_request] = place
+    found: dict[ActionRequest, Owner] = {}
+    for resource, wanted in places.items():
+        objects = action_context.find_objects(resource, wanted.values())
+        for action_request, place in wanted.items():
+            if isinstance(owner := objects.get(place), Owner):
+                found[action_request] = owner
+    return found
 
 
 def check_rights(viewer: Viewer, action_request: ActionRequest, cluster: Cluster) -> None:

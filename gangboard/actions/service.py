@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from django.db import IntegrityError, transaction
 
 from gangboard.actions import requests
 from gangboard.actions.dispatch import wake
+from gangboard.actions.previews import preview_many
 from gangboard.actions.requests import (
     MOST_AT_ONCE,
     AcceptedRequest,
     RequestError,
     RequestErrorCode,
     RequestResult,
+    Subject,
 )
-from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import ActionRequest, Plan
-from gangboard.domain.silence import why_closed
-from gangboard.store import action_context, actions, rate_limits
+from gangboard.store import actions, rate_limits
 from gangboard.store.access import Viewer
 from gangboard.store.audit import audit
-from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster
-from gangboard.store.outages import SILENT_AFTER
 from gangboard.store.row_leases import DatabaseClock, RealDatabaseClock
 
 MINUTE = timedelta(minutes=1)
@@ -50,18 +49,11 @@ def preview(
     is silent: what would be done is not known then, as on its pages. What is asked for nevertheless
     is taken: the act worker looks for itself.
     """
-    action_request = requests.check(action_request, now=now, reason_needed=False)
-    subject = requests.find_subject(viewer, action_request)
-    cluster = subject.cluster
-    context = action_context.read_target_context(cluster.pk, subject.owner, subject.gang)
-    if context is None:
-        raise requests.not_found(action_request.target)
-    levers = read_levers(cluster, forced=action_request.forced)
-    found = plan(context, levers, action_request, by=viewer.name, action="", now=now, chosen=chosen)
-    if cluster.contact_at is not None and now - cluster.contact_at <= SILENT_AFTER:
-        return found
-    why_not = why_closed(cluster.name, cluster.contact_at, cluster.problem)
-    return Plan(found.verb, found.subject, found.generation, why_not=why_not)
+    together = {action_request.target.uid: chosen}
+    (found,) = preview_many(viewer, [action_request], now=now, together=together)
+    if isinstance(found, RequestError):
+        raise found
+    return found
 
 
 def request(
@@ -74,27 +66,52 @@ def request(
     makes no action late.
     """
     _count(viewer, 1)
-    return _request(viewer, action_request, batch="", now=now, clock=clock)
+    (found,) = _take(viewer, [action_request], batch="", now=now, clock=clock)
+    if isinstance(found, RequestError):
+        raise found
+    return found
 
 
-def _request(
+def _take(
+    viewer: Viewer,
+    action_requests: Sequence[ActionRequest],
+    *,
+    batch: str,
+    now: datetime,
+    clock: DatabaseClock,
+) -> Iterator[AcceptedRequest | RequestError]:
+    """Yield the answer to each request in order. The stored objects are read once for all of them."""
+    checked = requests.check_each(action_requests, now=now)
+    complete = [one for one in checked if isinstance(one, ActionRequest)]
+    earlier = requests.of_same_keys(viewer, complete)
+    new = [one for one in complete if one.idempotency_key not in earlier]
+    subjects = requests.find_subjects(viewer, new)
+    for one in checked:
+        try:
+            if isinstance(one, RequestError):
+                raise one
+            action = earlier.get(one.idempotency_key)
+            if action is not None:
+                yield requests.accepted_before(action, one)
+            else:
+                yield _create(viewer, one, subjects[one], batch=batch, now=now, clock=clock)
+        except RequestError as error:
+            yield error
+
+
+def _create(
     viewer: Viewer,
     action_request: ActionRequest,
+    subject: Subject | RequestError,
     *,
     batch: str,
     now: datetime,
     clock: DatabaseClock,
 ) -> AcceptedRequest:
-    action_request = requests.check(action_request, now=now)
-    earlier = _of_same_key(viewer, action_request)
-    if earlier is not None:
-        return earlier
-    try:
-        subject = requests.find_subject(viewer, action_request)
-    except RequestError as error:
-        if error.code is RequestErrorCode.FORBIDDEN:
-            _audit_denial(viewer, action_request, str(error), now)
-        raise
+    if isinstance(subject, RequestError):
+        if subject.code is RequestErrorCode.FORBIDDEN:
+            _audit_denial(viewer, action_request, str(subject), now)
+        raise subject
     try:
         with transaction.atomic():
             action = actions.create(
@@ -112,29 +129,10 @@ def _request(
     return AcceptedRequest(action.pk, created=True)
 
 
-def _of_same_key(viewer: Viewer, action_request: ActionRequest) -> AcceptedRequest | None:
-    """Return what this person's key has made before. Raises RequestError (KEY_REUSED)."""
-    if not action_request.idempotency_key:
-        return None
-    found = Action.objects.filter(
-        user_id=viewer.user_id, idempotency_key=action_request.idempotency_key
-    ).first()
-    if found is None:
-        return None
-    if found.body_hash != actions.body_hash(action_request):
-        raise RequestError(
-            RequestErrorCode.KEY_REUSED,
-            f"This idempotency key was used for another request, action {found.pk}.",
-            found.pk,
-        )
-    return AcceptedRequest(found.pk, created=False)
-
-
 def _met(viewer: Viewer, action_request: ActionRequest, cluster: Cluster) -> AcceptedRequest:
     """Return the same action where somebody was quicker. Raises RequestError (KEY_REUSED, BUSY)."""
-    earlier = _of_same_key(viewer, action_request)
-    if earlier is not None:
-        return earlier
+    for earlier in requests.of_same_keys(viewer, [action_request]).values():
+        return requests.accepted_before(earlier, action_request)
     target = action_request.target
     found = Action.objects.filter(cluster=cluster, uid=target.uid, finished_at=None).first()
     if found is None:
@@ -150,20 +148,27 @@ def _met(viewer: Viewer, action_request: ActionRequest, cluster: Cluster) -> Acc
     )
 
 
+def _audit(viewer: Viewer, event: str, sentence: str, now: datetime, **about: Any) -> None:
+    """Append an audit row with the viewer's name and address.
+
+    `about` has further arguments of `store.audit.audit`.
+    """
+    audit(event, sentence, at=now, actor=viewer.name, source=viewer.address, **about)
+
+
 def _audit_denial(
     viewer: Viewer, action_request: ActionRequest, sentence: str, now: datetime
 ) -> None:
     target = action_request.target
-    audit(
+    _audit(
+        viewer,
         "denied",
         f"{viewer.name} was not let {action_request.verb.value} {target.kind} "
         f"{target.namespace}/{target.name}: {sentence}",
-        at=now,
-        actor=viewer.name,
+        now,
         cluster=Cluster.objects.filter(name=target.cluster).first(),
         namespace=target.namespace,
         object_name=f"{target.kind}/{target.name}",
-        source=viewer.address,
         details={"via": action_request.via, "token": viewer.token},
     )
 
@@ -187,15 +192,13 @@ def request_many(
         )
     _count(viewer, len(action_requests))
     batch = uuid.uuid4().hex
-    results = []
-    for action_request in action_requests:
-        try:
-            accepted = _request(viewer, action_request, batch=batch, now=now, clock=clock)
-        except RequestError as error:
-            results.append(RequestResult(action_request.target, error.action_id, str(error)))
-        else:
-            results.append(RequestResult(action_request.target, accepted.action_id))
-    return batch, tuple(results)
+    taken = _take(viewer, action_requests, batch=batch, now=now, clock=clock)
+    return batch, tuple(
+        RequestResult(one.target, found.action_id, str(found))
+        if isinstance(found, RequestError)
+        else RequestResult(one.target, found.action_id)
+        for one, found in zip(action_requests, taken, strict=True)
+    )
 
 
 def _count(viewer: Viewer, number: int) -> None:
@@ -241,14 +244,13 @@ def stop_batch(
             ).update(stop_asked_by=viewer.name or "somebody", due_at=clock.database_now())
             if asked:
                 stopped += 1
-                audit(
+                _audit(
+                    viewer,
                     "stopped",
                     f"{viewer.name} stopped the {action.verb} of {action.kind} "
                     f"{action.namespace}/{action.name} before it was sent.",
-                    at=now,
-                    actor=viewer.name,
+                    now,
                     action=action,
-                    source=viewer.address,
                 )
                 transaction.on_commit(partial(wake, action.pk))
     return stopped
@@ -270,12 +272,12 @@ def _not_stopped(viewer: Viewer, action: Action, now: datetime) -> RequestError:
         f"{viewer.name} did not ask for this and is no operator of namespace {action.namespace} "
         f"of cluster {action.cluster_name}."
     )
-    audit(
+    _audit(
+        viewer,
         "denied",
         f"{viewer.name} was not let stop the {action.verb} of {action.kind} "
         f"{action.namespace}/{action.name} and what was asked for with it: {sentence}",
-        at=now,
-        actor=viewer.name,
+        now,
         action=action,
     )
     return RequestError(RequestErrorCode.FORBIDDEN, sentence)
@@ -288,7 +290,7 @@ def begin_export(viewer: Viewer, sentence: str, *, now: datetime) -> int:
     """
     tried = rate_limits.take("export", viewer.user_id, most=1, window=LONGEST_EXPORT)
     if not tried.wait:
-        audit("export", sentence, at=now, actor=viewer.name, source=viewer.address)
+        _audit(viewer, "export", sentence, now)
     return tried.wait
 
 

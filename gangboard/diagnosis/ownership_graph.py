@@ -106,6 +106,14 @@ class OwnershipGraph:
         """
         return self._resolver.members(root)
 
+    def namespace_of(self, uid: str) -> str | None:
+        """Return the namespace of an owner, a pod or a group; None for an object that is not known."""
+        pod = self._links.pods.get(uid)
+        if pod is not None:
+            return pod.namespace
+        link = self._links.owners.get(uid) or self._links.groups.get(uid)
+        return link.name[2] if link is not None else None
+
     def is_owned_elsewhere(self, uid: str) -> bool:
         """Whether a reference of an object names a known owner of another namespace, which owns nothing here."""
         links = self._links

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -58,6 +58,8 @@ SLICE = 0.5
 """Seconds after which a round over the pending gangs lets news go first."""
 SETTLED = timedelta(seconds=15)
 """What was read while nobody had looked is judged by then."""
+_DEFAULT = "default"
+"""Namespace of events about cluster-scoped objects."""
 ROUNDS = 3
 """Rounds until pending gangs that look at each other must have settled."""
 
@@ -285,6 +287,7 @@ class Assessor:
             if root not in objects:
                 continue
             members_there = [objects[uid] for uid in members[root] if uid in objects]
+            told = _events_of(objects[root], claims[root], map(objects.get, events[root]))
             entries = [one for one in members_there if isinstance(one, QueueEntry)]
             queued = [one for one in members_there if isinstance(one, Group) and one.queue]
             old = before.get(root)
@@ -295,9 +298,7 @@ class Assessor:
                 objects[root],
                 [objects[uid] for uid in members[root] if uid in objects and uid != root],
                 foreign_pods=[objects[uid] for uid in foreign_pods[root] if uid in objects],
-                events=[
-                    event for uid in events[root] if isinstance(event := objects.get(uid), Event)
-                ],
+                events=told,
                 nodes=cache.nodes,
                 nodes_known=self._is_known(NODE.key),
                 events_known=self._is_known("events.events.k8s.io"),
@@ -323,10 +324,7 @@ class Assessor:
                     for uid, taker in victims[root].items()
                     if isinstance(pod := objects.get(uid), Pod)
                 ],
-                takers=cache.takers(
-                    (event for uid in events[root] if isinstance(event := objects.get(uid), Event)),
-                    entries,
-                ),
+                takers=cache.takers(told, entries),
                 queues=cache.queues.named_by((*entries, *queued)),
             )
 
@@ -339,3 +337,17 @@ class Assessor:
         if watched.state == WatchState.NOT_SERVED:
             return True
         return watched.listed_at is not None and not is_unobserved(watched, now)
+
+
+def _events_of(root: Any, claims: Collection[str], objects: Iterable[Any]) -> list[Event]:
+    """Return the events of the gang's namespace, and those about these cluster-scoped claims.
+
+    An event can name any object, and can arrive before it. Events about cluster-scoped objects are in `default`.
+    """
+    namespace = root.meta.ref.namespace
+    return [
+        event
+        for event in objects
+        if isinstance(event, Event)
+        and event.meta.ref.namespace == (_DEFAULT if event.regarding.uid in claims else namespace)
+    ]

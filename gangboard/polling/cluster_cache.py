@@ -297,6 +297,11 @@ class ClusterCache:
         return touched | self.preemptions.follow(model.meta.ref.uid, touched)
 
     def _remember_event(self, event: Event) -> set[str]:
+        known = self.ownership_graph.namespace_of(event.regarding.uid)
+        if known not in (None, event.meta.ref.namespace):
+            # The API server checks neither uid nor namespace of `regarding` (seen on 1.37.0).
+            self._drop_events((event.meta.ref.uid,))
+            return set()
         seen = event.last_seen.timestamp() if event.last_seen else 0.0
         about = self._keeper_of(event)
         touched = self.ownership_graph.touch_event(event) | self.ownership_graph.gangs_of(about)

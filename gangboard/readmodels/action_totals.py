@@ -6,15 +6,16 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from gangboard.domain.action import ActionTarget
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.wording import count
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import MemberState
-from gangboard.store.action_context import action_models, find_gang
+from gangboard.store.action_context import action_models, find_gangs
 from gangboard.store.gangs import Detail, unpack_detail
 from gangboard.store.models import Cluster, Gang
-from gangboard.store.objects import read_objects
+from gangboard.store.uid_lookups import Reference, read_referred
 
 _ENDED = (Health.SUCCEEDED, Health.FAILED)
 
@@ -41,27 +42,29 @@ class ActionTotals:
         return f"{pods}; {self.accelerators:,.10g} accelerators become free."
 
 
-def read_totals(targets: Iterable[tuple[str, str]]) -> ActionTotals | None:
-    """Return the totals of objects that the viewer may act on, each as (cluster, uid): some 3 queries a gang.
+def read_totals(targets: Iterable[ActionTarget]) -> ActionTotals | None:
+    """Return the totals of objects that the viewer may act on: some 3 queries, and one a gang.
 
     A gang whose owner is among them counts as a whole, and once. None where one of them is neither a gang nor
     a Job of one: what makes gangs ends no pod.
     """
-    wanted: dict[str, set[str]] = defaultdict(set)
-    for cluster, uid in targets:
-        wanted[cluster].add(uid)
+    wanted = tuple(targets)
+    ids = dict(
+        Cluster.objects.filter(name__in={one.cluster for one in wanted}).values_list("name", "pk")
+    )
+    references = {Reference(ids[one.cluster], one.namespace, one.uid) for one in wanted}
+    gangs = find_gangs(references)
+    if gangs.keys() != references:
+        return None
+    uids: dict[str, set[str]] = defaultdict(set)
+    for reference, gang in gangs.items():
+        uids[gang.pk].add(reference.uid)
     found = []
-    for cluster, uids in wanted.items():
-        id_ = Cluster.objects.values_list("pk", flat=True).get(name=cluster)
-        left = set(uids)
-        while left:
-            gang = find_gang(id_, next(iter(left)))
-            detail = unpack_detail(bytes(gang.detail)) if gang is not None else Detail()
-            own = {job.ref.uid for job in detail.jobs} | ({gang.uid} if gang is not None else set())
-            if gang is None or left.isdisjoint(own):
-                return None
-            found.append(_of_gang(gang, detail, uids))
-            left -= own
+    for gang in {gang.pk: gang for gang in gangs.values()}.values():
+        detail = unpack_detail(bytes(gang.detail))
+        if not uids[gang.pk] <= {gang.uid, *(job.ref.uid for job in detail.jobs)}:
+            return None
+        found.append(_of_gang(gang, detail, uids[gang.pk]))
     known = [one.accelerators for one in found if one.accelerators is not None]
     return ActionTotals(
         pods=sum(one.pods for one in found),
@@ -75,9 +78,13 @@ def _of_gang(gang: Gang, detail: Detail, uids: Collection[str]) -> ActionTotals:
     pods = [
         pod for pod in detail.members if pod.state not in _ENDED and (is_whole or pod.job in jobs)
     ]
-    makers = {jobs.get(pod.job, gang.uid) for pod in pods if pod.node}
-    owners = read_objects(gang.cluster_id, makers, action_models())
-    each = {uid: _of_each(owners.get(uid)) for uid in makers}
+    makers = {
+        Reference(gang.cluster_id, gang.namespace, jobs.get(pod.job, gang.uid))
+        for pod in pods
+        if pod.node
+    }
+    owners = read_referred(makers, action_models())
+    each = {maker.uid: _of_each(owners.get(maker)) for maker in makers}
     return ActionTotals(len(pods), _sum(pods, jobs, gang.uid, each))
 
 

@@ -264,7 +264,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
     hidden = redactor.hidden_refs(detail.findings)
     row = build_row(gang, viewer=viewer, clusters=clusters, now=now)
     history = actions_of_gang(viewer=viewer, gang_id=gang.pk)
-    maker = read_maker(gang) if gang.gone_at is None else None
+    maker = _visible_maker(gang, viewer)
     subjects = [owner_subject(gang), *(job_subject(job) for job in detail.jobs)]
     if maker is not None:
         subjects.append(maker_subject(maker))
@@ -358,6 +358,13 @@ def _fit(detail: Detail, gang: Gang, viewer: Viewer, cluster: Freshness) -> tupl
 
 def _open_action(history: tuple[ActionRow, ...], uid: str) -> ActionRow | None:
     return next((row for row in history if row.uid == uid and not row.is_final), None)
+
+
+def _visible_maker(gang: Gang, viewer: Viewer) -> Owner | None:
+    maker = read_maker(gang) if gang.gone_at is None else None
+    if maker is None or not viewer.sees(gang.cluster_id, maker.meta.ref.namespace):
+        return None
+    return maker
 
 
 def _maker(

@@ -14,8 +14,8 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
-from gangboard.store.models import Gang, WatchedObject
-from gangboard.store.objects import unpack
+from gangboard.store.models import Gang
+from gangboard.store.uid_lookups import Reference, follow, read_referred
 
 Place = tuple[int, str]
 """Cluster id and uid."""
@@ -55,15 +55,17 @@ def find_gangs(groups: Iterable[tuple[int, Group]], *, viewer: Viewer) -> dict[P
 
 
 def _by_owner(groups: list[tuple[int, Group]], viewer: Viewer) -> dict[Place, GangName]:
-    above: dict[Place, set[str]] = {}
+    above: dict[Place, set[Reference]] = {}
     for cluster_id, group in groups:
-        uid = group.meta.ref.uid
-        above[cluster_id, uid] = {uid, *group.meta.owner_uids}
+        ref = group.meta.ref
+        above[cluster_id, ref.uid] = {
+            Reference(cluster_id, ref.namespace, uid) for uid in (ref.uid, *group.meta.owner_uids)
+        }
     return gangs_above(above, viewer=viewer)
 
 
-def gangs_above(above: dict[Place, set[str]], *, viewer: Viewer) -> dict[Place, GangName]:
-    """Return the gang of each place, going up from the uids that stand with it.
+def gangs_above(above: dict[Place, set[Reference]], *, viewer: Viewer) -> dict[Place, GangName]:
+    """Return the gang of each place. The search climbs from the owners that stand with the place.
 
     All places at once, one generation (2 queries) at a time; only gangs that the viewer may see.
     """
@@ -71,15 +73,15 @@ def gangs_above(above: dict[Place, set[str]], *, viewer: Viewer) -> dict[Place, 
     for _ in range(MOST_GENERATIONS):
         if not above:
             break
-        uids = {(place[0], uid) for place, owners in above.items() for uid in owners}
-        gangs = _gangs_of(uids, viewer)
+        references = {one for owners in above.values() for one in owners}
+        gangs = _gangs_of(references, viewer)
         for place, owners in above.items():
-            for uid in sorted(owners):
-                if (place[0], uid) in gangs:
-                    found[place] = gangs[place[0], uid]
-        parents = _parents_of(uids)
+            for reference in sorted(owners):
+                if reference in gangs:
+                    found[place] = gangs[reference]
+        parents = _parents_of(references)
         above = {
-            place: {up for uid in owners for up in parents.get((place[0], uid), ())}
+            place: {up for reference in owners for up in parents.get(reference, ())}
             for place, owners in above.items()
             if place not in found
         }
@@ -87,30 +89,24 @@ def gangs_above(above: dict[Place, set[str]], *, viewer: Viewer) -> dict[Place, 
     return found
 
 
-def _gangs_of(uids: set[Place], viewer: Viewer) -> dict[Place, GangName]:
-    rows = Gang.objects.filter(
-        viewer.gang_filter(),
-        gone_at=None,
-        cluster_id__in={cluster_id for cluster_id, _ in uids},
-        uid__in={uid for _, uid in uids},
-    ).values_list("cluster_id", "uid", "id", "kind", "name")
+def _gangs_of(references: set[Reference], viewer: Viewer) -> dict[Reference, GangName]:
+    rows = Gang.objects.filter(viewer.gang_filter(), gone_at=None)
+    columns = ("cluster_id", "namespace", "uid", "id", "kind", "name")
     return {
-        (cluster_id, uid): GangName(id_, printable(kind), printable(name))
-        for cluster_id, uid, id_, kind, name in rows
+        reference: GangName(gang.pk, printable(gang.kind), printable(gang.name))
+        for reference, gang in follow(rows.only(*columns), references).items()
     }
 
 
-def _parents_of(uids: set[Place]) -> dict[Place, tuple[str, ...]]:
+def _parents_of(references: set[Reference]) -> dict[Reference, tuple[Reference, ...]]:
     """Return what owns these, as far as they are owners, or groups that own groups."""
     models = {one.key: one.model for one in registry.resources() if one.model in (Owner, Group)}
-    rows = WatchedObject.objects.filter(
-        cluster_id__in={cluster_id for cluster_id, _ in uids},
-        uid__in={uid for _, uid in uids},
-        resource__in=list(models),
-    ).values_list("cluster_id", "uid", "resource", "data")
     return {
-        (cluster_id, uid): unpack(bytes(data), models[resource]).meta.owner_uids
-        for cluster_id, uid, resource, data in rows
+        reference: tuple(
+            Reference(reference.cluster_id, model.meta.ref.namespace, uid)
+            for uid in model.meta.owner_uids
+        )
+        for reference, model in read_referred(references, models).items()
     }
 
 

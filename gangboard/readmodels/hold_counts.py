@@ -86,8 +86,11 @@ def _grouped(viewer: Viewer, ids: Iterable[int]) -> list[tuple[int, bool, bool |
     """Return (cluster id, whether the owner is there, last proof, number of Holds)."""
     check = HoldCheck.objects.filter(cluster_id=OuterRef("cluster_id"), hold_uid=OuterRef("uid"))
     owner = WatchedObject.objects.filter(
-        cluster_id=OuterRef("cluster_id"), uid=OuterRef("owner_uid")
-    ).exclude(resource__in=("pods", HOLDS))
+        cluster_id=OuterRef("cluster_id"),
+        namespace=OuterRef("namespace"),
+        uid=OuterRef("owner_uid"),
+        resource__in=owner_keys(),
+    )
     rows = WatchedObject.objects.filter(
         viewer.gang_filter(), cluster_id__in=list(ids), resource=HOLDS
     ).annotate(has_owner=Exists(owner), proof=Subquery(check.values("in_force")[:1]))

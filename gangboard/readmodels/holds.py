@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -22,8 +22,9 @@ from gangboard.readmodels.unseen import unseen_sentence, unseen_states
 from gangboard.readmodels.watched_objects import PlaceName, objects_by_name, select_objects
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
-from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState, WatchedObject
+from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState
 from gangboard.store.objects import unpack
+from gangboard.store.uid_lookups import Reference, follow, read_referred
 
 __all__ = ["CursorError", "HoldFilters", "holds"]
 
@@ -63,12 +64,12 @@ class HoldFilters:
 class _Scene:
     """What the Holds of one page are seen against."""
 
-    owners: Mapping[Place, Owner]
+    owners: Mapping[Reference, Owner]
     jobs: Mapping[PlaceName, Owner]
     """Those that Holds name, whoever owns them."""
     gangs: Mapping[Place, GangName]
-    former: Mapping[Place, tuple[str, str]]
-    """Kind and name of owners that are gone and still remembered."""
+    former: Mapping[Reference, Gang]
+    """Gangs of owners that are gone, while they are kept."""
     checks: Mapping[Place, HoldCheck]
     levers: Mapping[int, ClusterLevers]
     blind: frozenset[tuple[int, str]]
@@ -121,61 +122,52 @@ def _look_around(page: list[tuple[int, Hold]], viewer: Viewer) -> _Scene:
     if not page:
         return _Scene({}, {}, {}, {}, {}, {}, frozenset())
     ids = {id_ for id_, _ in page}
-    above = {(id_, hold.owner_uid): {hold.owner_uid} for id_, hold in page if hold.owner_uid}
+    above = {
+        (id_, hold.meta.ref.uid): {_owner_of(id_, hold)} for id_, hold in page if hold.owner_uid
+    }
+    named = {reference for owners in above.values() for reference in owners}
     checks = HoldCheck.objects.filter(
         cluster_id__in=ids, hold_uid__in=[hold.meta.ref.uid for _, hold in page]
     )
     blind = ResourceState.objects.filter(cluster_id__in=ids).exclude(state=WatchState.OK)
-    owners = _owners(page)
+    owners = read_referred(named, dict.fromkeys(owner_keys(), Owner))
     return _Scene(
         owners=owners,
         jobs=objects_by_name(
             ((id_, hold.meta.ref.namespace, hold.job_name) for id_, hold in page), (JOBS,), Owner
         ),
         gangs=gangs_above(above, viewer=viewer),
-        former=_former(above.keys() - owners.keys(), viewer),
+        former=_former(named - owners.keys(), viewer),
         checks={(check.cluster_id, check.hold_uid): check for check in checks},
         levers=read_all_levers(Cluster.objects.filter(pk__in=ids)),
         blind=frozenset(blind.values_list("cluster_id", "resource")),
     )
 
 
-def _owners(page: Iterable[tuple[int, Hold]]) -> dict[Place, Owner]:
-    """Return the owners that are still there, with their uid (1 query)."""
-    wanted = {(id_, hold.owner_uid) for id_, hold in page}
-    rows = WatchedObject.objects.filter(
-        cluster_id__in={id_ for id_, _ in wanted}, uid__in={uid for _, uid in wanted}
-    ).exclude(resource__in=("pods", HOLDS))
-    return {
-        (row.cluster_id, row.uid): unpack(bytes(row.data), Owner)
-        for row in rows
-        if (row.cluster_id, row.uid) in wanted
-    }
+def _owner_of(cluster_id: int, hold: Hold) -> Reference:
+    return Reference(cluster_id, hold.meta.ref.namespace, hold.owner_uid)
 
 
-def _former(places: Set[Place], viewer: Viewer) -> dict[Place, tuple[str, str]]:
-    """Return kind and name of owners that are gone, while their gangs are kept (1 query)."""
-    if not places:
-        return {}
-    rows = Gang.objects.filter(
-        viewer.gang_filter(),
-        cluster_id__in={id_ for id_, _ in places},
-        uid__in={uid for _, uid in places},
-    )
-    found = rows.values_list("cluster_id", "uid", "kind", "name")
-    return {(id_, uid): (kind, name) for id_, uid, kind, name in found}
+def _former(references: Set[Reference], viewer: Viewer) -> dict[Reference, Gang]:
+    """Return the gangs of owners that are gone, while they are kept (1 query, none without such owners)."""
+    rows = Gang.objects.filter(viewer.gang_filter())
+    return follow(rows.only("cluster_id", "namespace", "uid", "kind", "name"), references)
 
 
 def _row(cluster: Freshness, hold: Hold, scene: _Scene, now: datetime) -> HoldRow:
     id_, ref = cluster.cluster_id, hold.meta.ref
-    owner = scene.owners.get((id_, hold.owner_uid))
-    gang = scene.gangs.get((id_, hold.owner_uid))
+    named = _owner_of(id_, hold)
+    owner, former = scene.owners.get(named), scene.former.get(named)
+    gang = scene.gangs.get((id_, ref.uid))
     job = scene.jobs.get((id_, ref.namespace, hold.job_name))
     check = scene.checks.get((id_, ref.uid))
     lost = _lost(cluster, hold, owner, job, scene)
     in_force = None if lost else _in_force(cluster, check, scene.levers.get(id_))
-    former = scene.former.get((id_, hold.owner_uid), (_owner_word(), ""))
-    kind, name = (owner.meta.ref.kind, owner.meta.ref.name) if owner is not None else former
+    kind, name = _owner_word(), ""
+    if owner is not None:
+        kind, name = owner.meta.ref.kind, owner.meta.ref.name
+    elif former is not None:
+        kind, name = former.kind, former.name
     return HoldRow(
         cluster=cluster.cluster,
         namespace=printable(ref.namespace),
@@ -228,13 +220,14 @@ def _lost(
         new = job.meta.controller
         name = f"{new.kind}/{new.name}" if new is not None else f"Job/{hold.job_name}"
         return printable(
-            f"Hold lost: {name} was made anew, and this Hold is for the one before it "
-            f"(uid {hold.owner_uid})."
+            f"Hold lost: this Hold is for uid {hold.owner_uid}, and {name} has another one: it was "
+            "made anew, or the Hold names another object."
         )
     if any((cluster.cluster_id, key) in scene.blind for key in owner_keys()):
         return ""
     return printable(
-        f"Hold lost: its {_owner_word()} (uid {hold.owner_uid}) is not there any more."
+        f"Hold lost: namespace {hold.meta.ref.namespace} has no {_owner_word()} with uid "
+        f"{hold.owner_uid}."
     )
 
 

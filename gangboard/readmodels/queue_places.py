@@ -14,6 +14,7 @@ from gangboard.readmodels.group_gangs import GangName, gangs_above
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import quantity_text
 from gangboard.store.access import Viewer
+from gangboard.store.uid_lookups import Reference
 
 HIDDEN = "a gang you may not see"
 
@@ -69,9 +70,9 @@ def gangs_of_entries(entries: Iterable[tuple[int, QueueEntry]], *, viewer: Viewe
     """Return the gangs of entries, each with the id of its cluster (2 queries a generation of owners)."""
     return gangs_above(
         {
-            (cluster_id, entry.meta.ref.uid): {entry.owner_uid}
+            (cluster_id, ref.uid): {Reference(cluster_id, ref.namespace, entry.owner_uid)}
             for cluster_id, entry in entries
-            if entry.owner_uid and viewer.sees(cluster_id, entry.meta.ref.namespace)
+            if entry.owner_uid and viewer.sees(cluster_id, (ref := entry.meta.ref).namespace)
         },
         viewer=viewer,
     )

@@ -26,8 +26,9 @@ from gangboard.readmodels.queue_rows import QueuePlace, ShowsState, order_senten
 from gangboard.readmodels.queue_visibility import WatchedQueues
 from gangboard.readmodels.state_labels import Face
 from gangboard.store.access import Viewer
-from gangboard.store.models import Gang, WatchedObject
+from gangboard.store.models import Gang
 from gangboard.store.objects import unpack
+from gangboard.store.uid_lookups import owned_objects
 
 MOST_WAITS = 3
 """Entries of one gang that are told of: each of its Jobs may have one of its own."""
@@ -142,10 +143,8 @@ def read_waits(
 
 
 def _entries(gang: Gang, uids: Iterable[str]) -> list[QueueEntry]:
-    rows = WatchedObject.objects.filter(
-        cluster_id=gang.cluster_id,
-        owner_uid__in=list(uids),
-        resource__in=[one.key for one in registry.queue_resources(QueueEntry)],
+    rows = owned_objects(gang.cluster_id, gang.namespace, list(uids)).filter(
+        resource__in=[one.key for one in registry.queue_resources(QueueEntry)]
     )
     found = [unpack(bytes(data), QueueEntry) for data in rows.values_list("data", flat=True)]
     return sorted(found, key=lambda one: one.meta.ref.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import Any
@@ -19,7 +19,8 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.domain.watch_state import WatchState
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
-from gangboard.store.objects import BATCH, read_objects, unpack
+from gangboard.store.objects import BATCH, unpack
+from gangboard.store.uid_lookups import Reference, follow, owned_objects, read_referred
 
 _DEEPEST = 8
 """Owners above one another that are followed; real ones have two or three."""
@@ -41,9 +42,12 @@ def read_action_context(cluster_id: int, gang: Gang) -> ActionContext | None:
     queries, and as many objects as the gang has: whatever else is in its namespace is left alone.
     """
     detail = unpack_detail(bytes(gang.detail))
-    wanted = [gang.uid, *(ref.uid for ref in detail.groups)]
-    found = read_objects(cluster_id, wanted, action_models())
-    owner = found.get(gang.uid)
+    named = [
+        Reference(cluster_id, gang.namespace, uid)
+        for uid in (gang.uid, *(ref.uid for ref in detail.groups))
+    ]
+    found = read_referred(named, action_models())
+    owner = found.get(named[0])
     if not isinstance(owner, Owner):
         return None
     below = _below(cluster_id, owner)
@@ -53,13 +57,13 @@ def read_action_context(cluster_id: int, gang: Gang) -> ActionContext | None:
     if owner.meta.ref.is_job:
         jobs = [owner]
     uids = [owner.meta.ref.uid, *(one.meta.ref.uid for one in below)]
-    kept = _of_owners(cluster_id, uids, (Hold, QueueEntry))
+    kept = _of_owners(cluster_id, gang.namespace, uids, (Hold, QueueEntry))
     return ActionContext(
         owner=tree[0],
         middle=tuple(one for one in tree[1:] if not one.meta.ref.is_job),
         jobs=_by_name(job for job in jobs if job.meta.ref.uid in current),
         old_jobs=_by_name(job for job in jobs if job.meta.ref.uid not in current),
-        groups=tuple(model for uid in wanted if isinstance(model := found.get(uid), Group)),
+        groups=tuple(model for one in named if isinstance(model := found.get(one), Group)),
         holds=tuple(one for one in kept if isinstance(one, Hold)),
         entries=tuple(one for one in kept if isinstance(one, QueueEntry)),
         api_versions=served_versions(cluster_id),
@@ -76,7 +80,8 @@ def read_target_context(cluster_id: int, target: Owner, gang: Gang | None) -> Ac
 
 def read_maker(gang: Gang) -> Owner | None:
     """Return what makes gangs such as this one: the CronJob of a run. One query where there is nothing of the sort."""
-    found = read_objects(gang.cluster_id, [gang.uid], action_models()).get(gang.uid)
+    reference = Reference(gang.cluster_id, gang.namespace, gang.uid)
+    found = read_referred([reference], action_models()).get(reference)
     return _maker(gang.cluster_id, found) if isinstance(found, Owner) else None
 
 
@@ -85,21 +90,48 @@ def _maker(cluster_id: int, owner: Owner) -> Owner | None:
     above = owner.meta.controller
     if above is None or not registry.makes_gangs(above.group, above.kind):
         return None
-    found = read_objects(cluster_id, [above.uid], action_models()).get(above.uid)
+    reference = Reference(cluster_id, owner.meta.ref.namespace, above.uid)
+    found = read_referred([reference], action_models()).get(reference)
     return found if isinstance(found, Owner) else None
 
 
-def find_gang(cluster_id: int, uid: str, known: Owner | None = None) -> Gang | None:
-    """Return the gang that a stored owner or child Job belongs to, or None; `known` is it, where it was read."""
+def find_gang(cluster_id: int, namespace: str, uid: str) -> Gang | None:
+    """Return the gang that a stored owner or child Job of a namespace belongs to, or None."""
+    reference = Reference(cluster_id, namespace, uid)
+    return find_gangs([reference]).get(reference)
+
+
+def find_gangs(
+    references: Iterable[Reference], known: Mapping[Reference, Owner] | None = None
+) -> dict[Reference, Gang]:
+    """Return the gang that each owner or child Job belongs to; 2 queries a generation of owners, however many.
+
+    `known` are those of them that were read already.
+    """
+    found: dict[Reference, Gang] = {}
+    reached = {reference: reference for reference in references}
+    read = dict(known or {})
     for _ in range(_DEEPEST):
-        gang = Gang.objects.filter(cluster_id=cluster_id, uid=uid, gone_at=None).first()
-        if gang is not None:
-            return gang
-        found = known or read_objects(cluster_id, [uid], action_models()).get(uid)
-        if not isinstance(found, Owner) or found.meta.controller is None:
-            return None
-        uid, known = found.meta.controller.uid, None
-    return None
+        gangs = follow(Gang.objects.filter(gone_at=None), reached.values())
+        found |= {start: gangs[here] for start, here in reached.items() if here in gangs}
+        reached = {start: here for start, here in reached.items() if start not in found}
+        unread = [here for here in reached.values() if here not in read]
+        read |= read_referred(unread, action_models())
+        reached = {
+            start: above
+            for start, here in reached.items()
+            if (above := _controller(here, read.get(here))) is not None
+        }
+        if not reached:
+            break
+    return found
+
+
+def _controller(reference: Reference, owner: object) -> Reference | None:
+    """Return what controls the owner that a reference leads to."""
+    if not isinstance(owner, Owner) or owner.meta.controller is None:
+        return None
+    return Reference(reference.cluster_id, owner.meta.ref.namespace, owner.meta.controller.uid)
 
 
 def find_object(
@@ -150,7 +182,7 @@ def _below(cluster_id: int, owner: Owner) -> list[Owner]:
     for _ in range(_DEEPEST):
         # A Job makes pods, nothing that could be stopped by itself.
         uids = [one.meta.ref.uid for one in parents if not one.meta.ref.is_job]
-        layer = _of_owners(cluster_id, uids, (Owner,))
+        layer = _of_owners(cluster_id, owner.meta.ref.namespace, uids, (Owner,))
         parents = [one for one in layer if one.meta.ref.uid not in known]
         known.update(one.meta.ref.uid for one in parents)
         found += parents
@@ -158,16 +190,15 @@ def _below(cluster_id: int, owner: Owner) -> list[Owner]:
 
 
 def _of_owners(
-    cluster_id: int, uids: Sequence[str], wanted: Collection[type[Any]]
+    cluster_id: int, namespace: str, uids: Sequence[str], wanted: Collection[type[Any]]
 ) -> list[Any]:  # objects of the wanted classes
-    """Return the stored objects of these classes that belong to one of these owners, by name."""
+    """Return the stored objects of these classes that belong to one of these owners of a namespace, by name."""
     models = action_models()
     keys = [key for key, model in models.items() if model in wanted]
     found: list[tuple[str, str, Any]] = []
     for start in range(0, len(uids), BATCH):
-        found += WatchedObject.objects.filter(
-            cluster_id=cluster_id, resource__in=keys, owner_uid__in=uids[start : start + BATCH]
-        ).values_list("name", "resource", "data")
+        rows = owned_objects(cluster_id, namespace, uids[start : start + BATCH])
+        found += rows.filter(resource__in=keys).values_list("name", "resource", "data")
     return [unpack(bytes(data), models[key]) for _, key, data in sorted(found, key=itemgetter(0))]
 
 

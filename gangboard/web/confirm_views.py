@@ -240,7 +240,7 @@ def _totals(form: ActionForm, previews: tuple[TargetPreview, ...]) -> ActionTota
         return None
     ready = {one.uid for one in previews if one.allowed}
     targets = form.cleaned_data["target"]
-    return read_totals((one.cluster, one.uid) for one in targets if one.uid in ready)
+    return read_totals(one for one in targets if one.uid in ready)
 
 
 def _to_preview(form: ActionForm) -> list[ActionRequest]:

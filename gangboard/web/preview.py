@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from types import MappingProxyType
 
-from gangboard.actions import service
+from gangboard.actions.previews import NO_SELECTION, preview_many
 from gangboard.actions.requests import RequestError, RequestErrorCode
 from gangboard.domain.action import ActionRequest, ActionTarget, Plan, Step
 from gangboard.domain.hold import HOLD_LEVER
@@ -18,8 +17,6 @@ from gangboard.readmodels.actions import LONGEST_PATCH
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web.forms import write_target
-
-NOTHING: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +121,22 @@ def preview_targets(
     action_requests: Iterable[ActionRequest],
     *,
     now: datetime,
-    together: Mapping[str, frozenset[str]] = NOTHING,
+    together: Mapping[str, frozenset[str]] = NO_SELECTION,
 ) -> tuple[TargetPreview, ...]:
     """Return what would come of each object, in the order asked. Sends and writes nothing.
 
     `together`: uid → uids of the selection that is judged as a whole and that it is part of.
     """
+    asked = tuple(action_requests)
+    plans = preview_many(viewer, asked, now=now, together=together)
+    moved = [one for one, found in zip(asked, plans, strict=True) if _has_moved_on(one, found)]
+    # An object that has changed may still be the same object: plan it as it is now.
+    here = [replace(one, target=replace(one.target, generation=None)) for one in moved]
+    seen_now = preview_many(viewer, here, now=now, together=together)
+    plan_now = dict(zip(moved, seen_now, strict=True))
     return tuple(
-        _preview_target(viewer, one, now, together.get(one.target.uid, frozenset()))
-        for one in action_requests
+        _preview(one.target, found, plan_now.get(one))
+        for one, found in zip(asked, plans, strict=True)
     )
 
 
@@ -154,24 +158,24 @@ def would_hold(previews: Iterable[TargetPreview]) -> bool:
     return any(one.allowed and one.lever == HOLD_LEVER for one in previews)
 
 
-def _preview_target(
-    viewer: Viewer, action_request: ActionRequest, now: datetime, chosen: frozenset[str]
+def _has_moved_on(action_request: ActionRequest, found: Plan | RequestError) -> bool:
+    return (
+        isinstance(found, RequestError)
+        and found.code is RequestErrorCode.MOVED_ON
+        and action_request.target.generation is not None
+    )
+
+
+def _preview(
+    target: ActionTarget, found: Plan | RequestError, plan_now: Plan | RequestError | None
 ) -> TargetPreview:
-    target = action_request.target
-    try:
-        plan = service.preview(viewer, action_request, now=now, chosen=chosen)
-        return _from_plan(target, plan)
-    except RequestError as error:
-        if error.code is not RequestErrorCode.MOVED_ON or target.generation is None:
-            return _from_error(target, error)
-        moved = error
-    # Whether the object itself is still the one that the person meant, and what is true of it now.
-    here = replace(target, generation=None)
-    try:
-        plan = service.preview(viewer, replace(action_request, target=here), now=now, chosen=chosen)
-    except RequestError as error:
-        return _from_error(target, error)
-    return replace(_from_plan(here, plan), moved=printable(str(moved)))
+    """Return the preview of one object; `plan_now` is that of one that has moved on."""
+    if plan_now is None:
+        plan_now = found
+    if isinstance(plan_now, RequestError):
+        return _from_error(target, plan_now)
+    shown = _from_plan(target, plan_now)
+    return replace(shown, moved=printable(str(found))) if plan_now is not found else shown
 
 
 def _from_plan(target: ActionTarget, plan: Plan) -> TargetPreview:

@@ -252,6 +252,33 @@ with ControlPlane.start("plain") as plane:
 """
 
 
+def test_an_event_names_any_object_of_any_namespace(
+    controlplane_137: ControlPlane, namespace: Namespaces
+) -> None:
+    """Why gangboard compares the namespaces of the event and of the object with the uid."""
+    client, where = controlplane_137.client, namespace(controlplane_137)
+    regarding = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "namespace": "kube-system",
+        "name": "of-another",
+        "uid": "00000000-0000-0000-0000-000000000000",
+    }
+    event = {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": "forged", "namespace": where},
+        "type": "Warning",
+        "reason": "FailedCreate",
+        "action": "Create",
+        "regarding": regarding,
+        "eventTime": "2026-11-27T03:00:00.000000Z",
+        "reportingController": "example.com/forger",
+        "reportingInstance": "forger-0",
+    }
+    assert client.create(event, dry_run=True)["regarding"] == regarding
+
+
 def test_nothing_is_left_of_a_killed_test(controlplane_137: ControlPlane) -> None:
     """`controlplane_137` is asked for only so that this is skipped where nothing is built."""
     parent = subprocess.Popen(

@@ -5,24 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from gangboard.polling import poll
 from gangboard.polling.cluster_cache import EVENTS_PER_OBJECT
-from gangboard.store.models import WatchedObject
+from gangboard.store.models import Gang, WatchedObject
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]
 Json = dict[str, Any]
 
 
-def _event(name: str, uid: str) -> Json:
+JOB: Json = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "train", "namespace": "default", "uid": "0aa1-job"},
+    "spec": {"parallelism": 1, "template": {"spec": {"containers": []}}},
+}
+
+
+def _event(name: str, uid: str, namespace: str = "default") -> Json:
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
-        "metadata": {"name": name, "namespace": "default"},
+        "metadata": {"name": name, "namespace": namespace},
         "type": "Warning",
         "reason": "FailedCreate",
         "note": "exceeded quota",
-        "regarding": {"kind": "Job", "name": "train", "namespace": "default", "uid": uid},
+        "regarding": {"kind": "Job", "name": "train", "namespace": namespace, "uid": uid},
         "eventTime": "2099-01-01T09:00:00.000000Z",
         "reportingController": "job-controller",
     }
@@ -51,14 +61,7 @@ def test_other_objects_are_about_nothing(watch: Watch) -> None:
 def test_many_events_of_one_reason_push_out_none_of_another(watch: Watch) -> None:
     """What an autoscaler said once is worth as much after a hundred refusals by the scheduler."""
     watching = watch(fleet="empty")
-    watching.simulator.objects.put(
-        {
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": {"name": "train", "namespace": "default", "uid": "0aa1-job"},
-            "spec": {"parallelism": 1, "template": {"spec": {"containers": []}}},
-        }
-    )
+    watching.simulator.objects.put(JOB)
     nominated = {**_event("nominated.1", "0aa1-job"), "reason": "Nominated", "type": "Normal"}
     nominated["eventTime"] = "2099-01-01T08:00:00.000000Z"
     watching.simulator.objects.put(nominated)
@@ -71,3 +74,24 @@ def test_many_events_of_one_reason_push_out_none_of_another(watch: Watch) -> Non
     names = {cache.names["events.events.k8s.io"][uid][1] for uid in cache.event_uids(["0aa1-job"])}
     newest = {f"refused.{second}" for second in range(EVENTS_PER_OBJECT + 1, 2 * EVENTS_PER_OBJECT)}
     assert names == {"nominated.1", *newest}
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_event_of_another_namespace_tells_nothing_of_the_object_whose_uid_it_names(
+    watch: Watch, is_first: bool
+) -> None:
+    watching = watch(fleet="empty")
+    own = _event("own.1", "0aa1-job")
+    forged = [_event(f"forged.{n}", "0aa1-job", "kanari") for n in range(2 * EVENTS_PER_OBJECT)]
+    for event in forged:
+        event["note"], event["eventTime"] = "kanari", "2099-01-01T09:30:00.000000Z"
+        event["regarding"]["namespace"] = "default"
+    batches = [forged, [JOB, own]] if is_first else [[JOB, own], forged]
+    for batch in batches:
+        for one in batch:
+            watching.simulator.objects.put(one)
+        watching.once()
+    watching.once()
+    gang = Gang.objects.get()
+    assert (gang.code, "exceeded quota" in gang.message) == ("pod-creation-refused", True)
+    assert b"kanari" not in bytes(gang.detail)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gangboard.domain.action import ActionTarget
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.verdict import MemberState
@@ -47,6 +48,7 @@ def gang() -> Gang:
         job = a_job(
             f"llama-workers-{index}",
             uid=f"{gang.uid}-job-{index}",
+            namespace=gang.namespace,
             of=Controller(gang.api_group, gang.kind, gang.name, gang.uid),
             requests=requests(cpu="4", **({"nvidia.com/gpu": asks} if asks else {})),
         )
@@ -65,6 +67,10 @@ def gang() -> Gang:
     return gang
 
 
+def target(gang: Gang, uid: str, namespace: str = "research") -> ActionTarget:
+    return ActionTarget(gang.cluster.name, "batch", "Job", namespace, "any", uid)
+
+
 @pytest.mark.parametrize(
     ("jobs", "expected"),
     [
@@ -75,21 +81,22 @@ def gang() -> Gang:
     ],
 )
 def test_jobs_of_a_gang(gang: Gang, jobs: tuple[int, ...], expected: ActionTotals) -> None:
-    targets = [(gang.cluster.name, f"{gang.uid}-job-{index}") for index in jobs]
+    targets = [target(gang, f"{gang.uid}-job-{index}") for index in jobs]
     assert read_totals(targets) == expected
 
 
 def test_the_owner_is_all_of_it_and_counts_once(gang: Gang) -> None:
-    owner = (gang.cluster.name, gang.uid)
+    owner = target(gang, gang.uid)
     assert read_totals([owner]) == ActionTotals(5, 24.0)
-    assert read_totals([owner, (gang.cluster.name, f"{gang.uid}-job-0")]) == ActionTotals(5, 24.0)
+    assert read_totals([owner, target(gang, f"{gang.uid}-job-0")]) == ActionTotals(5, 24.0)
 
 
 def test_what_is_no_part_of_a_gang_has_no_totals(gang: Gang) -> None:
-    assert read_totals([(gang.cluster.name, "nobody")]) is None
+    assert read_totals([target(gang, "nobody")]) is None
+    assert read_totals([target(gang, gang.uid, "elsewhere")]) is None
 
 
 def test_accelerators_that_are_not_known_are_not_said_to_be_none(gang: Gang) -> None:
     gang.cluster.watchedobject_set.filter(uid=f"{gang.uid}-job-0").delete()
-    assert read_totals([(gang.cluster.name, gang.uid)]) == ActionTotals(5, None)
-    assert read_totals([(gang.cluster.name, f"{gang.uid}-job-1")]) == ActionTotals(2, 8.0)
+    assert read_totals([target(gang, gang.uid)]) == ActionTotals(5, None)
+    assert read_totals([target(gang, f"{gang.uid}-job-1")]) == ActionTotals(2, 8.0)

@@ -140,8 +140,8 @@ def test_a_jobset_made_anew_has_lost_its_hold(owner: Viewer, cluster: Cluster) -
     row = only(owner)
     assert (row.lost, row.in_force, row.face.label) == (True, False, "Hold lost")
     assert row.sentence == (
-        f"Hold lost: JobSet/llama was made anew, and this Hold is for the one before it "
-        f"(uid {gang.uid})."
+        f"Hold lost: this Hold is for uid {gang.uid}, and JobSet/llama has another one: it was made "
+        "anew, or the Hold names another object."
     )
     assert (row.owner_name, row.owner_uid) == ("llama", gang.uid)
 
@@ -150,7 +150,7 @@ def test_a_jobset_that_is_gone(owner: Viewer, cluster: Cluster) -> None:
     gang = held(cluster)
     WatchedObject.objects.exclude(resource=HOLDS).delete()
     assert only(owner).sentence == (
-        f"Hold lost: its JobSet (uid {gang.uid}) is not there any more."
+        f"Hold lost: namespace research has no JobSet with uid {gang.uid}."
     )
 
 

@@ -470,6 +470,19 @@ def test_who_does_not_wait_is_told_of_no_line(
     assert read_waits(gang, (gang.uid,), viewer=owner, cluster=freshness) == ()
 
 
+def test_an_entry_of_another_namespace_is_none_of_the_gang(cluster: Cluster, owner: Viewer) -> None:
+    store(cluster, a_queue("gpu"), mine := waits("mine"))
+    gang = gang_of(cluster, mine)
+    alien = waits("alien", "team-b", in_line_since=ago(900))
+    store(cluster, replace(alien, owner_uid=gang.uid))
+    freshness = read_freshness(viewer=owner, now=NOW)[cluster.pk]
+    found = read_waits(gang, (gang.uid,), viewer=owner, cluster=freshness)
+    assert [one.entry for one in found] == [mine.meta.ref.name]
+    line = row(owner).line
+    assert line is not None
+    assert [one.gang and one.gang.id for one in line] == [None, gang.pk]
+
+
 def test_nothing_is_told_where_the_queue_is_missing_or_entries_cannot_be_read(
     owner: Viewer,
 ) -> None:

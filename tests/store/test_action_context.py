@@ -88,10 +88,12 @@ def test_what_is_no_owner_has_no_ground(cluster: Cluster) -> None:
 
 def test_the_gang_of_a_child_job(cluster: Cluster) -> None:
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    assert find_gang(cluster.pk, "j0") == gang
-    assert find_gang(cluster.pk, "js") == gang
-    assert find_gang(cluster.pk, "j2") is None
-    assert find_gang(cluster.pk, "nothing") is None
+    assert find_gang(cluster.pk, NAMESPACE, "j0") == gang
+    assert find_gang(cluster.pk, NAMESPACE, "js") == gang
+    assert find_gang(cluster.pk, NAMESPACE, "j2") is None
+    assert find_gang(cluster.pk, NAMESPACE, "nothing") is None
+    assert find_gang(cluster.pk, "elsewhere", "j0") is None
+    assert find_gang(cluster.pk, "elsewhere", "js") is None
 
 
 def test_of_two_with_one_name_the_newer_is_meant(cluster: Cluster) -> None:

@@ -369,6 +369,7 @@ class TestSeveral:
         (denied,) = AuditEntry.objects.filter(event="denied")
         assert denied.actor_name == viewer.user.username
         assert "was not let stop the suspend of Job research/" in denied.sentence
+        assert denied.source == "127.0.0.1"
 
     def test_the_stop_of_who_asked_is_not_shown_to_others_of_the_same_role(
         self,
@@ -397,7 +398,8 @@ class TestRoles:
         sent = viewer.client.post("/actions/confirm/", {**confirm_jobs(gang, 1), "reason": REASON})
         assert sent.status_code == 403
         assert Action.objects.count() == 0
-        assert AuditEntry.objects.get().event == "denied"
+        denied = AuditEntry.objects.get()
+        assert (denied.event, denied.source) == ("denied", "127.0.0.1")
 
     def test_to_a_stranger_nothing_exists(self, gang: Gang) -> None:
         stranger = make_stranger()

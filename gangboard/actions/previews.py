@@ -1,0 +1,95 @@
+"""Plans for requests, made from the stored objects. Each gang is read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+
+from gangboard.actions import requests
+from gangboard.actions.requests import RequestError, Subject
+from gangboard.diagnosis.policy.plan import plan
+from gangboard.domain.action import ActionContext, ActionRequest, ClusterLevers, Plan
+from gangboard.domain.silence import why_closed
+from gangboard.store import action_context
+from gangboard.store.access import Viewer
+from gangboard.store.levers import read_levers
+from gangboard.store.models import Cluster
+from gangboard.store.outages import SILENT_AFTER
+
+NO_SELECTION: Mapping[str, frozenset[str]] = MappingProxyType({})
+
+
+@dataclass(slots=True)
+class _ContextCache:
+    """Contexts and levers of one preview, each read once."""
+
+    contexts: dict[str, ActionContext | None] = field(default_factory=dict)
+    """By the id of the gang."""
+    levers: dict[tuple[int, bool], ClusterLevers] = field(default_factory=dict)
+    """By cluster, and whether an unproved lever is to be tried."""
+
+    def context_of(self, subject: Subject) -> ActionContext | None:
+        """Return the context of the object's gang. An object that makes gangs has a context of its own."""
+        cluster, gang = subject.cluster, subject.gang
+        if gang is None:
+            return action_context.read_target_context(cluster.pk, subject.owner, None)
+        if gang.pk not in self.contexts:
+            self.contexts[gang.pk] = action_context.read_target_context(
+                cluster.pk, subject.owner, gang
+            )
+        return self.contexts[gang.pk]
+
+    def levers_of(self, cluster: Cluster, *, forced: bool) -> ClusterLevers:
+        """Return the levers of a cluster."""
+        key = cluster.pk, forced
+        if key not in self.levers:
+            self.levers[key] = read_levers(cluster, forced=forced)
+        return self.levers[key]
+
+
+def preview_many(
+    viewer: Viewer,
+    action_requests: Iterable[ActionRequest],
+    *,
+    now: datetime,
+    together: Mapping[str, frozenset[str]] = NO_SELECTION,
+) -> tuple[Plan | RequestError, ...]:
+    """Return a plan for each request, or its error, in order. See `service.preview`.
+
+    `together` maps a uid to the uids of its selection, which other code judges as a whole.
+    """
+    checked = requests.check_each(action_requests, now=now, reason_needed=False)
+    subjects = requests.find_subjects(
+        viewer, [one for one in checked if isinstance(one, ActionRequest)]
+    )
+    cache = _ContextCache()
+    return tuple(
+        one
+        if isinstance(one, RequestError)
+        else _plan(viewer, one, subjects[one], cache, together, now)
+        for one in checked
+    )
+
+
+def _plan(
+    viewer: Viewer,
+    action_request: ActionRequest,
+    subject: Subject | RequestError,
+    cache: _ContextCache,
+    together: Mapping[str, frozenset[str]],
+    now: datetime,
+) -> Plan | RequestError:
+    if isinstance(subject, RequestError):
+        return subject
+    cluster, chosen = subject.cluster, together.get(action_request.target.uid, frozenset())
+    context = cache.context_of(subject)
+    if context is None:
+        return requests.not_found(action_request.target)
+    levers = cache.levers_of(cluster, forced=action_request.forced)
+    found = plan(context, levers, action_request, by=viewer.name, action="", now=now, chosen=chosen)
+    if cluster.contact_at is not None and now - cluster.contact_at <= SILENT_AFTER:
+        return found
+    why_not = why_closed(cluster.name, cluster.contact_at, cluster.problem)
+    return Plan(found.verb, found.subject, found.generation, why_not=why_not)

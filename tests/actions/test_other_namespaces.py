@@ -1,0 +1,86 @@
+"""What is planned on stored objects is planned on live ones too, whatever another namespace says of their uids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gangboard.actions import service
+from gangboard.actions.actor_client import open_client
+from gangboard.actions.live import Live
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.policy.plan import plan
+from gangboard.domain.action import ActionRequest, Plan
+from gangboard.store.action_context import served_versions
+from gangboard.store.levers import read_levers
+from tests.actions.site import BATCH, HOLDS, JOBSET, JOBSETS, WORKER, Site
+from tests.actions.test_safety_requests import KUEUE
+
+pytestmark = pytest.mark.django_db
+OTHER = "kanari"
+
+
+def put_alien_objects(site: Site) -> None:
+    """Let another namespace have a Hold, a Workload and a Job that name the uid of the JobSet."""
+    uid = site.jobset()["metadata"]["uid"]
+    above = {
+        "apiVersion": JOBSETS,
+        "kind": "JobSet",
+        "name": JOBSET,
+        "uid": uid,
+        "controller": True,
+    }
+    meta: dict[str, Any] = {"namespace": OTHER, "ownerReferences": [above]}
+    job = site.job()
+    aliens = (
+        (HOLDS, "Hold", {"jobName": WORKER, "ownerUID": uid, "by": OTHER}),
+        ("kueue.x-k8s.io/v1beta2", "Workload", {"queueName": OTHER, "active": True}),
+        (BATCH, "Job", job["spec"]),
+    )
+    for api_version, kind, spec in aliens:
+        name = f"{OTHER}-{kind.lower()}"
+        labels = job["metadata"]["labels"] if kind == "Job" else {}
+        site.simulator.objects.put(
+            {
+                "apiVersion": api_version,
+                "kind": kind,
+                "metadata": {**meta, "name": name, "generation": 1, "labels": labels},
+                "spec": spec,
+                "status": {},
+            }
+        )
+
+
+def live_plan(site: Site, action_request: ActionRequest) -> Plan:
+    """Return the plan that the act worker makes."""
+    target, now = action_request.target, site.clock.now()
+    kind = registry.owner_kind(target.api_group, target.kind)
+    assert kind is not None
+    client = open_client(site.cluster, "")
+    try:
+        live = Live(client, served_versions(site.cluster.pk))
+        found = live.seen(kind, target.namespace, target.name)
+        assert found is not None
+        context = live.ground(found, None)
+    finally:
+        client.close()
+    levers = read_levers(site.cluster)
+    return plan(context, levers, action_request, by=site.viewer.name, action="", now=now)
+
+
+def test_the_preview_is_made_of_what_the_worker_would_touch(start: Callable[..., Site]) -> None:
+    site = start(extra=(KUEUE,))
+    put_alien_objects(site)
+    site.poll()
+    site.cluster.refresh_from_db()
+    for verb, name in (("suspend", WORKER), ("suspend", JOBSET), ("resume", WORKER)):
+        if verb == "resume":
+            site.touch(WORKER, lambda job: job["spec"].update(suspend=True))
+            site.poll()
+        action_request = site.action_request(verb, name)
+        previewed = service.preview(site.viewer, action_request, now=site.clock.now())
+        assert previewed.allowed, previewed.why_not
+        assert OTHER not in str(previewed)
+        assert previewed == live_plan(site, action_request), (verb, name)

@@ -1,0 +1,133 @@
+"""Objects that name a uid of another namespace: nothing of that namespace is shown, planned or offered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from gangboard.domain.hold import Hold
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.hold_counts import InForce, hold_counts
+from gangboard.readmodels.holds import holds
+from gangboard.store.models import Cluster, Gang
+from tests.domain_objects import a_group, a_job, a_jobset, a_meta, a_node, a_queue, an_entry
+from tests.factories import PODGROUPS, make_gang, store_object
+from tests.personas import Person, make_owner
+from tests.stored_jobsets import HOLDS, JOBS, JOBSETS, make_job_object
+from tests.stored_queues import KEYS
+from tests.web.acting import confirm_query, job_targets, suspend_stored, text_of
+
+pytestmark = pytest.mark.django_db
+OTHER = "kanari"
+"""Begins every name in the other namespace, and is its name."""
+CRONJOBS = "cronjobs.batch"
+
+
+def body(client: Client, address: str, **query: Any) -> str:
+    """Return an answer with all its markup: a name in an attribute is shown, too."""
+    response = client.get(address, query)
+    assert response.status_code == 200, address
+    return text_of(response)
+
+
+@pytest.fixture
+def named(cluster: Cluster) -> list[str]:
+    """Store objects of another namespace and cluster-scoped ones; return their uids."""
+    jobset = a_jobset(f"{OTHER}-jobset", namespace=OTHER)
+    objects: list[tuple[str, Any]] = [
+        (JOBSETS, jobset),
+        (JOBS, a_job(f"{OTHER}-job", namespace=OTHER)),
+        (KEYS["Workload"], an_entry(jobset, f"{OTHER}-workload", namespace=OTHER)),
+        (PODGROUPS, a_group(f"{OTHER}-podgroup", namespace=OTHER)),
+        ("nodes", a_node(f"{OTHER}-node")),
+        (KEYS["ClusterQueue"], a_queue(f"{OTHER}-clusterqueue")),
+    ]
+    for resource, model in objects:
+        store_object(cluster, resource, model)
+    make_gang(cluster, f"{OTHER}-jobset", uid=f"uid-{OTHER}-jobset", namespace=OTHER)
+    return [model.meta.ref.uid for _, model in objects]
+
+
+@pytest.fixture
+def alien_holds(cluster: Cluster, named: list[str]) -> None:
+    """Store a Hold in `research` for each of them."""
+    for number, uid in enumerate(named):
+        meta = a_meta("gangboard.dev", "Hold", f"h{number}", namespace="research")
+        store_object(cluster, HOLDS, Hold(meta, job_name="none", owner_uid=uid))
+
+
+@pytest.mark.usefixtures("alien_holds")
+def test_a_hold_names_no_object_of_another_namespace(viewer: Person) -> None:
+    for address in ("/holds/", "/api/v1/holds/"):
+        shown = body(viewer.client, address)
+        for uid in range(6):
+            assert f"h{uid}" in shown
+        assert OTHER not in shown.replace(f"uid-{OTHER}", ""), (
+            "only the uid that the Hold itself has"
+        )
+
+
+@pytest.mark.usefixtures("alien_holds")
+def test_a_hold_whose_owner_is_not_in_its_namespace_is_lost_for_everybody(cluster: Cluster) -> None:
+    owner, now = make_owner(), timezone.now()
+    rows = holds(viewer=owner.viewer, now=now).rows
+    assert [(row.lost, row.owner_name, row.gang_id) for row in rows] == [(True, "", "")] * 6
+    clusters = read_freshness(viewer=owner.viewer, now=now)
+    counted = {
+        one.in_force: one.holds for one in hold_counts(viewer=owner.viewer, clusters=clusters)
+    }
+    assert counted == {InForce.YES: 0, InForce.NO: 6, InForce.UNKNOWN: 0}
+
+
+def test_a_run_of_a_cronjob_of_another_namespace_has_no_maker(
+    operator: Person, cluster: Cluster
+) -> None:
+    cronjob = Owner(a_meta("batch", "CronJob", f"{OTHER}-cronjob", namespace=OTHER))
+    store_object(cluster, CRONJOBS, cronjob)
+    above = Controller("batch", "CronJob", "nightly", cronjob.meta.ref.uid)
+    job = make_job_object("nightly-1", "run", above)
+    store_object(cluster, JOBS, job)
+    gang = make_gang(cluster, "nightly-1", uid="run", kind="Job", api_group="batch")
+    for address in (
+        f"/gangs/{gang.pk}/",
+        f"/gangs/{gang.pk}/row/",
+        f"/api/v1/gangs/{gang.pk}/",
+        f"/gangs/{gang.pk}/bundle.md",
+    ):
+        assert OTHER not in body(operator.client, address), address
+    answer = operator.client.get(f"/api/v1/gangs/{gang.pk}/").json()
+    assert answer["maker"] is None
+
+
+@pytest.fixture
+def alien_parts(cluster: Cluster, gang: Gang) -> Gang:
+    """Store a Hold, an entry in a queue and a Job of another namespace that say that they are the gang's."""
+    job = f"{gang.name}-workers-0"
+    above = Controller(gang.api_group, gang.kind, gang.name, gang.uid)
+    hold = a_meta("gangboard.dev", "Hold", f"{OTHER}-hold", namespace=OTHER)
+    store_object(cluster, HOLDS, Hold(hold, job, gang.uid, by=f"{OTHER}-mallory"))
+    store_object(
+        cluster, JOBS, make_job_object(f"{OTHER}-workers-9", f"{OTHER}-9", above, namespace=OTHER)
+    )
+    jobset = a_jobset(gang.name, uid=gang.uid)
+    entry = an_entry(jobset, f"{OTHER}-workload", namespace=OTHER, queue=f"{OTHER}-queue")
+    store_object(cluster, KEYS["Workload"], entry)
+    return gang
+
+
+@pytest.mark.parametrize("verb", ["suspend", "resume"])
+def test_what_is_confirmed_is_made_of_the_gangs_own_namespace(
+    operator: Person, alien_parts: Gang, verb: str
+) -> None:
+    if verb == "resume":
+        suspend_stored(alien_parts, f"{alien_parts.name}-workers-0")
+    for targets in (job_targets(alien_parts, 0), job_targets(alien_parts, 0, 1, 2)):
+        page = body(operator.client, "/actions/confirm/", **confirm_query(*targets, verb=verb))
+        assert OTHER not in page
+    page = body(operator.client, f"/gangs/{alien_parts.pk}/")
+    assert OTHER not in page
