@@ -20,6 +20,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from gangboard.logs import get_logger
+from gangboard.store.availability import RETRY_SECONDS, UNAVAILABLE, is_unavailable
 
 PROBLEM_TYPE = "application/problem+json"
 SIGN_IN = "Sign in, or send a token: Authorization: Bearer gb_<id>_<secret>."
@@ -49,6 +50,10 @@ def problem_details(error: Exception, context: dict[str, Any]) -> Response:
         error.detail = ErrorDetail(SIGN_IN)
     elif isinstance(error, PermissionDenied):
         error = ForbiddenByApi(str(error) or "You may not do that.")
+    if is_unavailable(error):
+        path = getattr(context.get("request"), "path", "")
+        log.warning("database unavailable", path=path, error=str(error))
+        return _problem(503, UNAVAILABLE, {"Retry-After": str(RETRY_SECONDS)})
     if not isinstance(error, APIException):
         return _unexpected(error, context)
     headers = {}

@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # no stubs are installed
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError, ProgrammingError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from django.utils import timezone
@@ -266,24 +266,50 @@ def _closed(document: dict[str, Any]) -> dict[str, Any]:
 # --- failures
 
 
+@pytest.mark.parametrize(
+    ("error", "status", "title", "detail", "retry"),
+    [
+        (
+            ProgrammingError("password=sesame"),
+            500,
+            "Internal Server Error",
+            "gangboard failed to answer; its log has the reason.",
+            None,
+        ),
+        (
+            OperationalError("password=sesame"),
+            503,
+            "Service Unavailable",
+            "The database does not answer. Try again in a few seconds.",
+            "2",
+        ),
+    ],
+)
 def test_a_failure_of_ours_is_a_problem_document_that_tells_nothing(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    status: int,
+    title: str,
+    detail: str,
+    retry: str | None,
 ) -> None:
     def fail(**_: object) -> None:
-        raise OperationalError("password=sesame")
+        raise error
 
     monkeypatch.setattr("gangboard.api.summary.summary", fail)
     client = Client(
         headers={"authorization": f"Bearer {token_of('admin')}"}, raise_request_exception=False
     )
     response = client.get("/api/v1/summary/")
-    assert response.status_code == 500
+    assert response.status_code == status
     assert response["Content-Type"] == "application/problem+json"
+    assert response.headers.get("Retry-After") == retry
     assert response.json() == {
         "type": "about:blank",
-        "title": "Internal Server Error",
-        "status": 500,
-        "detail": "gangboard failed to answer; its log has the reason.",
+        "title": title,
+        "status": status,
+        "detail": detail,
     }
 
 
