@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, celeryd_init
+from celery.signals import beat_init, celeryd_after_setup, celeryd_init
 from django.conf import settings
 
 from gangboard.env import keep_private
@@ -80,6 +81,15 @@ app.conf.update(
 def find_tasks(**_: object) -> None:
     """Give a worker the tasks that it may be told to run. Beat knows them by name, as the schedule does."""
     app.autodiscover_tasks(["gangboard.polling", "gangboard.actions"], force=True)
+
+
+@celeryd_after_setup.connect
+def limit_connections(instance: Any, **_: object) -> None:
+    """Give each thread of this worker a connection from a pool."""
+    # It imports Django's database, which needs the settings.
+    from gangboard.database_limits import limit_worker
+
+    limit_worker(settings.DATABASES["default"], threads=instance.concurrency)
 
 
 @beat_init.connect

@@ -67,6 +67,15 @@ DATABASES = {
         )
     )
 }
+DATABASE_CONNECTIONS = int(
+    env.read_number(
+        "GANGBOARD_DATABASE_CONNECTIONS",
+        16,
+        "connections to PostgreSQL that one web process opens at most",
+        least=4,
+        most=1000,
+    )
+)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env.read_address(
@@ -237,5 +246,9 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "filters": {"brief": {"()": "gangboard.logs.Brief"}},
     # Anybody can send a wrong Host, as often as they like.
-    "loggers": {"django.security.DisallowedHost": {"filters": ["brief"]}},
+    "loggers": {
+        "django.security.DisallowedHost": {"filters": ["brief"]},
+        # At INFO it writes three lines for each request.
+        "psycopg.pool": {"level": "WARNING"},
+    },
 }

@@ -26,6 +26,15 @@ def is_migrated() -> bool:
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
 
 
+def can_read() -> bool:
+    """Return True after a read of the table that every page reads. Raises `django.db.Error`."""
+    # Django has loaded no models yet when the app of this module is configured.
+    from gangboard.store.models import Cluster
+
+    Cluster.objects.exists()
+    return True
+
+
 def refuse_old_tables(*, using: str, **_: Any) -> None:
     """Before a database is migrated: raise CommandError where its tables cannot be taken over."""
     connection = connections[using]

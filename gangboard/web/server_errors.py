@@ -16,7 +16,7 @@ _API = "/api/"
 log = get_logger(__name__)
 
 
-def failed(request: HttpRequest) -> HttpResponse:
+def answer_error(request: HttpRequest) -> HttpResponse:
     """Return 503 with Retry-After if the database is unavailable, else 500.
 
     Django calls it while the exception is handled, whether a view or a middleware raised it. The page
