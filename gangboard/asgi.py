@@ -25,12 +25,16 @@ LIVE_THREADS = 400
 PAGE_THREADS = 40
 """Few, because each holds a connection to the database while it works. 20 may wait for a password to be
 looked at (`web.password_throttle`), and 4 for the readers of exports (`web.exports`)."""
-API_THREADS = 8
-"""Half of the connections of a web process: a script cannot take those of the pages."""
+API_THREADS = 3
+"""While one waits for the database, another computes. More would only take connections and time of the
+processor from pages."""
 REQUESTS = 1_000
 """Requests of each kind that may be here at once. More would only make all of them late."""
-PATIENCE_SECONDS = 20.0
-"""For which a request waits for a thread."""
+PAGE_PATIENCE = 20.0
+"""Seconds for which a page waits for a thread."""
+API_PATIENCE = 50.0
+"""Seconds for which a call waits for a thread: a script may wait longer than a person, and a proxy in front
+gives up after 60."""
 PROBE_SECONDS = 3.0
 """For each probe: who asks gives up after some seconds, too."""
 PROBE_REQUESTS = 200
@@ -42,10 +46,10 @@ OPEN_FILES = 8_192
 
 application = Application(
     _django,
-    pages=Lane("page", threads=PAGE_THREADS, most=REQUESTS, patience=PATIENCE_SECONDS),
+    pages=Lane("page", threads=PAGE_THREADS, most=REQUESTS, patience=PAGE_PATIENCE),
     lanes={
-        "/live/": Lane("live", threads=LIVE_THREADS, most=REQUESTS, patience=PATIENCE_SECONDS),
-        "/api/": Lane("api", threads=API_THREADS, most=REQUESTS, patience=PATIENCE_SECONDS),
+        "/live/": Lane("live", threads=LIVE_THREADS, most=REQUESTS, patience=PAGE_PATIENCE),
+        "/api/": Lane("api", threads=API_THREADS, most=REQUESTS, patience=API_PATIENCE),
         "/healthz": Lane("health", threads=1, most=PROBE_REQUESTS, seconds=PROBE_SECONDS),
         # It asks the database, which can hang: two threads hang with it, and the probe says no.
         "/readyz": Lane("ready", threads=2, most=PROBE_REQUESTS, seconds=PROBE_SECONDS),

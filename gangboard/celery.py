@@ -8,10 +8,14 @@ from typing import Any
 from celery import Celery
 from celery.signals import beat_init, celeryd_after_setup, celeryd_init
 from django.conf import settings
+from django.core.management.base import CommandError
+from django.db import connections
 
 from gangboard.env import keep_private
+from gangboard.logs import get_logger
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
+log = get_logger(__name__)
 
 SEED_INTERVAL = 2.0
 """Seconds between two looks for clusters that nobody holds."""
@@ -85,11 +89,24 @@ def find_tasks(**_: object) -> None:
 
 @celeryd_after_setup.connect
 def limit_connections(instance: Any, **_: object) -> None:
-    """Give each thread of this worker a connection from a pool."""
-    # It imports Django's database, which needs the settings.
+    """Give each thread of this worker a connection from a pool.
+
+    Raises SystemExit for a database of a wrong encoding or version: the worker would fail for ever. One
+    that does not answer now may do so later.
+    """
+    # They import Django's database, which needs the settings.
     from gangboard.database_limits import limit_worker
+    from gangboard.store.schema import DatabaseDownError, check_server
 
     limit_worker(settings.DATABASES["default"], threads=instance.concurrency)
+    try:
+        check_server()
+    except DatabaseDownError as error:
+        log.warning("database away at start", error=str(error))
+    except CommandError as error:
+        raise SystemExit(f"CommandError: {error}") from error
+    finally:
+        connections.close_all()
 
 
 @beat_init.connect

@@ -17,11 +17,13 @@ A management command has one connection and no pool.
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any
 
 from django.db import connections
 
 from gangboard.database_url import SESSION_OPTIONS
+from gangboard.logs import get_logger
 
 WAIT_SECONDS = 3
 """For which a web request waits for a connection, for a lock, or for SQLite's writer. Then it is 503."""
@@ -32,6 +34,8 @@ HEARTBEATS = 1
 
 Database = dict[str, Any]
 """Django's settings of one database."""
+log = get_logger(__name__)
+_kept_open: list[sqlite3.Connection] = []
 
 
 def limit_web(database: Database, *, most: int) -> None:
@@ -39,6 +43,7 @@ def limit_web(database: Database, *, most: int) -> None:
     options = database["OPTIONS"]
     if not _is_postgresql(database):
         options["timeout"] = WAIT_SECONDS
+        _keep_open(database)
         return
     if options["options"] == SESSION_OPTIONS:
         options["options"] += (
@@ -51,6 +56,24 @@ def limit_worker(database: Database, *, threads: int) -> None:
     """Let each thread of this worker have a connection, and its heartbeat another."""
     if _is_postgresql(database):
         _pool(database, threads + HEARTBEATS)
+
+
+def _keep_open(database: Database) -> None:
+    """Keep one connection to a SQLite file open for as long as this process lives.
+
+    The last connection that closes removes the files beside the database, and the next one must make
+    them anew. On a full disk it cannot, and then not even reading works.
+    """
+    try:
+        file = sqlite3.connect(
+            database["NAME"], timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        file.execute("PRAGMA journal_mode=WAL")
+        file.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    except sqlite3.Error as error:
+        log.warning("the database cannot be read at start", error=str(error))
+        return
+    _kept_open.append(file)
 
 
 def _is_postgresql(database: Database) -> bool:

@@ -320,6 +320,35 @@ def test_a_long_answer_that_nobody_reads_frees_its_thread_and_is_never_called_co
     assert all(message["more_body"] for message in client.answered[1:])
 
 
+def test_a_reader_who_takes_a_piece_now_and_then_does_not_hold_a_thread_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(answers, "WHOLE_SECONDS", 0.2)
+    closed: list[bool] = []
+
+    class Endless:
+        def __iter__(self) -> Iterator[bytes]:
+            while True:
+                yield b"x" * answers.PIECE
+
+        def close(self) -> None:
+            closed.append(True)
+
+    class Slow(Client):
+        async def send(self, message: Message) -> None:
+            await asyncio.sleep(0.02)
+            await super().send({"type": message["type"]})
+
+    def endless(environ: Message, start_response: Any) -> Endless:
+        start_response("200 OK", [])
+        return Endless()
+
+    client = Slow({"type": "http.disconnect"})
+    serve(endless, scope("/export"), client)
+    assert closed == [True]
+    assert 2 < len(client.answered) < 20
+
+
 def test_a_short_answer_needs_no_thread_while_it_is_read() -> None:
     client = serve(echo, scope("/"), Client())
     assert [message["type"] for message in client.answered] == [

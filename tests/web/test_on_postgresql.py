@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -29,8 +30,6 @@ ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60.0
 CONNECTIONS = 16
 """Of one web process, as shipped."""
-BURST = 300
-PAGES = 150
 SOON = 4.5
 """Seconds within which a database that cannot serve is told: 3 s of waiting, and a busy machine."""
 PROBE = 3.5
@@ -136,8 +135,12 @@ def _wait(web: Web) -> None:
     raise AssertionError(web.log.read_text()[-3000:])
 
 
-@pytest.mark.parametrize(("path", "number"), [("/api/v1/gangs/", BURST), ("/clusters/", PAGES)])
-def test_a_burst_is_answered_with_few_connections(web: Web, path: str, number: int) -> None:
+@pytest.mark.parametrize(
+    ("path", "number", "least"), [("/api/v1/gangs/", 300, 270), ("/clusters/", 150, 75)]
+)
+def test_a_burst_is_answered_with_few_connections(
+    web: Web, path: str, number: int, least: int
+) -> None:
     over = threading.Event()
     with ThreadPoolExecutor(1) as watching:
         most = watching.submit(web.most_connections, over)
@@ -146,7 +149,7 @@ def test_a_burst_is_answered_with_few_connections(web: Web, path: str, number: i
         finally:
             over.set()
     assert set(statuses) <= {200, 429, 503}, statuses
-    assert statuses[200] >= number * 0.9, statuses
+    assert statuses[200] >= least, statuses
     assert 1 <= most.result() <= CONNECTIONS
 
 
@@ -183,3 +186,27 @@ def test_a_database_that_is_gone_is_told_soon_and_is_back_at_once(web: Web) -> N
         time.sleep(0.1)
     assert (web.ask("/").status, web.ask("/api/v1/gangs/").status) == (200, 200)
     assert "Traceback" not in web.log.read_text()
+
+
+def test_a_database_of_another_encoding_is_refused_at_migrate_and_by_workers(web: Web) -> None:
+    server = web.database.rpartition("/")[0]
+    with closing(psycopg.connect(f"{server}/postgres", autocommit=True)) as admin:
+        admin.execute("CREATE DATABASE ascii ENCODING 'SQL_ASCII' TEMPLATE template0 LOCALE 'C'")
+    environment = {**web.environment, "DATABASE_URL": f"{server}/ascii"}
+    worker = ["celery", "-A", "gangboard.celery", "worker", "--queues", "act"]
+    for argv in (["manage.py", "migrate", "--no-input"], ["-m", *worker]):
+        ended = subprocess.run(
+            [sys.executable, *argv],
+            cwd=ROOT,
+            env={**environment, "CELERY_SKIP_CHECKS": "1"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert ended.returncode == 1, ended
+        assert ended.stderr.splitlines()[-1] == (
+            "CommandError: The database ascii has the encoding SQL_ASCII, and gangboard needs UTF8. Make it "
+            "anew with: CREATE DATABASE ascii ENCODING 'UTF8' TEMPLATE template0. Then run this again."
+        )
+        assert "Traceback" not in ended.stderr
