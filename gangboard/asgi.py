@@ -4,6 +4,7 @@ import gc
 import os
 import resource
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
@@ -14,12 +15,26 @@ from gangboard.serving.sockets import end_stuck_connections
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
 _django = get_wsgi_application()
 
-from gangboard.web.security import HEADERS  # noqa: E402  # needs the settings
+from gangboard.database_limits import limit_web  # noqa: E402  # needs the settings
+from gangboard.web.security import HEADERS  # noqa: E402
 
-PAGE_THREADS = 400
-"""Each page that waits for news holds one of them, asleep; see GANGBOARD_WAITERS."""
-PAGE_REQUESTS = 1_000
-"""Pages and calls of the API that are here at once; with more of them all would only be late."""
+limit_web(settings.DATABASES["default"], most=settings.DATABASE_CONNECTIONS)
+
+LIVE_THREADS = 400
+"""Each page that waits for news holds one of them, asleep and without a connection; see GANGBOARD_WAITERS."""
+PAGE_THREADS = 40
+"""Few, because each holds a connection to the database while it works. 20 may wait for a password to be
+looked at (`web.password_throttle`), and 4 for the readers of exports (`web.exports`)."""
+API_THREADS = 3
+"""While one waits for the database, another computes. More would only take connections and time of the
+processor from pages."""
+REQUESTS = 1_000
+"""Requests of each kind that may be here at once. More would only make all of them late."""
+PAGE_PATIENCE = 20.0
+"""Seconds for which a page waits for a thread."""
+API_PATIENCE = 50.0
+"""Seconds for which a call waits for a thread: a script may wait longer than a person, and a proxy in front
+gives up after 60."""
 PROBE_SECONDS = 3.0
 """For each probe: who asks gives up after some seconds, too."""
 PROBE_REQUESTS = 200
@@ -31,8 +46,10 @@ OPEN_FILES = 8_192
 
 application = Application(
     _django,
-    pages=Lane("page", threads=PAGE_THREADS, most=PAGE_REQUESTS),
+    pages=Lane("page", threads=PAGE_THREADS, most=REQUESTS, patience=PAGE_PATIENCE),
     lanes={
+        "/live/": Lane("live", threads=LIVE_THREADS, most=REQUESTS, patience=PAGE_PATIENCE),
+        "/api/": Lane("api", threads=API_THREADS, most=REQUESTS, patience=API_PATIENCE),
         "/healthz": Lane("health", threads=1, most=PROBE_REQUESTS, seconds=PROBE_SECONDS),
         # It asks the database, which can hang: two threads hang with it, and the probe says no.
         "/readyz": Lane("ready", threads=2, most=PROBE_REQUESTS, seconds=PROBE_SECONDS),

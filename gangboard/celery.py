@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, celeryd_init
+from celery.signals import beat_init, celeryd_after_setup, celeryd_init
 from django.conf import settings
+from django.core.management.base import CommandError
+from django.db import connections
 
 from gangboard.env import keep_private
+from gangboard.logs import get_logger
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
+log = get_logger(__name__)
 
 SEED_INTERVAL = 2.0
 """Seconds between two looks for clusters that nobody holds."""
@@ -80,6 +85,28 @@ app.conf.update(
 def find_tasks(**_: object) -> None:
     """Give a worker the tasks that it may be told to run. Beat knows them by name, as the schedule does."""
     app.autodiscover_tasks(["gangboard.polling", "gangboard.actions"], force=True)
+
+
+@celeryd_after_setup.connect
+def limit_connections(instance: Any, **_: object) -> None:
+    """Give each thread of this worker a connection from a pool.
+
+    Raises SystemExit for a database of a wrong encoding or version: the worker would fail for ever. One
+    that does not answer now may do so later.
+    """
+    # They import Django's database, which needs the settings.
+    from gangboard.database_limits import limit_worker
+    from gangboard.store.schema import DatabaseDownError, check_server
+
+    limit_worker(settings.DATABASES["default"], threads=instance.concurrency)
+    try:
+        check_server()
+    except DatabaseDownError as error:
+        log.warning("database away at start", error=str(error))
+    except CommandError as error:
+        raise SystemExit(f"CommandError: {error}") from error
+    finally:
+        connections.close_all()
 
 
 @beat_init.connect

@@ -10,6 +10,14 @@ from gangboard.env import SettingError, keep_private
 
 SCHEMES = ("sqlite", "postgres", "postgresql")
 """What a database's address begins with."""
+SESSION_OPTIONS = "-c idle_in_transaction_session_timeout=10s"
+"""Settings that PostgreSQL takes for each session. `options=` in the query of the address replaces them.
+
+A worker that was stopped inside a transaction must not lock its lease row for longer than the lease lasts,
+because the next holder would wait for it.
+"""
+_GONE_SECONDS = 10
+"""Silence of a server after which the kernel ends the connection. Its own limit is 15 minutes."""
 
 
 def database_settings(url: str) -> dict[str, Any]:
@@ -48,9 +56,10 @@ def database_settings(url: str) -> dict[str, Any]:
         "PORT": str(parts.port or ""),
         "OPTIONS": {
             "connect_timeout": 5,
-            # A worker that was stopped inside a transaction must not keep its lease row locked
-            # for longer than the lease: whoever takes over would wait for it.
-            "options": "-c idle_in_transaction_session_timeout=10s",
-            **dict(parse_qsl(parts.query)),
+            "keepalives_idle": _GONE_SECONDS,
+            "keepalives_interval": 5,
+            "tcp_user_timeout": _GONE_SECONDS * 1000,
+            "options": SESSION_OPTIONS,
+            **dict(parse_qsl(parts.query, keep_blank_values=True)),
         },
     }

@@ -67,6 +67,15 @@ DATABASES = {
         )
     )
 }
+DATABASE_CONNECTIONS = int(
+    env.read_number(
+        "GANGBOARD_DATABASE_CONNECTIONS",
+        16,
+        "connections to PostgreSQL that one web process opens at most",
+        least=4,
+        most=1000,
+    )
+)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env.read_address(
@@ -208,6 +217,7 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_THROTTLE_CLASSES": ["gangboard.api.read_limit.ReadThrottle"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "gangboard.api.errors.problem_details",
     "UNAUTHENTICATED_USER": None,
@@ -237,5 +247,9 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "filters": {"brief": {"()": "gangboard.logs.Brief"}},
     # Anybody can send a wrong Host, as often as they like.
-    "loggers": {"django.security.DisallowedHost": {"filters": ["brief"]}},
+    "loggers": {
+        "django.security.DisallowedHost": {"filters": ["brief"]},
+        # At INFO it writes three lines for each request.
+        "psycopg.pool": {"level": "WARNING"},
+    },
 }

@@ -6,3 +6,4 @@ urlpatterns = [
     path("", include("gangboard.api.urls")),
     path("", include("gangboard.web.urls")),
 ]
+handler500 = "gangboard.web.server_errors.answer_error"

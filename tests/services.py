@@ -110,9 +110,19 @@ def _postgres_port() -> Iterator[int]:
 @pytest.fixture
 def postgres_url(_postgres_port: int) -> str:
     """Address of a real PostgreSQL database that is empty: no test meets what another has left."""
+    return _new_database(_postgres_port)
+
+
+@pytest.fixture(scope="module")
+def postgres_database(_postgres_port: int) -> str:
+    """Address of a real PostgreSQL database that is empty, for all tests of a module."""
+    return _new_database(_postgres_port)
+
+
+def _new_database(port: int) -> str:
     name = f"gangboard_{next(_numbers)}"
-    _make_database(_postgres_port, name)
-    return f"postgresql://gangboard@127.0.0.1:{_postgres_port}/{name}"
+    _make_database(port, name)
+    return f"postgresql://gangboard@127.0.0.1:{port}/{name}"
 
 
 _numbers = itertools.count(1)

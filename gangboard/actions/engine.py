@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, field
 
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 
 from gangboard.actions import actor_client, checking, finishing, retries, sending
 from gangboard.actions.actor_client import ClientFactory, NoActorError
@@ -101,7 +101,7 @@ class Engine:
         except ActionLostError as error:
             log.warning("action taken over by another worker", action=action_id, why=str(error))
             return None
-        except DatabaseError as error:
+        except (DatabaseError, InterfaceError) as error:
             log.warning("database away; the action waits", action=action_id, why=str(error))
             return None  # the lease ends by itself, and the sweeper finds it
         except Exception:  # the edge of the process: recorded, and ended after a few times

@@ -13,6 +13,7 @@ from rest_framework.exceptions import (
     ErrorDetail,
     NotAuthenticated,
     NotFound,
+    Throttled,
     ValidationError,
 )
 from rest_framework.exceptions import PermissionDenied as ForbiddenByApi
@@ -20,11 +21,13 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from gangboard.logs import get_logger
+from gangboard.store.availability import RETRY_SECONDS, UNAVAILABLE, is_unavailable
 
 PROBLEM_TYPE = "application/problem+json"
 SIGN_IN = "Sign in, or send a token: Authorization: Bearer gb_<id>_<secret>."
 NOT_FOUND = "There is no such object, or you may not see it."
 """For missing and forbidden objects alike: the answer must not tell which of the two it is."""
+TOO_MANY_READS = "This token or session has read too often. Try again later."
 
 log = get_logger(__name__)
 
@@ -47,8 +50,14 @@ def problem_details(error: Exception, context: dict[str, Any]) -> Response:
         error = NotFound(NOT_FOUND)
     elif isinstance(error, NotAuthenticated):
         error.detail = ErrorDetail(SIGN_IN)
+    elif isinstance(error, Throttled):
+        error.detail = ErrorDetail(TOO_MANY_READS)
     elif isinstance(error, PermissionDenied):
         error = ForbiddenByApi(str(error) or "You may not do that.")
+    if is_unavailable(error):
+        path = getattr(context.get("request"), "path", "")
+        log.warning("database unavailable", path=path, error=str(error))
+        return _problem(503, UNAVAILABLE, {"Retry-After": str(RETRY_SECONDS)})
     if not isinstance(error, APIException):
         return _unexpected(error, context)
     headers = {}

@@ -73,8 +73,11 @@ class ProblemSerializer(serializers.Serializer[Any]):
 
 
 def problems(*statuses: int) -> dict[tuple[int, str], type[ProblemSerializer]]:
-    """Return the answers of an operation that goes wrong, for its entry in the OpenAPI document."""
-    return {(status, PROBLEM_TYPE): ProblemSerializer for status in statuses}
+    """Return the answers of an operation that goes wrong, for its entry in the OpenAPI document.
+
+    Each operation has two more: too many reads, and a database that does not answer.
+    """
+    return {(status, PROBLEM_TYPE): ProblemSerializer for status in (*statuses, 429, 503)}
 
 
 class PageSerializer(serializers.Serializer[Any]):

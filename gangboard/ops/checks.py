@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004  # Django's name
 
 from gangboard.diagnosis import registry
+from gangboard.store.schema import check_server
 
 SHORTEST_TOKEN = 32
 """Characters; of what `openssl rand -hex 24` prints there are 48."""
@@ -26,6 +28,20 @@ def registries_are_whole(**_: Any) -> list[CheckMessage]:
             members()
     except registry.RegistryError as error:
         return [Error(str(error), id="gangboard.E001")]
+    return []
+
+
+@register(Tags.database)
+def server_can_hold_our_data(
+    databases: Sequence[str] | None = None, **_: Any
+) -> list[CheckMessage]:
+    """Refuse a database server of a wrong encoding or version, or one that is down.
+
+    Raises CommandError: `migrate`, which runs this check first, then ends with one sentence. A list of
+    messages would be printed with headings around it.
+    """
+    for alias in databases or ():
+        check_server(alias)
     return []
 
 

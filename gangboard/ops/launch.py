@@ -19,6 +19,7 @@ from gangboard.ops.fleet import SimulatedClusters, real_clusters, remove_simulat
 from gangboard.ops.kubeconfigs import context_name, read_access, save_access
 from gangboard.ops.supervisor import Supervisor
 from gangboard.store import authentication, people
+from gangboard.store.schema import check_server
 
 ADMIN = "admin"
 PORTS_TRIED = 50
@@ -73,6 +74,7 @@ def launch(
     that was started has ended when this returns.
     """
     with only_one():
+        check_server()
         call_command("migrate", verbosity=0, interactive=False)
         people.create_user(name=ADMIN, role="admin")
         if kubeconfig is not None:

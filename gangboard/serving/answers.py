@@ -15,6 +15,8 @@ AT_ONCE = 1024 * 1024
 PIECE = 64 * 1024
 PIECE_SECONDS = 20.0
 """In which the reader of a longer answer must take a piece."""
+WHOLE_SECONDS = 600.0
+"""In which the reader of a longer answer must take all of it: it holds a thread and what that holds."""
 
 
 class SlowReaderError(Exception):
@@ -53,6 +55,7 @@ class Answering:
         self._environ = environ
         self._send = send
         self._loop = asyncio.get_running_loop()
+        self._give_up_at = self._loop.time() + WHOLE_SECONDS
 
     def run(self) -> tuple[Message, ...]:
         """Return the messages that are still to be sent: all of them, or the last of a long answer.
@@ -81,7 +84,7 @@ class Answering:
     def _hand_over(self, message: Message) -> None:
         sending = asyncio.run_coroutine_threadsafe(_sent(self._send, message), self._loop)
         try:
-            sending.result(PIECE_SECONDS)
+            sending.result(min(PIECE_SECONDS, self._give_up_at - self._loop.time()))
         except TimeoutError:
             sending.cancel()
             raise SlowReaderError from None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Any
 
 from gangboard.serving.answers import Answering, SlowReaderError, Wsgi
 from gangboard.serving.bodies import Disconnected, read_body
-from gangboard.serving.environ import environ_of
+from gangboard.serving.environ import environ_of, sender_of
 from gangboard.serving.lanes import Lane
 from gangboard.serving.refusals import Headers, Receive, Refused, Send, refusal
+
+_UNREADABLE = Refused(HTTPStatus.BAD_REQUEST, "The body of the request cannot be read to its end.")
 
 
 class Application:
@@ -24,13 +27,16 @@ class Application:
         headers: Mapping[str, str],
         at_first: Callable[[], object],
     ) -> None:
-        """`lanes`: by path; all others take `pages`. `headers`: of what is refused here.
+        """`lanes`: by path, or by its beginning where that ends with a slash; all others take `pages`.
+
+        `headers`: of what is refused here.
 
         `at_first` is called once, at the first request: what the server has opened is open then.
         """
         self._wsgi = wsgi
         self._pages = pages
         self._lanes = lanes
+        self._beginnings = tuple(path for path in lanes if path.endswith("/"))
         self._headers: Headers = [
             (name.lower().encode(), value.encode()) for name, value in headers.items()
         ]
@@ -49,7 +55,10 @@ class Application:
             for message in refusal(scope["path"], refused, self._headers):
                 await send(message)
         except Disconnected:
-            return
+            # granian reports a chunk that it cannot read as a disconnect, and sends its own 500 if
+            # nothing is answered.
+            for message in refusal(scope["path"], _UNREADABLE, self._headers):
+                await send(message)
         except SlowReaderError:
             # To end it would say that this was all. It stays without an end until its reader goes.
             while (await receive())["type"] != "http.disconnect":
@@ -57,7 +66,12 @@ class Application:
 
     async def _answer(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         body = await read_body(scope["headers"], receive)
-        lane = self._lanes.get(scope["path"], self._pages)
         answering = Answering(self._wsgi, environ_of(scope, body), send)
-        for message in await lane.run(answering.run):
+        for message in await self._lane(scope["path"]).run(answering.run, sender_of(scope)):
             await send(message)
+
+    def _lane(self, path: str) -> Lane:
+        for beginning in self._beginnings:
+            if path.startswith(beginning):
+                return self._lanes[beginning]
+        return self._lanes.get(path, self._pages)

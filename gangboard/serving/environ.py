@@ -7,6 +7,7 @@ import sys
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+_CREDENTIALS = frozenset({b"authorization", b"cookie"})
 _OWN_NAMES = {b"content-type": "CONTENT_TYPE"}
 _NOT_PASSED_ON = frozenset({b"content-length", b"transfer-encoding"})
 """The body is here, and so its length is known."""
@@ -47,3 +48,8 @@ def environ_of(scope: dict[str, Any], body: bytes) -> dict[str, Any]:
             text = f"{environ[key]}{'; ' if name == b'cookie' else ','}{text}"
         environ[key] = text
     return environ
+
+
+def sender_of(scope: dict[str, Any]) -> int:
+    """Return a number that requests with the same token or cookies share. It is not checked who they are."""
+    return hash(tuple(value for name, value in scope["headers"] if name in _CREDENTIALS))

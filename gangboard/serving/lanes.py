@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import TypeVar
 
 from gangboard.serving.refusals import Refused
+from gangboard.serving.turns import Turns
 
 T = TypeVar("T")
 
@@ -16,11 +17,24 @@ T = TypeVar("T")
 class Lane:
     """Some threads, and a bound on the requests that wait for one of them."""
 
-    def __init__(self, name: str, *, threads: int, most: int, seconds: float | None = None) -> None:
-        """`most`: requests that are here at once, waiting ones included; `seconds`: until an answer."""
+    def __init__(
+        self,
+        name: str,
+        *,
+        threads: int,
+        most: int,
+        seconds: float | None = None,
+        patience: float | None = None,
+    ) -> None:
+        """`most`: requests that are here at once, waiting ones included.
+
+        `seconds`: until an answer; `patience`: until a thread is free.
+        """
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._turns = Turns(threads)
         self._most = most
         self._seconds = seconds
+        self._patience = seconds if patience is None else patience
         self._here = 0
 
     @property
@@ -28,28 +42,43 @@ class Lane:
         """How many requests are in a thread or wait for one."""
         return self._here
 
-    async def run(self, work: Callable[[], T]) -> T:
+    async def run(self, work: Callable[[], T], sender: int = 0) -> T:
         """Do it in a thread. Raises Refused where there is no room, or no result in time.
 
-        What is late goes on in its thread, which is so long not free for others.
+        Senders take turns. Work that is late goes on, and its thread is not free until it ends.
         """
         if self._here >= self._most:
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "Too many requests at once.")
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         self._here += 1
-        running = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._turns.take(sender)
+        except BaseException as error:
+            self._here -= 1
+            if isinstance(error, TimeoutError):
+                raise _late(self._patience) from None
+            raise
+        running = loop.run_in_executor(self._threads, work)
         running.add_done_callback(self._left)
         if self._seconds is None:
             return await running
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout_at(began + self._seconds):
                 # Shielded: it counts as here until its thread is free.
                 return await asyncio.shield(running)
         except TimeoutError:
-            sentence = f"There was no answer within {self._seconds:g} seconds."
-            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, sentence) from None
+            raise _late(self._seconds) from None
 
     def _left(self, running: asyncio.Future[T]) -> None:
         self._here -= 1
+        self._turns.release()
         if not running.cancelled():
             # Somebody who is late is waited for by nobody: the log need not tell it twice.
             running.exception()
+
+
+def _late(seconds: float | None) -> Refused:
+    sentence = f"There was no answer within {seconds:g} seconds."
+    return Refused(HTTPStatus.SERVICE_UNAVAILABLE, sentence)

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import re
 import secrets
+import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import Error, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from gangboard.logs import get_logger
 from gangboard.store import rate_limits
+from gangboard.store.availability import is_unavailable
 from gangboard.store.models import AccessToken, SignInLink
 from gangboard.store.people import (
     GANGBOARD,
@@ -52,6 +55,9 @@ SOMEBODY = "somebody"
 """Who has not signed in."""
 
 _NO_HASH = hash_secret("")
+_no_notes_until = 0.0
+"""Monotonic time until which `last_used_at` is not written, because the last write failed."""
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +164,20 @@ def _note_use(row: AccessToken) -> None:
     now = timezone.now()
     if row.last_used_at is not None and row.last_used_at > now - LAST_USE_STEP:
         return
-    # Again in the condition: of many requests at the same moment one writes.
-    AccessToken.objects.filter(
-        Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USE_STEP), pk=row.pk
-    ).update(last_used_at=now)
+    global _no_notes_until  # of this process
+    if time.monotonic() < _no_notes_until:
+        return
+    try:
+        # Again in the condition: of many requests at the same moment one writes.
+        AccessToken.objects.filter(
+            Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USE_STEP), pk=row.pk
+        ).update(last_used_at=now)
+    except Error as error:
+        if not is_unavailable(error):
+            raise
+        # A full disk or a busy writer must not end a read, nor make every read wait for the lock.
+        _no_notes_until = time.monotonic() + LAST_USE_STEP.total_seconds()
+        log.warning("use of a token not noted", error=str(error))
 
 
 def revoke_token(token: str, *, by: str = GANGBOARD) -> User:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from datetime import timedelta
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.db.models import QuerySet, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -74,7 +74,7 @@ class Pulse(threading.Thread):
         while not self._ended.is_set():
             try:
                 beat(self._process, self._kind, self._slots)
-            except DatabaseError as error:
+            except (DatabaseError, InterfaceError) as error:
                 log.warning("heartbeat not written", why=str(error))
             finally:
                 connection.close()
@@ -85,7 +85,7 @@ class Pulse(threading.Thread):
         self._ended.set()
         try:
             stop_beating(self._process)
-        except DatabaseError as error:
+        except (DatabaseError, InterfaceError) as error:
             log.warning("heartbeat not removed", why=str(error))
         finally:
             connection.close()

@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management import CommandError
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, Error, NotSupportedError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
+ENCODING = "UTF8"
 _BEFORE_THE_FIRST_RELEASE = ("store", "0002_actions")
 """The second of the migrations that one was made of. No migration may have this name again."""
+
+
+class DatabaseDownError(CommandError):
+    """The database does not answer. It may do so later."""
 
 
 def is_migrated() -> bool:
@@ -24,6 +30,51 @@ def is_migrated() -> bool:
     if _BEFORE_THE_FIRST_RELEASE in executor.loader.applied_migrations:
         return False
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+def can_read() -> bool:
+    """Return True after a read of the table that every page reads. Raises `django.db.Error`."""
+    # Django has loaded no models yet when the app of this module is configured.
+    from gangboard.store.models import Cluster
+
+    Cluster.objects.exists()
+    return True
+
+
+def check_server(using: str = DEFAULT_DB_ALIAS) -> None:
+    """Connect, and raise CommandError where the database server cannot hold what gangboard stores.
+
+    The sentence says what is wrong and how to mend it. A server that does not answer is refused too.
+    """
+    connection = connections[using]
+    try:
+        connection.ensure_connection()
+    except NotSupportedError as error:
+        sentence = str(error).rstrip(".")
+        raise CommandError(
+            f"{sentence}. Name a newer server in DATABASE_URL, then run this again."
+        ) from error
+    except Error as error:
+        raise DatabaseDownError(f"The database does not answer: {_one_line(error)}") from error
+    if connection.vendor != "postgresql":
+        return
+    name, encoding = connection.settings_dict["NAME"], _encoding(connection)
+    if encoding != ENCODING:
+        raise CommandError(
+            f"The database {name} has the encoding {encoding}, and gangboard needs {ENCODING}. Make it "
+            f"anew with: CREATE DATABASE {name} ENCODING '{ENCODING}' TEMPLATE template0. Then run this "
+            "again."
+        )
+
+
+def _encoding(connection: BaseDatabaseWrapper) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_encoding")
+        return str(cursor.fetchone()[0])
+
+
+def _one_line(error: Error) -> str:
+    return " ".join(str(error).split())
 
 
 def refuse_old_tables(*, using: str, **_: Any) -> None:

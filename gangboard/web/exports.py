@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import TypeVar
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -16,6 +18,15 @@ Row = TypeVar("Row")
 Format = tuple[str, Callable[[Iterable[Row]], Iterator[str]]]
 Formats = dict[str, Format[Row]]
 """Ending → (media type, writer)."""
+
+
+MOST_AT_ONCE = 4
+"""Exports of everybody that this web process sends at once."""
+SOON = 10
+"""Seconds after which one of them may be over."""
+OWN = "An export of yours is still under way. Begin another when it is over."
+OTHERS = "Other people's exports are under way. Try again in a few seconds."
+_slots = threading.BoundedSemaphore(MOST_AT_ONCE)
 
 
 class _Lines:
@@ -40,32 +51,48 @@ def send_file(
 ) -> HttpResponseBase:
     """Send rows line by line; `what` is `actions`, `audit` or `board`, `asked` the filters for the audit.
 
-    Raises Http404 without a form. One at a time of a person, because it reads all there is.
+    Raises Http404 without a form. One at a time of a person, because it reads all there is, and
+    MOST_AT_ONCE of everybody: each holds a thread and a connection for as long as its reader is slow.
     """
     if form is None:
         raise Http404
-    media_type, write = form
-    now = timezone.now()
-    filters = ", ".join(f"{name}={value}" for name, value in asked) or "everything"
-    name = "record of actions" if what == "actions" else what
-    wait = service.begin_export(viewer, f"The {name} was exported as {ending}: {filters}.", now=now)
-    if wait:
-        return _later(request, viewer, wait, "board" if what == "board" else "actions")
+    section = "board" if what == "board" else "actions"
+    if not _slots.acquire(blocking=False):
+        return _later(request, viewer, SOON, section, OTHERS)
+    with ExitStack() as unless_sent:
+        unless_sent.callback(_slots.release)
+        media_type, write = form
+        now = timezone.now()
+        filters = ", ".join(f"{name}={value}" for name, value in asked) or "everything"
+        name = "record of actions" if what == "actions" else what
+        sentence = f"The {name} was exported as {ending}: {filters}."
+        wait = service.begin_export(viewer, sentence, now=now)
+        if wait:
+            return _later(request, viewer, wait, section, OWN)
+        lines = _Lines(write(read()), lambda: _end(viewer))
+        unless_sent.pop_all()
     file = f"gangboard-{what}-{now:%Y%m%d-%H%M}.{ending}"
     return StreamingHttpResponse(
-        _Lines(write(read()), lambda: service.end_export(viewer)),
+        lines,
         content_type=media_type,
         headers={"Content-Disposition": f'attachment; filename="{file}"'},
     )
 
 
-def _later(request: HttpRequest, viewer: Viewer, wait: int, section: str) -> HttpResponse:
+def _end(viewer: Viewer) -> None:
+    _slots.release()
+    service.end_export(viewer)
+
+
+def _later(
+    request: HttpRequest, viewer: Viewer, wait: int, section: str, sentence: str
+) -> HttpResponse:
     response = plain_page(
         request,
         "actions/export_later.html",
         viewer=viewer,
         section=section,
-        context={"section": section},
+        context={"section": section, "sentence": sentence},
         status=429,
     )
     response["Retry-After"] = str(wait)

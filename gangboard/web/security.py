@@ -21,6 +21,8 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     # Also the Back button after sign-out must not show what was there.
     "Cache-Control": "no-store",
+    # granian names itself if the answer has no such header.
+    "Server": "gangboard",
 }
 """On every answer that does not say otherwise."""
 

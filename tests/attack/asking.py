@@ -28,7 +28,7 @@ def started() -> Iterator[Installation]:
     """A whole gangboard with the simulated fleet, ready to be attacked."""
     with Installation({}) as board:
         give_up_at = time.monotonic() + READY_SECONDS
-        while ask(board, "/readyz").status != 200:
+        while ask(board, "/readyz").status != 200 or not board.gangs():
             assert time.monotonic() < give_up_at, f"not ready after {READY_SECONDS:g} s"
             time.sleep(0.2)
         yield board

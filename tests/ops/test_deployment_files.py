@@ -14,6 +14,7 @@ from django.core.management import get_commands
 from gangboard import env
 from gangboard.actions.tasks import PROVE_QUEUE
 from gangboard.celery import app
+from gangboard.database_limits import HEARTBEATS
 from gangboard.serving.bodies import BODY_SECONDS, LARGEST_BODY
 from gangboard.serving.command import WEB_SERVER
 
@@ -144,10 +145,27 @@ def test_the_web_server_may_have_all_its_threads_and_connections(services: dict[
     web = services["web"]
     connections = int(WEB_SERVER[WEB_SERVER.index("--backpressure") + 1])
     asgi = (ROOT / "gangboard/asgi.py").read_text()
-    threads = int(re.findall(r"PAGE_THREADS = (\d+)", asgi)[0])
+    threads = sum(map(int, re.findall(r"^[A-Z]+_THREADS = (\d+)", asgi, re.MULTILINE)))
     files = int(re.findall(r"OPEN_FILES = ([\d_]+)", asgi)[0])
     assert web["pids_limit"] > threads + 100
     assert connections + 1_000 < files <= web["ulimits"]["nofile"]
+
+
+def test_all_processes_fit_into_the_connections_that_postgresql_gives_by_default(
+    services: dict[str, Any],
+) -> None:
+    """Two web processes and three poll workers, as docs/settings.md adds them up."""
+    threads = {"poll": app.conf.worker_concurrency}
+    for name in ("act", "prove"):
+        command = services[name]["command"]
+        threads[name] = int(command[command.index("--concurrency") + 1])
+    workers = {name: number + HEARTBEATS for name, number in threads.items()}
+    assert workers == {"poll": 11, "act": 19, "prove": 5}
+    beat = 1
+    together = 2 * settings.DATABASE_CONNECTIONS + 3 * workers["poll"]
+    together += workers["act"] + workers["prove"] + beat
+    assert together == 90
+    assert together <= 100 - 3, "PostgreSQL keeps three for superusers"
 
 
 def test_only_the_proxy_is_reached_from_outside_and_from_this_server_alone(

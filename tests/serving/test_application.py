@@ -12,7 +12,7 @@ import pytest
 from gangboard.serving import answers
 from gangboard.serving.application import Application
 from gangboard.serving.bodies import LARGEST_BODY, read_body
-from gangboard.serving.environ import environ_of
+from gangboard.serving.environ import environ_of, sender_of
 from gangboard.serving.lanes import Lane
 from gangboard.serving.refusals import Refused
 
@@ -147,13 +147,19 @@ def test_the_largest_body_is_taken() -> None:
     assert len(client.body) == LARGEST_BODY
 
 
-def test_who_leaves_in_the_middle_is_not_answered_and_nothing_is_done() -> None:
-    client = serve(
-        echo,
-        scope("/", CHUNKED, method="POST"),
-        Client(part(b"reason=abc", more=True), {"type": "http.disconnect"}),
-    )
-    assert client.answered == []
+def test_a_body_that_breaks_off_is_a_bad_request_and_nothing_is_done() -> None:
+    """granian reports a chunk that it cannot read as a sender who has left."""
+    calls: list[Message] = []
+
+    def counting(environ: Message, start_response: Any) -> list[bytes]:
+        calls.append(environ)
+        return echo(environ, start_response)
+
+    client = Client(part(b"reason=abc", more=True), {"type": "http.disconnect"})
+    serve(counting, scope("/", CHUNKED, method="POST"), client)
+    assert client.status == HTTPStatus.BAD_REQUEST
+    assert client.headers[b"cache-control"] == b"no-store"
+    assert not calls
 
 
 def test_the_probes_have_threads_of_their_own() -> None:
@@ -187,13 +193,15 @@ def test_the_probes_have_threads_of_their_own() -> None:
 def test_a_lane_refuses_what_is_late_and_what_is_too_much() -> None:
     release = threading.Event()
 
+    async def refused(lane: Lane) -> str:
+        with pytest.raises(Refused) as refused:
+            await lane.run(lambda: release.wait(20))
+        return f"{refused.value.status.value} {refused.value}"
+
     async def play() -> list[str]:
         lane = Lane("ready", threads=1, most=2, seconds=0.05)
-        said = []
-        for _ in range(3):
-            with pytest.raises(Refused) as refused:
-                await lane.run(lambda: release.wait(20))
-            said.append(f"{refused.value.status.value} {refused.value}")
+        said = await asyncio.gather(*(refused(lane) for _ in range(3)))
+        assert lane.here == 1, "only the one in the thread is still here"
         release.set()
         while lane.here:
             await asyncio.sleep(0.01)
@@ -202,6 +210,67 @@ def test_a_lane_refuses_what_is_late_and_what_is_too_much() -> None:
 
     late = "503 There was no answer within 0.05 seconds."
     assert asyncio.run(play()) == [late, late, "503 Too many requests at once."]
+
+
+def test_a_request_that_finds_no_thread_in_time_is_refused_and_one_that_works_is_not() -> None:
+    release = threading.Event()
+
+    async def play() -> bool:
+        lane = Lane("page", threads=1, most=5, patience=0.05)
+        working = asyncio.create_task(lane.run(lambda: release.wait(20)))
+        await asyncio.sleep(0)
+        with pytest.raises(Refused, match=r"no answer within 0\.05 seconds"):
+            await lane.run(lambda: True)
+        release.set()
+        return await working
+
+    assert asyncio.run(play())
+
+
+def test_senders_take_turns() -> None:
+    """Forty requests of a script delay the only request of a person by one, not by forty."""
+    script, person = 1, 2
+    order: list[int] = []
+
+    async def play() -> None:
+        lane = Lane("api", threads=1, most=100)
+        requests = [lane.run(lambda: order.append(script), script) for _ in range(40)]
+        requests.append(lane.run(lambda: order.append(person), person))
+        await asyncio.gather(*requests)
+
+    asyncio.run(play())
+    assert len(order) == 41
+    assert order.index(person) <= 2
+
+
+def test_requests_with_the_same_credentials_have_the_same_sender() -> None:
+    token, cookie = (b"authorization", b"Bearer gb_1_x"), (b"cookie", b"sessionid=1")
+    agent = (b"user-agent", b"curl")
+    assert sender_of(scope("/a", token, agent)) == sender_of(scope("/b", token))
+    assert len({sender_of(scope("/", *headers)) for headers in ((token,), (cookie,), ())}) == 3
+
+
+def test_a_lane_is_found_by_the_beginning_of_its_path() -> None:
+    def thread(environ: Message, start_response: Any) -> list[bytes]:
+        start_response("200 OK", [])
+        return [threading.current_thread().name.encode()]
+
+    async def play() -> list[bytes]:
+        lanes = {name: Lane(name, threads=1, most=5) for name in ("/live/", "/api/", "/healthz")}
+        application = Application(
+            thread,
+            pages=Lane("page", threads=1, most=5),
+            lanes=lanes,
+            headers={},
+            at_first=lambda: None,
+        )
+        clients = []
+        for path in ("/live/board/", "/api/v1/gangs/", "/healthz", "/healthz/x", "/apis"):
+            clients.append(client := Client())
+            await application(scope(path), client.receive, client.send)
+        return [client.body for client in clients]
+
+    assert asyncio.run(play()) == [b"/live/_0", b"/api/_0", b"/healthz_0", b"page_0", b"page_0"]
 
 
 def test_a_long_answer_goes_out_in_pieces_from_one_thread() -> None:
@@ -249,6 +318,35 @@ def test_a_long_answer_that_nobody_reads_frees_its_thread_and_is_never_called_co
     serve(long, scope("/export"), client)
     assert closed == ["page_0"]
     assert all(message["more_body"] for message in client.answered[1:])
+
+
+def test_a_reader_who_takes_a_piece_now_and_then_does_not_hold_a_thread_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(answers, "WHOLE_SECONDS", 0.2)
+    closed: list[bool] = []
+
+    class Endless:
+        def __iter__(self) -> Iterator[bytes]:
+            while True:
+                yield b"x" * answers.PIECE
+
+        def close(self) -> None:
+            closed.append(True)
+
+    class Slow(Client):
+        async def send(self, message: Message) -> None:
+            await asyncio.sleep(0.02)
+            await super().send({"type": message["type"]})
+
+    def endless(environ: Message, start_response: Any) -> Endless:
+        start_response("200 OK", [])
+        return Endless()
+
+    client = Slow({"type": "http.disconnect"})
+    serve(endless, scope("/export"), client)
+    assert closed == [True]
+    assert 2 < len(client.answered) < 20
 
 
 def test_a_short_answer_needs_no_thread_while_it_is_read() -> None:

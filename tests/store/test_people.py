@@ -4,6 +4,8 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from gangboard.store import authentication, clusters, people
@@ -253,6 +255,23 @@ def test_the_use_of_a_token_is_noted_at_most_once_a_minute(ada: User) -> None:
     noted = AccessToken.objects.get().last_used_at
     assert noted is not None
     assert noted > first
+
+
+def test_a_token_whose_use_cannot_be_noted_still_reads(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = authentication.issue_token(user=ada)
+    writes = []
+
+    def full(_: QuerySet[AccessToken], **values: object) -> int:
+        writes.append(values)
+        raise OperationalError("database or disk is full")
+
+    monkeypatch.setattr(QuerySet, "update", full)
+    monkeypatch.setattr(authentication, "_no_notes_until", 0.0)
+    assert authentication.find_token(token) is not None
+    assert authentication.find_token(token) is not None
+    assert len(writes) == 1, "each read waits for the lock of a busy database"
 
 
 # --- password attempts

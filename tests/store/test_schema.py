@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import NotSupportedError, OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from gangboard.store.schema import is_migrated
@@ -26,3 +26,36 @@ def test_tables_of_before_the_first_release_are_refused() -> None:
 @pytest.mark.django_db
 def test_the_models_have_no_change_without_a_migration() -> None:
     call_command("makemigrations", "--check", "--dry-run", verbosity=0)
+
+
+DOWN = """connection failed: connection to server at "127.0.0.1", port 1 failed: Connection refused
+\tIs the server running on that host and accepting TCP/IP connections?"""
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (
+            OperationalError(DOWN),
+            'The database does not answer: connection failed: connection to server at "127.0.0.1", port 1 '
+            "failed: Connection refused Is the server running on that host and accepting TCP/IP "
+            "connections?",
+        ),
+        (
+            NotSupportedError("PostgreSQL 14 or later is required (found 13.4)."),
+            "PostgreSQL 14 or later is required (found 13.4). Name a newer server in DATABASE_URL, then run "
+            "this again.",
+        ),
+    ],
+)
+@pytest.mark.django_db
+def test_migrate_refuses_a_server_that_is_down_or_too_old_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, sentence: str
+) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(connection, "ensure_connection", fail)
+    with pytest.raises(CommandError) as caught:
+        call_command("migrate", verbosity=0, skip_checks=False)
+    assert str(caught.value) == sentence

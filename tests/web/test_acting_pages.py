@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from gangboard.store.models import Action, AuditEntry, Cluster, Gang
+from gangboard.web import exports
 from tests.personas import Person, make_owner, make_stranger
 from tests.recorded_actions import make_audit
 from tests.stored_jobsets import make_hold
@@ -215,6 +217,27 @@ class TestRecord:
         assert (third.status_code, len(third.getvalue()) > 0) == (200, True)
         events = list(AuditEntry.objects.values_list("event", "actor_name"))
         assert sorted(events) == [("export", "oda"), ("export", "rene"), ("export", "rene")]
+
+    def test_four_exports_of_all_people_at_a_time(
+        self, viewer: Person, record: dict[str, Action], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each holds a thread and a connection while its reader is slow."""
+        slots = threading.BoundedSemaphore(exports.MOST_AT_ONCE)
+        monkeypatch.setattr(exports, "_slots", slots)
+        assert [slots.acquire(blocking=False) for _ in range(4)] == [True] * 4
+        refused = viewer.client.post("/actions/export.csv")
+        assert (refused.status_code, refused["Retry-After"]) == (429, "10")
+        assert "exports are under way" in refused.content.decode()
+        assert not AuditEntry.objects.exists()
+        slots.release()
+        sent: Any = viewer.client.post("/actions/export.csv")
+        assert (sent.status_code, len(sent.getvalue()) > 0) == (200, True)
+        assert slots.acquire(blocking=False), "an export that was sent gives its slot back"
+        slots.release()
+        monkeypatch.setattr(exports.service, "begin_export", lambda *_, **__: 7)
+        refused = viewer.client.post("/actions/export.csv")
+        assert (refused.status_code, refused["Retry-After"]) == (429, "7")
+        assert slots.acquire(blocking=False), "so does one that is refused"
 
     def test_the_audit_is_for_who_may_see_the_place(
         self, operator: Person, viewer: Person, gang: Gang

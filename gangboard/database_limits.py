@@ -1,0 +1,95 @@
+"""How many connections a process opens, and how long its threads wait for the database.
+
+A web process has hundreds of threads, so its connections come from a pool of fixed size. A worker has a
+connection for each of its threads: a poll keeps its connection for the whole window.
+
+| Process | Connections at most, as shipped |
+|---|---|
+| web, two of them | 2 x 16 (`GANGBOARD_DATABASE_CONNECTIONS`) |
+| poll, three of them | 3 x 11 (`GANGBOARD_POLL_SLOTS` and three) |
+| act | 19 |
+| prove | 5 |
+| beat | 1 |
+| together | 90 of the 97 that PostgreSQL gives by default |
+
+A management command has one connection and no pool.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from django.db import connections
+
+from gangboard.database_url import SESSION_OPTIONS
+from gangboard.logs import get_logger
+
+WAIT_SECONDS = 3
+"""For which a web request waits for a connection, for a lock, or for SQLite's writer. Then it is 503."""
+STATEMENT_SECONDS = 20
+"""After which PostgreSQL ends a statement of a web request."""
+HEARTBEATS = 1
+"""Connections of a worker besides those of its threads."""
+
+Database = dict[str, Any]
+"""Django's settings of one database."""
+log = get_logger(__name__)
+_kept_open: list[sqlite3.Connection] = []
+
+
+def limit_web(database: Database, *, most: int) -> None:
+    """Let all threads of this web process share `most` connections, and wait for nothing for long."""
+    options = database["OPTIONS"]
+    if not _is_postgresql(database):
+        options["timeout"] = WAIT_SECONDS
+        _keep_open(database)
+        return
+    if options["options"] == SESSION_OPTIONS:
+        options["options"] += (
+            f" -c lock_timeout={WAIT_SECONDS}s -c statement_timeout={STATEMENT_SECONDS}s"
+        )
+    _pool(database, most)
+
+
+def limit_worker(database: Database, *, threads: int) -> None:
+    """Let each thread of this worker have a connection, and its heartbeat another."""
+    if _is_postgresql(database):
+        _pool(database, threads + HEARTBEATS)
+
+
+def _keep_open(database: Database) -> None:
+    """Keep one connection to a SQLite file open for as long as this process lives.
+
+    The last connection that closes removes the files beside the database, and the next one must make
+    them anew. On a full disk it cannot, and then not even reading works.
+    """
+    try:
+        file = sqlite3.connect(
+            database["NAME"], timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        file.execute("PRAGMA journal_mode=WAL")
+        file.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    except sqlite3.Error as error:
+        log.warning("the database cannot be read at start", error=str(error))
+        return
+    _kept_open.append(file)
+
+
+def _is_postgresql(database: Database) -> bool:
+    return str(database["ENGINE"]).endswith("postgresql")
+
+
+def _pool(database: Database, most: int) -> None:
+    # A connection from before has no pool to return to.
+    connections.close_all()
+    # The pool replaces a connection that a restart of PostgreSQL has ended before it gives it out.
+    database["CONN_HEALTH_CHECKS"] = True
+    database["OPTIONS"]["pool"] = {
+        "min_size": 0,
+        "max_size": most,
+        "timeout": WAIT_SECONDS,
+        # Short, because the pause between two attempts doubles: else the pool would find a database
+        # that was away for a minute another minute later.
+        "reconnect_timeout": WAIT_SECONDS,
+    }

@@ -1,0 +1,98 @@
+"""What each process may open, and how long it waits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from django.conf import settings
+
+from gangboard.celery import limit_connections
+from gangboard.database_limits import Database, limit_web, limit_worker
+from gangboard.database_url import database_settings
+
+POSTGRESQL = "postgresql://gang@db/gang"
+
+
+def test_a_web_process_has_a_pool_and_waits_for_three_seconds() -> None:
+    database = database_settings(POSTGRESQL)
+    limit_web(database, most=16)
+    pool = database["OPTIONS"]["pool"]
+    assert (pool["min_size"], pool["max_size"], pool["timeout"]) == (0, 16, 3)
+    assert database.get("CONN_MAX_AGE", 0) == 0
+    assert database["CONN_HEALTH_CHECKS"]
+    assert database["OPTIONS"]["options"] == (
+        "-c idle_in_transaction_session_timeout=10s -c lock_timeout=3s -c statement_timeout=20s"
+    )
+
+
+def test_options_of_the_address_stay_as_they_are() -> None:
+    """A connection pooler between may refuse every option: the address says so by an empty one."""
+    database = database_settings(f"{POSTGRESQL}?options=")
+    limit_web(database, most=16)
+    assert database["OPTIONS"]["options"] == ""
+
+
+def test_a_worker_has_a_connection_for_each_thread_and_for_its_heartbeat(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    database = database_settings(POSTGRESQL)
+    monkeypatch.setattr(settings, "DATABASES", {"default": database})
+    monkeypatch.setattr("gangboard.store.schema.check_server", lambda: None)
+    limit_connections(instance=SimpleNamespace(concurrency=18))
+    assert database["OPTIONS"]["pool"]["max_size"] == 19
+    assert "lock_timeout" not in database["OPTIONS"]["options"]
+
+
+FULL_DISK = """
+import resource, sqlite3, sys
+from gangboard.database_limits import limit_web
+from gangboard.database_url import database_settings
+file, is_web = sys.argv[1], sys.argv[2] == "web"
+
+def connect():
+    one = sqlite3.connect(file, isolation_level=None)
+    one.execute("PRAGMA journal_mode=WAL")
+    return one
+
+first = connect()
+first.execute("CREATE TABLE one (a)")
+first.execute("INSERT INTO one VALUES (7)")
+if is_web:
+    limit_web(database_settings("sqlite:///" + file), most=16)
+first.close()
+resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1))  # what a full disk says to every write
+for statement in ("SELECT a FROM one", "INSERT INTO one VALUES (8)"):
+    try:
+        print(connect().execute(statement).fetchall())
+    except sqlite3.OperationalError as error:
+        print(error.sqlite_errorname)
+"""
+
+
+@pytest.mark.parametrize(("process", "read"), [("web", "[(7,)]"), ("another", "SQLITE_IOERR_SHM")])
+def test_a_web_process_reads_sqlite_on_a_full_disk(tmp_path: Path, process: str, read: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(tmp_path / "one.sqlite3"), process],
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    read_first, written = done.stdout.splitlines()
+    assert read_first.startswith(read)
+    assert written.startswith("SQLITE_IOERR") or written == "SQLITE_FULL"
+
+
+@pytest.mark.parametrize(("limited", "seconds"), [(True, 3), (False, 20)])
+def test_only_requests_are_impatient_on_sqlite(tmp_path: Path, limited: bool, seconds: int) -> None:
+    database: Database = database_settings(f"sqlite:///{tmp_path}/one.sqlite3")
+    if limited:
+        limit_web(database, most=16)
+    else:
+        limit_worker(database, threads=10)
+    assert database["OPTIONS"]["timeout"] == seconds
+    assert "pool" not in database["OPTIONS"]
