@@ -14,6 +14,7 @@ import msgspec
 from gangboard.diagnosis import registry
 from gangboard.domain.advice import TO_WAIT
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.quota import Queue
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.store.access import Viewer
 
@@ -44,6 +45,8 @@ class Redactor:
     """The name of the gang."""
     own_nodes: frozenset[str] = field(default_factory=frozenset)
     """Nodes on which the gang's own pods are: their names may be told with the pods."""
+    quoted: tuple[ObjectRef, ...] = ()
+    """Objects that texts of controllers name and the viewer may not see; see `quoted_names`."""
 
     def may_name(self, ref: ObjectRef) -> bool:
         """Whether the viewer may read the object's name."""
@@ -51,7 +54,7 @@ class Redactor:
             return self.viewer.sees(self.cluster_id, ref.namespace)
         if ref.kind == "Node":
             return self.viewer.names_nodes(self.cluster_id) or ref.name in self.own_nodes
-        return True
+        return (ref.kind, ref.name) not in {(one.kind, one.name) for one in self.quoted}
 
     def hidden_refs(self, findings: Iterable[Finding]) -> tuple[ObjectRef, ...]:
         """Return the objects of the findings that must not be named, the longest name first."""
@@ -61,6 +64,7 @@ class Redactor:
             for evidence in finding.evidence
             if evidence.source is not None and not self.may_name(evidence.source)
         }
+        hidden.update(ref for ref in self.quoted if not self.may_name(ref))
         return tuple(sorted(hidden, key=lambda ref: (-len(ref.name), ref.namespace, ref.name)))
 
     def redact_finding(self, finding: Finding, hidden: tuple[ObjectRef, ...]) -> Finding:
@@ -98,11 +102,14 @@ def hidden_refs_in_detail(viewer: Viewer, cluster_id: int, detail: bytes) -> tup
 
 def placeholder(ref: ObjectRef) -> str:
     """Return what is printed in place of the name."""
-    if ref.kind == "Node":
-        return "a node you may not see"
     gangs = {kind.resource.kind for kind in registry.owner_kinds()}
-    noun = "gang" if ref.kind in gangs or ref.kind in ("PodGroup", "Workload") else ref.kind.lower()
-    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun or 'object'} you may not see"
+    queues = {resource.kind for resource in registry.queue_resources(Queue)}
+    noun = ref.kind.lower() or "object"
+    if ref.kind in gangs or ref.kind in ("PodGroup", "Workload"):
+        noun = "gang"
+    elif ref.kind in queues and noun.endswith("queue"):
+        noun = "queue"
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun} you may not see"
 
 
 def redact_advice(
