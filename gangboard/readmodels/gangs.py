@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Members
@@ -31,6 +32,7 @@ from gangboard.readmodels.redaction import hidden_refs_in_detail, redact, redact
 from gangboard.readmodels.state_labels import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.store.access import Viewer
 from gangboard.store.gang_search import has_name
+from gangboard.store.gangs import unpack_advice
 from gangboard.store.models import Gang
 
 __all__ = [
@@ -84,7 +86,7 @@ class GangRow:
     code: str
     title: str
     message: str
-    advice: tuple[str, ...]
+    next_steps: tuple[AdvisedStep, ...]
     """What would let it go, the next step first."""
     members: Members
     requests: Mapping[str, str]
@@ -111,9 +113,14 @@ class GangRow:
     gone_at: datetime | None
 
     @property
+    def advice(self) -> tuple[str, ...]:
+        """The next steps as sentences."""
+        return tuple(step.sentence for step in self.next_steps)
+
+    @property
     def next_step(self) -> str:
         """The first advice, or empty."""
-        return self.advice[0] if self.advice else ""
+        return self.next_steps[0].sentence if self.next_steps else ""
 
     @property
     def requests_shown(self) -> tuple[tuple[str, str], ...]:
@@ -211,7 +218,10 @@ def build_row(
         code=printable(gang.code),
         title=printable(gang.title),
         message=message,
-        advice=tuple(map(printable, redact_advice(map(str, gang.advice), hidden, own=gang.name))),
+        next_steps=tuple(
+            replace(step, text=printable(step.text))
+            for step in redact_advice(unpack_advice(gang.advice), hidden, own=gang.name)
+        ),
         members=members,
         requests={printable(name): printable(str(value)) for name, value in gang.requests.items()},
         queue=printable(gang.queue),
@@ -247,7 +257,7 @@ def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:
         title=NOT_OBSERVED_TITLE,
         message=joined(parts, now),
         message_parts=parts,
-        advice=(cluster.sentence,) if cluster.sentence else (),
+        next_steps=(AdvisedStep(cluster.sentence),) if cluster.sentence else (),
         face=face_of(Health.UNKNOWN),
         bar=_EMPTY,
         members_were=True,

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from gangboard.diagnosis import registry
-from gangboard.domain.advice import TO_WAIT
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.quota import Queue
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.store.access import Viewer
+from gangboard.store.gangs import decode_detail
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def hidden_refs_in_detail(viewer: Viewer, cluster_id: int, detail: bytes) -> tup
     """Return what a stored Detail names and the viewer may not read."""
     if not detail:
         return ()
-    part = _decoder.decode(detail)
+    part = decode_detail(_decoder, detail)
     own_nodes = frozenset(member.node for member in part.members if member.node)
     return Redactor(viewer, cluster_id, "", own_nodes).hidden_refs(part.findings)
 
@@ -113,14 +114,30 @@ def placeholder(ref: ObjectRef) -> str:
 
 
 def redact_advice(
-    advice: Iterable[str], hidden: tuple[ObjectRef, ...], *, own: str
-) -> tuple[str, ...]:
-    """Return the advice that names no hidden object: nobody can suspend what he may not see.
+    advice: Iterable[AdvisedStep], hidden: tuple[ObjectRef, ...], *, own: str
+) -> tuple[AdvisedStep, ...]:
+    """Return the steps that name no hidden object: nobody can suspend what he may not see.
 
-    Advice to wait stays, without the names: nobody has to see what it waits for.
+    A step to wait stays, without the names: nobody has to see what it waits for.
     """
-    redacted = ((text, redact(text, hidden, own=own)) for text in advice)
-    return tuple(new for text, new in redacted if new == text or text.startswith(TO_WAIT))
+    if not hidden:
+        return tuple(advice)
+    return tuple(
+        new
+        for step in advice
+        for new in (_redact_step(step, hidden, own),)
+        if new == step or step.kind is AdviceKind.WAIT_FOR_END
+    )
+
+
+def _redact_step(step: AdvisedStep, hidden: tuple[ObjectRef, ...], own: str) -> AdvisedStep:
+    line = step.sentence
+    return replace(
+        step,
+        text=redact(step.text, hidden, own=own),
+        command=step.command if redact(line, hidden, own=own) == line else (),
+        objects=tuple(ref for ref in step.objects if ref not in hidden),
+    )
 
 
 def redact(text: str, hidden: tuple[ObjectRef, ...], *, own: str) -> str:
