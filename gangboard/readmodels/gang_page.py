@@ -25,7 +25,7 @@ from gangboard.readmodels.findings import FindingRow, finding_row
 from gangboard.readmodels.fit import FitShape, fit_shapes
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.gang_history import GangHistory, read_gang_history
-from gangboard.readmodels.gangs import GangRow, build_row
+from gangboard.readmodels.gangs import GangRow, build_rows
 from gangboard.readmodels.group_matrix import GroupMatrix, group_matrix
 from gangboard.readmodels.group_tree import as_tree
 from gangboard.readmodels.group_visibility import UnseenGroups
@@ -36,7 +36,7 @@ from gangboard.readmodels.members import MemberRow, member_row
 from gangboard.readmodels.next_steps import NamedObjects, named_objects
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.queue_waits import QueueWait, read_waits
-from gangboard.readmodels.quoted_names import unseen_names
+from gangboard.readmodels.quoted_names import finding_texts, unseen_names
 from gangboard.readmodels.redaction import Redactor, redact
 from gangboard.readmodels.stage_steps import StageStep, make_steps
 from gangboard.readmodels.state_labels import Face, face_of, past_sentence
@@ -261,7 +261,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         return None
     detail = unpack_detail(bytes(gang.detail))
     nodes = frozenset(member.node for member in detail.members if member.node)
-    row = build_row(gang, viewer=viewer, clusters=clusters, now=now)
+    (row,) = build_rows((gang,), viewer=viewer, clusters=clusters, now=now)
     events = recent_events(gang=gang, detail=detail, viewer=viewer)
     uids = [ref.uid for ref in detail.groups]
     groups = groups_by_uid(uids, viewer=viewer, cluster=cluster, owner=(gang.api_group, gang.kind))
@@ -333,10 +333,7 @@ def _quoted_texts(
 ) -> Iterator[str]:
     """Yield the texts of one gang in which a controller may have named something."""
     jobs = (job.finding for job in detail.jobs if job.finding is not None)
-    for finding in (*detail.findings, *jobs):
-        yield finding.message
-        for item in finding.evidence:
-            yield from (item.label, item.value)
+    yield from finding_texts((*detail.findings, *jobs))
     yield from (event.note for event in events)
     yield from (group.placed.message for group in groups if group.placed is not None)
 

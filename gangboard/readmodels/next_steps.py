@@ -14,7 +14,7 @@ from gangboard.domain.verdict import Finding
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.gangs import build_row
+from gangboard.readmodels.gangs import build_rows
 from gangboard.readmodels.redaction import Redactor, mention_pattern
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
@@ -102,9 +102,7 @@ def named_objects(
         )
         if (ref := _ref_of(other)) in refs
     }
-    rows = [
-        build_row(other, viewer=viewer, clusters=clusters, now=now) for other in others.values()
-    ]
+    rows = build_rows(list(others.values()), viewer=viewer, clusters=clusters, now=now)
     offers = board_offers(viewer=viewer, rows=rows, clusters=clusters)
     return NamedObjects(
         own=gang.name,

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.quota import QueueLevel
+from gangboard.domain.verdict import Finding
 from gangboard.readmodels.queue_lines import read_queues
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang, WatchedObject
@@ -49,6 +50,15 @@ def unseen_names(texts: Iterable[str], *, viewer: Viewer, cluster_id: int) -> tu
         *_elsewhere(pairs, viewer, cluster_id),
     }
     return tuple(sorted(names, key=lambda ref: (-len(ref.name), ref.kind, ref.namespace, ref.name)))
+
+
+def finding_texts(findings: Iterable[Finding]) -> Iterator[str]:
+    """Yield the texts of findings in which a controller's words may stand."""
+    for finding in findings:
+        yield finding.message
+        yield from (step.sentence for step in finding.advice)
+        for item in finding.evidence:
+            yield from (item.label, item.value)
 
 
 def _cluster_scoped(words: set[str], cluster_id: int) -> Iterator[ObjectRef]:

@@ -92,13 +92,13 @@ class Redactor:
         )
 
 
-def hidden_refs_in_detail(viewer: Viewer, cluster_id: int, detail: bytes) -> tuple[ObjectRef, ...]:
-    """Return what a stored Detail names and the viewer may not read."""
-    if not detail:
-        return ()
-    part = decode_detail(_decoder, detail)
+def hidden_refs_in_detail(
+    viewer: Viewer, cluster_id: int, detail: bytes, quoted: tuple[ObjectRef, ...] = ()
+) -> tuple[ObjectRef, ...]:
+    """Return what a stored Detail names and the viewer may not read, with what texts quote."""
+    part = decode_detail(_decoder, detail) if detail else _StoredDetail()
     own_nodes = frozenset(member.node for member in part.members if member.node)
-    return Redactor(viewer, cluster_id, "", own_nodes).hidden_refs(part.findings)
+    return Redactor(viewer, cluster_id, "", own_nodes, quoted).hidden_refs(part.findings)
 
 
 def placeholder(ref: ObjectRef) -> str:
