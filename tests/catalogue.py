@@ -65,7 +65,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         return
     if random_sets.SIZE == random_sets.EXHAUSTIVE and item.get_closest_marker("hypothesis"):
         return  # other examples are drawn there
-    told = {(one.code, one.title, one.message, one.advice) for one in _said}
+    told = {(one.code, one.title, one.message, one.advice_texts) for one in _said}
     for example in _expected().get(item.nodeid, ()):
         assert (example.code, example.title, example.message, example.advice) in told, (
             f"{example.code} does not say “{example.message}” any more: see tests/catalogue.py"
@@ -111,7 +111,7 @@ def _are_alike(one: ReasonExample, other: ReasonExample) -> bool:
 
 def _example(one: Finding, test: str) -> ReasonExample:
     return ReasonExample(
-        one.code, one.stage.value, one.title, one.health.value, one.message, one.advice, test
+        one.code, one.stage.value, one.title, one.health.value, one.message, one.advice_texts, test
     )
 
 

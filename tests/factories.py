@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from gangboard.domain.advice import advised_steps
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
@@ -143,7 +144,8 @@ def make_finding(code: str = "insufficient-resources", **fields: Any) -> Finding
         "advice": ("It goes when 5 GPUs become free.",),
         "evidence": (Evidence("GPUs free", "3"), Evidence("GPUs needed", "8")),
     }
-    return Finding(code=code, **{**values, **fields})
+    values |= fields
+    return Finding(code=code, **{**values, "advice": advised_steps(values["advice"])})
 
 
 def make_job(name: str, **fields: Any) -> JobState:

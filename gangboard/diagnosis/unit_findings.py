@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from gangboard.diagnosis import registry
+from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.capacity import PlacementRequest
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
@@ -123,7 +124,7 @@ def _crash(what: str, stage: Stage, subject: GangFacts | Unit, error: Exception)
         title="Not observed",
         message=f"{what}{about} ended in a defect of gangboard, so what it would say is not known.",
         unit=unit,
-        advice=("Report this defect of gangboard with the evidence.",),
+        advice=(AdvisedStep("Report this defect of gangboard with the evidence."),),
         evidence=(Evidence("defect", f"{type(error).__name__}: {error}"),),
     )
 

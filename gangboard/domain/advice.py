@@ -1,14 +1,15 @@
-"""Advice: one change that was worked out to make a gang fit."""
+"""Advice: the steps that a finding advises, and the changes that arithmetic worked out to make a gang fit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
 from gangboard.domain.capacity import Taint
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.shell import command_line
 
 
 class ChangeMethod(StrEnum):
@@ -31,15 +32,46 @@ class AdviceKind(StrEnum):
     OPT_OUT = "opt out of the gang"
     SUSPEND_GANGS = "suspend running gangs"
     WAIT_FOR_END = "wait for pods that end by themselves"
+    RESUME = "resume suspended Jobs"
+    LOOK = "look at something"
+    REPLACE_PODS = "have failed pods made anew"
+    OPEN_QUEUE = "open a queue"
+    OTHER = "something else"
+
+    @classmethod
+    def _missing_(cls, value: object) -> AdviceKind:  # noqa: ARG003  # enum's signature
+        """Return OTHER for a kind that a newer release has stored."""
+        return cls.OTHER
 
 
-TO_WAIT = ("Wait for ", "Wait: ")
-"""How the text of advice begins by which nobody has to do anything (`WAIT_FOR_END`): it is stored alone."""
+@dataclass(frozen=True, slots=True)
+class AdvisedStep:
+    """A step that a person can take next: a sentence, and as fields what carries the step out.
 
-TO_UNCORDON = "Uncordon "
-TO_SUSPEND = "Suspend "
-TO_RESUME = ("Resume ", "Release ")
-"""How the text of advice begins that a command or a button carries out: pages put that beside it."""
+    Sentences quote names that clusters choose. So no code reads a command or an object out of a sentence.
+    """
+
+    text: str
+    """One sentence in the imperative, without the command."""
+    kind: AdviceKind = AdviceKind.OTHER
+    command: tuple[str, ...] = ()
+    """The words that `shell.command` made; empty if the step has no command."""
+    objects: tuple[ObjectRef, ...] = ()
+    """What the step acts on: nodes to uncordon, gangs to suspend, Jobs to resume.
+
+    Empty if the sentence names only some of them: part of them would not be enough."""
+
+    @property
+    def sentence(self) -> str:
+        """The text with the command at its end."""
+        if not self.command:
+            return self.text
+        return f"{self.text.removesuffix('.')}: {command_line(self.command)}"
+
+
+def advised_steps(advice: Iterable[AdvisedStep | str]) -> tuple[AdvisedStep, ...]:
+    """Return the advice as steps. A plain sentence is a step that nothing but a person carries out."""
+    return tuple(one if isinstance(one, AdvisedStep) else AdvisedStep(one) for one in advice)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Iterable
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """What a Kubernetes name can be. Anything else is not offered for a shell."""
@@ -11,3 +13,18 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 def is_safe_in_shell(*names: str) -> bool:
     """Whether a shell takes each of the names as one plain word, and no program as an option."""
     return all(_SAFE.fullmatch(name) for name in names)
+
+
+def command(template: str, *names: str) -> tuple[str, ...]:
+    """Return the words of a command: each `{}` of the template stands for the next of the names.
+
+    Empty if one of the names is not safe in a shell. The template itself is our own text.
+    """
+    if not is_safe_in_shell(*names):
+        return ()
+    return tuple(template.format(*names).split())
+
+
+def command_line(words: Iterable[str]) -> str:
+    """Return the words as one line for a shell, which takes each of them as one word."""
+    return shlex.join(words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 
@@ -36,7 +37,7 @@ class Finding:
     """One sentence with numbers and names."""
     unit: str = ""
     """Name of the group or Job it is about; empty when it is about the whole gang."""
-    advice: tuple[str, ...] = ()
+    advice: tuple[AdvisedStep, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     symptom: bool = False
     """It waits for another unit of the same gang, whose own finding is nearer to the cause."""
@@ -44,6 +45,11 @@ class Finding:
     """When waiting alone can change this finding."""
     since: datetime | None = None
     """When the state itself says it began; otherwise the time of the first sight is used."""
+
+    @property
+    def advice_texts(self) -> tuple[str, ...]:
+        """The advice as sentences."""
+        return tuple(step.sentence for step in self.advice)
 
 
 @dataclass(frozen=True, slots=True)

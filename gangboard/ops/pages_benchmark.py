@@ -17,10 +17,11 @@ from django.test.utils import setup_test_environment, teardown_test_environment
 from django.utils import timezone
 
 from gangboard.diagnosis import registry
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.health import NOT_WHOLE, Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Evidence, Finding, FitReason, FitRow, MemberState
-from gangboard.store.gangs import Detail, gang_id, pack_detail
+from gangboard.store.gangs import Detail, gang_id, pack_advice, pack_detail
 from gangboard.store.models import Cluster, Gang, Grant, Heartbeat, TrendPoint
 from gangboard.store.trends import QUARTER, quarter_of
 
@@ -163,7 +164,8 @@ class Bench:
         gpus = self._random.choice((1, 2, 4, 8))
         since = self._now - timedelta(seconds=self._random.randrange(1, 500_000))
         message = f"{PODS} pods need {gpus} nvidia.com/gpu each; 5 are free on the eligible nodes."
-        advice = [f"Suspend {namespace}/run-{number - 1}: then all {PODS} pods fit."]
+        text = f"Suspend {namespace}/run-{number - 1}: then all {PODS} pods fit."
+        advice = (AdvisedStep(text, AdviceKind.SUSPEND_GANGS),)
         waits = stage is Stage.PLACEMENT
         return Gang(
             id=gang_id(cluster.name, uid),
@@ -181,7 +183,7 @@ class Bench:
             code=code,
             title=code.replace("-", " ").capitalize(),
             message=message,
-            advice=advice if waits else [],
+            advice=pack_advice(advice) if waits else [],
             desired=PODS,
             quorum=PODS,
             created=PODS,
@@ -208,7 +210,7 @@ def _detail(
     stage: Stage,
     code: str,
     message: str,
-    advice: list[str],
+    advice: tuple[AdvisedStep, ...],
     gpus: int,
 ) -> bytes:
     def ref(at: int) -> ObjectRef:
@@ -227,7 +229,7 @@ def _detail(
     )
     evidence = tuple(Evidence(f"Pod {at}", "Pending", ref(at)) for at in range(4))
     finding = Finding(
-        code, health, stage, code.capitalize(), message, evidence=evidence, advice=tuple(advice)
+        code, health, stage, code.capitalize(), message, evidence=evidence, advice=advice
     )
     fit = FitRow(
         f"run-{number}",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gangboard.domain.advice import TO_UNCORDON, Advice, AdviceKind
+from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import PODS, NodeRoom
 from gangboard.domain.placing import Filter, FitAnswer, When
 from gangboard.placement.advice_words import node_names, room_of, shown, then_fits
@@ -172,7 +172,7 @@ def uncordon(what_if: WhatIf) -> Iterator[Advice]:
     names = sorted(chosen)
     yield Advice(
         AdviceKind.UNCORDON,
-        f"{TO_UNCORDON}{node_names(names)}: {then_fits(what_if)}.",
+        f"Uncordon {node_names(names)}: {then_fits(what_if)}.",
         nodes=tuple(node_ref(name) for name in names),
         named=tuple(node_ref(name) for name in shown(names)),
     )

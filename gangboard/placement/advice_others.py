@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from gangboard.domain.advice import TO_SUSPEND, Advice, AdviceKind
+from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import NodeRoom, Resident
 from gangboard.domain.placing import FitAnswer
 from gangboard.domain.reading.wording import listed, plural
@@ -52,7 +52,7 @@ def suspend_gangs(what_if: WhatIf) -> Iterator[Advice]:
     )
     yield Advice(
         AdviceKind.SUSPEND_GANGS,
-        f"{TO_SUSPEND}{whom}, which {_what_they_hold(what_if, chosen)}: {then_fits(what_if)}.",
+        f"Suspend {whom}, which {_what_they_hold(what_if, chosen)}: {then_fits(what_if)}.",
         gangs=tuple(one.resident.ref for one in chosen),
     )
 

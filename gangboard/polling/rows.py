@@ -14,7 +14,7 @@ from gangboard.domain.reading.bottleneck import bottleneck_of
 from gangboard.domain.reading.wording import is_or_are, names
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import Verdict
-from gangboard.store.gangs import Detail, gang_id, pack_detail, pack_memory
+from gangboard.store.gangs import Detail, gang_id, pack_advice, pack_detail, pack_memory
 
 _BOOKKEEPING = {"observed_at", "changed_version", "memory", "recheck_at"}
 """Columns that move without any page showing it."""
@@ -56,7 +56,7 @@ def gang_row(
         "code": finding.code,
         "title": finding.title,
         "message": finding.message,
-        "advice": list(finding.advice),
+        "advice": pack_advice(finding.advice),
         "desired": members.desired,
         "quorum": members.quorum,
         "created": members.created,

@@ -11,8 +11,10 @@ from decimal import Decimal
 from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts, Quantity
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
+from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota
 from gangboard.domain.registry import QueueSystem, Resource
+from gangboard.domain.shell import command
 
 _GROUP, _KIND = "scheduling.volcano.sh", "Queue"
 _ROOT = "root"
@@ -71,14 +73,25 @@ def _build(wire: WireQueue, version: str) -> Queue:
         admitted=status.running,
         state=state,
         cause=cause,
-        advice=f"vcctl queue operate -a open -n {name}" if state is QueueState.STOPPED else "",
+        advice=_open(name) if state is QueueState.STOPPED else "",
     )
     return deliver(queue, tuple(amounts.faults))
+
+
+def _open(name: str) -> str:
+    """Return how the queue is opened, with the command where its name is safe in a shell."""
+    return AdvisedStep(
+        "Open it.", command=command("vcctl queue operate -a open -n {}", name)
+    ).sentence
 
 
 QUEUE = QueueSystem(
     label="Volcano",
     owner_label="scheduling.volcano.sh/queue-name",
-    resources=(Resource(_GROUP, "queues", _KIND, ("v1beta1",), WireQueue, Queue, _build),),
+    resources=(
+        Resource(
+            _GROUP, "queues", _KIND, ("v1beta1",), WireQueue, Queue, _build, decoder_version=2
+        ),
+    ),
     tested="Volcano 1.14 on 1.37",
 )

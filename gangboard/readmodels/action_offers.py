@@ -23,6 +23,7 @@ from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.store.action_context import read_action_context
+from gangboard.store.gangs import decode_detail
 from gangboard.store.levers import read_all_levers, read_levers
 from gangboard.store.models import Cluster, Gang
 
@@ -280,7 +281,7 @@ def _gangs_on(
         # Most gangs are elsewhere: looking for the name costs less than decoding.
         if name not in detail:
             continue
-        jobs = tuple(job for job in _decoder.decode(detail).jobs if node in job.nodes)
+        jobs = tuple(job for job in decode_detail(_decoder, detail).jobs if node in job.nodes)
         if jobs:
             found[id_] = jobs
     for gang in visible.filter(pk__in=list(found)):

@@ -15,6 +15,8 @@ from gangboard.readmodels.members import Branch, make_branches
 MOST_TIMELINE = 20
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")
 """What Markdown or its HTML would take as more than a letter. Names and numbers have none but `_`."""
+_LIVE = re.compile(r"\S*(?:[@#]|://|www\.)\S*", re.IGNORECASE)
+"""Words that GitHub and GitLab turn into mentions, references and links, whatever is escaped in them."""
 
 
 def bundle_text(detail: GangDetail, now: datetime) -> str:
@@ -196,18 +198,30 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _text(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", text)
+    """Return the text escaped for Markdown. Words that a tracker would link or notify become code."""
+    escaped, end = [], 0
+    for word in _LIVE.finditer(text):
+        escaped += [_SPECIAL.sub(r"\\\1", text[end : word.start()]), _code(word[0])]
+        end = word.end()
+    return "".join((*escaped, _SPECIAL.sub(r"\\\1", text[end:])))
 
 
 def _code(text: str) -> str:
-    """Return the text as code: nothing in it is a link, a mention or HTML."""
+    """Return the text as code: nothing in it is a link, a mention or HTML.
+
+    A bar ends a cell of a table even inside code, and renderers disagree about a backslash before it.
+    So each bar stands escaped between two pieces of code.
+    """
+    return r"\|".join(_code_span(piece) for piece in text.split("|"))
+
+
+def _code_span(text: str) -> str:
     if not text:
         return ""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
-    blank = " " if "`" in text else ""
-    # A table ends its cell at every bar that has no backslash before it, in code, too.
-    return f"{fence}{blank}{text.replace('|', chr(92) + '|')}{blank}{fence}"
+    blank = " " if "`" in text or text.isspace() else ""
+    return f"{fence}{blank}{text}{blank}{fence}"
 
 
 def _time(time: datetime) -> str:

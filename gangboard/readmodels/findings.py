@@ -58,7 +58,7 @@ def finding_row(finding: Finding) -> FindingRow:
         title=printable(finding.title),
         message=printable(finding.message),
         unit=printable(finding.unit),
-        advice=tuple(printable(text) for text in finding.advice),
+        advice=tuple(printable(text) for text in finding.advice_texts),
         evidence=tuple(
             EvidenceRow(printable(item.label), printable(item.value), item.source)
             for item in finding.evidence

@@ -8,7 +8,7 @@ from datetime import datetime
 from gangboard.readmodels.csv_lines import write_csv
 from gangboard.readmodels.freshness import read_freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs, sort_keys
-from gangboard.readmodels.gangs import GangRow, build_row
+from gangboard.readmodels.gangs import GangRow, build_rows
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
 
@@ -69,6 +69,5 @@ def export_gangs(viewer: Viewer, filters: GangFilters, *, now: datetime) -> Iter
         batch = ids[start : start + BATCH]
         found = Gang.objects.filter(viewer.gang_filter(), gone_at=None).defer(*unread)
         rows = found.in_bulk(batch)
-        for id_ in batch:
-            if id_ in rows:
-                yield build_row(rows[id_], viewer=viewer, clusters=clusters, now=now)
+        present = [rows[id_] for id_ in batch if id_ in rows]
+        yield from build_rows(present, viewer=viewer, clusters=clusters, now=now)

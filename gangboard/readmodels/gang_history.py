@@ -10,6 +10,7 @@ from gangboard.readmodels.findings import FindingRow, finding_row
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.outages import OutageRow, read_outages, with_outages
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.quoted_names import finding_texts, unseen_names
 from gangboard.readmodels.redaction import Redactor
 from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.timeline import TimelineRow, make_timeline
@@ -174,7 +175,8 @@ def _meanwhile(spans: tuple[SpanRow, ...], outages: tuple[OutageRow, ...]) -> tu
 
 def _verdict(span: VerdictSpan, viewer: Viewer) -> FindingRow | None:
     detail = unpack_span_detail(bytes(span.findings))
-    redactor = Redactor(viewer, span.cluster_id, span.name, detail.own_nodes)
+    quoted = unseen_names(finding_texts(detail.findings), viewer=viewer, cluster_id=span.cluster_id)
+    redactor = Redactor(viewer, span.cluster_id, span.name, detail.own_nodes, quoted)
     hidden = redactor.hidden_refs(detail.findings)
     found = (finding_row(redactor.redact_finding(finding, hidden)) for finding in detail.findings)
     return next(found, None)

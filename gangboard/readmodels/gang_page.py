@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gangboard.diagnosis import registry
 from gangboard.domain.health import Health
-from gangboard.domain.objects import ObjectRef
+from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.verdict import GangMode, JobState
@@ -25,7 +25,7 @@ from gangboard.readmodels.findings import FindingRow, finding_row
 from gangboard.readmodels.fit import FitShape, fit_shapes
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.gang_history import GangHistory, read_gang_history
-from gangboard.readmodels.gangs import GangRow, build_row
+from gangboard.readmodels.gangs import GangRow, build_rows
 from gangboard.readmodels.group_matrix import GroupMatrix, group_matrix
 from gangboard.readmodels.group_tree import as_tree
 from gangboard.readmodels.group_visibility import UnseenGroups
@@ -36,6 +36,7 @@ from gangboard.readmodels.members import MemberRow, member_row
 from gangboard.readmodels.next_steps import NamedObjects, named_objects
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.queue_waits import QueueWait, read_waits
+from gangboard.readmodels.quoted_names import finding_texts, unseen_names
 from gangboard.readmodels.redaction import Redactor, redact
 from gangboard.readmodels.stage_steps import StageStep, make_steps
 from gangboard.readmodels.state_labels import Face, face_of, past_sentence
@@ -260,17 +261,21 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         return None
     detail = unpack_detail(bytes(gang.detail))
     nodes = frozenset(member.node for member in detail.members if member.node)
-    redactor = Redactor(viewer, gang.cluster_id, gang.name, nodes)
+    (row,) = build_rows((gang,), viewer=viewer, clusters=clusters, now=now)
+    events = recent_events(gang=gang, detail=detail, viewer=viewer)
+    uids = [ref.uid for ref in detail.groups]
+    groups = groups_by_uid(uids, viewer=viewer, cluster=cluster, owner=(gang.api_group, gang.kind))
+    quoted = unseen_names(
+        _quoted_texts(detail, events, groups.rows), viewer=viewer, cluster_id=gang.cluster_id
+    )
+    redactor = Redactor(viewer, gang.cluster_id, gang.name, nodes, quoted)
     hidden = redactor.hidden_refs(detail.findings)
-    row = build_row(gang, viewer=viewer, clusters=clusters, now=now)
     history = actions_of_gang(viewer=viewer, gang_id=gang.pk)
     maker = _visible_maker(gang, viewer)
     subjects = [owner_subject(gang), *(job_subject(job) for job in detail.jobs)]
     if maker is not None:
         subjects.append(maker_subject(maker))
     offers = gang_offers(viewer=viewer, gang=gang, cluster=cluster, subjects=subjects, now=now)
-    uids = [ref.uid for ref in detail.groups]
-    groups = groups_by_uid(uids, viewer=viewer, cluster=cluster, owner=(gang.api_group, gang.kind))
     found = GangDetail(
         row=row,
         findings=tuple(
@@ -286,7 +291,11 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         ),
         members=tuple(member_row(member) for member in detail.members),
         groups=tuple(
-            replace(one, domains=_printable_domains(detail.domains.get(one.uid, {})))
+            replace(
+                one,
+                domains=_printable_domains(detail.domains.get(one.uid, {})),
+                placed=_redact_condition(one.placed, redactor, hidden),
+            )
             for one in as_tree(groups.rows)
         ),
         gang_mode=_printable_mode(detail.gang_mode),
@@ -297,7 +306,9 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         groups_unseen=groups.unseen,
         steps=make_steps(row),
         commands=commands_for(row),
-        events=recent_events(gang=gang, detail=detail, viewer=viewer),
+        events=tuple(
+            replace(event, note=redactor.redact_text(event.note, hidden)) for event in events
+        ),
         cluster_sentence=cluster.sentence,
         actions=offers.get(gang.uid, ()),
         history=history,
@@ -315,6 +326,24 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         queue_waits=_queue_waits(gang, detail, viewer, cluster),
     )
     return _then(found) if row.members_were else found
+
+
+def _quoted_texts(
+    detail: Detail, events: Iterable[EventRow], groups: Iterable[GroupRow]
+) -> Iterator[str]:
+    """Yield the texts of one gang in which a controller may have named something."""
+    jobs = (job.finding for job in detail.jobs if job.finding is not None)
+    yield from finding_texts((*detail.findings, *jobs))
+    yield from (event.note for event in events)
+    yield from (group.placed.message for group in groups if group.placed is not None)
+
+
+def _redact_condition(
+    condition: Condition | None, redactor: Redactor, hidden: tuple[ObjectRef, ...]
+) -> Condition | None:
+    if condition is None:
+        return None
+    return replace(condition, message=redactor.redact_text(condition.message, hidden))
 
 
 def _then(detail: GangDetail) -> GangDetail:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Members
@@ -27,10 +28,12 @@ from gangboard.readmodels.gang_query import (
 )
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import quantity_text
+from gangboard.readmodels.quoted_names import unseen_names
 from gangboard.readmodels.redaction import hidden_refs_in_detail, redact, redact_advice
 from gangboard.readmodels.state_labels import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.store.access import Viewer
 from gangboard.store.gang_search import has_name
+from gangboard.store.gangs import unpack_advice
 from gangboard.store.models import Gang
 
 __all__ = [
@@ -84,7 +87,7 @@ class GangRow:
     code: str
     title: str
     message: str
-    advice: tuple[str, ...]
+    next_steps: tuple[AdvisedStep, ...]
     """What would let it go, the next step first."""
     members: Members
     requests: Mapping[str, str]
@@ -111,9 +114,14 @@ class GangRow:
     gone_at: datetime | None
 
     @property
+    def advice(self) -> tuple[str, ...]:
+        """The next steps as sentences."""
+        return tuple(step.sentence for step in self.next_steps)
+
+    @property
     def next_step(self) -> str:
         """The first advice, or empty."""
-        return self.advice[0] if self.advice else ""
+        return self.next_steps[0].sentence if self.next_steps else ""
 
     @property
     def requests_shown(self) -> tuple[tuple[str, str], ...]:
@@ -143,7 +151,8 @@ def list_gangs(
     now: datetime,
     clusters: Mapping[int, Freshness] | None = None,
 ) -> GangsPage:
-    """Return one page of the gangs that the viewer may see (1 query, 2 without `clusters`).
+    """Return one page of the gangs that the viewer may see (1 query, 2 without `clusters`, and those of
+    `build_rows`).
 
     `clusters` is what read_freshness has given for the same viewer and time.
     Raises CursorError, and ValueError for an unknown ordering or group_by.
@@ -156,8 +165,7 @@ def list_gangs(
     page, following = read_page(
         gangs, sort_keys(filters), cursor=cursor, limit=limit, clusters=clusters
     )
-    rows = tuple(build_row(gang, viewer=viewer, clusters=clusters, now=now) for gang in page)
-    return GangsPage(rows, following)
+    return GangsPage(build_rows(page, viewer=viewer, clusters=clusters, now=now), following)
 
 
 def find_gangs_named(
@@ -177,12 +185,38 @@ def find_gangs_named(
     return tuple(found.order_by("id").values_list("id", flat=True)[:2])
 
 
-def build_row(
-    gang: Gang, *, viewer: Viewer, clusters: Mapping[int, Freshness], now: datetime
+def build_rows(
+    gangs: Sequence[Gang], *, viewer: Viewer, clusters: Mapping[int, Freshness], now: datetime
+) -> tuple[GangRow, ...]:
+    """Return gangs as this viewer is shown them at this time.
+
+    No query, or where the viewer may not see a whole cluster those of `unseen_names`.
+    """
+    texts: dict[int, list[str]] = {}
+    for gang in gangs:
+        if viewer.sees_cluster(gang.cluster_id):
+            continue
+        advice = (step.sentence for step in unpack_advice(gang.advice))
+        texts.setdefault(gang.cluster_id, []).extend((gang.message, *advice))
+    quoted = {
+        id_: unseen_names(lines, viewer=viewer, cluster_id=id_) for id_, lines in texts.items()
+    }
+    return tuple(
+        _build_row(gang, quoted.get(gang.cluster_id, ()), viewer=viewer, clusters=clusters, now=now)
+        for gang in gangs
+    )
+
+
+def _build_row(
+    gang: Gang,
+    quoted: tuple[ObjectRef, ...],
+    *,
+    viewer: Viewer,
+    clusters: Mapping[int, Freshness],
+    now: datetime,
 ) -> GangRow:
-    """Return the gang as this viewer is shown it at this time."""
     cluster = clusters.get(gang.cluster_id) or _unlisted(gang)
-    hidden = _hidden(gang, viewer)
+    hidden = _hidden(gang, viewer, quoted)
     members = Members(
         desired=gang.desired,
         quorum=gang.quorum,
@@ -211,7 +245,10 @@ def build_row(
         code=printable(gang.code),
         title=printable(gang.title),
         message=message,
-        advice=tuple(map(printable, redact_advice(map(str, gang.advice), hidden, own=gang.name))),
+        next_steps=tuple(
+            replace(step, text=printable(step.text))
+            for step in redact_advice(unpack_advice(gang.advice), hidden, own=gang.name)
+        ),
         members=members,
         requests={printable(name): printable(str(value)) for name, value in gang.requests.items()},
         queue=printable(gang.queue),
@@ -247,7 +284,7 @@ def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:
         title=NOT_OBSERVED_TITLE,
         message=joined(parts, now),
         message_parts=parts,
-        advice=(cluster.sentence,) if cluster.sentence else (),
+        next_steps=(AdvisedStep(cluster.sentence),) if cluster.sentence else (),
         face=face_of(Health.UNKNOWN),
         bar=_EMPTY,
         members_were=True,
@@ -259,10 +296,10 @@ def _unlisted(gang: Gang) -> Freshness:
     return Freshness(gang.cluster_id, "", Level.NEVER, None, "", "", 0, listed=False)
 
 
-def _hidden(gang: Gang, viewer: Viewer) -> tuple[ObjectRef, ...]:
+def _hidden(gang: Gang, viewer: Viewer, quoted: tuple[ObjectRef, ...]) -> tuple[ObjectRef, ...]:
     if viewer.sees_cluster(gang.cluster_id):
         return ()
-    return hidden_refs_in_detail(viewer, gang.cluster_id, bytes(gang.detail))
+    return hidden_refs_in_detail(viewer, gang.cluster_id, bytes(gang.detail), quoted)
 
 
 def _bar(members: Members) -> Bar:

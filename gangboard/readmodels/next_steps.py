@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gangboard.domain.action import Verb
-from gangboard.domain.advice import TO_RESUME, TO_SUSPEND, TO_UNCORDON
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.shell import is_safe_in_shell
+from gangboard.domain.shell import command, command_line
 from gangboard.domain.verdict import Finding
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.gangs import build_row
+from gangboard.readmodels.gangs import build_rows
 from gangboard.readmodels.redaction import Redactor, mention_pattern
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
-
-_COMMAND = ": kubectl "
-"""Before the command at the end of a step that is to read something."""
-_WHOM = re.compile(r", which |: | until ")
-"""Ends the part of a step that says whom to suspend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,56 +91,65 @@ def named_objects(
         if item.source is not None and redactor.may_name(item.source)
     }
     nodes = tuple(sorted((ref for ref in refs if ref.kind == "Node"), key=lambda ref: ref.name))
-    others = {ref.uid: ref for ref in refs if ref.namespace and ref.uid and ref.uid != gang.uid}
-    if not others:
+    uids = {ref.uid for ref in refs if ref.namespace and ref.uid and ref.uid != gang.uid}
+    if not uids:
         return NamedObjects(gang.name, nodes)
-    rows = [
-        build_row(one, viewer=viewer, clusters=clusters, now=now)
-        for one in Gang.objects.filter(
-            viewer.gang_filter(), cluster=gang.cluster_id, uid__in=list(others), gone_at=None
+    others = {
+        # A uid is text of whoever refers to it: all of the reference has to be that of the gang.
+        ref: other
+        for other in Gang.objects.filter(
+            viewer.gang_filter(), cluster=gang.cluster_id, uid__in=uids, gone_at=None
         )
-    ]
+        if (ref := _ref_of(other)) in refs
+    }
+    rows = build_rows(list(others.values()), viewer=viewer, clusters=clusters, now=now)
     offers = board_offers(viewer=viewer, rows=rows, clusters=clusters)
     return NamedObjects(
         own=gang.name,
         nodes=nodes,
-        gangs={others[row.uid]: row.id for row in rows},
+        gangs={ref: other.pk for ref, other in others.items()},
         offers={id_: found[0] for id_, found in offers.items()},
     )
 
 
+def _ref_of(gang: Gang) -> ObjectRef:
+    return ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
+
+
 def make_steps_to_take(
-    advice: Iterable[str], named: NamedObjects, own: Iterable[OfferRow]
+    advice: Iterable[AdvisedStep], named: NamedObjects, own: Iterable[OfferRow]
 ) -> tuple[NextStep, ...]:
     """Return advice as steps; `own` are the buttons of the gang and its Jobs that change something."""
     resumes = {one.uid: one for one in own if one.allowed and one.verb == Verb.RESUME}
-    return tuple(_step(text, named, resumes.values()) for text in advice)
+    return tuple(
+        NextStep(
+            step.text,
+            named.pieces(step.text),
+            command_line(step.command) or _uncordon(step, named),
+            tuple(_offers(step, named, resumes)),
+        )
+        for step in advice
+    )
 
 
-def _step(text: str, named: NamedObjects, resumes: Iterable[OfferRow]) -> NextStep:
-    step = NextStep(text, named.pieces(text))
-    if _COMMAND in text:
-        words, _, command = text.partition(_COMMAND)
-        return NextStep(text, named.pieces(f"{words}."), command=f"kubectl {command}")
-    if text.startswith(TO_UNCORDON):
-        return replace(step, command=_uncordon(step.pieces, text))
-    if text.startswith(TO_SUSPEND):
-        whom = named.pieces(_WHOM.split(text, maxsplit=1)[0])
-        ids = dict.fromkeys(piece.gang_id for piece in whom if piece.gang_id)
-        offers = (named.offers[id_] for id_ in ids if id_ in named.offers)
-        return replace(step, offers=tuple(one for one in offers if one.allowed))
-    if text.startswith(TO_RESUME):
-        return replace(step, offers=tuple(one for one in resumes if _names(text, one)))
-    return step
-
-
-def _uncordon(pieces: Iterable[TextPiece], text: str) -> str:
-    """Return the command; none where the step names only some of the nodes."""
-    nodes = tuple(dict.fromkeys(piece.node for piece in pieces if piece.node))
-    if not nodes or "…" in text or not is_safe_in_shell(*nodes):
+def _uncordon(step: AdvisedStep, named: NamedObjects) -> str:
+    """Return the command that uncordons the nodes of the step; empty for other steps."""
+    if step.kind is not AdviceKind.UNCORDON or not step.objects:
         return ""
-    return f"kubectl uncordon {' '.join(nodes)}"
+    if not set(step.objects) <= set(named.nodes):
+        return ""
+    names = [node.name for node in step.objects]
+    return command_line(command(f"kubectl uncordon{' {}' * len(names)}", *names))
 
 
-def _names(text: str, offer: OfferRow) -> bool:
-    return re.search(rf"(?<![\w.-]){re.escape(offer.name)}(?![\w-]|\.\w)", text) is not None
+def _offers(
+    step: AdvisedStep, named: NamedObjects, resumes: Mapping[str, OfferRow]
+) -> Iterator[OfferRow]:
+    """Yield the buttons that suspend or resume what the step acts on."""
+    for ref in step.objects:
+        if step.kind is AdviceKind.RESUME and ref.uid in resumes:
+            yield resumes[ref.uid]
+        if step.kind is AdviceKind.SUSPEND_GANGS and ref in named.gangs:
+            offer = named.offers.get(named.gangs[ref])
+            if offer is not None and offer.allowed:
+                yield offer

@@ -23,7 +23,7 @@ from gangboard.domain.shell import is_safe_in_shell
 from gangboard.placement.one_node import Stranded, stranded_on
 from gangboard.readmodels.capacity import blind_of
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.gangs import GangRow, build_row
+from gangboard.readmodels.gangs import GangRow, build_rows
 from gangboard.readmodels.kubectl import KubectlCommand
 from gangboard.readmodels.members import MemberRow, member_row
 from gangboard.readmodels.node_fit import KeptOut, WaitingRow, kept_out, waiting_rows
@@ -223,12 +223,15 @@ class _Found:
         """Return the gangs on the node, and pods of none (1 query)."""
         roots: Mapping[str, str] = self.row.pods
         id_ = self.cluster.cluster_id
-        gangs = Gang.objects.filter(
-            self.viewer.gang_filter(), cluster_id=id_, gone_at=None, uid__in=set(roots.values())
+        gangs = list(
+            Gang.objects.filter(
+                self.viewer.gang_filter(), cluster_id=id_, gone_at=None, uid__in=set(roots.values())
+            )
         )
+        rows = build_rows(gangs, viewer=self.viewer, clusters=clusters, now=self.now)
         found: list[OccupantRow] = []
         gathered: set[str] = set()
-        for gang in gangs:
+        for gang, row in zip(gangs, rows, strict=True):
             members = unpack_detail(bytes(gang.detail)).members
             states = {member.ref.uid: member_row(member) for member in members}
             pods = [
@@ -243,7 +246,7 @@ class _Found:
             away = [one for one in members if one.node and one.node != self.row.name]
             found.append(
                 OccupantRow(
-                    build_row(gang, viewer=self.viewer, clusters=clusters, now=self.now),
+                    row,
                     tuple(_pod_row(pod, states.get(pod.meta.ref.uid)) for pod in _by_name(pods)),
                     sum(map(_accelerators, pods)),
                     len(away),
@@ -266,10 +269,8 @@ class _Found:
             self.viewer.gang_filter(), cluster_id=id_, gone_at=None, health__in=NOT_WHOLE
         ).filter(created__gt=F("scheduled"))
         gangs = list(waiting.order_by("-accelerators", "since", "id")[:MOST_WAITING])
-        rows = [
-            (gang, build_row(gang, viewer=self.viewer, clusters=clusters, now=self.now))
-            for gang in gangs
-        ]
+        shown = build_rows(gangs, viewer=self.viewer, clusters=clusters, now=self.now)
+        rows = list(zip(gangs, shown, strict=True))
         more = waiting.count() - len(gangs) if len(gangs) == MOST_WAITING else 0
         return waiting_rows(id_, rows, self.node, self.there), more
 

@@ -19,7 +19,7 @@ from gangboard.domain.health import NOT_WHOLE, Health, Stage
 from gangboard.readmodels.bottlenecks import Bottleneck, most_frequent
 from gangboard.readmodels.freshness import Freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
-from gangboard.readmodels.gangs import GangRow, build_row
+from gangboard.readmodels.gangs import GangRow, build_rows
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import STAGE_LABELS, Face, face_of, reason_title
 from gangboard.readmodels.unseen import Unseen, find_unseen
@@ -214,8 +214,9 @@ def _examples(
     unread = ("memory", "detail") if viewer.sees_everything else ("memory",)
     gangs = Gang.objects.filter(viewer.gang_filter()).defer(*unread).in_bulk(keys)
     found: dict[tuple[str, str], list[GangRow]] = {}
-    for gang in (gangs[key] for key in keys if key in gangs):
-        row = build_row(gang, viewer=viewer, clusters=clusters, now=now)
+    largest = [gangs[key] for key in keys if key in gangs]
+    rows = build_rows(largest, viewer=viewer, clusters=clusters, now=now)
+    for gang, row in zip(largest, rows, strict=True):
         found.setdefault((gang.stage, gang.code), []).append(row)
     return {key: tuple(rows) for key, rows in found.items()}
 

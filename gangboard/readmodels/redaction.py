@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from gangboard.diagnosis import registry
-from gangboard.domain.advice import TO_WAIT
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.quota import Queue
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.store.access import Viewer
+from gangboard.store.gangs import decode_detail
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Redactor:
     """The name of the gang."""
     own_nodes: frozenset[str] = field(default_factory=frozenset)
     """Nodes on which the gang's own pods are: their names may be told with the pods."""
+    quoted: tuple[ObjectRef, ...] = ()
+    """Objects that texts of controllers name and the viewer may not see; see `quoted_names`."""
 
     def may_name(self, ref: ObjectRef) -> bool:
         """Whether the viewer may read the object's name."""
@@ -51,7 +55,7 @@ class Redactor:
             return self.viewer.sees(self.cluster_id, ref.namespace)
         if ref.kind == "Node":
             return self.viewer.names_nodes(self.cluster_id) or ref.name in self.own_nodes
-        return True
+        return (ref.kind, ref.name) not in {(one.kind, one.name) for one in self.quoted}
 
     def hidden_refs(self, findings: Iterable[Finding]) -> tuple[ObjectRef, ...]:
         """Return the objects of the findings that must not be named, the longest name first."""
@@ -61,6 +65,7 @@ class Redactor:
             for evidence in finding.evidence
             if evidence.source is not None and not self.may_name(evidence.source)
         }
+        hidden.update(ref for ref in self.quoted if not self.may_name(ref))
         return tuple(sorted(hidden, key=lambda ref: (-len(ref.name), ref.namespace, ref.name)))
 
     def redact_finding(self, finding: Finding, hidden: tuple[ObjectRef, ...]) -> Finding:
@@ -87,33 +92,52 @@ class Redactor:
         )
 
 
-def hidden_refs_in_detail(viewer: Viewer, cluster_id: int, detail: bytes) -> tuple[ObjectRef, ...]:
-    """Return what a stored Detail names and the viewer may not read."""
-    if not detail:
-        return ()
-    part = _decoder.decode(detail)
+def hidden_refs_in_detail(
+    viewer: Viewer, cluster_id: int, detail: bytes, quoted: tuple[ObjectRef, ...] = ()
+) -> tuple[ObjectRef, ...]:
+    """Return what a stored Detail names and the viewer may not read, with what texts quote."""
+    part = decode_detail(_decoder, detail) if detail else _StoredDetail()
     own_nodes = frozenset(member.node for member in part.members if member.node)
-    return Redactor(viewer, cluster_id, "", own_nodes).hidden_refs(part.findings)
+    return Redactor(viewer, cluster_id, "", own_nodes, quoted).hidden_refs(part.findings)
 
 
 def placeholder(ref: ObjectRef) -> str:
     """Return what is printed in place of the name."""
-    if ref.kind == "Node":
-        return "a node you may not see"
     gangs = {kind.resource.kind for kind in registry.owner_kinds()}
-    noun = "gang" if ref.kind in gangs or ref.kind in ("PodGroup", "Workload") else ref.kind.lower()
-    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun or 'object'} you may not see"
+    queues = {resource.kind for resource in registry.queue_resources(Queue)}
+    noun = ref.kind.lower() or "object"
+    if ref.kind in gangs or ref.kind in ("PodGroup", "Workload"):
+        noun = "gang"
+    elif ref.kind in queues and noun.endswith("queue"):
+        noun = "queue"
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun} you may not see"
 
 
 def redact_advice(
-    advice: Iterable[str], hidden: tuple[ObjectRef, ...], *, own: str
-) -> tuple[str, ...]:
-    """Return the advice that names no hidden object: nobody can suspend what he may not see.
+    advice: Iterable[AdvisedStep], hidden: tuple[ObjectRef, ...], *, own: str
+) -> tuple[AdvisedStep, ...]:
+    """Return the steps that name no hidden object: nobody can suspend what he may not see.
 
-    Advice to wait stays, without the names: nobody has to see what it waits for.
+    A step to wait stays, without the names: nobody has to see what it waits for.
     """
-    redacted = ((text, redact(text, hidden, own=own)) for text in advice)
-    return tuple(new for text, new in redacted if new == text or text.startswith(TO_WAIT))
+    if not hidden:
+        return tuple(advice)
+    return tuple(
+        new
+        for step in advice
+        for new in (_redact_step(step, hidden, own),)
+        if new == step or step.kind is AdviceKind.WAIT_FOR_END
+    )
+
+
+def _redact_step(step: AdvisedStep, hidden: tuple[ObjectRef, ...], own: str) -> AdvisedStep:
+    line = step.sentence
+    return replace(
+        step,
+        text=redact(step.text, hidden, own=own),
+        command=step.command if redact(line, hidden, own=own) == line else (),
+        objects=tuple(ref for ref in step.objects if ref not in hidden),
+    )
 
 
 def redact(text: str, hidden: tuple[ObjectRef, ...], *, own: str) -> str:

@@ -11,6 +11,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.outages import OutageRow, cut
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.quoted_names import unseen_names
 from gangboard.readmodels.redaction import hidden_refs_in_detail, redact
 from gangboard.readmodels.state_labels import NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.readmodels.waits import Stretch
@@ -88,7 +89,12 @@ def read_spans(*, viewer: Viewer, gang_id: str) -> Spans:
     mine = VerdictSpan.objects.filter(viewer.gang_filter(), gang_id=gang_id)
     stored = list(mine.order_by("-began_at", "-pk")[: MOST_SPANS + 1])
     more = len(stored) > MOST_SPANS
-    newest = tuple(_row(span, viewer) for span in stored[:MOST_SPANS])
+    shown = stored[:MOST_SPANS]
+    quoted: tuple[ObjectRef, ...] = ()
+    if shown:
+        texts = (span.message for span in shown)
+        quoted = unseen_names(texts, viewer=viewer, cluster_id=shown[0].cluster_id)
+    newest = tuple(_row(span, viewer, quoted) for span in shown)
     known = tuple(span.stretch for span in reversed(newest))
     if not more:
         return Spans(newest, known, more)
@@ -102,10 +108,10 @@ def read_spans(*, viewer: Viewer, gang_id: str) -> Spans:
     return Spans(newest, oldest if ran else (), more)
 
 
-def _row(span: VerdictSpan, viewer: Viewer) -> SpanRow:
+def _row(span: VerdictSpan, viewer: Viewer, quoted: tuple[ObjectRef, ...]) -> SpanRow:
     hidden: tuple[ObjectRef, ...] = ()
     if not viewer.sees_cluster(span.cluster_id):
-        hidden = hidden_refs_in_detail(viewer, span.cluster_id, bytes(span.findings))
+        hidden = hidden_refs_in_detail(viewer, span.cluster_id, bytes(span.findings), quoted)
     return SpanRow(
         began_at=span.began_at,
         ended_at=span.ended_at,

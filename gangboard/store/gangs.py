@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import msgspec
 
+from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Finding, FitRow, GangMode, JobState, MemberState, UnitMemory
+
+Stored = TypeVar("Stored")
+"""A Detail, or a class with some of its fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,42 @@ def pack_detail(detail: Detail) -> bytes:
 
 def unpack_detail(data: bytes) -> Detail:
     """Decode the column `detail`."""
-    return _detail.decode(bytes(data)) if data else Detail()
+    return decode_detail(_detail, bytes(data)) if data else Detail()
+
+
+def decode_detail(decoder: msgspec.msgpack.Decoder[Stored], data: bytes) -> Stored:
+    """Decode a stored Detail. Older releases stored advice as sentences: these become steps without a command."""
+    try:
+        return decoder.decode(data)
+    except msgspec.ValidationError:
+        return msgspec.convert(_with_steps(msgspec.msgpack.decode(data)), decoder.type)
+
+
+def _with_steps(value: Any) -> Any:  # any JSON
+    """Return the value with a step in place of each sentence of advice."""
+    if isinstance(value, list):
+        return [_with_steps(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _steps(item) if key == "advice" and isinstance(item, list) else _with_steps(item)
+        for key, item in value.items()
+    }
+
+
+def _steps(advice: list[Any]) -> list[Any]:
+    return [{"text": item} if isinstance(item, str) else item for item in advice]
+
+
+def pack_advice(advice: Iterable[AdvisedStep]) -> list[Any]:
+    """Return the JSON for the column `advice`."""
+    packed: list[Any] = msgspec.json.decode(msgspec.json.encode(tuple(advice)))
+    return packed
+
+
+def unpack_advice(advice: list[Any]) -> tuple[AdvisedStep, ...]:
+    """Return the steps in the column `advice`; older releases stored sentences."""
+    return msgspec.convert(_steps(advice), tuple[AdvisedStep, ...])
 
 
 def pack_memory(memory: dict[str, UnitMemory]) -> bytes:

@@ -16,6 +16,7 @@ from django.db.models.functions import Greatest
 
 from gangboard.domain.verdict import Finding
 from gangboard.store.batched_deletes import delete_in_batches
+from gangboard.store.gangs import decode_detail
 from gangboard.store.models import Gang, VerdictSpan
 
 CHUNK = 500
@@ -69,7 +70,7 @@ def shape_of(requests: Mapping[str, str], desired: int) -> str:
 
 def unpack_span_detail(data: bytes) -> SpanDetail:
     """Return what a span keeps of its gang's Detail: empty where nothing was kept."""
-    return _decoder.decode(data) if data else SpanDetail()
+    return decode_detail(_decoder, data) if data else SpanDetail()
 
 
 def record_verdicts(
@@ -184,7 +185,7 @@ def _span(row: Mapping[str, Any], began_at: datetime) -> VerdictSpan:
 def _pack_span_detail(detail: bytes) -> bytes:
     if not detail:
         return b""
-    whole = _decoder.decode(detail)
+    whole = decode_detail(_decoder, detail)
     findings = whole.findings[:1]
     named = set(_nodes(findings)) & {member.node for member in whole.members}
     return _encoder.encode(SpanDetail(findings, tuple(_Member(node) for node in sorted(named))))

@@ -17,7 +17,7 @@ def steps_to_take(detail: GangDetail) -> tuple[NextStep, ...]:
         *(offer_now(job.actions, job.open_action) for job in detail.jobs),
     )
     buttons = (offer for offer in own if offer is not None)
-    return make_steps_to_take(detail.row.advice, detail.named, buttons)
+    return make_steps_to_take(detail.row.next_steps, detail.named, buttons)
 
 
 def owner_fragment(detail: GangDetail) -> Fragment:

@@ -12,6 +12,7 @@ import pytest
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
+from gangboard.domain.advice import advised_steps
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.registry import GangRule, UnitRule
@@ -35,7 +36,8 @@ from tests.domain_objects import (
 
 def a_finding(code: str, health: Health, unit: str = "", **fields: Any) -> Finding:
     stage = fields.pop("stage", Stage.PLACEMENT)
-    return Finding(code, health, stage, code, f"{code} {unit}", unit=unit, **fields)
+    advice = advised_steps(fields.pop("advice", ()))
+    return Finding(code, health, stage, code, f"{code} {unit}", unit=unit, advice=advice, **fields)
 
 
 def gang(root: Made, *objects: Made, **fields: Any) -> GangFacts:
@@ -153,7 +155,7 @@ def test_the_next_step_of_a_loss_is_what_brings_the_member_back(
     reason = a_finding("no-matching-node", Health.BLOCKED, A, advice=("Uncordon.",))
     rules(says({A: lost}, "lost-members", overrides=True), says({A: reason}))
     finding = assess(gang(JOBSET, JOBS[0])).finding
-    assert (finding.code, finding.advice) == ("lost-members", told)
+    assert (finding.code, finding.advice_texts) == ("lost-members", told)
 
 
 def test_what_a_lost_member_does_at_the_stage_run_is_no_reason(rules: Any) -> None:

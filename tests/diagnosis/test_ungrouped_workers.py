@@ -96,10 +96,10 @@ def test_each_job_keeps_its_own_finding() -> None:
 def test_advice_is_about_the_whole() -> None:
     """2 CPU on one node would let one Job go; nobody asks that of a gang of two."""
     verdict = assess(gang(role()))
-    assert verdict.finding.advice == (
+    assert verdict.finding.advice_texts == (
         "Free 2 CPUs on each of the nodes a and b: then all 2 pods fit.",
     )
-    assert [one.advice for one in verdict.findings[1:]] == [()] * (len(verdict.findings) - 1)
+    assert [one.advice_texts for one in verdict.findings[1:]] == [()] * (len(verdict.findings) - 1)
 
 
 def test_the_table_of_nodes_counts_them_together_too() -> None:
@@ -318,5 +318,5 @@ def test_a_jobset_is_made_smaller_by_what_fits_of_all_its_jobs() -> None:
     verdict = assess(gang(role(jobs=3), nodes=full))
     assert (
         "Lower the replicas of replicatedJobs[cells] of JobSet run from 3 to 2: that many fit now "
-        "(recreate)." in verdict.finding.advice
+        "(recreate)." in verdict.finding.advice_texts
     )

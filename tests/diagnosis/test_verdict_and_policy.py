@@ -117,10 +117,10 @@ def test_suspended_means_that_its_own_field_resumes_it(case: Case) -> None:
     assert free or verdict.finding.code in QUEUED
     if owner.managed_by or owner.meta.controller is not None:
         assert not resume.allowed
-        assert not any(text.startswith("Resume") for text in verdict.finding.advice)
+        assert not any(text.startswith("Resume") for text in verdict.finding.advice_texts)
     else:
         assert (resume.lever == "suspend") is (free or nobodys)
-        told = any(text.startswith("Resume") for text in verdict.finding.advice)
+        told = any(text.startswith("Resume") for text in verdict.finding.advice_texts)
         assert told is (free or nobodys)
 
 
@@ -170,7 +170,7 @@ def test_what_is_advised_to_be_resumed_may_be_resumed(case: Case) -> None:
     advised = [
         text
         for finding in verdict.findings
-        for text in finding.advice
+        for text in finding.advice_texts
         if text.startswith(("Resume", "Release"))
     ]
     for owner in {one.meta.ref.uid: one for one in (case[1].owner, *case[1].jobs)}.values():

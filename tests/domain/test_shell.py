@@ -2,7 +2,7 @@
 
 import pytest
 
-from gangboard.domain.shell import is_safe_in_shell
+from gangboard.domain.shell import command, command_line, is_safe_in_shell
 
 
 @pytest.mark.parametrize("name", ["main", "train-0", "n1.example", "A_b"])
@@ -15,3 +15,13 @@ def test_names_of_kubernetes_are_plain_words(name: str) -> None:
 )
 def test_anything_else_is_not_offered(name: str) -> None:
     assert not is_safe_in_shell("team-a", name)
+
+
+def test_a_command_has_only_safe_words_or_none() -> None:
+    assert command("kubectl logs -n {} {} --previous", "ml", "run-0") == (
+        *("kubectl", "logs", "-n", "ml", "run-0", "--previous"),
+    )
+    assert command("kubectl logs -n {} {}", "ml", "run-0; reboot") == ()
+    assert command("kubectl uncordon {} {}", "n1", "-rf") == ()
+    # What stands between names is ours; a quoted word stays one word.
+    assert command_line(("kubectl", "x y")) == "kubectl 'x y'"

@@ -96,7 +96,7 @@ def test_one_that_finds_no_room_is_told_in_its_schedulers_words() -> None:
     assert found.message == (
         "Scheduler scheduler-plugins finds no room for 3 pods: 0/1 nodes are available: 1 Insufficient cpu."
     )
-    assert found.advice == ()
+    assert found.advice_texts == ()
 
 
 def test_where_all_were_turned_back_with_another_nothing_is_made_up() -> None:
@@ -127,7 +127,7 @@ def test_one_that_has_too_few_pods() -> None:
     found = told(ring(), *pods).finding
     assert (found.code, found.health) == ("below-quorum", Health.BLOCKED)
     assert found.message.startswith("2 of 3 pods that group ring needs exist")
-    assert found.advice == ("Make 1 more pod in PodGroup ring.",)
+    assert found.advice_texts == ("Make 1 more pod in PodGroup ring.",)
 
 
 def test_one_that_runs() -> None:

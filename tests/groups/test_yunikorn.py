@@ -173,7 +173,7 @@ def test_what_it_says_of_nodes_is_told(
     finding = found(pods, *(said(pods[0], note) for note in notes))
     assert (finding.code, finding.health) == ("unschedulable", Health.WAITING)
     assert finding.message == message
-    assert finding.advice == ()
+    assert finding.advice_texts == ()
 
 
 def test_members_wait_for_placeholders_before_they_are_tried() -> None:

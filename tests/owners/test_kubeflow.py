@@ -321,11 +321,11 @@ def test_a_launcher_that_stays_suspended_is_a_matter_of_its_operator() -> None:
         "1 unfinished Job is suspended: run-launcher (no Hold, by whom is not known); 2 pods are still "
         "there.",
     )
-    assert found.finding.advice == (
+    assert found.finding.advice_texts == (
         "The MPI operator resumes it: if it does not, its log says why.",
     )
     held = judged(owner, job, a_hold(job), *(worker(owner, n, on="n0") for n in range(2)))
-    assert held.finding.advice == (
+    assert held.finding.advice_texts == (
         "Release Hold run-launcher of Job run-launcher to let it run (in place).",
     )
 
@@ -551,7 +551,7 @@ def test_a_worker_that_was_evicted_comes_back_only_when_its_pod_is_deleted() -> 
         "Role Worker: 2 of 3 members run: run-worker-1 failed (Evicted), and it comes back only when "
         "its pod is deleted.",
     )
-    assert found.finding.advice == (
+    assert found.finding.advice_texts == (
         "Have them made anew: kubectl delete pod -n team-a run-worker-1",
     )
     quoted = {one.label: one.value for one in found.finding.evidence}

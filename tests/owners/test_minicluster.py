@@ -105,7 +105,7 @@ def test_a_job_that_was_not_made_is_missed() -> None:
     found = judged(minicluster())
     assert found.finding.code == "pods-not-created"
     assert found.finding.message == "MiniCluster lammps has not made Job lammps."
-    assert found.finding.advice == (
+    assert found.finding.advice_texts == (
         "Start the Flux operator if it does not run: it has reported no refusal.",
     )
 

@@ -403,7 +403,7 @@ def test_what_kuberay_cannot_make_is_told_with_the_quota() -> None:
         "blocked",
         "Ray group gpu: 1 of 3 pods exists. ResourceQuota “team” refuses the rest: pods 2 of 2 used.",
     )
-    assert found.finding.advice == (
+    assert found.finding.advice_texts == (
         "Raise pods by at least 2 in ResourceQuota “team”, or free as much.",
     )
     # KubeRay takes the condition away when it has made them all.

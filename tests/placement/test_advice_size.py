@@ -360,7 +360,7 @@ def test_a_jobset_larger_than_its_pool_has_as_many_jobs_as_fit_there_at_all() ->
     facts = facts_of(
         jobset, *child_jobs(jobset), *pods, room=ClusterRoom(tuple(pool(2))), kubernetes=V137
     )
-    (found,) = [text for text in assess(facts).finding.advice if text.startswith("Lower")]
+    (found,) = [text for text in assess(facts).finding.advice_texts if text.startswith("Lower")]
     assert found == (
         "Lower the replicas of replicatedJobs[workers] of JobSet run from 4 to 3: that many fit when "
         "empty, 1 now (recreate)."

@@ -60,7 +60,7 @@ def test_a_cordoned_zone_holds_them_back_for_good_until_it_is_uncordoned() -> No
     finding = found("spread-constraints", unit)
     assert finding.health is Health.BLOCKED
     assert "only 1 of 4 fits on empty nodes" in finding.message
-    assert finding.advice[0].startswith("Uncordon node b0: ")
+    assert finding.advice_texts[0].startswith("Uncordon node b0: ")
 
 
 def test_nodes_without_the_label() -> None:
@@ -174,11 +174,11 @@ def test_room_to_free_in_the_full_zone() -> None:
     unit = gang(8, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     finding = found("spread-constraints", unit)
     assert "and only 7 of 8 fit now" in finding.message
-    assert "Free 1 CPU on node b0: then all 8 pods fit." in finding.advice
+    assert "Free 1 CPU on node b0: then all 8 pods fit." in finding.advice_texts
     # Who leaves could be one of those that count.
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=7, even=1))
     unit = gang(8, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
-    assert not any("Free" in text for text in found("spread-constraints", unit).advice)
+    assert not any("Free" in text for text in found("spread-constraints", unit).advice_texts)
 
 
 def test_the_table_counts_what_spread_lets_in() -> None:

@@ -125,4 +125,4 @@ def test_a_gang_that_is_suspended_is_not_to_be_suspended_again(held: Watching) -
 
     held.simulator.objects.update("batch/v1", "Job", "holder", suspend, "default")
     window_until(held, lambda: "Suspend" not in _advice(held))
-    assert not any("Suspend" in text for text in held.gang("waits").advice)
+    assert not any("Suspend" in step["text"] for step in held.gang("waits").advice)

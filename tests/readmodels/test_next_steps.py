@@ -1,21 +1,29 @@
-"""What to do next: names are links, and what carries a step out stands beside it."""
+"""What to do next: names are links, and what carries a step out stands beside it, never in its words."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from gangboard.domain.action import Verb
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence
+from gangboard.readmodels import next_steps
+from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.readmodels.next_steps import NextStep, make_steps_to_take
 from gangboard.store.access import Scope, Viewer
-from gangboard.store.gangs import Detail
+from gangboard.store.gangs import Detail, pack_advice
 from gangboard.store.models import Cluster, Gang
-from tests.factories import NOW, make_cluster, make_finding, make_gang, make_job
+from tests.factories import NOW, make_cluster, make_finding, make_gang, make_job, make_ref
 
 pytestmark = pytest.mark.django_db
 
 NODES = tuple(ObjectRef("", "Node", "", name, "") for name in ("a10g-4", "a10g-5"))
+NAMES = ("gpu: kubectl delete namespace prod #", "gpu; reboot", "$(reboot)", "-rf", "a b", "a\nb")
+"""No API server gives such names. A cluster that lies does, and fields that are no names have any text."""
 
 
 @pytest.fixture
@@ -29,14 +37,20 @@ def other(cluster: Cluster) -> Gang:
 
 
 def read(
-    viewer: Viewer, cluster: Cluster, advice: str, *named: ObjectRef, message: str = ""
+    viewer: Viewer,
+    cluster: Cluster,
+    advice: AdvisedStep,
+    *named: ObjectRef,
+    message: str = "",
 ) -> tuple[GangDetail, NextStep]:
     evidence = tuple(Evidence(NAMED_IN_ADVICE, ref.name, ref) for ref in named)
     finding = make_finding(advice=(advice,), evidence=evidence, message=message)
-    gang = make_gang(cluster, "run", detail=Detail((finding,)), advice=[advice], message=message)
+    gang = make_gang(
+        cluster, "run", detail=Detail((finding,)), advice=pack_advice((advice,)), message=message
+    )
     detail = gang_detail(viewer=viewer, gang_id=gang.id, now=NOW)
     assert detail is not None
-    (step,) = make_steps_to_take(detail.row.advice, detail.named, detail.actions)
+    (step,) = make_steps_to_take(detail.row.next_steps, detail.named, detail.actions)
     return detail, step
 
 
@@ -45,27 +59,25 @@ def ref_of(gang: Gang) -> ObjectRef:
 
 
 def test_uncordoning_is_a_command_with_all_its_nodes(owner: Viewer, cluster: Cluster) -> None:
-    _, step = read(owner, cluster, "Uncordon nodes a10g-4 and a10g-5: then the pod fits.", *NODES)
+    text = "Uncordon nodes a10g-4 and a10g-5: then the pod fits."
+    _, step = read(owner, cluster, AdvisedStep(text, AdviceKind.UNCORDON, objects=NODES), *NODES)
     assert step.command == "kubectl uncordon a10g-4 a10g-5"
     assert [piece.node for piece in step.pieces if piece.node] == ["a10g-4", "a10g-5"]
-    assert "".join(piece.text for piece in step.pieces) == step.text
-
-
-def test_no_command_where_only_some_of_the_nodes_are_named(owner: Viewer, cluster: Cluster) -> None:
-    text = "Uncordon 9 nodes (a10g-4, a10g-5, …): then the pod fits."
-    _, step = read(owner, cluster, text, *NODES)
-    assert step.command == ""
+    assert "".join(piece.text for piece in step.pieces) == step.text == text
 
 
 def test_reading_the_log_is_a_command(owner: Viewer, cluster: Cluster) -> None:
-    _, step = read(owner, cluster, "Read what it wrote last: kubectl logs -n a b -c main")
+    words = ("kubectl", "logs", "-n", "a", "b", "-c", "main")
+    detail, step = read(owner, cluster, AdvisedStep("Read it.", AdviceKind.LOOK, words))
     assert step.command == "kubectl logs -n a b -c main"
-    assert [piece.text for piece in step.pieces] == ["Read what it wrote last."]
+    assert [piece.text for piece in step.pieces] == ["Read it."]
+    assert detail.row.advice == ("Read it: kubectl logs -n a b -c main",)
 
 
 def test_whom_to_suspend_is_a_link(owner: Viewer, cluster: Cluster, other: Gang) -> None:
     text = "Suspend JobSet team-rl/dreamer (priority 0), which holds 8 cpu: then the pod fits."
-    detail, step = read(owner, cluster, text, ref_of(other), message="dreamer is not named so.")
+    advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(ref_of(other),))
+    detail, step = read(owner, cluster, advice, ref_of(other), message="dreamer is not named so.")
     assert [(one.text, one.gang_id) for one in step.pieces if one.gang_id] == [
         ("JobSet team-rl/dreamer", other.id)
     ]
@@ -74,24 +86,104 @@ def test_whom_to_suspend_is_a_link(owner: Viewer, cluster: Cluster, other: Gang)
 
 def test_who_may_not_see_a_gang_gets_no_link_and_no_button(cluster: Cluster, other: Gang) -> None:
     reader = Viewer(1, "reader", (Scope(cluster.pk, "research", "operator"),))
-    finding = make_finding(
-        advice=("Wait for JobSet team-rl/dreamer to end.",),
-        evidence=(Evidence(NAMED_IN_ADVICE, other.name, ref_of(other)),),
-    )
-    gang = make_gang(cluster, "run", detail=Detail((finding,)), advice=list(finding.advice))
-    detail = gang_detail(viewer=reader, gang_id=gang.id, now=NOW)
-    assert detail is not None
+    text = "Wait for JobSet team-rl/dreamer to end."
+    advice = AdvisedStep(text, AdviceKind.WAIT_FOR_END, objects=(ref_of(other),))
+    detail, step = read(reader, cluster, advice, ref_of(other))
     assert detail.named.gangs == {}
-    (step,) = make_steps_to_take(detail.row.advice, detail.named, ())
     assert (step.offers, [piece.gang_id for piece in step.pieces]) == ((), [""])
 
 
-def test_a_job_of_another_name_is_not_meant(owner: Viewer, cluster: Cluster) -> None:
-    job = make_job("run-1", suspended=True)
-    text = "Resume Job run-10 to let it run (in place)."
-    gang = make_gang(cluster, "run", detail=Detail((), (job,)), advice=[text])
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_the_cluster_are_no_commands(owner: Viewer, cluster: Cluster, name: str) -> None:
+    text = f"Create Queue {name}, or give the PodGroup another one (recreate)."
+    node = ObjectRef("", "Node", "", name, "")
+    steps = (
+        AdvisedStep(text),
+        AdvisedStep(f"Uncordon node {name}: then it fits.", AdviceKind.UNCORDON, objects=(node,)),
+    )
+    for advice in steps:
+        _, step = read(owner, cluster, advice, node)
+        assert step.command == ""
+
+
+def test_steps_of_an_older_release_are_sentences(owner: Viewer, cluster: Cluster) -> None:
+    text = "Read what it wrote last: kubectl logs -n a b -c main"
+    gang = make_gang(cluster, "run", advice=[text])
     detail = gang_detail(viewer=owner, gang_id=gang.id, now=NOW)
     assert detail is not None
-    offers = [offer for one in detail.jobs for offer in one.actions]
-    (step,) = make_steps_to_take(detail.row.advice, detail.named, offers)
-    assert step.offers == ()
+    (step,) = make_steps_to_take(detail.row.next_steps, detail.named, ())
+    assert (step.text, step.command, step.offers) == (text, "", ())
+
+
+class TestButtons:
+    """A button is that of an object of the step: words that only look like its name have none."""
+
+    @pytest.fixture(autouse=True)
+    def _everybody_can_be_suspended(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(
+            next_steps,
+            "board_offers",
+            lambda rows, **_: {
+                row.id: (an_offer(Verb.SUSPEND, row.uid, row.name),) for row in rows
+            },
+        )
+
+    def test_suspend_whom_the_step_acts_on(
+        self, owner: Viewer, cluster: Cluster, other: Gang
+    ) -> None:
+        rival = make_gang(cluster, "rival", namespace="team-rl", kind="JobSet")
+        text = "Suspend team-rl/dreamer until team-rl/rival runs."
+        advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(ref_of(other),))
+        _, step = read(owner, cluster, advice, ref_of(other), ref_of(rival))
+        assert [offer.name for offer in step.offers] == ["dreamer"]
+        assert [piece.gang_id for piece in step.pieces if piece.gang_id] == [other.id, rival.id]
+
+    def test_resume_what_the_step_acts_on(self, owner: Viewer, cluster: Cluster) -> None:
+        one, ten = (make_job(name, suspended=True) for name in ("run-1", "run-10"))
+        text = "Resume Job run-10 to let it run (in place)."
+        advice = AdvisedStep(text, AdviceKind.RESUME, objects=(ten.ref,))
+        gang = make_gang(
+            cluster, "run", detail=Detail((), (one, ten)), advice=pack_advice((advice,))
+        )
+        detail = gang_detail(viewer=owner, gang_id=gang.id, now=NOW)
+        assert detail is not None
+        offers = [an_offer(Verb.RESUME, job.uid, job.name) for job in detail.jobs]
+        (step,) = make_steps_to_take(detail.row.next_steps, detail.named, offers)
+        assert [offer.name for offer in step.offers] == ["run-10"]
+
+    def test_none_for_whom_a_name_seems_to_mean(
+        self, owner: Viewer, cluster: Cluster, other: Gang
+    ) -> None:
+        """A queue can be called `Suspend JobSet team-rl/dreamer`, and quoted first in a sentence."""
+        advice = AdvisedStep("Suspend JobSet team-rl/dreamer until it is right.")
+        _, step = read(owner, cluster, advice, ref_of(other))
+        assert step.offers == ()
+
+    def test_no_link_to_a_gang_whose_uid_only_is_borrowed(
+        self, owner: Viewer, cluster: Cluster, other: Gang
+    ) -> None:
+        mine = make_ref("JobSet", "mine", group="jobset.x-k8s.io", uid=other.uid)
+        text = "Suspend JobSet research/mine: then the pod fits."
+        advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(mine,))
+        _, step = read(owner, cluster, advice, mine)
+        assert ([piece.gang_id for piece in step.pieces], step.offers) == ([""], ())
+
+
+def an_offer(verb: Verb, uid: str, name: str) -> OfferRow:
+    values: dict[str, Any] = {
+        "verb": verb.value,
+        "label": "Do it",
+        "allowed": True,
+        "lever": "suspend",
+        "why_not": "",
+        "warnings": (),
+        "cluster": "east",
+        "api_group": "batch",
+        "kind": "Job",
+        "namespace": "research",
+        "name": name,
+        "uid": uid,
+        "generation": 1,
+        "gang_id": "",
+    }
+    return OfferRow(**values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.objects import ObjectRef
 from gangboard.readmodels.redaction import redact, redact_advice
 
@@ -98,9 +99,17 @@ END = "{} 12:12 UTC at the latest ({}): then all 4 pods fit."
 )
 def test_who_waits_need_not_see_for_what(text: str, told: str) -> None:
     hidden = (job("train"), job("two"), node("n7"), node("n8"))
-    suspend = "Suspend Job team-b/train (priority 0), which holds 16 GPUs: then the pod fits."
-    freed = "Free 4 cpu on n7, once 3 pods on n8 that are being deleted are gone."
-    assert redact_advice((text, suspend, freed, "Lower it to 4."), hidden, own="mine") == (
-        told,
-        "Lower it to 4.",
+    waits = AdvisedStep(text, AdviceKind.WAIT_FOR_END, objects=hidden)
+    lower = AdvisedStep("Lower it to 4.", AdviceKind.SIZE)
+    others = (
+        AdvisedStep("Suspend Job team-b/train (priority 0): then the pod fits."),
+        AdvisedStep("Free 4 cpu on n7, once 3 pods on n8 that are being deleted are gone."),
+        AdvisedStep("Read what it wrote last.", command=("kubectl", "logs", "n7")),
+        AdvisedStep("Suspend it.", AdviceKind.SUSPEND_GANGS, objects=hidden[:1]),
+        # A name may begin like our own words.
+        AdvisedStep("Wait for Job team-b/train."),
+    )
+    assert redact_advice((waits, *others, lower), hidden, own="mine") == (
+        AdvisedStep(told, AdviceKind.WAIT_FOR_END),
+        lower,
     )

@@ -49,7 +49,7 @@ def test_a_pod_of_a_deployment_goes() -> None:
     assert finding.message == "Pod web-5f-abc is being deleted."
     assert finding.since == ago(10)
     assert finding.recheck_at == ago(-140)
-    assert finding.advice == ()
+    assert finding.advice_texts == ()
 
 
 def test_a_time_to_end_that_no_calendar_has() -> None:
@@ -63,7 +63,7 @@ def test_what_the_deletion_stopped_has_not_failed() -> None:
     finding = told(pod)
     assert finding.health is Health.BLOCKED
     assert finding.message == "Pod solo is being deleted and should be gone."
-    assert "finalizer" in finding.advice[0]
+    assert "finalizer" in finding.advice_texts[0]
     group = a_group("ring", quorum=2)
     pods = [leaving(f"m-{at}", phase="Failed", group=group) for at in range(2)]
     assert told(group, *pods).message == "All pods of PodGroup ring are being deleted."
@@ -80,7 +80,7 @@ def test_it_is_stuck_two_minutes_after_its_time_was_over() -> None:
     assert told(leaving(left=-119), silent).health is Health.SUSPENDED
     finding = told(leaving(left=-120), silent)
     assert (finding.health, finding.recheck_at) == (Health.BLOCKED, None)
-    assert finding.advice == (
+    assert finding.advice_texts == (
         "Bring node n1 back, or delete it if it stays away: its pods go with it.",
     )
     assert [(one.label, one.value) for one in finding.evidence] == [
@@ -93,7 +93,7 @@ def test_a_pod_that_stays_on_a_node_that_works() -> None:
     finding = told(leaving(left=-300), a_node("n1"))
     assert finding.health is Health.BLOCKED
     assert finding.message == "Pod web-5f-abc is being deleted and should be gone."
-    assert finding.advice == (
+    assert finding.advice_texts == (
         "Find what keeps pod web-5f-abc: its kubelet, or a finalizer (metadata.finalizers).",
     )
 
@@ -109,7 +109,7 @@ def test_a_job_goes_with_its_pods() -> None:
     finding = told(job, *pods)
     assert finding.health is Health.SUSPENDED
     assert finding.message == "Job train is being deleted; 2 pods still terminate."
-    assert (finding.since, finding.advice) == (ago(600), ())
+    assert (finding.since, finding.advice_texts) == (ago(600), ())
 
 
 def test_a_jobset_whose_jobs_are_gone() -> None:
@@ -120,7 +120,7 @@ def test_a_jobset_whose_jobs_are_gone() -> None:
     stuck = told(a_jobset("run", deleting_since=ago(600), created_at=ago(9000)))
     assert stuck.health is Health.BLOCKED
     assert stuck.message == "JobSet run is being deleted and should be gone."
-    assert stuck.advice == (
+    assert stuck.advice_texts == (
         "See which finalizer keeps JobSet run (metadata.finalizers): whoever set it has to remove "
         "it.",
     )
@@ -139,7 +139,7 @@ def test_pods_that_run_on_under_a_job_that_goes() -> None:
     assert finding.message == (
         "Job train is being deleted and should be gone; 2 pods are still there."
     )
-    assert finding.advice[0].startswith("See which finalizer keeps Job train")
+    assert finding.advice_texts[0].startswith("See which finalizer keeps Job train")
 
 
 def test_one_of_several_nodes_is_silent() -> None:

@@ -69,7 +69,7 @@ def test_a_count_that_drops_has_changed_now(facts: dict[str, Any]) -> None:
     finding = found("below-quorum", short(3600, memory=memory, **facts))
     assert (finding.code, finding.recheck_at) == ("starting", ago(-30))
     assert finding.message == "2 of 4 pods that group ring needs exist."
-    assert finding.advice == ()
+    assert finding.advice_texts == ()
 
 
 def test_the_first_sight_of_an_old_gang_is_not_a_change() -> None:
@@ -145,7 +145,7 @@ def test_a_bare_group_that_lost_all_its_pods() -> None:
     assert finding.message == (
         "0 of 4 pods that group ring needs exist; those that it had are gone."
     )
-    assert finding.advice == ("Make 4 pods in PodGroup ring.",)
+    assert finding.advice_texts == ("Make 4 pods in PodGroup ring.",)
     assert first(unit) == "below-quorum"
 
 
@@ -218,7 +218,7 @@ def test_members_of_a_group_alone_are_made_or_asked_for_less(
     group = a_group("ring", quorum=4)
     pods = [a_pod(f"m-{n}", group="ring") for n in (0, 1)]
     unit = unit_of(Owner(meta=group.meta, desired=4), group, *pods, facts={"kubernetes": minor})
-    assert found("below-quorum", unit).advice == (
+    assert found("below-quorum", unit).advice_texts == (
         f"Make 2 more pods in PodGroup ring, or lower the quorum of PodGroup ring from 4 to 2 ({way}).",
     )
 
@@ -228,7 +228,7 @@ def test_a_job_that_asks_for_too_few(minor: tuple[int, int], way: str) -> None:
     """1.36.3 forbids another parallelism of a Job in a gang, and any change of a PodGroup."""
     job = a_job("train", pods=2, group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2), facts={"kubernetes": minor})
-    assert found("below-quorum", unit).advice == (
+    assert found("below-quorum", unit).advice_texts == (
         f"Let Job train ask for 2 pods more ({way}), or lower the quorum of PodGroup ring from 4 to "
         f"2 ({way}).",
     )
@@ -252,14 +252,14 @@ def test_how_a_job_is_let_ask_for_more(fields: dict[str, Any], way: str) -> None
     job = a_job("train", pods=2, group_name="ring", **fields)
     group = a_group("ring", quorum=4)
     unit = unit_of(job, group, *pods_of(job, 2), facts={"kubernetes": (1, 37)})
-    assert found("below-quorum", unit).advice == (
+    assert found("below-quorum", unit).advice_texts == (
         f"Let Job train ask for 2 pods more ({way}), or lower the quorum of PodGroup ring from 4 to "
         "2 (in place).",
     )
 
 
 def test_a_job_that_has_not_made_the_rest() -> None:
-    assert found("below-quorum", short(kubernetes=(1, 37))).advice == (
+    assert found("below-quorum", short(kubernetes=(1, 37))).advice_texts == (
         "Lower the quorum of PodGroup ring from 4 to 2 (in place).",
     )
 
@@ -267,7 +267,7 @@ def test_a_job_that_has_not_made_the_rest() -> None:
 def test_a_job_that_backs_off_makes_them_by_itself() -> None:
     job = a_job("train", pods=4, group_name="ring", retries=2)
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2))
-    assert found("below-quorum", unit).advice == ()
+    assert found("below-quorum", unit).advice_texts == ()
 
 
 def test_held_pods_are_what_it_lacks() -> None:
@@ -275,9 +275,9 @@ def test_held_pods_are_what_it_lacks() -> None:
     one, two = child_jobs(jobset)
     held = replace(two, suspended=True)
     unit = unit_of(jobset, one, held, a_group("ring", quorum=4), *pods_of(one, 2))
-    assert found("below-quorum", unit).advice == ("Resume Job run-workers-1 (in place).",)
+    assert found("below-quorum", unit).advice_texts == ("Resume Job run-workers-1 (in place).",)
     unit = unit_of(jobset, one, held, a_hold(held), a_group("ring", quorum=4), *pods_of(one, 2))
-    assert found("below-quorum", unit).advice == (
+    assert found("below-quorum", unit).advice_texts == (
         "Release Hold run-workers-1 of Job run-workers-1 (in place).",
     )
 
@@ -287,8 +287,8 @@ def test_the_quorum_of_a_group_that_a_job_made_stands_in_the_job() -> None:
     own = a_group("train-7d-train-pgt-0-99", quorum=4, of=job)
     pods = pods_of(job, 2, group=own)
     unit = unit_of(job, own, *pods, facts={"kubernetes": (1, 37)})
-    assert found("below-quorum", unit).advice == (
+    assert found("below-quorum", unit).advice_texts == (
         "Lower the quorum of Job train from 4 to 2 (in place).",
     )
     size = a_job("train", pods=4, gang_request=GangRequest("gang"))
-    assert found("below-quorum", unit_of(size, own, *pods)).advice == ()
+    assert found("below-quorum", unit_of(size, own, *pods)).advice_texts == ()

@@ -79,6 +79,6 @@ def test_the_rest_is_refused_when_it_is_made() -> None:
     event = an_event(job, "FailedCreate", texts.QUOTA, last_seen=ago(5))
     group = a_group("ring", quorum=2, placed=placed())
     unit = unit_of(job, group, event, *pods_of(job, 4, on="n0"))
-    assert found("below-size", unit).advice == (
+    assert found("below-size", unit).advice_texts == (
         "Raise pods by 2 in ResourceQuota “q”, or free as much.",
     )

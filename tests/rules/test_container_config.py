@@ -86,4 +86,4 @@ def test_other_reasons() -> None:
     ],
 )
 def test_the_next_step(reason: str, message: str, steps: tuple[str, ...]) -> None:
-    assert found("container-config", stuck(reason, message=message)).advice == steps
+    assert found("container-config", stuck(reason, message=message)).advice_texts == steps

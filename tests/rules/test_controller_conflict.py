@@ -60,7 +60,7 @@ def test_a_child_job_that_jobset_resumes_each_time() -> None:
     assert finding.message == (
         "night-saver suspends Job train-workers-0 and jobset resumes it: 7 changes in 40 s."
     )
-    assert finding.advice == (
+    assert finding.advice_texts == (
         "If Job train-workers-0 should run, stop night-saver. If it should stay suspended, hold it: "
         "a Hold turns each resume by jobset back.",
     )
@@ -78,7 +78,7 @@ def test_two_operators_about_one_jobset() -> None:
     assert finding.message.startswith(
         "night-saver suspends JobSet train and day-starter resumes it"
     )
-    assert finding.advice == (
+    assert finding.advice_texts == (
         "Let only one of them set spec.suspend of JobSet train: stop night-saver or day-starter.",
     )
 
@@ -171,7 +171,7 @@ def test_three_of_them() -> None:
 def test_against_a_queue_the_lever_is_its_workload() -> None:
     queued = a_jobset("train", queue="gpu-lq")
     facts = about(queued, train=fight(6, "kueue", "day-starter"))
-    assert found_gang("controller-conflict", facts).advice == (
+    assert found_gang("controller-conflict", facts).advice_texts == (
         "Stop day-starter: JobSet train belongs to queue gpu-lq, which decides when it runs. "
         "Suspend it by spec.active of its Workload.",
     )
@@ -181,14 +181,14 @@ def test_a_child_that_is_resumed_while_its_jobset_is_suspended() -> None:
     jobset = a_jobset("train", suspended=True)
     (job,) = child_jobs(jobset, suspended=True)
     facts = about(jobset, job, train_workers_0=fight(5, "jobset", "day-starter"))
-    assert found_gang("controller-conflict", facts).advice == (
+    assert found_gang("controller-conflict", facts).advice_texts == (
         "Stop day-starter, or resume JobSet train: while it is suspended, so are its Jobs.",
     )
 
 
 def test_a_job_of_another_controller_cannot_be_held() -> None:
     job = a_job("nightly", of=Controller("batch", "CronJob", "nightly", "uid-cron"))
-    (advice,) = found_gang("controller-conflict", about(job, nightly=fight(5))).advice
+    (advice,) = found_gang("controller-conflict", about(job, nightly=fight(5))).advice_texts
     assert "hold" not in advice.lower()
 
 
@@ -220,7 +220,7 @@ def test_what_makes_its_jobs_is_kept_as_the_owner_is() -> None:
     assert finding.message == (
         "night-saver suspends JobSet train and trainer resumes it: 5 changes in 20 s."
     )
-    assert finding.advice == (
+    assert finding.advice_texts == (
         "Stop night-saver, and suspend TrainJob train itself: trainer keeps JobSet train as TrainJob "
         "train is.",
     )

@@ -80,7 +80,7 @@ def test_a_gang_that_ran_and_has_a_crashing_member_lost_it() -> None:
 
 
 def test_the_command_that_shows_its_words() -> None:
-    assert found("crash-loop", crashing()).advice == (
+    assert found("crash-loop", crashing()).advice_texts == (
         "Read what it wrote last: kubectl logs -n team-a train-0 -c main --previous",
     )
 
@@ -89,7 +89,7 @@ def test_no_command_has_a_name_that_a_shell_would_run() -> None:
     job = a_job("train", pods=1)
     container = a_container("$(x)", **LOOP)
     unit = unit_of(job, a_pod("train-0", of=job, on="n0", ready=False, containers=(container,)))
-    assert found("crash-loop", unit).advice == (
+    assert found("crash-loop", unit).advice_texts == (
         "Read what container $(x) of pod train-0 wrote last.",
     )
 
@@ -106,12 +106,12 @@ def test_the_command_names_the_pod_that_crashed_most() -> None:
         )
         for n in range(2)
     ]
-    assert found("crash-loop", unit_of(job, *pods)).advice == (
+    assert found("crash-loop", unit_of(job, *pods)).advice_texts == (
         "Read what it wrote last: kubectl logs -n team-a train-1 -c main --previous",
     )
 
 
 def test_words_do_not_help_where_memory_ran_out() -> None:
-    assert found("crash-loop", crashing(last_exit_code=137, last_reason="OOMKilled")).advice == (
-        "Give container main more memory, or let it use less (recreate).",
-    )
+    assert found(
+        "crash-loop", crashing(last_exit_code=137, last_reason="OOMKilled")
+    ).advice_texts == ("Give container main more memory, or let it use less (recreate).",)

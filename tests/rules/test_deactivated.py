@@ -48,7 +48,7 @@ def test_by_hand() -> None:
     assert finding.message == (
         "Workload jobset-run-3f2a1 is deactivated, so queue gpu-lq does not admit it."
     )
-    assert finding.advice == (
+    assert finding.advice_texts == (
         "Set spec.active of Workload jobset-run-3f2a1 to true to queue it again.",
     )
     assert finding.since == ago(90)
@@ -124,6 +124,6 @@ def test_a_child_job_whose_own_entry_is_switched_off() -> None:
         "Workload job-run-workers-1-3f2a1 is deactivated, so queue gpu-lq does not admit Job "
         "run-workers-1."
     )
-    assert verdict.finding.advice == (
+    assert verdict.finding.advice_texts == (
         "Set spec.active of Workload job-run-workers-1-3f2a1 to true to queue it again.",
     )

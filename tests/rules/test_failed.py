@@ -76,11 +76,11 @@ def test_a_failed_child_is_not_a_failed_owner() -> None:
 
 def test_the_command_that_shows_why() -> None:
     job = a_job("train", finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
-    assert found_gang("failed", facts_of(job, crashed("train-0"), crashed("train-1"))).advice == (
-        "Read what it wrote last: kubectl logs -n team-a train-0 -c main",
-    )
+    assert found_gang(
+        "failed", facts_of(job, crashed("train-0"), crashed("train-1"))
+    ).advice_texts == ("Read what it wrote last: kubectl logs -n team-a train-0 -c main",)
     killed = crashed("train-0", 137, "OOMKilled")
-    assert found_gang("failed", facts_of(job, killed)).advice == (
+    assert found_gang("failed", facts_of(job, killed)).advice_texts == (
         "Give container main more memory, or let it use less (recreate).",
     )
 
@@ -88,6 +88,6 @@ def test_the_command_that_shows_why() -> None:
 def test_nothing_is_left_to_read() -> None:
     """The pods are gone, or left with their node or for others."""
     job = a_job("train", finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
-    assert found_gang("failed", facts_of(job)).advice == ()
+    assert found_gang("failed", facts_of(job)).advice_texts == ()
     evicted = replace(crashed("train-0", 137, "ContainerStatusUnknown"), reason="Evicted")
-    assert found_gang("failed", facts_of(job, evicted)).advice == ()
+    assert found_gang("failed", facts_of(job, evicted)).advice_texts == ()

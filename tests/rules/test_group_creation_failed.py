@@ -67,7 +67,9 @@ def test_without_an_event_pods_are_just_not_there() -> None:
 def test_a_quota_of_workloads_lacks_one() -> None:
     """Three of three are used, and a Job has one Workload."""
     job = a_job("train", **GANG)
-    assert found("group-creation-failed", unit_of(job, an_event(job, WORKLOAD, NOTE))).advice == (
+    assert found(
+        "group-creation-failed", unit_of(job, an_event(job, WORKLOAD, NOTE))
+    ).advice_texts == (
         "Raise count/workloads.scheduling.k8s.io by 1 in ResourceQuota “w”, or free as much.",
     )
 
@@ -81,7 +83,9 @@ def test_a_name_that_is_too_long_with_what_is_added_to_it() -> None:
         "than 63 bytes"
     )
     job = a_job(name, **GANG)
-    assert found("group-creation-failed", unit_of(job, an_event(job, WORKLOAD, note))).advice == (
+    assert found(
+        "group-creation-failed", unit_of(job, an_event(job, WORKLOAD, note))
+    ).advice_texts == (
         f"Give Job {name} a name of at most 57 characters: -pgt-0 is added to it, and 63 is the "
         "most (recreate).",
     )
@@ -90,4 +94,4 @@ def test_a_name_that_is_too_long_with_what_is_added_to_it() -> None:
 def test_of_another_error_only_the_text_is_known() -> None:
     job = a_job("train", **GANG)
     unit = unit_of(job, an_event(job, "FailedWorkloadCompilation", COMPILE))
-    assert found("group-creation-failed", unit).advice == ()
+    assert found("group-creation-failed", unit).advice_texts == ()

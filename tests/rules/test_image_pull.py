@@ -106,4 +106,4 @@ def test_a_pod_that_is_going_does_not_matter() -> None:
     ids=["not there", "not allowed", "no name", "never pulled", "registry away", "no words"],
 )
 def test_the_next_step(reason: str, message: str, steps: tuple[str, ...]) -> None:
-    assert found("image-pull", pulling(reason, message)).advice == steps
+    assert found("image-pull", pulling(reason, message)).advice_texts == steps

@@ -59,10 +59,10 @@ def test_it_is_done_or_still_runs() -> None:
 
 
 def test_the_command_that_shows_its_words() -> None:
-    assert found("init-failing", initialising()).advice == (
+    assert found("init-failing", initialising()).advice_texts == (
         "Read what it wrote last: kubectl logs -n team-a train-0 -c setup --previous",
     )
     once = initialising(state="terminated", reason="Error", exit_code=3, restarts=0)
-    assert found("init-failing", once).advice == (
+    assert found("init-failing", once).advice_texts == (
         "Read what it wrote last: kubectl logs -n team-a train-0 -c setup",
     )

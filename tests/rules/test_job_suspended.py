@@ -198,20 +198,20 @@ def test_nothing_is_suspended() -> None:
 
 
 def test_how_it_goes_on() -> None:
-    assert found("job-suspended", held_unit(hold={})).advice == (
+    assert found("job-suspended", held_unit(hold={})).advice_texts == (
         "Release Hold run-workers-2 of Job run-workers-2 to let it run (in place).",
     )
     # A Hold that was made for an object of the same name before is in force for nothing.
-    assert found("job-suspended", held_unit(hold={"owner_uid": "uid-before"})).advice == (
+    assert found("job-suspended", held_unit(hold={"owner_uid": "uid-before"})).advice_texts == (
         "Resume Job run-workers-2 to let it run (in place).",
     )
-    assert found("job-suspended", held_unit()).advice == (
+    assert found("job-suspended", held_unit()).advice_texts == (
         "Resume Job run-workers-2 to let it run (in place).",
     )
 
 
 def test_a_hold_that_may_be_there_would_suspend_it_again() -> None:
-    assert found("job-suspended", held_unit(facts={"holds_known": False})).advice == (
+    assert found("job-suspended", held_unit(facts={"holds_known": False})).advice_texts == (
         "Resume Job run-workers-2 and release any Hold that may be on it to let it run (in place).",
     )
 
@@ -223,4 +223,4 @@ def test_a_queue_decides_for_itself() -> None:
     assert ask("job-suspended", queued) is None
     assert first(queued) == "queue-evaluating"
     held = replace(queued.facts, holds=(a_hold(stopped),))
-    assert found("job-suspended", replace(unit, facts=held)).advice == ()
+    assert found("job-suspended", replace(unit, facts=held)).advice_texts == ()

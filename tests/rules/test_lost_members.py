@@ -192,7 +192,7 @@ def test_a_replacement_that_is_refused_when_it_is_made() -> None:
     event = an_event(job, "FailedCreate", texts.QUOTA, last_seen=ago(5))
     group = a_group("ring", quorum=3, placed=placed())
     unit = unit_of(job, group, event, *pods_of(job, 2, on="n0"), memory=ran())
-    assert found("lost-members", unit).advice == (
+    assert found("lost-members", unit).advice_texts == (
         "Raise pods by 1 in ResourceQuota “q”, or free as much.",
     )
 
@@ -268,7 +268,11 @@ def test_an_index_that_failed_for_good(dead: tuple[Pod, ...]) -> None:
     """Neither a retry, nor a pod that the Job controller has yet to make."""
     unit = indexed(*ALIVE, *dead)
     finding = found("lost-members", unit)
-    assert (finding.health, finding.message, finding.advice) == (Health.DEGRADED, GIVEN_UP, ())
+    assert (finding.health, finding.message, finding.advice_texts) == (
+        Health.DEGRADED,
+        GIVEN_UP,
+        (),
+    )
     assert ("failed indexes (backoffLimitPerIndex)", "3") in [
         (one.label, one.value) for one in finding.evidence
     ]

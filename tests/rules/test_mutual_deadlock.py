@@ -122,7 +122,7 @@ def test_which_of_the_two_is_to_let_go(
         own=resident(OWN, "n0", "n1", waits=2, **own),
         other=resident(OTHER, "n2", "n3", waits=2, **other),
     )
-    assert found("mutual-deadlock", unit).advice == advice
+    assert found("mutual-deadlock", unit).advice_texts == advice
 
 
 def test_what_goes_already_is_held_by_nobody() -> None:

@@ -150,16 +150,16 @@ def test_why_the_replacement_has_no_room() -> None:
 
 
 def test_a_node_that_members_are_bound_to_has_to_come_back() -> None:
-    assert found("node-lost", lost(silent(), a_node("n1", ready=None), memory=ran())).advice == (
-        "Bring node n1 back: a member is still bound to it.",
-    )
+    assert found(
+        "node-lost", lost(silent(), a_node("n1", ready=None), memory=ran())
+    ).advice_texts == ("Bring node n1 back: a member is still bound to it.",)
 
 
 def test_of_a_node_that_is_gone_there_is_nothing_to_bring_back() -> None:
     target = a_condition("DisruptionTarget", reason="DeletionByPodGC", since=ago(20))
     old = a_pod("old", group="ring", on="n9", phase="Failed", ready=None, disruption=target)
     new = a_pod("new", group="ring", text=texts.GPU_SHORT, created_at=ago(15))
-    assert found("node-lost", lost(old, new, memory=ran())).advice == ()
+    assert found("node-lost", lost(old, new, memory=ran())).advice_texts == ()
 
 
 def test_several_nodes_have_to_come_back() -> None:
@@ -168,6 +168,6 @@ def test_several_nodes_have_to_come_back() -> None:
     nodes = [a_node(f"n{n}", ready=None) for n in (1, 2)]
     group = a_group("ring", quorum=4, placed=placed())
     unit = unit_of(job, group, *pods_of(job, 2, on="n0"), *silent_ones, *nodes, memory=ran())
-    assert found("node-lost", unit).advice == (
+    assert found("node-lost", unit).advice_texts == (
         "Bring nodes n1 and n2 back: members are still bound to them.",
     )

@@ -88,7 +88,7 @@ def test_a_missing_group_is_nearer_to_the_cause() -> None:
 
 
 def test_the_scheduler_has_to_run_or_to_be_another() -> None:
-    assert found("not-attempted", silent()).advice == (
+    assert found("not-attempted", silent()).advice_texts == (
         "Start scheduler nobody if it does not run, or give the pods the schedulerName of one that "
         "does (recreate).",
     )
@@ -101,7 +101,7 @@ def test_another_scheduler_has_placed_pods_of_the_same_gang() -> None:
     typo = [a_pod(f"w{n}", of=workers, scheduler_name="defualt-scheduler") for n in (0, 1)]
     facts = facts_of(jobset, driver, workers, up, *typo)
     unit = a_unit(facts, jobs=(workers,), pods=tuple(typo), desired=2, name="run-workers-0")
-    assert found("not-attempted", unit).advice == (
+    assert found("not-attempted", unit).advice_texts == (
         "Give the pods schedulerName default-scheduler, which has placed 1 other pod of JobSet run "
         "(recreate), or start scheduler defualt-scheduler if it does not run.",
     )
@@ -109,7 +109,7 @@ def test_another_scheduler_has_placed_pods_of_the_same_gang() -> None:
 
 def test_in_a_tree_of_groups_the_tree_can_be_the_cause() -> None:
     group = a_group("ring", quorum=2, parent_name="tree")
-    assert found("not-attempted", silent(600, group)).advice == ()
+    assert found("not-attempted", silent(600, group)).advice_texts == ()
 
 
 def ungated(last_gated: float | None, **facts: Any) -> Unit:

@@ -84,7 +84,10 @@ def test_what_a_cluster_without_groups_lacks(
 ) -> None:
     job = a_job("train", pods=4, **GANG)
     facts = {"gang_api_version": "", "kubernetes": minor}
-    assert found("not-ganged", unit_of(job, *pods_of(job, 4, on="n0"), facts=facts)).advice == steps
+    assert (
+        found("not-ganged", unit_of(job, *pods_of(job, 4, on="n0"), facts=facts)).advice_texts
+        == steps
+    )
 
 
 def test_pods_that_bring_their_group_along_need_no_gate_of_jobs() -> None:
@@ -92,7 +95,7 @@ def test_pods_that_bring_their_group_along_need_no_gate_of_jobs() -> None:
     (job,) = child_jobs(jobset, group_name="")
     facts = {"gang_api_version": "", "kubernetes": (1, 36)}
     unit = unit_of(jobset, job, *pods_of(job, 2, on="n0"), facts=facts)
-    assert found("not-ganged", unit).advice == (
+    assert found("not-ganged", unit).advice_texts == (
         "Turn on the feature gates GenericWorkload and GangScheduling, serve "
         "scheduling.k8s.io/v1alpha2 (--runtime-config), and make JobSet run anew (recreate).",
     )
@@ -100,7 +103,7 @@ def test_pods_that_bring_their_group_along_need_no_gate_of_jobs() -> None:
 
 def test_a_job_can_bring_its_group_along() -> None:
     job = a_job("train", pods=4, **GANG)
-    assert found("not-ganged", unit_of(job, *pods_of(job, 4, on="n0"))).advice == (
+    assert found("not-ganged", unit_of(job, *pods_of(job, 4, on="n0"))).advice_texts == (
         "Create a PodGroup, and make Job train anew with its name as schedulingGroup in the pod "
         "template (recreate).",
     )
@@ -109,7 +112,7 @@ def test_a_job_can_bring_its_group_along() -> None:
 def test_why_a_field_was_dropped_is_not_known() -> None:
     jobset = a_jobset("run", a_role("workers", group_name="ring"))
     (job,) = child_jobs(jobset, group_name="")
-    assert found("not-ganged", unit_of(jobset, job, *pods_of(job, 2, on="n0"))).advice == ()
+    assert found("not-ganged", unit_of(jobset, job, *pods_of(job, 2, on="n0"))).advice_texts == ()
 
 
 MARK = "scheduling.x-k8s.io/pod-group"

@@ -13,7 +13,9 @@ def test_says_what_could_not_be_looked_at_and_why() -> None:
     finding = found_gang("not-observed", facts_of(a_job(), unobserved=(PODS,)))
     assert finding.health is Health.UNKNOWN
     assert finding.message == "gangboard may not list pods in this cluster."
-    assert finding.advice == ("Let gangboard list and watch pods; print_rbac prints the role.",)
+    assert finding.advice_texts == (
+        "Let gangboard list and watch pods; print_rbac prints the role.",
+    )
 
 
 def test_names_all_of_them() -> None:
@@ -29,7 +31,7 @@ def test_names_all_of_them() -> None:
 
 
 def test_a_failing_resource_needs_no_role() -> None:
-    assert found_gang("not-observed", facts_of(a_job(), unobserved=(GROUPS,))).advice == ()
+    assert found_gang("not-observed", facts_of(a_job(), unobserved=(GROUPS,))).advice_texts == ()
 
 
 def test_comes_before_everything_else() -> None:

@@ -27,7 +27,7 @@ def test_what_it_needs_cannot_be_made() -> None:
         "What JobSet run needs cannot be made: no matches for kind "
         '"PodGroup" in version "scheduling.volcano.sh/v1beta1".'
     )
-    assert finding.advice == (
+    assert finding.advice_texts == (
         "Install the CustomResourceDefinition of PodGroup in scheduling.volcano.sh/v1beta1.",
     )
     assert finding.evidence[0].value == f"it failed: {NO_KIND}"
@@ -36,7 +36,7 @@ def test_what_it_needs_cannot_be_made() -> None:
 
 def test_another_cause_comes_without_advice() -> None:
     finding = found("objects-not-made", refused("jobsets is forbidden"))
-    assert (finding.message, finding.advice) == (
+    assert (finding.message, finding.advice_texts) == (
         "What JobSet run needs cannot be made: jobsets is forbidden.",
         (),
     )

@@ -55,4 +55,4 @@ def test_a_pod_on_its_way_out_does_not_matter() -> None:
 )
 def test_how_it_goes_on(kept: int | None, step: str) -> None:
     job = a_job("train", parallelism=0, paused_parallelism=kept)
-    assert found("paused", unit_of(job, facts={"kubernetes": (1, 36)})).advice == (step,)
+    assert found("paused", unit_of(job, facts={"kubernetes": (1, 36)})).advice_texts == (step,)

@@ -40,7 +40,7 @@ def test_a_quota_says_how_much_is_used() -> None:
         finding.message
         == "2 of 4 pods exist. ResourceQuota “q” refuses the rest: pods 2 of 2 used."
     )
-    assert finding.advice == ("Raise pods by 2 in ResourceQuota “q”, or free as much.",)
+    assert finding.advice_texts == ("Raise pods by 2 in ResourceQuota “q”, or free as much.",)
     assert [one.value for one in finding.evidence] == [texts.QUOTA, "2 of 2", "2 of 4"]
     assert first(refused(texts.QUOTA)) == "pod-creation-refused"
 
@@ -52,7 +52,7 @@ def test_a_quota_of_accelerators() -> None:
         "2 of 4 pods exist. ResourceQuota “gpus” refuses the rest: requests.nvidia.com/gpu 12 of "
         "16 used, 8 more asked for."
     )
-    assert finding.advice == (
+    assert finding.advice_texts == (
         "Raise requests.nvidia.com/gpu by 12 in ResourceQuota “gpus”, or free as much.",
     )
 
@@ -67,7 +67,9 @@ def test_two_resources_and_amounts_that_are_no_plain_numbers() -> None:
         "2 of 4 pods exist. ResourceQuota “q” refuses the rest: limits.memory 8Gi of 8Gi used, "
         "pods 2 of 2 used."
     )
-    assert finding.advice == ("Raise limits.memory and pods in ResourceQuota “q”, or free some.",)
+    assert finding.advice_texts == (
+        "Raise limits.memory and pods in ResourceQuota “q”, or free some.",
+    )
 
 
 def test_an_amount_with_more_digits_than_a_number_has() -> None:
@@ -77,7 +79,7 @@ def test_an_amount_with_more_digits_than_a_number_has() -> None:
         f"used: pods={many}, limited: pods={many}"
     )
     finding = found("pod-creation-refused", refused(note))
-    assert finding.advice == ("Raise pods in ResourceQuota “q”, or free some.",)
+    assert finding.advice_texts == ("Raise pods in ResourceQuota “q”, or free some.",)
 
 
 def test_a_webhook_is_quoted() -> None:
@@ -86,7 +88,7 @@ def test_a_webhook_is_quoted() -> None:
         "0 of 4 pods exist. They are refused: webhook “validate.kyverno.svc-fail”: resource "
         "Pod/team-a/train-2 was blocked: require-team-label."
     )
-    assert finding.advice == ()
+    assert finding.advice_texts == ()
 
 
 def test_a_jobset_that_cannot_make_its_jobs() -> None:
@@ -100,7 +102,7 @@ def test_a_jobset_that_cannot_make_its_jobs() -> None:
         jobset, event, missing_jobs=("run-workers-1",), desired=2, name="run-workers-1", noun="Job"
     )
     finding = found("pod-creation-refused", unit)
-    assert finding.advice == ("Raise count/jobs.batch in ResourceQuota “q”, or free some.",)
+    assert finding.advice_texts == ("Raise count/jobs.batch in ResourceQuota “q”, or free some.",)
     assert finding.message == (
         "1 Job is not made: run-workers-1. ResourceQuota “q” refuses it: count/jobs.batch 1 of 1 "
         "used."
@@ -170,7 +172,7 @@ def test_a_quota_that_is_short_no_more_is_tried_again_by_the_controller() -> Non
         'Error creating: pods "train-1-x" is forbidden: exceeded quota: q, requested: pods=1, '
         "used: pods=2, limited: pods=5"
     )
-    assert found("pod-creation-refused", refused(note)).advice == ()
+    assert found("pod-creation-refused", refused(note)).advice_texts == ()
 
 
 def test_one_of_two_jobs_tells_only_the_least_that_is_short() -> None:
@@ -180,7 +182,7 @@ def test_one_of_two_jobs_tells_only_the_least_that_is_short() -> None:
     unit = unit_of(
         jobset, one, two, event, jobs=(one,), desired=4, name="run-workers-0", noun="Job"
     )
-    assert found("pod-creation-refused", unit).advice == (
+    assert found("pod-creation-refused", unit).advice_texts == (
         "Raise pods by at least 4 in ResourceQuota “q”, or free as much.",
     )
 
@@ -209,4 +211,4 @@ def test_one_of_two_jobs_tells_only_the_least_that_is_short() -> None:
     ],
 )
 def test_texts_that_leave_no_doubt(said: str, step: str) -> None:
-    assert found("pod-creation-refused", refused(f"Error creating: {said}")).advice == (step,)
+    assert found("pod-creation-refused", refused(f"Error creating: {said}")).advice_texts == (step,)

@@ -144,4 +144,4 @@ def test_nobody_reports_container_states_yet() -> None:
     ],
 )
 def test_the_next_step(note: str, steps: tuple[str, ...]) -> None:
-    assert found("pod-setup-failing", refused(*two(), note=note)).advice == steps
+    assert found("pod-setup-failing", refused(*two(), note=note)).advice_texts == steps

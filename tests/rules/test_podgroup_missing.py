@@ -49,10 +49,10 @@ def test_a_group_that_is_there() -> None:
 
 
 def test_it_is_made_or_not_named() -> None:
-    assert found("podgroup-missing", waiting()).advice == (
+    assert found("podgroup-missing", waiting()).advice_texts == (
         "Create PodGroup team-a/ring, or make the pods without schedulingGroup (recreate).",
     )
-    assert found("podgroup-missing", waiting(29)).advice == ()
+    assert found("podgroup-missing", waiting(29)).advice_texts == ()
 
 
 def test_a_workload_of_135_and_its_entry() -> None:
@@ -60,12 +60,12 @@ def test_a_workload_of_135_and_its_entry() -> None:
     job = a_job("train")
     pods = [a_pod(f"train-{n}", of=job, group="plan/all") for n in (0, 1)]
     facts = {"gang_api_version": "v1alpha1"}
-    assert found("podgroup-missing", unit_of(job, *pods, facts=facts)).advice == (
+    assert found("podgroup-missing", unit_of(job, *pods, facts=facts)).advice_texts == (
         "Create Workload team-a/plan with a podGroup all, or make the pods without workloadRef "
         "(recreate).",
     )
     unit = unit_of(job, *pods, a_plan("plan", entries={"other": 2}), facts=facts)
-    assert found("podgroup-missing", unit).advice == (
+    assert found("podgroup-missing", unit).advice_texts == (
         "Give Workload plan a podGroup all (recreate), or make the pods without workloadRef "
         "(recreate).",
     )

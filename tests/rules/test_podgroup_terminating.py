@@ -48,7 +48,7 @@ def test_a_job_leaves_it_while_it_is_suspended() -> None:
     """Seen on 1.36.3 and 1.37.0: it goes with the pods, and takes the new ones under its name."""
     job = a_job("train", group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=2, **GOING), *pods_of(job, 2))
-    assert found("podgroup-terminating", unit).advice == (
+    assert found("podgroup-terminating", unit).advice_texts == (
         "Suspend Job train, make PodGroup ring anew when it is gone, and resume the Job (in place).",
     )
 
@@ -58,7 +58,7 @@ def test_the_group_of_a_job_controller_comes_with_a_new_job_only() -> None:
     job = a_job("train")
     own = a_group("train-7d-train-pgt-0-99", quorum=2, of=job, **GOING)
     unit = unit_of(job, own, *pods_of(job, 2, group=own))
-    assert found("podgroup-terminating", unit).advice == (
+    assert found("podgroup-terminating", unit).advice_texts == (
         "Make Job train anew: its PodGroup is made with a new Job only (recreate).",
     )
 
@@ -67,7 +67,7 @@ def test_pods_that_nobody_makes_again_are_deleted() -> None:
     group = a_group("ring", quorum=3, **GOING)
     pods = [a_pod(f"m-{n}", group="ring") for n in (0, 1)]
     unit = unit_of(Owner(meta=group.meta, desired=3), group, *pods)
-    assert found("podgroup-terminating", unit).advice == (
+    assert found("podgroup-terminating", unit).advice_texts == (
         "Delete its 2 pods, and make PodGroup ring and its pods anew when it is gone (recreate).",
     )
 
@@ -76,6 +76,8 @@ def test_what_keeps_it_is_not_only_here() -> None:
     job = a_job("train", group_name="ring")
     group, foreign_pod = a_group("ring", quorum=2, **GOING), a_pod("other", group="ring")
     unit = unit_of(job, group, *pods_of(job, 2), facts={"foreign_pods": (foreign_pod,)})
-    assert found("podgroup-terminating", unit).advice == ()
+    assert found("podgroup-terminating", unit).advice_texts == ()
     going = a_job("train", group_name="ring", **GOING)
-    assert found("podgroup-terminating", unit_of(going, group, *pods_of(going, 2))).advice == ()
+    assert (
+        found("podgroup-terminating", unit_of(going, group, *pods_of(going, 2))).advice_texts == ()
+    )

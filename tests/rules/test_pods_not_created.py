@@ -59,7 +59,7 @@ def test_and_when_a_pod_went_that_was_there_at_the_last_look() -> None:
     unit = unit_of(job, *pods_of(job, 1, on="n0", created_at=ago(9000)), memory=memory)
     finding = found("pods-not-created", unit)
     assert (finding.health, finding.recheck_at) == (Health.STARTING, ago(-120))
-    assert finding.advice == ()
+    assert finding.advice_texts == ()
 
 
 def test_the_manager_is_named() -> None:
@@ -151,10 +151,10 @@ def test_who_has_to_make_them() -> None:
         "Start the Job controller (kube-controller-manager) if it does not run: it has reported no "
         "refusal."
     )
-    assert found("pods-not-created", unit_of(job)).advice == (step,)
+    assert found("pods-not-created", unit_of(job)).advice_texts == (step,)
     jobset = a_jobset("run")
     unit = unit_of(jobset, missing_jobs=("run-workers-0",))
-    assert found("pods-not-created", unit).advice == (
+    assert found("pods-not-created", unit).advice_texts == (
         "Start the JobSet controller if it does not run: it has reported no refusal.",
     )
 
@@ -169,16 +169,16 @@ def test_who_has_to_make_them() -> None:
     ids=["young", "managed by another", "a refusal would not be seen"],
 )
 def test_nobody_is_blamed(job: dict[str, Any], facts: dict[str, Any]) -> None:
-    assert found("pods-not-created", unit_of(a_job("train", **job), facts=facts)).advice == ()
+    assert found("pods-not-created", unit_of(a_job("train", **job), facts=facts)).advice_texts == ()
 
 
 def test_a_podgroup_without_pods_is_filled_or_deleted() -> None:
     group = a_group("ring", quorum=4)
-    assert found("pods-not-created", unit_of(Owner(meta=group.meta, desired=4), group)).advice == (
-        "Make 4 pods in PodGroup ring, or delete it.",
-    )
+    assert found(
+        "pods-not-created", unit_of(Owner(meta=group.meta, desired=4), group)
+    ).advice_texts == ("Make 4 pods in PodGroup ring, or delete it.",)
     basic = a_group("ring")
-    assert found("pods-not-created", unit_of(Owner(meta=basic.meta), basic)).advice == (
+    assert found("pods-not-created", unit_of(Owner(meta=basic.meta), basic)).advice_texts == (
         "Make pods in PodGroup ring, or delete it.",
     )
 
@@ -187,7 +187,7 @@ def test_a_workload_without_its_podgroup() -> None:
     """Observed on 1.37.0 with a quota on PodGroups: a Workload, no PodGroup, no pods, no event."""
     job = a_job("train", gang_request=GangRequest("gang"))
     plan = a_workload("train-7cd77ddc86", quorum=2, of=job)
-    assert found("pods-not-created", unit_of(job, plan)).advice == (
+    assert found("pods-not-created", unit_of(job, plan)).advice_texts == (
         "Find what refuses the PodGroup of Workload train-7cd77ddc86, such as a quota (kubectl get "
         "resourcequota -n team-a): no event tells of it.",
     )
@@ -198,7 +198,7 @@ def test_no_command_has_a_namespace_that_a_shell_would_run() -> None:
     ref = replace(job.meta.ref, namespace="$(x)")
     job = replace(job, meta=replace(job.meta, ref=ref))
     plan = a_workload("train-7cd77ddc86", quorum=2, of=job)
-    assert found("pods-not-created", unit_of(job, plan)).advice == (
+    assert found("pods-not-created", unit_of(job, plan)).advice_texts == (
         "Find what refuses the PodGroup of Workload train-7cd77ddc86, such as a quota: no event "
         "tells of it.",
     )
@@ -212,7 +212,7 @@ def test_1_36_owes_a_workload_and_does_not_say_why() -> None:
         "Job train has made none of its 4 pods. Its Workload, which comes first, has not been made "
         "either."
     )
-    assert finding.advice == (
+    assert finding.advice_texts == (
         "Find what refuses its Workload, such as a quota (kubectl get resourcequota -n team-a), or "
         "start the Job controller (kube-controller-manager) if it does not run: Kubernetes 1.36 tells "
         "of neither.",

@@ -36,7 +36,7 @@ def test_a_queue_holds_it() -> None:
     assert finding.health is Health.WAITING
     assert finding.message == "Queue gpu-lq has not admitted it yet."
     assert finding.since == ago(300)
-    assert finding.advice == ()
+    assert finding.advice_texts == ()
     assert first_gang(facts) == "queue-evaluating"
 
 
@@ -53,7 +53,7 @@ def test_a_queue_holds_it_whatever_its_label_says(queue: str) -> None:
         if queue
         else "Kueue has not admitted it yet: no queue is named for it."
     )
-    assert verdict.finding.advice == ()
+    assert verdict.finding.advice_texts == ()
 
 
 def test_pods_of_an_evicted_gang_still_leave() -> None:
@@ -111,13 +111,13 @@ def test_kueue_has_made_no_workload_for_it() -> None:
     young = suspended_job(visibility="served", created_at=ago(119))
     assert young.message == "Queue lq has not admitted it yet: Kueue has made no Workload for it."
     assert young.recheck_at == ago(-1)
-    assert young.advice == ()
+    assert young.advice_texts == ()
     late = suspended_job(visibility="served", created_at=ago(120), health=Health.BLOCKED)
     assert late.message == (
         "Queue lq has not admitted it yet: Kueue has made no Workload for it in over 2 min."
     )
     assert late.recheck_at is None
-    assert late.advice == (
+    assert late.advice_texts == (
         "Look whether Kueue runs and manages Job train: then Job train has a Workload, or an event of "
         "it says why not.",
     )
@@ -152,7 +152,7 @@ def test_a_workload_that_has_no_condition_waits_its_turn_or_is_not_looked_at() -
     assert late.message == (
         "Queue lq has not admitted it yet: it is not its turn, or Kueue does not run."
     )
-    assert (late.recheck_at, late.advice) == (None, ())
+    assert (late.recheck_at, late.advice_texts) == (None, ())
     assert Evidence("status.conditions", "none", entry.meta.ref) in late.evidence
     tried = a_condition("QuotaReserved", "False", reason="Pending")
     told = suspended_job(replace(entry, conditions=(tried,)))
@@ -167,7 +167,7 @@ def test_nobody_is_there_who_admits() -> None:
             "Job train waits for queue lq, but nobody admits it: this cluster serves no Kueue "
             "Workloads."
         )
-        assert finding.advice == (
+        assert finding.advice_texts == (
             "Resume Job train to let it run (in place).",
             "Install Kueue, which admits Job train, or remove its queue label.",
         )
@@ -177,7 +177,7 @@ def test_a_resume_that_somebody_would_undo_is_not_advised() -> None:
     above = Controller("example.com", "Pipeline", "nightly", "uid-nightly")
     for fields in ({"of": above}, {"managed_by": "kueue.x-k8s.io/multikueue"}):
         finding = suspended_job(visibility="not-served", health=Health.BLOCKED, **fields)
-        assert [text.partition(" ")[0] for text in finding.advice] == ["Install"]
+        assert [text.partition(" ")[0] for text in finding.advice_texts] == ["Install"]
 
 
 def test_what_could_not_be_looked_at_is_not_called_absent() -> None:
@@ -186,7 +186,7 @@ def test_what_could_not_be_looked_at_is_not_called_absent() -> None:
         "Job train carries the queue label lq; whether it is admitted is not known: the Workloads "
         "of Kueue cannot be read."
     )
-    assert finding.advice == ()
+    assert finding.advice_texts == ()
 
 
 # Child Jobs with entries of their own
@@ -210,7 +210,7 @@ def test_all_jobs_wait_in_queues_of_their_own() -> None:
         "Queue gpu-lq has not admitted Jobs run-workers-0 and run-workers-1 yet."
     )
     assert verdict.finding.title == "Waits in a queue"
-    assert verdict.finding.advice == ()
+    assert verdict.finding.advice_texts == ()
 
 
 def test_one_job_waits_in_a_queue_of_its_own_and_the_other_runs() -> None:
@@ -269,7 +269,7 @@ def test_one_job_without_a_workload_blocks_those_that_wait_with_it() -> None:
         "Queue a has not admitted Job run-workers-0 yet. Queue b has not admitted Job "
         "run-workers-1 yet: Kueue has made no Workload for it in over 2 min."
     )
-    assert [text.partition(":")[0] for text in verdict.finding.advice] == [
+    assert [text.partition(":")[0] for text in verdict.finding.advice_texts] == [
         "Look whether Kueue runs and manages Job run-workers-1"
     ]
 

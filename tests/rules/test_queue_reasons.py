@@ -106,7 +106,7 @@ def test_of_an_owner(code: str) -> None:
     assert Evidence("QuotaReserved: Pending", "as Kueue says", entry.meta.ref) in finding.evidence
     assert first_gang(facts) == code
     if code != "queue-evaluating":
-        assert (finding.advice, finding.since) == (("Do this.",), ago(60))
+        assert (finding.advice_texts, finding.since) == (("Do this.",), ago(60))
 
 
 @pytest.mark.parametrize("code", SENTENCES)
@@ -238,7 +238,7 @@ def test_a_queue_that_is_read_tells_stopped_from_inactive(
         "queue-stopped", facts_of(QUEUED, an_entry(QUEUED, message=message), queues=tree)
     )
     assert finding.message == f"Queue gpu-lq cannot admit it: {cause}."
-    assert finding.advice == (advice,)
+    assert finding.advice_texts == (advice,)
 
 
 def test_queues_that_share_in_a_circle_are_told_as_that() -> None:

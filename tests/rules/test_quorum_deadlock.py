@@ -28,7 +28,7 @@ def test_the_driver_waits_for_those_that_wait_for_it() -> None:
     assert finding.message == (
         "4 pods of workers are made only once driver is Ready, but group ring needs 5 pods at once."
     )
-    assert finding.advice == (
+    assert finding.advice_texts == (
         "Lower minCount of PodGroup ring to 1 (in place).",
         "Give driver and workers a PodGroup each (recreate).",
     )
@@ -37,7 +37,7 @@ def test_the_driver_waits_for_those_that_wait_for_it() -> None:
 
 def test_minimum_cannot_be_changed_in_136() -> None:
     finding = found("quorum-deadlock", deadlocked(version="v1alpha2"))
-    assert finding.advice == ("Give driver and workers a PodGroup each (recreate).",)
+    assert finding.advice_texts == ("Give driver and workers a PodGroup each (recreate).",)
 
 
 def test_nor_where_a_controller_owns_the_group() -> None:
@@ -45,7 +45,7 @@ def test_nor_where_a_controller_owns_the_group() -> None:
     assert unit.group is not None
     job = unit.jobs[0]
     owned = replace(unit, group=a_group("ring", quorum=5, of=job))
-    assert found("quorum-deadlock", owned).advice == (
+    assert found("quorum-deadlock", owned).advice_texts == (
         "Give driver and workers a PodGroup each (recreate).",
     )
 

@@ -53,7 +53,7 @@ def test_members_that_succeeded_do_not_count() -> None:
     assert finding.message == (
         "1 pod can never start: the group needs 4 live pods and can have only 2; 2 have succeeded."
     )
-    assert finding.advice == ("Lower minCount of PodGroup ring to 2 (in place).",)
+    assert finding.advice_texts == ("Lower minCount of PodGroup ring to 2 (in place).",)
 
 
 def test_it_goes_before_the_loss() -> None:
@@ -67,7 +67,7 @@ def test_members_that_are_held_do_not_exist() -> None:
         "1 pod can never start: the group needs 6 live pods and can have only 4; 2 of "
         "suspended Job run-workers-2 stay away."
     )
-    assert finding.advice == (
+    assert finding.advice_texts == (
         "Resume Job run-workers-2.",
         "Lower minCount of PodGroup ring to 4 (in place).",
     )
@@ -75,13 +75,15 @@ def test_members_that_are_held_do_not_exist() -> None:
 
 def test_a_hold_has_to_be_released() -> None:
     """With `suspend: false` alone its policy turns the resume back (real-control-plane.md §3)."""
-    assert found("quorum-lost", held(by_hold=True)).advice[0] == (
+    assert found("quorum-lost", held(by_hold=True)).advice_texts[0] == (
         "Release Hold run-workers-2 of Job run-workers-2."
     )
 
 
 def test_a_podgroup_of_136_cannot_be_changed() -> None:
-    assert found("quorum-lost", held(version="v1alpha2")).advice == ("Resume Job run-workers-2.",)
+    assert found("quorum-lost", held(version="v1alpha2")).advice_texts == (
+        "Resume Job run-workers-2.",
+    )
 
 
 def test_a_quorum_that_can_still_be_reached() -> None:

@@ -175,9 +175,9 @@ def test_the_command_that_shows_why_its_pods_fail() -> None:
     dead = a_pod("old", of=job, on="n0", phase="Failed", ready=False, containers=(ended,))
     unit = unit_of(job, dead, a_pod("train-0", of=job, on="n0", ready=False, created_at=ago(8)))
     step = ("Read what it wrote last: kubectl logs -n team-a old -c main",)
-    assert found("restarting", unit).advice == step
+    assert found("restarting", unit).advice_texts == step
     jobset = a_jobset("run", max_restarts=3)
     (child,) = child_jobs(jobset, finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
     of_child = a_pod("old", of=child, on="n0", phase="Failed", ready=False, containers=(ended,))
-    assert found("restarting", unit_of(jobset, child, of_child)).advice == step
-    assert found("restarting", restarted()).advice == ()
+    assert found("restarting", unit_of(jobset, child, of_child)).advice_texts == step
+    assert found("restarting", restarted()).advice_texts == ()

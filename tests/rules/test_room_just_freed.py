@@ -67,7 +67,7 @@ def test_the_scheduler_is_given_the_time_to_try_again(unit: Unit, seconds: float
     assert finding.message == (
         "There is room for 2 pods now, and the scheduler has not been seen to try again."
     )
-    assert finding.advice == ()
+    assert finding.advice_texts == ()
     assert set(values(finding, "would fit on")) == {"n0", "n1"}
     assert ask("fragmented", fresh) is None
     assert retry_due(fresh) == NOW + timedelta(seconds=30 - (seconds or 0))

@@ -57,15 +57,15 @@ def test_a_gang_at_its_quorum_is_below_its_size() -> None:
 
 
 def test_only_where_the_text_leaves_no_doubt() -> None:
-    assert found("scheduler-error", erring()).advice == ()
-    assert found("scheduler-error", erring(of_group=True)).advice == (
+    assert found("scheduler-error", erring()).advice_texts == ()
+    assert found("scheduler-error", erring(of_group=True)).advice_texts == (
         "Give all pods of group ring one schedulerName (recreate).",
     )
     policy = (
         "all pods in a single pod group should have the same preemption policy, got "
         '"PreemptLowerPriority" and "Never"'
     )
-    assert found("scheduler-error", erring(of_group=True, text=policy)).advice == (
+    assert found("scheduler-error", erring(of_group=True, text=policy)).advice_texts == (
         "Give all pods of group ring one preemptionPolicy, that of the group if it has one "
         "(recreate).",
     )

@@ -40,12 +40,12 @@ def test_one_gate_of_two_pods() -> None:
 
 
 def test_who_removes_the_gate() -> None:
-    (advice,) = found("scheduling-gated", gated("example.com/data-ready")).advice
+    (advice,) = found("scheduling-gated", gated("example.com/data-ready")).advice_texts
     assert advice == (
         "Look at the controller of example.com: only there is the gate removed, the scheduler never "
         "does."
     )
-    (advice,) = found("scheduling-gated", gated("later")).advice
+    (advice,) = found("scheduling-gated", gated("later")).advice_texts
     assert advice.startswith("Look at who set the gate: ")
 
 

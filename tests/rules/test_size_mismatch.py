@@ -32,7 +32,7 @@ def test_why_and_what_helps_where_it_is_known() -> None:
     finding = found("size-mismatch", running(asked))
     assert finding.message.endswith("has 2.")
     assert finding.evidence[-1].value == "runtime plain labels no part as its trainer"
-    assert finding.advice == ("Label it.",)
+    assert finding.advice_texts == ("Label it.",)
 
 
 def test_as_many_as_asked_for() -> None:

@@ -87,24 +87,24 @@ def test_held_by_a_queue() -> None:
 
 def test_how_it_goes_on() -> None:
     job = a_job("train", suspended=True)
-    assert found_gang("suspended", facts_of(job)).advice == (
+    assert found_gang("suspended", facts_of(job)).advice_texts == (
         "Resume Job train to let it run (in place).",
     )
     # Holds are on Jobs of somebody: on this one there is none, whether they can be read or not.
-    assert found_gang("suspended", facts_of(job, holds_known=False)).advice == (
+    assert found_gang("suspended", facts_of(job, holds_known=False)).advice_texts == (
         "Resume Job train to let it run (in place).",
     )
     jobset = a_jobset("run", a_role("workers", jobs=2))
     jobs = child_jobs(jobset, suspended=True)
-    assert found_gang("suspended", facts_of(jobset, *jobs)).advice == (
+    assert found_gang("suspended", facts_of(jobset, *jobs)).advice_texts == (
         "Resume Jobs run-workers-0 and run-workers-1 to let them run (in place).",
     )
     holds = [a_hold(job) for job in jobs]
-    assert found_gang("suspended", facts_of(jobset, *jobs, *holds)).advice == (
+    assert found_gang("suspended", facts_of(jobset, *jobs, *holds)).advice_texts == (
         "Release Holds run-workers-0 and run-workers-1 of Jobs run-workers-0 and run-workers-1 to "
         "let them run (in place).",
     )
-    assert found_gang("suspended", facts_of(jobset, *jobs, holds[1])).advice == (
+    assert found_gang("suspended", facts_of(jobset, *jobs, holds[1])).advice_texts == (
         "Release Hold run-workers-1 of Job run-workers-1 and resume Job run-workers-0 to let them "
         "run (in place).",
     )
@@ -113,7 +113,7 @@ def test_how_it_goes_on() -> None:
 def test_what_somebody_above_may_suspend_again() -> None:
     unknown = Controller("example.com", "Pipeline", "nightly", "uid-nightly")
     job = a_job("train", suspended=True, of=unknown)
-    assert found_gang("suspended", facts_of(job)).advice == ()
+    assert found_gang("suspended", facts_of(job)).advice_texts == ()
 
 
 def test_what_its_owner_made_is_suspended_without_it() -> None:
@@ -125,7 +125,7 @@ def test_what_its_owner_made_is_suspended_without_it() -> None:
     jobs = child_jobs(jobset, suspended=True)
     finding = found_gang("suspended", facts_of(root, *jobs, middle=(jobset,)))
     assert finding.message == "JobSet run is suspended by kubectl-patch, and TrainJob run is not."
-    assert finding.advice == ()
+    assert finding.advice_texts == ()
     assert finding.evidence[0].source == jobset.meta.ref
     unknown = replace(jobset, suspend_set_by="")
     finding = found_gang("suspended", facts_of(root, *jobs, middle=(unknown,)))

@@ -66,10 +66,38 @@ def test_text_of_a_cluster_is_no_markdown_and_no_html(owner: Person, world: Worl
         detail=Detail((finding,), members=make_members("p", 1, Health.FAILED, reason=HOSTILE)),
     )
     text = bundle_of(owner, gang)
-    told = r"x \| \<img src=y\> \`z\` \[a\](http://b) \*\*c\*\*"
+    told = r"x \| \<img src=y\> \`z\` `[a](http://b)` \*\*c\*\*"
     assert text.count(told) == 3, "message, advice, pod"
-    assert r"| e | `` x \| <img src=y> `z` [a](http://b) **c** `` |" in text
+    assert r"| e | `x `\|``  <img src=y> `z` [a](http://b) **c** `` |" in text
     assert text.count(HOSTILE) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        (r"a\|b", r"`a\`\|`b`"),
+        (r"a\\|b|", r"`a\\`\|`b`\|"),
+        ("| ", r"\|`   `"),
+    ],
+)
+def test_a_bar_ends_no_cell_whatever_stands_before_it(
+    owner: Person, world: World, value: str, cell: str
+) -> None:
+    """A bar inside code with two backslashes before it ends the cell for renderers such as marked."""
+    finding = make_finding(evidence=(Evidence("e", value),))
+    gang = make_gang(world.cluster, "run", now=timezone.now(), detail=Detail((finding,)))
+    assert f"| e | {cell} |" in bundle_of(owner, gang)
+
+
+def test_no_word_of_a_cluster_notifies_or_links(owner: Person, world: World) -> None:
+    """GitHub and GitLab look for mentions and addresses in the rendered text, but not in code."""
+    message = "ask @admins, see https://evil.example/x, www.evil.example or org/repo#12 *now*"
+    gang = make_gang(world.cluster, "run", now=timezone.now(), message=message)
+    text = bundle_of(owner, gang)
+    assert (
+        r"ask `@admins,` see `https://evil.example/x,` `www.evil.example` or `org/repo#12` \*now\*"
+        in text
+    )
 
 
 def test_who_may_not_see_a_gang_gets_no_file_of_it(reader: Person, world: World) -> None:

@@ -47,7 +47,10 @@ def test_has_evidence_steps_and_the_jobs(owner: Person, world: World) -> None:
         now=timezone.now(),
         health="degraded",
         code="node-lost",
-        advice=["Read what it wrote last: kubectl logs -n research asr-0", "Wait for gpu-07."],
+        advice=[
+            {"text": "Read it.", "command": ["kubectl", "logs", "-n", "research", "asr-0"]},
+            {"text": "Wait for gpu-07."},
+        ],
         detail=Detail(
             findings=(finding,),
             jobs=(make_job("asr-pre-whole", ready=8), make_job("asr-pre-broken", finding=finding)),

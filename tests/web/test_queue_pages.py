@@ -68,6 +68,24 @@ def test_numbers_who_is_first_and_why(owner: Person, queued: str) -> None:
         assert said in page
 
 
+@pytest.mark.parametrize("name", ["a/b", HOSTILE])
+def test_a_queue_whose_name_fits_no_address_is_told_without_a_link(
+    owner: Person, world: World, name: str
+) -> None:
+    """The name `a/b` made the Queues page of all clusters a 500."""
+    serve(world.cluster)
+    mine = waits("mine", "research")
+    store(
+        world.cluster,
+        a_queue(name, pending=1),
+        an_alias("gpu-lq", to=name, namespace="research"),
+        mine,
+    )
+    gang = gang_of(world.cluster, mine)
+    assert "mine" in text_of(owner, "/queues/")
+    assert "In the queue" in text_of(owner, f"/gangs/{gang.pk}/")
+
+
 def test_who_waits_in_a_queue_and_stands_in_no_line_is_not_first(
     owner: Person, world: World
 ) -> None:

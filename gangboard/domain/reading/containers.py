@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.reading.wording import count
-from gangboard.domain.shell import is_safe_in_shell
+from gangboard.domain.shell import command
 from gangboard.domain.verdict import Evidence
 
 _SHOWN = 3
@@ -82,7 +83,7 @@ def container_evidence(problem: ContainerProblem) -> tuple[Evidence, ...]:
     )
 
 
-def crash_advice(problem: ContainerProblem) -> tuple[str, ...]:
+def crash_advice(problem: ContainerProblem) -> tuple[AdvisedStep, ...]:
     """Return the next step for a container that ends again and again."""
     pod, container = problem.worst_pair
     ended = container.state == "terminated"
@@ -91,7 +92,7 @@ def crash_advice(problem: ContainerProblem) -> tuple[str, ...]:
     return (after_end(pod, container.name, reason, earlier=not ended or container.restarts > 0),)
 
 
-def after_end(pod: Pod, container: str, reason: str, *, earlier: bool) -> str:
+def after_end(pod: Pod, container: str, reason: str, *, earlier: bool) -> AdvisedStep:
     """Return the next step after such an end: more memory, or the command that shows its words.
 
     No command where a name in it is not fit for a shell.
@@ -99,12 +100,15 @@ def after_end(pod: Pod, container: str, reason: str, *, earlier: bool) -> str:
     `earlier`: the words are those of an instance before the present one.
     """
     if reason == OUT_OF_MEMORY:
-        return f"Give container {container} more memory, or let it use less (recreate)."
-    ref = pod.meta.ref
-    if not is_safe_in_shell(ref.namespace, ref.name, container):
-        return f"Read what container {container} of pod {ref.name} wrote last."
-    command = f"kubectl logs -n {ref.namespace} {ref.name} -c {container}"
-    return f"Read what it wrote last: {command}{' --previous' if earlier else ''}"
+        return AdvisedStep(
+            f"Give container {container} more memory, or let it use less (recreate)."
+        )
+    ref, previous = pod.meta.ref, " --previous" if earlier else ""
+    words = command(
+        f"kubectl logs -n {{}} {{}} -c {{}}{previous}", ref.namespace, ref.name, container
+    )
+    what = "it" if words else f"container {container} of pod {ref.name}"
+    return AdvisedStep(f"Read what {what} wrote last.", AdviceKind.LOOK, words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,7 @@ class Exit:
     pods: tuple[Pod, ...]
 
     @property
-    def advice(self) -> tuple[str, ...]:
+    def advice(self) -> tuple[AdvisedStep, ...]:
         """The next step; none where no pod is left whose kubelet would still know."""
         known = [pod for pod in self.pods if not pod.reason and pod.disruption is None]
         return tuple(

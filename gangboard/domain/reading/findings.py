@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
+from gangboard.domain.advice import AdvisedStep, advised_steps
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.reading.wording import scope
@@ -16,7 +18,7 @@ def gang_finding(
     health: Health,
     message: str,
     *,
-    advice: tuple[str, ...] = (),
+    advice: Iterable[AdvisedStep | str] = (),
     evidence: tuple[Evidence, ...] = (),
     recheck_at: datetime | None = None,
     since: datetime | None = None,
@@ -28,7 +30,7 @@ def gang_finding(
         stage=rule.stage,
         title=rule.title,
         message=message,
-        advice=advice,
+        advice=advised_steps(advice),
         evidence=evidence,
         recheck_at=recheck_at,
         since=since,
@@ -41,7 +43,7 @@ def unit_finding(
     message: str,
     *,
     health: Health | None = None,
-    advice: tuple[str, ...] = (),
+    advice: Iterable[AdvisedStep | str] = (),
     evidence: tuple[Evidence, ...] = (),
     symptom: bool = False,
     recheck_at: datetime | None = None,
@@ -59,7 +61,7 @@ def unit_finding(
         title=rule.title,
         message=_scoped(unit, message) if named else message,
         unit=unit.name,
-        advice=advice,
+        advice=advised_steps(advice),
         evidence=evidence,
         symptom=symptom,
         recheck_at=recheck_at,

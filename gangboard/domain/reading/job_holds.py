@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
@@ -53,7 +54,7 @@ def _age(hold: Hold) -> tuple[bool, float, str]:
     return created is None, created.timestamp() if created else 0.0, hold.meta.ref.name
 
 
-def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[str, ...]:
+def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[AdvisedStep, ...]:
     """Return how these go on, as `how_to_resume`; nothing where somebody else would suspend again.
 
     That is a queue, a role that they depend on, whatever owns the topmost object that is known here,
@@ -69,7 +70,12 @@ def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[str, ..
         and not (facts.owner.suspended or facts.holds)
     ):
         maker = facts.traits.controller
-        return (f"{maker[:1].upper()}{maker[1:]} resumes it: if it does not, its log says why.",)
+        return (
+            AdvisedStep(
+                f"{maker[:1].upper()}{maker[1:]} resumes it: if it does not, its log says why.",
+                AdviceKind.LOOK,
+            ),
+        )
     waiting = dependent_roles(facts.owner)
     found = [
         one
@@ -81,11 +87,13 @@ def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[str, ..
     if not found:
         return ()
     them = "it" if len(found) == 1 else "them"
-    return (f"{how_to_resume(facts, found)} to let {them} run (in place).",)
+    return (how_to_resume(facts, found, f" to let {them} run (in place)."),)
 
 
-def how_to_resume(facts: GangFacts, suspended: Sequence[Owner]) -> str:
+def how_to_resume(facts: GangFacts, suspended: Sequence[Owner], ending: str) -> AdvisedStep:
     """Return `Release Hold a of Job a and resume Job b`: of those of one kind, at least one.
+
+    `ending` is what follows these words in the sentence, with its full stop.
 
     The policy turns the resume of a Job back that has a Hold (real-control-plane.md §3), so where
     Holds cannot be read one may have to go as well.
@@ -103,7 +111,11 @@ def how_to_resume(facts: GangFacts, suspended: Sequence[Owner]) -> str:
     if not facts.holds_known and any(meta.controller is not None for meta in free):
         parts.append(f"release any Hold that may be on {'it' if len(free) == 1 else 'them'}")
     text = " and ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}"
+    return AdvisedStep(
+        f"{text[:1].upper()}{text[1:]}{ending}",
+        AdviceKind.RESUME,
+        objects=tuple(one.meta.ref for one in suspended),
+    )
 
 
 def _several(refs: Iterable[ObjectRef]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group
@@ -24,6 +25,7 @@ from gangboard.domain.reading.scheduler_rules import (
 from gangboard.domain.reading.wording import label
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.resource_units import units
+from gangboard.domain.shell import command
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.groups.volcano.wire import GROUP, PHASE, REFUSED
 from gangboard.placement.amount_words import amount_of
@@ -68,7 +70,13 @@ def _find_queue_stopped(unit: Unit) -> Finding | None:
         QUEUE_STOPPED,
         unit,
         f"Queue {name} is closed and lets nothing in.",
-        advice=(f"Open Queue {name} (vcctl queue operate -a open -n {name}).",),
+        advice=(
+            AdvisedStep(
+                f"Open Queue {name}.",
+                AdviceKind.OPEN_QUEUE,
+                command("vcctl queue operate -a open -n {}", name),
+            ),
+        ),
         evidence=_evidence(unit),
     )
 

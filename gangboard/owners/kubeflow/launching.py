@@ -7,6 +7,7 @@ somebody has deleted its pod (getOrCreateWorker of mpi-operator 0.8.0; made anew
 
 from __future__ import annotations
 
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
@@ -15,7 +16,7 @@ from gangboard.domain.reading.losses import how_many_run
 from gangboard.domain.reading.progress import is_full
 from gangboard.domain.reading.wording import count, is_or_are, label, names
 from gangboard.domain.registry import UnitRule
-from gangboard.domain.shell import is_safe_in_shell
+from gangboard.domain.shell import command
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.owners.kubeflow.training import role_of
 from gangboard.owners.kubeflow.wire import LAUNCHER, WORKER
@@ -92,13 +93,15 @@ def find_failed_workers(unit: Unit) -> Finding | None:
     )
 
 
-def _delete(failed: list[Pod]) -> str:
-    """Return the command that has these pods made anew, where their names are fit for a shell."""
+def _delete(failed: list[Pod]) -> AdvisedStep:
+    """Return how these pods are made anew, with the command where their names are safe in a shell."""
     ref = failed[0].meta.ref
     listed = [pod.meta.ref.name for pod in failed]
-    if not is_safe_in_shell(ref.namespace, *listed):
-        return f"Delete the pods of the workers that failed, such as {label(ref)}."
-    return f"Have them made anew: kubectl delete pod -n {ref.namespace} {' '.join(listed)}"
+    words = command(f"kubectl delete pod -n {{}}{' {}' * len(listed)}", ref.namespace, *listed)
+    text = "Have them made anew."
+    if not words:
+        text = f"Delete the pods of the workers that failed, such as {label(ref)}."
+    return AdvisedStep(text, AdviceKind.REPLACE_PODS, words)
 
 
 def _workers(pods: tuple[Pod, ...]) -> list[Pod]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from gangboard.domain.advice import Advice, AdvisedStep
 from gangboard.domain.event import Event, last_seen_seconds
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
@@ -60,7 +61,9 @@ def reason_of(unit: Unit) -> tuple[str, tuple[Evidence, ...]]:
     return (found.sentence, found.evidence) if found is not None else ("", ())
 
 
-def advice_of(unit: Unit) -> tuple[tuple[str, ...], tuple[Evidence, ...], datetime | None]:
+def advice_of(
+    unit: Unit,
+) -> tuple[tuple[AdvisedStep, ...], tuple[Evidence, ...], datetime | None]:
     """Return advice, references to what it names, and when it is to be worked out again.
 
     Names are only for who may see them. Time alone takes away what counts on an end by itself. Where
@@ -73,10 +76,16 @@ def advice_of(unit: Unit) -> tuple[tuple[str, ...], tuple[Evidence, ...], dateti
         for ref in (*one.named, *one.gangs)
     }
     return (
-        tuple(one.text for one in found),
+        tuple(map(_step, found)),
         tuple(Evidence(NAMED_IN_ADVICE, ref.name, ref) for ref in named.values()),
         min((one.until for one in found if one.until is not None), default=None),
     )
+
+
+def _step(one: Advice) -> AdvisedStep:
+    """Return the change as a step. It acts on nodes only where the sentence names all of them."""
+    nodes = one.nodes if set(one.nodes) <= set(one.named) else ()
+    return AdvisedStep(one.text, one.change, objects=one.gangs or nodes)
 
 
 def evidence_of(unit: Unit, found: PlacementReason | None = None) -> tuple[Evidence, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
@@ -55,7 +56,7 @@ def find(facts: GangFacts) -> Finding | None:
     )
 
 
-def _advice(facts: GangFacts) -> tuple[str, ...]:
+def _advice(facts: GangFacts) -> tuple[AdvisedStep | str, ...]:
     """Return what helps where nobody admits it: without a queue system, `spec.suspend` is anybody's."""
     if facts.queue.standing is not QueueStanding.NOBODY:
         return _look(facts, (facts.owner,))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gangboard.domain.advice import AdviceKind, ChangeMethod
+from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
@@ -142,13 +142,13 @@ def _would_tell(unit: Unit) -> bool:
     return all(one is not None and tells_what_it_cannot_make(one) for one in makers)
 
 
-def _advice(unit: Unit) -> tuple[str, ...]:
+def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
     """Return how the quorum is reached: by held pods, by more pods, or by a lower one."""
     others = sum(pod.is_live and not pod.is_terminating for pod in unit.foreign_pods)
     quorum, possible = unit.quorum or 0, seats(unit) + others
     held = [job for job in unit.jobs if job.suspended and job.finish is None]
     if held and possible < quorum <= possible + unit.held:
-        return (f"{how_to_resume(unit.facts, held)} (in place).",)
+        return (how_to_resume(unit.facts, held, " (in place)."),)
     there = len(unit.current) + others
     if is_bare_group(unit):
         number = quorum - there

@@ -8,6 +8,7 @@ of Kubernetes itself: other schedulers count finished members.
 
 from __future__ import annotations
 
+from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
@@ -72,15 +73,15 @@ def _suspended(unit: Unit) -> list[Owner]:
     return [job for job in unit.jobs if job.suspended and job.finish is None]
 
 
-def _advice(unit: Unit, possible: int) -> tuple[str, ...]:
-    found = []
+def _advice(unit: Unit, possible: int) -> list[AdvisedStep | str]:
+    found: list[AdvisedStep | str] = []
     held = _suspended(unit)
     if held and possible + unit.held >= (unit.quorum or 0):
-        found.append(f"{how_to_resume(unit.facts, held)}.")
+        found.append(how_to_resume(unit.facts, held, "."))
     group = unit.group
     if group is not None and group.meta.api_version in _MUTABLE and group.meta.controller is None:
         found.append(f"Lower minCount of PodGroup {group.meta.ref.name} to {possible} (in place).")
-    return tuple(found)
+    return found
 
 
 RULE = UnitRule(

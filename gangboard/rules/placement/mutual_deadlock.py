@@ -7,6 +7,7 @@ go, and no other gang's end helps either of them.
 
 from __future__ import annotations
 
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.capacity import Resident
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
@@ -47,19 +48,26 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
-def _advice(own: Resident, rival: Resident) -> tuple[str, ...]:
+def _advice(own: Resident, rival: Resident) -> tuple[AdvisedStep, ...]:
     """Return which of the two is to let go: none that cannot, and none for one of lower priority."""
     theirs, ours = _name(rival.ref), _name(own.ref)
     if _may_let_go(rival, own) and _may_let_go(own, rival):
-        return (
+        text = (
             f"Suspend {theirs} until {ours} runs, or the other way round: either fits once the "
-            "other one lets go.",
+            "other one lets go."
         )
+        return (_suspend(rival, text),)
     if _may_let_go(rival, own):
-        return (f"Suspend {theirs} until {ours} runs: it fits once {theirs} lets go.",)
+        return (
+            _suspend(rival, f"Suspend {theirs} until {ours} runs: it fits once {theirs} lets go."),
+        )
     if _may_let_go(own, rival):
-        return (f"Suspend {ours} until {theirs} runs: it fits once {ours} lets go.",)
+        return (_suspend(own, f"Suspend {ours} until {theirs} runs: it fits once {ours} lets go."),)
     return ()
+
+
+def _suspend(gang: Resident, text: str) -> AdvisedStep:
+    return AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(gang.ref,))
 
 
 def _may_let_go(one: Resident, other: Resident) -> bool:

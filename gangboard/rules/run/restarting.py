@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
@@ -115,7 +116,7 @@ def _is_of(pod: Pod, job: Owner) -> bool:
     return controller is not None and controller.uid == job.meta.ref.uid
 
 
-def _advice(pods: Iterable[Pod]) -> tuple[str, ...]:
+def _advice(pods: Iterable[Pod]) -> tuple[AdvisedStep, ...]:
     """Return what tells why its pods fail, as long as one of those is still there."""
     ended = common_exit(pods)
     return ended.advice if ended is not None else ()

@@ -146,25 +146,28 @@ def _option(one: Option) -> str:
 
 
 @register.simple_tag
-def node_link(cluster: str, node: str) -> str:
-    """Print the name of a node as a link to its page; a name that no address can have as it is."""
-    address = _node_address(cluster, node)
-    return format_html('<a href="{}">{}</a>', address, node) if address else node
+def object_link(page: str, cluster: str, name: str) -> str:
+    """Print an object's name as a link to its page, `node` or `queue`.
+
+    An API server can send any text as a name. A name that fits no address is printed without a link.
+    """
+    address = _object_address(page, cluster, name)
+    return format_html('<a href="{}">{}</a>', address, name) if address else name
 
 
 @register.simple_tag
 def node_square(cluster: str, square: NodeSquare) -> str:
     """Print what is free on a node as a link to its page, which says all of it to who does not see it."""
-    address = _node_address(cluster, square.name)
+    address = _object_address("node", cluster, square.name)
     free = square.free or "?"
     if not address:
         return free
     return format_html('<a href="{}" aria-label="{}">{}</a>', address, square.sentence, free)
 
 
-def _node_address(cluster: str, node: str) -> str:
+def _object_address(page: str, cluster: str, name: str) -> str:
     try:
-        return reverse("node", args=(cluster, node))
+        return reverse(page, args=(cluster, name))
     except NoReverseMatch:
         return ""
 
