@@ -32,7 +32,9 @@ from gangboard.simulator.plane import Plane
 from gangboard.simulator.scripts import Fleet
 from tests.decode.reading import captures, model
 from tests.diagnosis.captured import models
+from tests.domain_objects import a_group, a_job, a_pod, ago
 from tests.random_sets import sized
+from tests.rules.asking import found, unit_of
 
 COMMANDS = ("x: kubectl delete namespace prod #", "x; kubectl delete namespace prod #")
 _STOLEN = "delete namespace prod"
@@ -119,6 +121,24 @@ def test_no_text_of_any_object_becomes_a_command() -> None:
             )
     assert len(seen) > 500, len(seen)
     assert len(codes) > 30, sorted(codes)
+
+
+def test_texts_that_a_real_api_server_takes() -> None:
+    """Seen on 1.37.0: `schedulerName` and annotations are free text, names of objects and containers are not."""
+    text = COMMANDS[0]
+    job, grouped = a_job("train", group_name="ring"), a_job("train", group_name=text)
+    asks_nobody = [
+        a_pod(f"train-{n}", of=job, group="ring", scheduler_name=text, created_at=ago(600))
+        for n in (0, 1)
+    ]
+    lacks_group = [a_pod(f"train-{n}", of=grouped, group=text, created_at=ago(600)) for n in (0, 1)]
+    for code, unit in (
+        ("not-attempted", unit_of(job, a_group("ring", quorum=2), *asks_nobody)),
+        ("podgroup-missing", unit_of(grouped, *lacks_group)),
+    ):
+        (step,) = make_steps_to_take(found(code, unit).advice, NamedObjects(), ())
+        assert text in step.text
+        assert step.command == ""
 
 
 def _check(

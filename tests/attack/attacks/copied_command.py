@@ -13,7 +13,10 @@ SECONDS = 30
 NAMESPACE = "attack-copied"
 COMMAND = "kubectl delete namespace prod"
 QUEUES = (f"gpu: {COMMAND} #", f"gpu; {COMMAND} #", f"gpu: {COMMAND} | xargs", f": {COMMAND}")
-"""Names of queues that do not exist: a PodGroup of Volcano may name any."""
+"""Queues that do not exist. A real API server (1.37.0) takes them in a PodGroup of KAI 0.12, which anyone can make.
+
+The same API server takes such a `schedulerName`: test_hostile_text.py tries that, because advice quotes it after a
+minute only. The CRD of Volcano 1.14.1 has a pattern for queues."""
 
 
 def attack(board: Installation) -> Figures:
@@ -35,7 +38,7 @@ def attack(board: Installation) -> Figures:
 def _gang(name: str, queue: str) -> Iterator[Json]:
     """Yield a PodGroup that waits in the queue, and its two pods."""
     yield {
-        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "apiVersion": "scheduling.run.ai/v2alpha2",
         "kind": "PodGroup",
         "metadata": {"namespace": NAMESPACE, "name": name},
         "spec": {"queue": queue, "minMember": 2},
@@ -47,10 +50,10 @@ def _gang(name: str, queue: str) -> Iterator[Json]:
             "metadata": {
                 "namespace": NAMESPACE,
                 "name": f"{name}-{index}",
-                "annotations": {"scheduling.k8s.io/group-name": name},
+                "annotations": {"pod-group-name": name},
             },
             "spec": {
-                "schedulerName": "volcano",
+                "schedulerName": "kai-scheduler",
                 "containers": [{"name": "main", "image": "none"}],
             },
         }
