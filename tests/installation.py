@@ -168,12 +168,12 @@ class Installation:
         """Sign in by a fresh one-time link and return the cookie header of the session."""
         return sign_in(self.new_sign_in_link())
 
-    def page(self, path: str) -> str:
-        """Return a page as a signed-in person with all rights gets it."""
+    def page(self, path: str, cookie: str = "") -> str:
+        """Return a page as a signed-in person with all rights gets it; `cookie` is that of a session."""
         answer = self._pool.request(
             "GET",
             self.url + path,
-            headers={"Cookie": self.session_cookie()},
+            headers={"Cookie": cookie or self.session_cookie()},
             timeout=REQUEST_SECONDS,
         )
         assert answer.status == 200, answer.status

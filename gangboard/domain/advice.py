@@ -48,7 +48,7 @@ class AdviceKind(StrEnum):
 class AdvisedStep:
     """A step that a person can take next: a sentence, and as fields what carries the step out.
 
-    Sentences quote names that clusters choose. So no code reads a command or an object out of a sentence.
+    Sentences quote names that tenants choose. No code may read a command or an object out of a sentence.
     """
 
     text: str
@@ -57,9 +57,9 @@ class AdvisedStep:
     command: tuple[str, ...] = ()
     """The words that `shell.command` made; empty if the step has no command."""
     objects: tuple[ObjectRef, ...] = ()
-    """What the step acts on: nodes to uncordon, gangs to suspend, Jobs to resume.
+    """Nodes to uncordon, gangs to suspend or Jobs to resume.
 
-    Empty if the sentence names only some of them: part of them would not be enough."""
+    Empty if the sentence names only some of them, because some would not be enough."""
 
     @property
     def sentence(self) -> str:
@@ -70,7 +70,7 @@ class AdvisedStep:
 
 
 def advised_steps(advice: Iterable[AdvisedStep | str]) -> tuple[AdvisedStep, ...]:
-    """Return the advice as steps. A plain sentence is a step that nothing but a person carries out."""
+    """Return the advice as steps. A plain sentence becomes a step without a command and without objects."""
     return tuple(one if isinstance(one, AdvisedStep) else AdvisedStep(one) for one in advice)
 
 

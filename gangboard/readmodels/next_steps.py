@@ -95,7 +95,7 @@ def named_objects(
     if not uids:
         return NamedObjects(gang.name, nodes)
     others = {
-        # A uid is text of whoever refers to it: all of the reference has to be that of the gang.
+        # Anyone can write the uid of another gang into a reference, so compare the whole reference.
         ref: other
         for other in Gang.objects.filter(
             viewer.gang_filter(), cluster=gang.cluster_id, uid__in=uids, gone_at=None
@@ -145,7 +145,7 @@ def _uncordon(step: AdvisedStep, named: NamedObjects) -> str:
 def _offers(
     step: AdvisedStep, named: NamedObjects, resumes: Mapping[str, OfferRow]
 ) -> Iterator[OfferRow]:
-    """Yield the buttons that suspend or resume what the step acts on."""
+    """Yield the buttons for the objects of a step to suspend gangs or to resume Jobs."""
     for ref in step.objects:
         if step.kind is AdviceKind.RESUME and ref.uid in resumes:
             yield resumes[ref.uid]

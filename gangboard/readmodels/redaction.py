@@ -116,9 +116,9 @@ def placeholder(ref: ObjectRef) -> str:
 def redact_advice(
     advice: Iterable[AdvisedStep], hidden: tuple[ObjectRef, ...], *, own: str
 ) -> tuple[AdvisedStep, ...]:
-    """Return the steps that name no hidden object: nobody can suspend what he may not see.
+    """Return the steps that name no hidden object, because the viewer cannot act on those.
 
-    A step to wait stays, without the names: nobody has to see what it waits for.
+    A step to wait needs no act of the viewer. It stays, without the names.
     """
     if not hidden:
         return tuple(advice)

@@ -60,7 +60,10 @@ def make_gang(
         "code": "fragmented",
         "title": "Fragmented",
         "message": f"{name} needs 8 GPUs on one node.",
-        "advice": ["Drain node a.", "Or wait."],
+        "advice": [
+            {"text": "Drain node a.", "command": ["kubectl", "drain", "a"]},
+            "Or wait.",
+        ],
         "requests": {"nvidia.com/gpu": "8", "memory": "17179869184"},
         "queue": "",
         "priority": "",

@@ -78,6 +78,7 @@ def test_later_its_history_is_left_and_the_rest_is_null(ask: Ask, gone: Gang) ->
         "title": "Insufficient resources",
         "message": "It was said: room.",
         "advice": ["Drain node a."],
+        "next_steps": [],
         "members": None,
         "requests": None,
         "queue": "gpu",

@@ -30,6 +30,7 @@ GANG_KEYS = [
     "title",
     "message",
     "advice",
+    "next_steps",
     "members",
     "requests",
     "queue",
@@ -63,7 +64,16 @@ def test_a_gang_has_exactly_the_keys_of_the_contract(ask: Ask, world: World) -> 
         "code": "fragmented",
         "title": "Fragmented",
         "message": "train-east-team-a needs 8 GPUs on one node.",
-        "advice": ["Drain node a.", "Or wait."],
+        "advice": ["Drain node a: kubectl drain a", "Or wait."],
+        "next_steps": [
+            {
+                "text": "Drain node a.",
+                "kind": "something else",
+                "command": ["kubectl", "drain", "a"],
+                "objects": [],
+            },
+            {"text": "Or wait.", "kind": "something else", "command": [], "objects": []},
+        ],
         "members": {
             "desired": 8,
             "quorum": 8,

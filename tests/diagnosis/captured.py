@@ -24,7 +24,7 @@ from gangboard.domain.verdict import Verdict
 from gangboard.placement.usage import Usage
 from tests.decode.reading import captured, captures
 
-__all__ = ["captures", "verdicts"]
+__all__ = ["captures", "models", "verdicts"]
 
 _OWNERS = [kind.resource for kind in owner_kinds()]
 _GROUPS = [resource for api in grouping_apis() for resource in api.resources]
@@ -38,7 +38,7 @@ def verdicts(file: Path, seconds: float = 1, with_room: bool = False) -> dict[st
     It is assessed that long after the last time that any of its objects tells; without room, as
     where nodes cannot be read, only what the scheduler says is known of placement.
     """
-    objects = {model.meta.ref.uid: model for model in _models(file)}
+    objects = {model.meta.ref.uid: model for model in models(file)}
     now = max(_times(objects.values())) + timedelta(seconds=seconds)
     graph = OwnershipGraph()
     for model in objects.values():
@@ -77,7 +77,7 @@ def _room(models: Iterable[Any]) -> ClusterRoom:
     return usage.room()
 
 
-def _models(file: Path) -> list[Any]:
+def models(file: Path) -> list[Any]:
     resources = [POD, NODE, EVENT, *_OWNERS, *_GROUPS]
     found = [model for resource in resources for model in captured(file, resource)]
     return [model for model in found if model is not None]

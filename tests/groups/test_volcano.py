@@ -43,9 +43,9 @@ def ring(phase: str = "Inqueue", *conditions: Json, **spec: Any) -> Group:
     return found
 
 
-def queue(state: str = "Open", **capability: str) -> Queue:
+def queue(state: str = "Open", name: str = "research", **capability: str) -> Queue:
     (resource,) = QUEUE.resources
-    obj = {"metadata": {"name": "research", "uid": "q1", "resourceVersion": "1"},
+    obj = {"metadata": {"name": name, "uid": "q1", "resourceVersion": "1"},
            "spec": {"capability": capability}, "status": {"state": state}}  # fmt: skip
     found: Queue = model(resource, obj)
     return found
@@ -132,6 +132,23 @@ def test_why_its_queue_does_not_let_it_in(
     what: dict[str, Any], expected: tuple[str, Health, str]
 ) -> None:
     assert told(ring("Pending", minResources={"cpu": "6"}), **what) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "advice"),
+    [
+        ("research", "Open Queue research: vcctl queue operate -a open -n research", "Open it: vcctl queue operate -a open -n research"),
+        ("gpu; reboot", "Open Queue gpu; reboot.", "Open it."),
+        ("$(reboot)", "Open Queue $(reboot).", "Open it."),
+    ],
+)  # fmt: skip
+def test_a_command_has_the_name_of_a_queue_only_if_that_is_safe(
+    name: str, step: str, advice: str
+) -> None:
+    closed, group = queue("Closed", name), ring("Pending", queue=name)
+    found = judged(group, *members(group), queues=[closed]).finding
+    assert (found.code, found.advice_texts) == ("queue-stopped", (step,))
+    assert closed.advice == advice
 
 
 @pytest.mark.parametrize(

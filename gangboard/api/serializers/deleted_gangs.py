@@ -15,6 +15,7 @@ _KEPT = (
 _NOT_ANY_MORE: dict[str, Any] = {
     "stale": False,
     "actions": [],
+    "next_steps": [],
     "queue_waits": [],
     "fit": [],
     "groups_unseen": [],

@@ -41,6 +41,30 @@ class MembersSerializer(serializers.Serializer[Any]):
     held = serializers.IntegerField(help_text="Pods of suspended Jobs.")
 
 
+class ObjectSerializer(serializers.Serializer[Any]):
+    """One object of the cluster."""
+
+    api_group = serializers.CharField(source="group")
+    kind = serializers.CharField()
+    namespace = serializers.CharField()
+    name = serializers.CharField()
+    uid = serializers.CharField()
+
+
+class NextStepSerializer(serializers.Serializer[Any]):
+    """One step of advice: its sentence, and as fields what carries it out."""
+
+    text = serializers.CharField(help_text="The sentence without the command.")
+    kind = serializers.CharField(help_text="What it is about, such as `uncordon`.")
+    command = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Words of a command, each safe in a shell; empty without one.",
+    )
+    objects = ObjectSerializer(
+        many=True, help_text="What it acts on: nodes, gangs or Jobs; empty if it does not name all."
+    )
+
+
 class GangSerializer(serializers.Serializer[Any]):
     """A gang with its verdict."""
 
@@ -62,6 +86,7 @@ class GangSerializer(serializers.Serializer[Any]):
     advice = serializers.ListField(
         child=serializers.CharField(), help_text="What would let it go, the next step first."
     )
+    next_steps = NextStepSerializer(many=True, help_text="The same as fields.")
     members: serializers.BaseSerializer[Any] = MembersSerializer()
     requests = serializers.DictField(
         child=serializers.CharField(),
@@ -83,16 +108,6 @@ class GangListSerializer(PageSerializer):
     """One page of gangs."""
 
     results = GangSerializer(many=True)
-
-
-class ObjectSerializer(serializers.Serializer[Any]):
-    """One object of the cluster."""
-
-    api_group = serializers.CharField(source="group")
-    kind = serializers.CharField()
-    namespace = serializers.CharField()
-    name = serializers.CharField()
-    uid = serializers.CharField()
 
 
 class EvidenceSerializer(serializers.Serializer[Any]):
