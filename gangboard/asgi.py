@@ -7,14 +7,21 @@ import resource
 from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
+from gangboard import env
+from gangboard.failures import told_in_one_sentence
+from gangboard.logs import get_logger
 from gangboard.serving.application import Application
 from gangboard.serving.lanes import Lane
 from gangboard.serving.sockets import end_stuck_connections
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
-_django = get_wsgi_application()
+with told_in_one_sentence():
+    _django = get_wsgi_application()
 
-from gangboard.web.security import HEADERS  # noqa: E402  # needs the settings
+from gangboard.web.security import HEADERS  # needs the settings
+
+for _sentence in env.unknown_names():
+    get_logger(__name__).warning(_sentence)
 
 PAGE_THREADS = 400
 """Each page that waits for news holds one of them, asleep; see GANGBOARD_WAITERS."""

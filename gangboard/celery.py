@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from celery import Celery
 from celery.signals import beat_init, celeryd_init
 from django.conf import settings
 
-from gangboard.env import keep_private
+from gangboard.env import SettingError, keep_private
+from gangboard.failures import told_in_one_sentence
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
 
@@ -20,12 +22,27 @@ FILE_TRANSPORT = "gangboard.polling.file_broker:Transport"
 """Kombu's, mended: see there."""
 
 
-def _file_broker() -> dict[str, object]:
-    folder = settings.CELERY_BROKER_FOLDER
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+def _broker() -> dict[str, object]:
+    """Return the settings of the broker: Redis, or without one a folder."""
+    if settings.REDIS_URL:
+        return {"broker_url": settings.CELERY_BROKER_URL, "broker_transport_options": {}}
+    return {
+        "broker_url": settings.CELERY_BROKER_URL,
+        "broker_transport": FILE_TRANSPORT,
+        "broker_transport_options": _folder(settings.CELERY_BROKER_FOLDER),
+    }
+
+
+def _folder(folder: Path) -> dict[str, object]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for name in ("queue", "processed", "control"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingError(
+            f"without REDIS_URL tasks are kept in {folder}, which cannot be made: {error.strerror}"
+        ) from error
     keep_private(folder)
-    for name in ("queue", "processed", "control"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
     return {
         # One folder for both directions: every process reads what any process wrote.
         "data_folder_in": str(folder / "queue"),
@@ -38,10 +55,10 @@ def _file_broker() -> dict[str, object]:
 
 
 app = Celery("gangboard")
+with told_in_one_sentence():
+    _broker_settings = _broker()
 app.conf.update(
-    broker_url=settings.CELERY_BROKER_URL,
-    **({} if settings.REDIS_URL else {"broker_transport": FILE_TRANSPORT}),
-    broker_transport_options={} if settings.REDIS_URL else _file_broker(),
+    **_broker_settings,
     broker_connection_retry_on_startup=True,
     task_ignore_result=True,
     task_serializer="json",

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004  # Django's name
 
+from gangboard import env
 from gangboard.diagnosis import registry
 
 SHORTEST_TOKEN = 32
@@ -27,6 +28,12 @@ def registries_are_whole(**_: Any) -> list[CheckMessage]:
     except registry.RegistryError as error:
         return [Error(str(error), id="gangboard.E001")]
     return []
+
+
+@register()
+def settings_are_known(**_: Any) -> list[CheckMessage]:
+    """Return the variables that look like settings and are none."""
+    return [Warning(sentence, id="gangboard.W003") for sentence in env.unknown_names()]
 
 
 @register(Tags.security, deploy=True)
