@@ -174,6 +174,7 @@ LOGIN_URL = "/sign-in/"
 LOGIN_REDIRECT_URL = "/"
 # The prefix makes browsers refuse such a cookie from another host of the domain, or without TLS.
 _PREFIX = "__Host-" if HTTPS else ""
+SESSION_ENGINE = "gangboard.store.sessions"
 SESSION_COOKIE_NAME = f"{_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{_PREFIX}csrftoken"
 SESSION_COOKIE_SECURE = HTTPS
