@@ -6,11 +6,13 @@ import os
 from pathlib import Path
 
 from celery import Celery
-from celery.signals import beat_init, celeryd_init
+from celery.signals import beat_init, celeryd_init, worker_init
 from django.conf import settings
 
+from gangboard import env
 from gangboard.env import SettingError, keep_private
 from gangboard.failures import told_in_one_sentence
+from gangboard.logs import get_logger
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
 
@@ -97,6 +99,15 @@ app.conf.update(
 def find_tasks(**_: object) -> None:
     """Give a worker the tasks that it may be told to run. Beat knows them by name, as the schedule does."""
     app.autodiscover_tasks(["gangboard.polling", "gangboard.actions"], force=True)
+
+
+@worker_init.connect
+@beat_init.connect
+def warn_of_unknown_settings(**_: object) -> None:
+    """Log each variable that looks like a setting and is none. `manage.py up` has said so for its workers."""
+    if not os.environ.get("CELERY_SKIP_CHECKS"):
+        for sentence in env.unknown_names():
+            get_logger(__name__).warning(sentence)
 
 
 @beat_init.connect
