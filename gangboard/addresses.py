@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 def address_problem(address: str, schemes: tuple[str, ...]) -> str:
     """Return why an address cannot be used, as the end of a sentence; empty if it can.
 
-    It begins with one of `schemes`. Libraries put the pieces of what they cannot take apart into their
-    errors, so it is refused here. No part of it is repeated.
+    It begins with one of `schemes`. Libraries repeat pieces of an address that they cannot parse, so
+    gangboard refuses it first. The text repeats no part of the address.
     """
     scheme, separator, _ = address.partition("://")
     if not separator or scheme.lower() not in schemes:

@@ -1,7 +1,7 @@
 """Typed readers of environment variables that fail loudly and remember what they read.
 
-Every variable of gangboard goes through here, so `manage.py print_settings` can list them all. A variable
-that is set to nothing counts as not set, as compose files pass on what `.env` leaves out.
+Every variable of gangboard goes through here, so `manage.py print_settings` can list them all. An empty
+variable counts as not set, because compose files pass on empty values for names that `.env` leaves out.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Variable:
 
 _read: dict[str, Variable] = {}
 _files: dict[str, Path | None] = {}
-"""Of the variables NAME that NAME_FILE may stand for: the file that was read."""
+"""Files that were read, by NAME, for each variable that NAME_FILE may replace."""
 
 
 def variables() -> tuple[Variable, ...]:
@@ -56,7 +56,7 @@ _OF_A_SERVICE = re.compile(r"\w+_(SERVICE_(HOST|PORT\w*)|PORT(_\d+_(TCP|UDP|SCTP
 
 
 def unknown_names() -> tuple[str, ...]:
-    """Return a sentence for each variable that begins as gangboard's do and is none of them."""
+    """Return a sentence for each variable that begins with GANGBOARD_ and is not a setting."""
     known = {name.removeprefix(_PREFIX) for name in (*_read, *(f"{name}_FILE" for name in _files))}
     sentences = []
     for name in sorted(name for name in os.environ if name.startswith(_PREFIX)):
@@ -156,7 +156,7 @@ def read_address(name: str, default: str, meaning: str, *, schemes: tuple[str, .
 
 
 def text_of_file(name: str) -> str | None:
-    """Return what the file holds that NAME_FILE names; None where it names none.
+    """Return the text of the file that NAME_FILE names; None if it is not set.
 
     The SettingError does not repeat the file's name: it may be the secret itself.
     """

@@ -45,7 +45,7 @@ def _end(sentence: str) -> NoReturn:
 
 
 def database_sentence(error: Exception) -> str:
-    """Return what is wrong with which database, and what to do; without a password, on one line."""
+    """Return one line that names the database, the error and the remedy, without a password."""
     reason = " ".join(str(error).split()).rstrip(".")
     return (
         f"The database {_database()} does not answer: {reason}. "

@@ -15,8 +15,8 @@ ACT_THREADS = WORKER_SLOTS + 2
 """Two beyond the actions that are carried out at once, so that the sweep runs while all of them wait."""
 
 _AS_ROOT = "ignore:You're running the worker with superuser privileges"
-"""The beginning of Celery's warning to root, seven lines from each worker around the sign-in link. What a worker
-reads is JSON that this machine wrote, and everything else here runs as root as well."""
+"""The beginning of Celery's warning to root, seven lines from each worker around the sign-in link. A worker reads
+only JSON that this machine wrote, and all other processes of `up` run as root as well."""
 _CELERY = {
     # Without it Celery checks all of Django in each process that it starts, as `up` has done already. That
     # reads pages and API, which it does not need: a third of its start, and memory for as long as it runs.

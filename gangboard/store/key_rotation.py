@@ -12,7 +12,7 @@ from gangboard.store.models import Cluster
 from gangboard.store.secrets import SecretUnreadableError, seal_again
 
 COLUMNS = ("credentials", "actor_credentials")
-"""Of a cluster: what is encrypted in the database."""
+"""Encrypted columns of a cluster."""
 
 
 @dataclass(frozen=True, slots=True)

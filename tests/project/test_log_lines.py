@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ NASTY = [
 
 
 def line_of(
-    message: str, error: Exception | None = None, *, as_json: bool = False, **values: str
+    message: str, error: Exception | None = None, *, as_json: bool = False, **values: Any
 ) -> str:
     info = None
     if error is not None:
@@ -34,7 +35,7 @@ def line_of(
 @pytest.mark.parametrize("nasty", NASTY)
 def test_nothing_forges_a_line_or_moves_the_cursor(nasty: str) -> None:
     text = f"before{nasty}2026 [error] forged"
-    found = line_of(text, ValueError(text), **{f"key{nasty}": text})
+    found = line_of(text, ValueError(text), as_json=False, **{f"key{nasty}": text})
     assert nasty not in found
     assert len(found.splitlines()) == 1
     assert "forged" in found
