@@ -8,15 +8,22 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
+from gangboard import env
+from gangboard.failures import told_in_one_sentence
+from gangboard.logs import get_logger
 from gangboard.serving.application import Application
 from gangboard.serving.lanes import Lane
 from gangboard.serving.sockets import end_stuck_connections
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
-_django = get_wsgi_application()
+with told_in_one_sentence():
+    _django = get_wsgi_application()
 
-from gangboard.database_limits import limit_web  # noqa: E402  # needs the settings
-from gangboard.web.security import HEADERS  # noqa: E402
+from gangboard.database_limits import limit_web  # needs the settings
+from gangboard.web.security import HEADERS
+
+for _sentence in env.unknown_names():
+    get_logger(__name__).warning(_sentence)
 
 limit_web(settings.DATABASES["default"], most=settings.DATABASE_CONNECTIONS)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, celeryd_after_setup, celeryd_init
+from celery.signals import beat_init, celeryd_after_setup, celeryd_init, worker_init
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import connections
 
-from gangboard.env import keep_private
+from gangboard import env
+from gangboard.env import SettingError, keep_private
+from gangboard.failures import told_in_one_sentence
 from gangboard.logs import get_logger
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
@@ -25,12 +28,27 @@ FILE_TRANSPORT = "gangboard.polling.file_broker:Transport"
 """Kombu's, mended: see there."""
 
 
-def _file_broker() -> dict[str, object]:
-    folder = settings.CELERY_BROKER_FOLDER
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+def _broker() -> dict[str, object]:
+    """Return the settings of the broker: Redis, or without one a folder."""
+    if settings.REDIS_URL:
+        return {"broker_url": settings.CELERY_BROKER_URL, "broker_transport_options": {}}
+    return {
+        "broker_url": settings.CELERY_BROKER_URL,
+        "broker_transport": FILE_TRANSPORT,
+        "broker_transport_options": _folder(settings.CELERY_BROKER_FOLDER),
+    }
+
+
+def _folder(folder: Path) -> dict[str, object]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for name in ("queue", "processed", "control"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingError(
+            f"without REDIS_URL tasks are kept in {folder}, which cannot be made: {error.strerror}"
+        ) from error
     keep_private(folder)
-    for name in ("queue", "processed", "control"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
     return {
         # One folder for both directions: every process reads what any process wrote.
         "data_folder_in": str(folder / "queue"),
@@ -43,10 +61,10 @@ def _file_broker() -> dict[str, object]:
 
 
 app = Celery("gangboard")
+with told_in_one_sentence():
+    _broker_settings = _broker()
 app.conf.update(
-    broker_url=settings.CELERY_BROKER_URL,
-    **({} if settings.REDIS_URL else {"broker_transport": FILE_TRANSPORT}),
-    broker_transport_options={} if settings.REDIS_URL else _file_broker(),
+    **_broker_settings,
     broker_connection_retry_on_startup=True,
     task_ignore_result=True,
     task_serializer="json",
@@ -107,6 +125,15 @@ def limit_connections(instance: Any, **_: object) -> None:
         raise SystemExit(f"CommandError: {error}") from error
     finally:
         connections.close_all()
+
+
+@worker_init.connect
+@beat_init.connect
+def warn_of_unknown_settings(**_: object) -> None:
+    """Log each variable that looks like a setting and is none. `manage.py up` has said so for its workers."""
+    if not os.environ.get("CELERY_SKIP_CHECKS"):
+        for sentence in env.unknown_names():
+            get_logger(__name__).warning(sentence)
 
 
 @beat_init.connect

@@ -33,11 +33,7 @@ def database_settings(url: str) -> dict[str, Any]:
         if not path:
             raise SettingError("DATABASE_URL names no file: write sqlite:///PATH")
         file = Path(path).expanduser().resolve()
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # SQLite gives the write-ahead log and its index the rights of the file.
-        file.touch(mode=0o600)
-        for suffix in ("", "-wal", "-shm"):
-            keep_private(file.with_name(file.name + suffix))
+        _keep_file(file)
         return {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": str(file),
@@ -63,3 +59,20 @@ def database_settings(url: str) -> dict[str, Any]:
             **dict(parse_qsl(parts.query, keep_blank_values=True)),
         },
     }
+
+
+def _keep_file(file: Path) -> None:
+    """Make the database file and its folder, for their owner alone."""
+    if file.exists() and not file.is_file():
+        raise SettingError(f"DATABASE_URL names {file}, which is not a file")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # SQLite gives the write-ahead log and its index the rights of the file.
+        file.touch(mode=0o600)
+    except OSError as error:
+        raise SettingError(
+            f"the database file {file} cannot be made or opened: {error.strerror}. Name another one in "
+            "DATABASE_URL (sqlite:///PATH), or another folder in GANGBOARD_STATE"
+        ) from error
+    for suffix in ("", "-wal", "-shm"):
+        keep_private(file.with_name(file.name + suffix))

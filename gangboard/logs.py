@@ -7,9 +7,7 @@ import re
 
 import structlog
 
-from gangboard import env
-
-JSON_LINES = env.read_bool("GANGBOARD_LOG_JSON", default=False, meaning="log lines as JSON")
+from gangboard.addresses import hide_passwords
 
 _SHARED: list[structlog.typing.Processor] = [
     structlog.stdlib.add_log_level,
@@ -29,10 +27,10 @@ structlog.configure(
 class LineFormatter(structlog.stdlib.ProcessorFormatter):
     """Formats our own and everybody else's records the same way."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, as_json: bool) -> None:
         renderer: structlog.typing.Processor = (
             structlog.processors.JSONRenderer()
-            if JSON_LINES
+            if as_json
             else structlog.dev.ConsoleRenderer(colors=False)
         )
         super().__init__(
@@ -45,7 +43,7 @@ class LineFormatter(structlog.stdlib.ProcessorFormatter):
 
         No password of an address is in it, whoever has written it.
         """
-        return env.hide_passwords(one_line(super().format(record)))
+        return hide_passwords(one_line(super().format(record)))
 
 
 class Brief(logging.Filter):

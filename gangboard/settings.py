@@ -8,37 +8,51 @@ import django_htmx
 from cryptography.fernet import Fernet
 from django.core.management.utils import get_random_secret_key
 
-from gangboard import env
+from gangboard import env, keys
 from gangboard.database_url import SCHEMES, database_settings
 from gangboard.serving.bodies import LARGEST_BODY
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-STATE_DIR = Path(
-    env.read_text("GANGBOARD_STATE", str(BASE_DIR / ".state"), "folder for what is kept locally")
+STATE_DIR = env.read_folder(
+    "GANGBOARD_STATE", BASE_DIR / ".state", "folder for what is kept locally"
 )
-env.keep_private(STATE_DIR)
 
 DEBUG = env.read_bool("GANGBOARD_DEBUG", default=False, meaning="Django's debug pages")
 DEFAULT_EXCEPTION_REPORTER_FILTER = "gangboard.web.debug_page.AddressesToo"
-SECRET_KEY = env.read_secret(
-    "GANGBOARD_SECRET_KEY", STATE_DIR, "key that signs sessions", get_random_secret_key
+SECRET_KEY, *SECRET_KEY_FALLBACKS = keys.read_keys(
+    "GANGBOARD_SECRET_KEY",
+    "key that signs sessions; several, the newest first, to replace it",
+    folder=STATE_DIR,
+    make=get_random_secret_key,
+    problem=keys.secret_problem,
 )
-ENCRYPTION_KEY = env.read_secret(
+ENCRYPTION_KEYS = keys.read_keys(
     "GANGBOARD_ENCRYPTION_KEY",
-    STATE_DIR,
-    "Fernet key that encrypts cluster credentials",
-    lambda: Fernet.generate_key().decode(),
+    "Fernet key that encrypts cluster credentials; several, the newest first, to replace it",
+    folder=STATE_DIR,
+    make=lambda: Fernet.generate_key().decode(),
+    problem=keys.fernet_problem,
 )
 ALLOWED_HOSTS = list(
     env.read_list(
-        "GANGBOARD_HOSTS", ("localhost", "127.0.0.1", "[::1]"), "host names that are served"
+        "GANGBOARD_HOSTS",
+        ("localhost", "127.0.0.1", "[::1]"),
+        "host names that are served",
+        form=env.HOSTS,
+        wanted="host names such as gangs.example.com, without https:// and port",
     )
 )
 CSRF_TRUSTED_ORIGINS = list(
-    env.read_list("GANGBOARD_ORIGINS", (), "origins (https://…) of a proxy in front that ends TLS")
+    env.read_list(
+        "GANGBOARD_ORIGINS",
+        (),
+        "origins (https://…) of a proxy in front that ends TLS",
+        form=env.ORIGINS,
+        wanted="origins such as https://gangs.example.com, with nothing after host and port",
+    )
 )
-PUBLIC_URL = env.read_text(
-    "GANGBOARD_URL", "", "address under which people reach the pages, for links that commands print"
+PUBLIC_URL = env.read_url(
+    "GANGBOARD_URL", "address under which people reach the pages, for links that commands print"
 )
 TRUSTED_PROXIES = env.read_networks(
     "GANGBOARD_TRUSTED_PROXIES",
@@ -87,10 +101,8 @@ REDIS_URL = env.read_address(
 POLL_WINDOW = env.read_number(
     "GANGBOARD_POLL_WINDOW", 10, "seconds for which a poll holds a cluster", least=1, most=300
 )
-POLL_SLOTS = int(
-    env.read_number(
-        "GANGBOARD_POLL_SLOTS", 8, "clusters that one poll worker watches at once", least=1, most=64
-    )
+POLL_SLOTS = env.read_count(
+    "GANGBOARD_POLL_SLOTS", 8, "clusters that one poll worker watches at once", least=1, most=64
 )
 REPAIR_INTERVAL = env.read_number(
     "GANGBOARD_REPAIR_INTERVAL", 900, "seconds between complete lists as repair", least=30
@@ -98,10 +110,8 @@ REPAIR_INTERVAL = env.read_number(
 HISTORY_DAYS = env.read_number(
     "GANGBOARD_HISTORY_DAYS", 90, "days for which past verdicts are kept", least=1, most=3650
 )
-WAITERS = int(
-    env.read_number(
-        "GANGBOARD_WAITERS", 300, "open pages that may wait for news at once", least=1, most=5000
-    )
+WAITERS = env.read_count(
+    "GANGBOARD_WAITERS", 300, "open pages that may wait for news at once", least=1, most=5000
 )
 
 INSTALLED_APPS = [
@@ -173,6 +183,7 @@ LOGIN_URL = "/sign-in/"
 LOGIN_REDIRECT_URL = "/"
 # The prefix makes browsers refuse such a cookie from another host of the domain, or without TLS.
 _PREFIX = "__Host-" if HTTPS else ""
+SESSION_ENGINE = "gangboard.store.sessions"
 SESSION_COOKIE_NAME = f"{_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{_PREFIX}csrftoken"
 SESSION_COOKIE_SECURE = HTTPS
@@ -238,11 +249,17 @@ SPECTACULAR_SETTINGS = {
 
 CELERY_BROKER_URL = REDIS_URL or "filesystem://localhost"
 CELERY_BROKER_FOLDER = STATE_DIR / "broker"
-LOG_LEVEL = env.read_text("GANGBOARD_LOG_LEVEL", "INFO", "DEBUG, INFO, WARNING or ERROR")
+LOG_LEVEL = env.read_choice(
+    "GANGBOARD_LOG_LEVEL",
+    "INFO",
+    "DEBUG, INFO, WARNING or ERROR",
+    ("DEBUG", "INFO", "WARNING", "ERROR"),
+)
+LOG_JSON = env.read_bool("GANGBOARD_LOG_JSON", default=False, meaning="log lines as JSON")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"()": "gangboard.logs.LineFormatter"}},
+    "formatters": {"line": {"()": "gangboard.logs.LineFormatter", "as_json": LOG_JSON}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "filters": {"brief": {"()": "gangboard.logs.Brief"}},

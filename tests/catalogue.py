@@ -27,8 +27,8 @@ _SHOWN = 4
 """Examples of a reason."""
 _ALIKE = 0.7
 """From this share of common text on two sentences are one with other numbers and names."""
-_MADE_UP = re.compile(r"\w{64}|…|\bit is so\b|^It is full$")
-"""Names and texts that are there to be too long: no example of what people read."""
+_MADE_UP = re.compile(r"\w{64}|…|\bit is so\b|^It is full$|^(Do this|Start it)\.$")
+"""Names, texts and advice that a test has made up: no example of what people read."""
 _HOMES = ("tests/rules/", "tests/groups/", "tests/owners/", "tests/queues/", "tests/diagnosis/")
 """Where a reason has its own tests, those first that are nearest to it."""
 _said: list[Finding] = []
@@ -65,7 +65,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         return
     if random_sets.SIZE == random_sets.EXHAUSTIVE and item.get_closest_marker("hypothesis"):
         return  # other examples are drawn there
-    told = {(one.code, one.title, one.message, one.advice_texts) for one in _said}
+    told = {(one.code, one.title, one.message, _advice(one)) for one in _said}
     for example in _expected().get(item.nodeid, ()):
         assert (example.code, example.title, example.message, example.advice) in told, (
             f"{example.code} does not say “{example.message}” any more: see tests/catalogue.py"
@@ -111,8 +111,13 @@ def _are_alike(one: ReasonExample, other: ReasonExample) -> bool:
 
 def _example(one: Finding, test: str) -> ReasonExample:
     return ReasonExample(
-        one.code, one.stage.value, one.title, one.health.value, one.message, one.advice_texts, test
+        one.code, one.stage.value, one.title, one.health.value, one.message, _advice(one), test
     )
+
+
+def _advice(one: Finding) -> tuple[str, ...]:
+    """Return the steps that a rule has made, without those that a test has put into its mouth."""
+    return tuple(text for text in one.advice_texts if not _MADE_UP.search(text))
 
 
 def _expected() -> dict[str, list[ReasonExample]]:

@@ -19,6 +19,8 @@ from pathlib import Path
 
 from django.core.management import execute_from_command_line
 
+from gangboard.failures import told_in_one_sentence
+
 _ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -84,7 +86,8 @@ def _run(arguments: list[str]) -> tuple[int, str, str]:
     code = 0
     with redirect_stdout(printed), redirect_stderr(errors):
         try:
-            execute_from_command_line(["manage.py", *arguments])
+            with told_in_one_sentence():
+                execute_from_command_line(["manage.py", *arguments])
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else int(bool(ended.code))
         except Exception as error:  # noqa: BLE001  # as a traceback of manage.py: it is told

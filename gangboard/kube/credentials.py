@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from gangboard.kube.errors import CredentialError, clean_text
 from gangboard.kube.files import read_small_file
-from gangboard.kube.kubeconfig import selected_entry
+from gangboard.kube.kubeconfig import NamedFiles, selected_entry
 from gangboard.kube.pem import certificate_expiry, check_pair, load_certificates
 from gangboard.kube.tokens import check_token, token_expiry
 
@@ -101,22 +101,24 @@ class Credentials:
 
 
 def read_kubeconfig(
-    text: str, *, context: str | None = None, directory: Path | None = None
+    text: str, *, context: str | None = None, files: NamedFiles | None = None
 ) -> Credentials:
     """Take server, CA, token or client certificate of one context, and refuse all that is a program.
 
-    `context`: its name; None means `current-context`. `directory`: where relative file names start;
-    None means that files are not read at all, as for text that came over the network.
+    `context`: its name; None means `current-context`. `files`: which of the files that it names may
+    be read; None means none of them, as for text from standard input.
     Raises CredentialError with the offending key and what to do.
     """
-    return Credentials(**selected_entry(text, context=context, directory=directory))
+    return Credentials(**selected_entry(text, context=context, files=files))
 
 
-def in_cluster(directory: Path = SERVICE_ACCOUNT) -> Credentials:
+def in_cluster(directory: Path | None = None) -> Credentials:
     """Return credentials of the pod's own service account; its token is read again (`token_file`).
 
-    Raises CredentialError when this process does not run in a pod, or the account is not mounted.
+    `directory` is where the account is mounted, if not at SERVICE_ACCOUNT. Raises CredentialError
+    when this process does not run in a pod, or the account is not mounted.
     """
+    directory = directory or SERVICE_ACCOUNT
     host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 from gangboard.kube.errors import CredentialError, clean_text
 
@@ -18,13 +19,18 @@ def read_small_file(path: Path, what: str) -> str:
             problem = "is not a plain file" if path.exists() else "does not exist"
             raise CredentialError(f"{what} {name} {problem}.")
         with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+            return small_text(file, f"{what} {name}")
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise CredentialError(f"{what} {name} cannot be read: {why}.") from error
+
+
+def small_text(file: BinaryIO, what: str) -> str:
+    """Return the text of an open file of at most 1 MiB. Raises CredentialError that begins with `what`."""
+    content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
-        raise CredentialError(f"{what} {name} is larger than 1 MiB.")
+        raise CredentialError(f"{what} is larger than 1 MiB.")
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise CredentialError(f"{what} {name} is not text.") from error
+        raise CredentialError(f"{what} is not text.") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -51,7 +52,19 @@ class Entry(TypedDict):
     client_key_pem: str | None
 
 
-def selected_entry(text: str, *, context: str | None, directory: Path | None) -> Entry:
+@dataclass(frozen=True, slots=True)
+class NamedFiles:
+    """Which of the files that a kubeconfig names may be read."""
+
+    directory: Path
+    """Relative names start here."""
+    private: tuple[Path, ...] = ()
+    """Files and folders of gangboard itself. They are never read."""
+    token_file: bool = False
+    """Whether `tokenFile` may name one. Its text is sent to the server that the kubeconfig names."""
+
+
+def selected_entry(text: str, *, context: str | None, files: NamedFiles | None) -> Entry:
     """Return what one context says. Raises CredentialError."""
     document = load_document(text)
     if not isinstance(document, dict) or not ({"clusters", "contexts"} & document.keys()):
@@ -66,12 +79,12 @@ def selected_entry(text: str, *, context: str | None, directory: Path | None) ->
         raise CredentialError("The cluster of this context has no server.")
     return {
         "server": server,
-        "ca_pem": _pem(cluster, "certificate-authority", directory),
+        "ca_pem": _pem(cluster, "certificate-authority", files),
         "tls_server_name": _text(cluster, "tls-server-name"),
         "token": _text(user, "token"),
-        "token_file": _token_file(user, directory),
-        "client_certificate_pem": _pem(user, "client-certificate", directory),
-        "client_key_pem": _pem(user, "client-key", directory),
+        "token_file": _token_file(user, files),
+        "client_certificate_pem": _pem(user, "client-certificate", files),
+        "client_key_pem": _pem(user, "client-key", files),
     }
 
 
@@ -166,7 +179,7 @@ def _text(section: Section, key: str) -> str | None:
     return value
 
 
-def _pem(section: Section, key: str, directory: Path | None) -> str | None:
+def _pem(section: Section, key: str, files: NamedFiles | None) -> str | None:
     """Inline data goes before a file, as in kubectl."""
     data = _text(section, f"{key}-data")
     if data is not None:
@@ -175,21 +188,27 @@ def _pem(section: Section, key: str, directory: Path | None) -> str | None:
         except (binascii.Error, ValueError) as error:
             raise CredentialError(f"{key}-data in the kubeconfig is not valid base64.") from error
     name = _text(section, key)
-    return None if name is None else read_small_file(_path(name, key, directory), f"{key}:")
+    return None if name is None else read_small_file(_path(name, key, files), f"{key}:")
 
 
-def _token_file(user: Section, directory: Path | None) -> str | None:
+def _token_file(user: Section, files: NamedFiles | None) -> str | None:
     name = _text(user, "tokenFile")
     if name is None:
         return None
-    path = _path(name, "tokenFile", directory)
+    path = _path(name, "tokenFile", files)
+    if files is None or not files.token_file:
+        raise CredentialError(
+            f"The kubeconfig names a file, tokenFile {clean_text(name, 200)}: gangboard would send its text"
+            " to the server of the kubeconfig. Put the token into the key token; if you trust this"
+            " kubeconfig, run add_cluster or set_actor with --allow-token-file."
+        )
     # Read once, so that a wrong file is refused now and never sent anywhere.
     check_token(read_small_file(path, "tokenFile:"), f"tokenFile {clean_text(str(path))}")
     return str(path.absolute())
 
 
-def _path(name: str, key: str, directory: Path | None) -> Path:
-    if directory is None:
+def _path(name: str, key: str, files: NamedFiles | None) -> Path:
+    if files is None:
         inline = "token" if key == "tokenFile" else f"{key}-data"
         raise CredentialError(
             f"The kubeconfig refers to a file ({key}); files are not read from here."
@@ -197,4 +216,18 @@ def _path(name: str, key: str, directory: Path | None) -> Path:
         )
     if "\0" in name:
         raise CredentialError(f"{key} in the kubeconfig is not a file name.")
-    return directory / name
+    path = files.directory / name
+    target = _resolved(path, key)
+    if any(target.is_relative_to(_resolved(private, key)) for private in files.private):
+        raise CredentialError(
+            f"{key} in the kubeconfig names a file of gangboard's own, which is never read for a"
+            " kubeconfig."
+        )
+    return path
+
+
+def _resolved(path: Path, key: str) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError) as error:  # a circle of symbolic links
+        raise CredentialError(f"{key} in the kubeconfig names no file.") from error

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004  # Django's name
 
+from gangboard import env
 from gangboard.diagnosis import registry
 from gangboard.store.schema import check_server
 
@@ -43,6 +44,12 @@ def server_can_hold_our_data(
     for alias in databases or ():
         check_server(alias)
     return []
+
+
+@register()
+def settings_are_known(**_: Any) -> list[CheckMessage]:
+    """Return the variables that look like settings and are none."""
+    return [Warning(sentence, id="gangboard.W003") for sentence in env.unknown_names()]
 
 
 @register(Tags.security, deploy=True)

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import Error
 
+from gangboard.failures import database_sentence
 from gangboard.ops.printing import PrintingCommand
 from gangboard.store.schema import is_migrated
 
@@ -19,7 +20,7 @@ class DatabaseCommand(PrintingCommand):
         try:
             migrated = is_migrated()
         except Error as error:
-            raise CommandError(f"The database does not answer: {error}") from error
+            raise CommandError(database_sentence(error)) from error
         if not migrated:
             raise CommandError(
                 "The database lacks tables of this release: run `manage.py migrate` first "

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+
+from gangboard import env
 from gangboard.kube.credentials import (
     Credentials,
     certificate_expiry,
+    in_cluster,
     read_kubeconfig,
     token_expiry,
 )
-from gangboard.kube.files import read_small_file
+from gangboard.kube.errors import CredentialError
+from gangboard.kube.files import read_small_file, small_text
+from gangboard.kube.kubeconfig import NamedFiles
 from gangboard.kube.safe_yaml import load_document
 from gangboard.store import clusters
+
+STANDARD_INPUT = Path("-")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -26,25 +35,50 @@ class Access:
     document: dict[str, Any]
     server: str
     expires_at: datetime | None
+    cluster_name: str = ""
+    """A name for the cluster, made of the context's; empty for a pod's own account."""
 
 
-def read_access(path: Path, *, context: str | None = None) -> Access:
+def read_access(path: Path, *, context: str | None = None, token_file: bool = False) -> Access:
     """Read one context of a kubeconfig, the current one by default. Raises kube's CredentialError.
 
-    Nothing is asked of the cluster: it may be out of reach just now.
+    `path` `-` is standard input; a kubeconfig from there may name no files. `token_file`: whether it
+    may name a file whose text is sent as token. The cluster is not contacted.
     """
-    text = read_small_file(path, "The kubeconfig")
-    credentials = read_kubeconfig(text, context=context, directory=path.parent)
-    return Access(credentials.to_document(), credentials.server, _expiry(credentials))
+    files = None
+    if path != STANDARD_INPUT:
+        private = (settings.STATE_DIR, *env.secret_files())
+        files = NamedFiles(path.parent, private=private, token_file=token_file)
+    text = _text(path)
+    credentials = read_kubeconfig(text, context=context, files=files)
+    name = _cluster_name(str(context or load_document(text)["current-context"]))
+    return _access(credentials, cluster_name=name)
 
 
-def context_name(path: Path) -> str:
-    """Return a cluster name made from the current context of a kubeconfig that read_access took.
+def in_cluster_access() -> Access:
+    """Return the access of this pod's service account. Raises kube's CredentialError outside a pod."""
+    return _access(in_cluster())
 
-    `arn:aws:eks:eu-west-1:1:cluster/Prod_1` is `prod-1`.
-    """
-    document = load_document(read_small_file(path, "The kubeconfig"))
-    context = str(document["current-context"])
+
+def _access(credentials: Credentials, *, cluster_name: str = "") -> Access:
+    return Access(credentials.to_document(), credentials.server, _expiry(credentials), cluster_name)
+
+
+def _text(path: Path) -> str:
+    if path != STANDARD_INPUT:
+        return read_small_file(path, "The kubeconfig")
+    if sys.stdin is None or sys.stdin.isatty():
+        raise CredentialError(
+            "No kubeconfig on standard input, which is a terminal: write `< FILE` after the command."
+        )
+    text = small_text(sys.stdin.buffer, "The kubeconfig on standard input")
+    if not text.strip():
+        raise CredentialError("The kubeconfig on standard input is empty.")
+    return text
+
+
+def _cluster_name(context: str) -> str:
+    """Return `prod-1` for `arn:aws:eks:eu-west-1:1:cluster/Prod_1`."""
     name = re.sub(r"[^a-z0-9]+", "-", context.rpartition("/")[2].lower()).strip("-")
     return name[:63].rstrip("-") or "cluster"
 

@@ -16,7 +16,7 @@ from django.db import connections
 
 from gangboard.ops import links, processes
 from gangboard.ops.fleet import SimulatedClusters, real_clusters, remove_simulated
-from gangboard.ops.kubeconfigs import context_name, read_access, save_access
+from gangboard.ops.kubeconfigs import read_access, save_access
 from gangboard.ops.supervisor import Supervisor
 from gangboard.store import authentication, people
 from gangboard.store.schema import check_server
@@ -44,10 +44,14 @@ class Place:
         return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  # compared, not listened on
 
     @property
+    def host_name(self) -> str:
+        """The host as it stands in an address, and in GANGBOARD_HOSTS."""
+        return f"[{self.reached_at}]" if ":" in self.reached_at else self.reached_at
+
+    @property
     def url(self) -> str:
         """The address to print."""
-        host = f"[{self.reached_at}]" if ":" in self.reached_at else self.reached_at
-        return f"http://{host}:{self.port}"
+        return f"http://{self.host_name}:{self.port}"
 
     def answers(self) -> bool:
         """Whether the web server says that it is alive."""
@@ -79,7 +83,7 @@ def launch(
         people.create_user(name=ADMIN, role="admin")
         if kubeconfig is not None:
             access = read_access(kubeconfig)
-            name = context_name(kubeconfig)
+            name = access.cluster_name
             new = save_access(name, access)
             say(f"Cluster {name} {'is watched from now on' if new else 'has been watched before'}.")
         place = Place(host, free_port(host, port))
@@ -135,7 +139,7 @@ def _start_own(supervisor: Supervisor, place: Place) -> None:
         # Orders of an earlier run; those of a worker that is gone would lie there for ever.
         for message in (settings.CELERY_BROKER_FOLDER / "queue").glob("*.msg"):
             message.unlink(missing_ok=True)
-    hosts = dict.fromkeys([*settings.ALLOWED_HOSTS, place.reached_at])
+    hosts = dict.fromkeys([*settings.ALLOWED_HOSTS, place.host_name])
     supervisor.start(
         processes.web(place.host, place.port, folder=code, env={"GANGBOARD_HOSTS": ",".join(hosts)})
     )
@@ -163,8 +167,15 @@ def free_port(host: str, first: int) -> int:
 @contextmanager
 def only_one() -> Iterator[None]:
     """Hold the state folder, so that no second `up` runs from it. Raises LaunchError."""
-    settings.STATE_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (settings.STATE_DIR / "up.lock").open("w") as lock:
+    try:
+        settings.STATE_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = (settings.STATE_DIR / "up.lock").open("w")
+    except OSError as error:
+        raise LaunchError(
+            f"nothing can be kept in {settings.STATE_DIR}: {error.strerror}; name another folder in "
+            "GANGBOARD_STATE"
+        ) from error
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

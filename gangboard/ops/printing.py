@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from django.core.management.base import BaseCommand, OutputWrapper
 from django.core.management.color import no_style
 
-from gangboard.env import hide_passwords
+from gangboard.addresses import hide_passwords
 from gangboard.logs import one_line
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,9 +14,15 @@ from gangboard.serving.command import WEB_SERVER
 ACT_THREADS = WORKER_SLOTS + 2
 """Two beyond the actions that are carried out at once, so that the sweep runs while all of them wait."""
 
-_CHECKED = {"CELERY_SKIP_CHECKS": "1"}
-"""For Celery, which else checks all of Django in each process that it starts, as `up` has done already. That
-reads pages and API, which it does not need: a third of its start, and memory for as long as it runs."""
+_AS_ROOT = "ignore:You're running the worker with superuser privileges"
+"""The beginning of Celery's warning to root, seven lines from each worker around the sign-in link. A worker reads
+only JSON that this machine wrote, and all other processes of `up` run as root as well."""
+_CELERY = {
+    # Without it Celery checks all of Django in each process that it starts, as `up` has done already. That
+    # reads pages and API, which it does not need: a third of its start, and memory for as long as it runs.
+    "CELERY_SKIP_CHECKS": "1",
+    "PYTHONWARNINGS": ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), _AS_ROOT))),
+}
 
 
 def web(host: str, port: int, *, folder: Path, env: Mapping[str, str]) -> Child:
@@ -37,7 +44,7 @@ def poll_worker(*, folder: Path) -> Child:
         *("--quiet", "-A", "gangboard.celery", "worker", "--queues", "poll"),
         *("--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
     )
-    return Child("The poll worker", argv, _CHECKED, folder)
+    return Child("The poll worker", argv, _CELERY, folder)
 
 
 def act_worker(*, folder: Path) -> Child:
@@ -48,7 +55,7 @@ def act_worker(*, folder: Path) -> Child:
         *("--concurrency", str(ACT_THREADS), "--hostname", "act@%h"),
         *("--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
     )
-    return Child("The act worker", argv, _CHECKED, folder)
+    return Child("The act worker", argv, _CELERY, folder)
 
 
 def prove_worker(*, folder: Path) -> Child:
@@ -62,7 +69,7 @@ def prove_worker(*, folder: Path) -> Child:
         *("--concurrency", str(PROVE_THREADS), "--hostname", "prove@%h"),
         *("--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
     )
-    return Child("The prove worker", argv, _CHECKED, folder)
+    return Child("The prove worker", argv, _CELERY, folder)
 
 
 def beat(schedule: Path, *, folder: Path) -> Child:
@@ -75,7 +82,7 @@ def beat(schedule: Path, *, folder: Path) -> Child:
         *("--quiet", "-A", "gangboard.celery", "beat", "--schedule", str(schedule)),
         *("--loglevel", "WARNING"),
     )
-    return Child("The beat process", argv, _CHECKED, folder)
+    return Child("The beat process", argv, _CELERY, folder)
 
 
 def simulator(

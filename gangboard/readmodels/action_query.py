@@ -24,6 +24,7 @@ ADMIN_EVENTS = (
     *("user-made", "user-enabled", "user-disabled", "role-given", "role-taken"),
     *("password-changed", "token-made", "token-revoked", "token-refused"),
     *("cluster-added", "cluster-changed", "cluster-removed", "switch", "export"),
+    "keys-rotated",
 )
 """Events of the audit that concern a whole cluster or the installation: shown to their admins."""
 

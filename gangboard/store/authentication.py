@@ -1,6 +1,6 @@
 """How people and programs get in: one-time links, tokens, the limit on passwords, and the record of it.
 
-Secrets are random with 256 bits and kept as hashes only, so nothing in the tables lets anyone in.
+Secrets are random with 256 bits and kept as hashes only, as sessions are, so nothing in the tables lets anyone in.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ of one row. Rows last no longer than their window, and there are never more than
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,6 +13,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from gangboard.store.models import Attempts
 
@@ -35,7 +35,7 @@ class RateLimitResult:
 def take(*what: object, most: int, window: timedelta, number: int = 1) -> RateLimitResult:
     """Count `number` attempts at `what`, all of them or, where that were more than `most`, none.
 
-    `what` says the kind of attempt and whose it is; only a hash of it is stored. The window begins
+    `what` says the kind of attempt and whose it is; only a hash with the secret key is stored. The window begins
     with the first attempt and ends with all of them. Belongs outside of transactions.
     """
     key, now = _key(what), timezone.now()
@@ -62,7 +62,9 @@ def reset_rate_limit(*what: object) -> None:
 
 
 def _key(what: tuple[object, ...]) -> str:
-    return hashlib.sha256("\0".join(str(part) for part in what).encode()).hexdigest()
+    # With the secret key: what people type into the name field can be guessed, so its plain hash too.
+    text = "\0".join(str(part) for part in what)
+    return salted_hmac("gangboard.store.rate_limits", text, algorithm="sha256").hexdigest()
 
 
 def _make_room() -> None:

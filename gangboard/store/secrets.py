@@ -7,7 +7,7 @@ import hmac
 import json
 from typing import Any
 
-from cryptography.fernet import Fernet, InvalidToken
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 
 
@@ -15,15 +15,25 @@ class SecretUnreadableError(RuntimeError):
     """Stored credentials cannot be decrypted with this installation's key."""
 
 
+def _keys() -> MultiFernet:
+    """The installation's keys: the first encrypts, each of them decrypts."""
+    return MultiFernet([Fernet(key) for key in settings.ENCRYPTION_KEYS])
+
+
 def seal(document: dict[str, Any]) -> bytes:
-    """Encrypt a JSON document with the installation's key."""
-    return Fernet(settings.ENCRYPTION_KEY.encode()).encrypt(json.dumps(document).encode())
+    """Encrypt a JSON document with the installation's newest key."""
+    return _keys().encrypt(json.dumps(document).encode())
+
+
+def seal_again(sealed: bytes) -> bytes:
+    """Encrypt what `seal` made with the newest key. Raises SecretUnreadableError."""
+    return seal(unseal(sealed))
 
 
 def unseal(sealed: bytes) -> dict[str, Any]:
-    """Decrypt what `seal` made. Raises SecretUnreadableError when the key is another one."""
+    """Decrypt what `seal` made. Raises SecretUnreadableError when no key of the installation made it."""
     try:
-        clear = Fernet(settings.ENCRYPTION_KEY.encode()).decrypt(bytes(sealed))
+        clear = _keys().decrypt(bytes(sealed))
     except InvalidToken as error:
         raise SecretUnreadableError(
             "the stored credentials were encrypted with another GANGBOARD_ENCRYPTION_KEY; "

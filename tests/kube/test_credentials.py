@@ -20,6 +20,7 @@ from gangboard.kube.credentials import (
     token_expiry,
 )
 from gangboard.kube.errors import CredentialError, KubeError
+from gangboard.kube.kubeconfig import NamedFiles
 from tests.kube.certificates import Issued, issue
 
 SERVER = "https://api.example:6443"
@@ -252,7 +253,7 @@ def test_files_are_read_relative_to_the_directory(
     (tmp_path / "ca.crt").write_text(authority.certificate_pem)
     (tmp_path / "reader.crt").write_text(reader.certificate_pem)
     (tmp_path / "reader.key").write_text(reader.key_pem)
-    found = read(config, directory=tmp_path)
+    found = read(config, files=NamedFiles(tmp_path))
     assert (found.ca_pem, found.client_key_pem) == (authority.certificate_pem, reader.key_pem)
 
 
@@ -283,16 +284,57 @@ def test_a_token_file_that_is_none_is_refused(
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     (tmp_path / "empty").write_bytes(b"\n")
     config["users"][0]["user"] = {"tokenFile": name}
-    sentence = refused(config, directory=tmp_path)
+    sentence = refused(config, files=NamedFiles(tmp_path, token_file=True))
     assert words in sentence
     assert "root:" not in sentence
 
 
-def test_a_token_file_stays_a_file(config: dict[str, Any], tmp_path: Path) -> None:
+def test_an_allowed_token_file_stays_a_file(config: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "token").write_text("abc\n")
     config["users"][0]["user"] = {"tokenFile": "token"}
-    found = read(config, directory=tmp_path)
+    found = read(config, files=NamedFiles(tmp_path, token_file=True))
     assert (found.token, found.token_file) == (None, str(tmp_path / "token"))
+
+
+def test_a_token_file_is_refused_unless_it_is_allowed(
+    config: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "token").write_text("t0ken\n")
+    config["users"][0]["user"] = {"tokenFile": "token"}
+    sentence = refused(config, files=NamedFiles(tmp_path))
+    assert "--allow-token-file" in sentence
+    assert "t0ken" not in sentence
+
+
+@pytest.mark.parametrize("key", ["tokenFile", "certificate-authority", "client-certificate"])
+@pytest.mark.parametrize("way", ["direct", "dots", "link", "folder link", "key file"])
+def test_no_file_of_our_own_is_read(
+    config: dict[str, Any], tmp_path: Path, key: str, way: str
+) -> None:
+    """`private` holds gangboard's keys: their text must reach no server, whatever the name looks like."""
+    state, strange = tmp_path / "state", tmp_path / "strange"
+    state.mkdir()
+    strange.mkdir()
+    (state / "encryption_key").write_text("0urKey")
+    (tmp_path / "secret").write_text("0urKey")
+    (strange / "link").symlink_to(state / "encryption_key")
+    (strange / "folder").symlink_to(state)
+    name = {
+        "direct": str(state / "encryption_key"),
+        "dots": "../state/encryption_key",
+        "link": "link",
+        "folder link": "folder/encryption_key",
+        "key file": "../secret",
+    }[way]
+    section = cluster_of(config) if key == "certificate-authority" else {"token": "t0ken"}
+    section.pop("certificate-authority-data", None)
+    section[key] = name
+    if key != "certificate-authority":
+        config["users"][0]["user"] = section
+    files = NamedFiles(strange, private=(state, tmp_path / "secret"), token_file=True)
+    sentence = refused(config, files=files)
+    assert "a file of gangboard's own" in sentence
+    assert "0urKey" not in sentence
 
 
 def test_the_account_of_the_pod_is_used_in_a_cluster(

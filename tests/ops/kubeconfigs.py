@@ -21,14 +21,18 @@ def write_kubeconfig(
     server: str = "https://127.0.0.1:1",
     context: str = "dev",
     user: dict[str, Any] | None = None,
+    authority: str = "",
 ) -> Path:
-    """A kubeconfig with one context; port 1 answers nobody."""
+    """A kubeconfig with one context; port 1 answers nobody. `authority` is a certificate as PEM."""
+    cluster = {"server": server}
+    if authority:
+        cluster["certificate-authority-data"] = base64.b64encode(authority.encode()).decode()
     document = {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": context,
         "contexts": [{"name": context, "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "clusters": [{"name": "c", "cluster": cluster}],
         "users": [{"name": "u", "user": user or {"token": "sesame"}}],
     }
     path.write_text(yaml.safe_dump(document))

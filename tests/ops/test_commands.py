@@ -244,7 +244,7 @@ def test_print_settings_names_every_variable_and_hides_secrets(tmp_path: Path) -
         GANGBOARD_STATE=str(tmp_path),
         DATABASE_URL="postgresql://gangboard:sesame@db/gangboard",
         REDIS_URL="redis://:sesame@redis:6379/0",
-        GANGBOARD_SECRET_KEY="sesame" * 10,
+        GANGBOARD_SECRET_KEY="sesame-open" * 10,
         GANGBOARD_POLL_SLOTS="3",
     )
     assert done.returncode == 0, done.stderr
@@ -259,7 +259,7 @@ def test_print_settings_names_every_variable_and_hides_secrets(tmp_path: Path) -
     source = "\n".join(path.read_text() for path in Path(settings.BASE_DIR).glob("gangboard/*.py"))
     for name in printed:
         assert f'"{name}"' in source
-    assert source.count("env.read_") == len(printed)
+    assert len(re.findall(r"\b(?:env|keys)\.read_", source)) == len(printed)
 
 
 @pytest.mark.parametrize("variable", ["DATABASE_URL", "REDIS_URL"])
@@ -271,14 +271,9 @@ def test_an_address_that_cannot_be_taken_apart_ends_the_process_without_its_pass
     value = address.format(scheme=scheme)
     done = manage("check", GANGBOARD_STATE=str(tmp_path), **{variable: value})
     assert done.returncode == 1
-    assert f"SettingError: {variable} " in done.stderr
+    assert done.stderr.startswith(f"gangboard cannot go on: {variable} ")
+    assert len(done.stderr.splitlines()) == 1
     assert not re.search(r"'ses|ses/|ses@", done.stderr)
-
-
-def test_a_setting_that_cannot_be_used_is_named(tmp_path: Path) -> None:
-    done = manage("print_settings", GANGBOARD_STATE=str(tmp_path), GANGBOARD_POLL_SLOTS="many")
-    assert done.returncode == 1
-    assert "GANGBOARD_POLL_SLOTS is 'many'; it must be a number" in done.stderr
 
 
 def test_a_database_is_all_that_an_installation_needs(tmp_path: Path) -> None:

@@ -1,17 +1,19 @@
-"""Commands on a database without gangboard's tables, or on none that answers."""
+"""Commands on a database without gangboard's tables, or on none that answers: one sentence each."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests import migrated
+from tests.commands import Commands
+
+Told = Callable[..., str]
 COMMANDS = (
     ("add_cluster", "east", "--kubeconfig", "nowhere"),
     ("remove_cluster", "east"),
@@ -23,56 +25,69 @@ COMMANDS = (
     ("set_lever", "east", "parallelism", "on"),
     ("set_read_only", "on"),
 )
+SECONDS = 60.0
 
 
-def run(*argv: str, database: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command as an admin would, on that SQLite file."""
-    environment = {
-        "PATH": os.environ["PATH"],
-        "DATABASE_URL": f"sqlite:///{database}",
-        "GANGBOARD_STATE": str(database.parent),
-    }
-    return subprocess.run(
-        [sys.executable, "manage.py", *argv],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+@pytest.fixture
+def told(tmp_path: Path) -> Iterator[Told]:
+    """What a command says that fails as an admin runs it, on the database of an address."""
+    processes: dict[str, Commands] = {}
+
+    def run(*argv: str, url: str) -> str:
+        environment = {
+            "PATH": os.environ["PATH"],
+            "DJANGO_SETTINGS_MODULE": "gangboard.settings",
+            "DATABASE_URL": url,
+            "GANGBOARD_STATE": str(tmp_path),
+        }
+        process = processes.setdefault(url, Commands(environment, SECONDS))
+        with pytest.raises(AssertionError) as caught:
+            process.run(*argv)
+        said = str(caught.value).removeprefix(f"manage.py {' '.join(argv)}: ")
+        assert "Traceback" not in said
+        assert "Error(" not in said  # how the process tells of an exception
+        return said.strip()
+
+    yield run
+    for process in processes.values():
+        process.close()
 
 
-@pytest.mark.parametrize("argv", COMMANDS, ids=[argv[0] for argv in COMMANDS])
-def test_a_database_without_tables(argv: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_database_without_tables(told: Told, tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "empty.sqlite3").close()
-    ended = run(*argv, database=tmp_path / "empty.sqlite3")
-    assert ended.returncode == 1
-    assert "run `manage.py migrate` first" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    for argv in COMMANDS:
+        said = told(*argv, url=f"sqlite:///{tmp_path}/empty.sqlite3")
+        assert "run `manage.py migrate` first" in said, argv
 
 
-def test_a_database_that_cannot_be_opened(tmp_path: Path) -> None:
-    (tmp_path / "a-folder").mkdir()
-    ended = run("set_read_only", "on", database=tmp_path / "a-folder")
-    assert ended.returncode == 1
-    assert "The database does not answer: " in ended.stderr
-    assert "Traceback" not in ended.stderr
+def test_a_file_that_is_no_database(told: Told, tmp_path: Path) -> None:
+    file = tmp_path / "text"
+    file.write_text("This is no database, and longer than the header of SQLite. " * 9)
+    for argv in (("set_read_only", "on"), ("migrate",)):
+        (sentence,) = told(*argv, url=f"sqlite:///{file}").splitlines()
+        assert f"The database {file} does not answer: file is not a database" in sentence
 
 
-@pytest.mark.parametrize("argv", [("migrate",), ("up",)], ids=["migrate", "up"])
-def test_a_database_of_before_the_first_release(argv: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_database_that_does_not_answer_is_named_without_its_password(told: Told) -> None:
+    """Port 1 answers nobody."""
+    url = "postgresql://gang:sesame@127.0.0.1:1/gangs"
+    for argv in (("set_read_only", "on"), ("migrate",), ("up",)):
+        (sentence,) = told(*argv, url=url).splitlines()
+        assert "The database gangs on 127.0.0.1:1 does not answer: " in sentence
+        assert "DATABASE_URL" in sentence
+        assert "sesame" not in sentence
+
+
+def test_a_database_of_before_the_first_release(told: Told, tmp_path: Path) -> None:
     """It has had many migrations, of which the first has the name of the only one there is now."""
     file = tmp_path / "gangboard.sqlite3"
-    assert run("migrate", "--verbosity", "0", database=file).returncode == 0
+    migrated.copy_to(file)
     with closing(sqlite3.connect(file)) as database, database:
         database.execute(
             "INSERT INTO django_migrations (app, name, applied) VALUES ('store', '0002_actions', '')"
         )
-    ended = run(*argv, database=file)
-    assert ended.returncode == 1
-    sentence = (
-        f"made before gangboard's first release, whose tables differ. Remove the file {file} or"
-    )
-    assert sentence in ended.stderr
-    assert "Traceback" not in ended.stderr
+    for argv in (("migrate",), ("up",)):
+        sentence = (
+            f"made before gangboard's first release, whose tables differ. Remove the file {file} or"
+        )
+        assert sentence in told(*argv, url=f"sqlite:///{file}")

@@ -136,6 +136,7 @@ def _becomes_a_board_over_two_simulated_clusters(up: Up) -> str:
     assert up.get(up.link.path)[0] == 403
     assert set(up.clusters(cookie)) == {"sim-east", "sim-west"}
     assert eventually(lambda: up.answers("/readyz"), START), up.log()
+    assert "Warning" not in up.err.read_text(), "of a library, for root"
     assert eventually(lambda: all(c["listed_at"] for c in up.clusters(cookie).values()), START)
     assert json.loads(up.get("/api/v1/gangs/", cookie)[2])["results"]
     return cookie

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import stat
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gangboard import env
+from gangboard.addresses import hide_passwords, hide_secrets
 from gangboard.database_url import database_settings
 from gangboard.env import SettingError
+from gangboard.keys import read_keys
 
 NAME = "GANGBOARD_TRIED"
+
+
+def keys_of(folder: Path, make: Callable[[], str] = lambda: "made") -> tuple[str, ...]:
+    """Read keys of which only `bad` cannot be used."""
+    problem = {"bad": "must be good"}.get
+    return read_keys(NAME, "", folder=folder, make=make, problem=lambda key: problem(key, ""))
 
 
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is tried here is no setting of gangboard afterwards."""
     monkeypatch.setattr(env, "_read", dict(env._read))
+    monkeypatch.setattr(env, "_files", dict(env._files))
 
 
-@pytest.mark.parametrize(("raw", "value"), [("on", True), ("0", False), ("Yes", True), ("", False)])
+@pytest.mark.parametrize(
+    ("raw", "value"), [("on", True), ("0", False), ("Yes", True), ("OFF", False)]
+)
 def test_switches(monkeypatch: pytest.MonkeyPatch, raw: str, value: bool) -> None:
     monkeypatch.setenv(NAME, raw)
     assert env.read_bool(NAME, default=not value, meaning="") is value
@@ -58,16 +70,55 @@ def test_a_file_that_cannot_be_read_is_an_error(
     with pytest.raises(SettingError, match="No such file"):
         env.read_address(NAME, "", "", schemes=("redis",))
     with pytest.raises(SettingError, match="No such file"):
-        env.read_secret(NAME, tmp_path, "", lambda: "made")
+        keys_of(tmp_path)
 
 
 def test_a_secret_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
     made = iter(("first", "second"))
-    assert env.read_secret(NAME, tmp_path, "", lambda: next(made)) == "first"
-    assert env.read_secret(NAME, tmp_path, "", lambda: next(made)) == "first"
+    assert keys_of(tmp_path, lambda: next(made)) == ("first",)
+    assert keys_of(tmp_path, lambda: next(made)) == ("first",)
     file = tmp_path / "tried"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["tried"]
+
+
+@pytest.mark.parametrize("text", ["new old", "new,old", "new\nold\n", " new , old "])
+def test_several_keys_are_read_in_order(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(NAME, text)
+    assert keys_of(Path("/nowhere")) == ("new", "old")
+    (variable,) = (read for read in env.variables() if read.name == NAME)
+    assert variable.shown == "(2 keys, hidden)"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("bad", f"^{NAME} must be good"),
+        ("new bad", f"^key 2 of {NAME} must be good"),
+        (" ", f"^{NAME} holds no key"),
+    ],
+)
+def test_a_bad_key_is_named_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, words: str
+) -> None:
+    monkeypatch.setenv(NAME, text)
+    with pytest.raises(SettingError, match=words):
+        keys_of(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_file_holds_no_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    monkeypatch.setenv(f"{NAME}_FILE", str(tmp_path / "empty"))
+    with pytest.raises(SettingError, match=f"from the file of {NAME}_FILE, holds no key"):
+        keys_of(tmp_path)
+
+
+def test_the_files_of_secrets_are_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("made")
+    monkeypatch.setenv(f"{NAME}_FILE", str(tmp_path / "key"))
+    assert keys_of(tmp_path) == ("made",)
+    assert tmp_path / "key" in env.secret_files()
 
 
 def test_a_database_url_names_a_file() -> None:
@@ -83,7 +134,7 @@ def test_a_secret_in_place_of_the_name_of_its_file_is_not_repeated(
         env.read_address(NAME, "", "", schemes=("redis",))
     assert "sesame" not in told(caught.value)
     with pytest.raises(SettingError, match=f"{NAME}_FILE") as caught:
-        env.read_secret(NAME, tmp_path, "", lambda: "made")
+        keys_of(tmp_path)
     assert "sesame" not in told(caught.value)
 
 
@@ -195,7 +246,7 @@ def test_an_address_that_is_one_stays(monkeypatch: pytest.MonkeyPatch, address: 
     ],
 )
 def test_no_password_stays_in_a_text(text: str, shown: str) -> None:
-    assert env.hide_passwords(text) == shown
+    assert hide_passwords(text) == shown
 
 
 def test_a_postgresql_url_is_taken_apart() -> None:
@@ -232,4 +283,4 @@ def test_a_postgresql_url_is_taken_apart() -> None:
     ],
 )
 def test_no_part_of_a_password_is_shown(address: str, shown: str) -> None:
-    assert env.hide_secrets(address) == shown
+    assert hide_secrets(address) == shown

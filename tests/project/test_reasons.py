@@ -49,6 +49,7 @@ def test_a_sentence_is_short_and_says_nothing_twice(one: ReasonExample) -> None:
     said = one.message.strip(".").lower()
     assert said != one.title.lower()
     assert [step for step in one.advice if said in step.lower()] == []
+    assert not {"Do this.", "Start it."} & set(one.advice), "a filler of a test"
 
 
 def test_a_note_that_a_reason_may_be_longer_is_needed() -> None:

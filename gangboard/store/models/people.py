@@ -63,7 +63,7 @@ class Attempts(models.Model):
     """How often somebody has tried something within the window that runs now."""
 
     key = models.CharField(max_length=64, primary_key=True)
-    """Hash of what and who: what people mistype into the name field is often a password."""
+    """Keyed hash of what and who: what people mistype into the name field is often a password."""
     number = models.IntegerField(default=0)
     ends_at = models.DateTimeField(db_index=True)
     """The end of the window."""

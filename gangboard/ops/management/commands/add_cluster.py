@@ -1,4 +1,4 @@
-"""`manage.py add_cluster NAME --kubeconfig F [--context C] [--actor-kubeconfig F]`."""
+"""`manage.py add_cluster NAME --kubeconfig F [--context C] [--actor-kubeconfig F]`, or `--in-cluster`."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,15 @@ from django.core.management.base import CommandError, CommandParser
 
 from gangboard.kube.errors import CredentialError
 from gangboard.ops.database_command import DatabaseCommand
-from gangboard.ops.kubeconfigs import Access, expiry_sentence, read_access, save_access, save_actor
+from gangboard.ops.kubeconfigs import (
+    STANDARD_INPUT,
+    Access,
+    expiry_sentence,
+    in_cluster_access,
+    read_access,
+    save_access,
+    save_actor,
+)
 from gangboard.ops.who import command_author
 from gangboard.store import clusters
 
@@ -22,7 +30,15 @@ class Command(DatabaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="how gangboard calls it: a DNS label such as east-1")
-        parser.add_argument("--kubeconfig", required=True, type=Path, metavar="FILE")
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument(
+            "--kubeconfig", type=Path, metavar="FILE", help="- reads it from standard input"
+        )
+        source.add_argument(
+            "--in-cluster",
+            action="store_true",
+            help="the cluster this pod runs in, with the service account of the pod",
+        )
         parser.add_argument("--context", help="which of its contexts (default: the current one)")
         parser.add_argument(
             "--actor-kubeconfig",
@@ -30,15 +46,18 @@ class Command(DatabaseCommand):
             metavar="FILE",
             help="of the account that suspends and resumes; its current context is used",
         )
+        parser.add_argument(
+            "--allow-token-file",
+            action="store_true",
+            help="let a kubeconfig name a file (tokenFile) whose text is sent to its server",
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         name: str = options["name"]
         try:
             clusters.check_dns_label(name, "a cluster")
-            access = read_access(options["kubeconfig"], context=options["context"])
+            access, actor = _accesses(options)
             _refuse_other_server(name, access)
-            file = options["actor_kubeconfig"]
-            actor = read_access(file) if file is not None else None
             _refuse_other_actor(access, actor)
             new = save_access(name, access, by=command_author())
             if actor is not None:
@@ -63,13 +82,30 @@ class Command(DatabaseCommand):
             self.stdout.write(sentence)
 
 
+def _accesses(options: dict[str, Any]) -> tuple[Access, Access | None]:
+    """Return both identities, the actor's where one is given. Raises CredentialError."""
+    file, actor_file = options["kubeconfig"], options["actor_kubeconfig"]
+    token_file: bool = options["allow_token_file"]
+    if file == actor_file == STANDARD_INPUT:
+        raise CommandError("standard input can hold one kubeconfig; give the other as a file")
+    if options["in_cluster"]:
+        if options["context"]:
+            raise CommandError("--context chooses from a kubeconfig; --in-cluster reads none")
+        access = in_cluster_access()
+    else:
+        access = read_access(file, context=options["context"], token_file=token_file)
+    if actor_file is None:
+        return access, None
+    return access, read_access(actor_file, token_file=token_file)
+
+
 def _refuse_other_server(name: str, access: Access) -> None:
     """A name that is taken by another server is a mistake more often than a move."""
     if name in clusters.cluster_names():
         server = clusters.find_cluster(name=name).server
         if server != access.server:
             raise CommandError(
-                f"cluster {name} is at {server} and the kubeconfig says {access.server}; "
+                f"cluster {name} is at {server} and {_address(access)}; "
                 f"choose another name, or run manage.py remove_cluster {name} first"
             )
 
@@ -78,6 +114,11 @@ def _refuse_other_actor(access: Access, actor: Access | None) -> None:
     """Found before anything is stored: a cluster is not half added."""
     if actor is not None and actor.server != access.server:
         raise CommandError(
-            f"the kubeconfig says {access.server} and the actor's says {actor.server}; "
+            f"{_address(access)} and the actor's says {actor.server}; "
             "both identities must name the same address"
         )
+
+
+def _address(access: Access) -> str:
+    source = "the kubeconfig says" if access.cluster_name else "this pod's cluster is at"
+    return f"{source} {access.server}"

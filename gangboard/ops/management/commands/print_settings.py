@@ -16,3 +16,5 @@ class Command(PrintingCommand):
             self.stdout.write(
                 f"{variable.name}={variable.shown}  ({source})\n    {variable.meaning}"
             )
+        for sentence in env.unknown_names():
+            self.stderr.write(sentence)

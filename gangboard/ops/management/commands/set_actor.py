@@ -21,14 +21,29 @@ class Command(DatabaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
-        parser.add_argument("--kubeconfig", required=True, type=Path, metavar="FILE")
+        parser.add_argument(
+            "--kubeconfig",
+            required=True,
+            type=Path,
+            metavar="FILE",
+            help="- reads it from standard input",
+        )
         parser.add_argument("--context", help="which of its contexts (default: the current one)")
+        parser.add_argument(
+            "--allow-token-file",
+            action="store_true",
+            help="let the kubeconfig name a file (tokenFile) whose text is sent to its server",
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         name: str = options["name"]
         try:
             clusters.find_cluster(name=name)
-            access = read_access(options["kubeconfig"], context=options["context"])
+            access = read_access(
+                options["kubeconfig"],
+                context=options["context"],
+                token_file=options["allow_token_file"],
+            )
             new = save_actor(name, access, by=command_author())
         except (CredentialError, clusters.ClusterError) as error:
             raise CommandError(str(error)) from error

@@ -1,0 +1,61 @@
+"""Failures that the operator mends: one sentence on standard error instead of a traceback.
+
+Each process that a person or a container starts begins here: `manage.py`, the Celery workers, the web server.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+from django.conf import settings
+from django.db import DatabaseError, Error, InterfaceError, OperationalError
+
+from gangboard.addresses import hide_passwords
+from gangboard.env import SettingError
+
+EXIT_CODE = 1
+_OF_THE_DATABASE = (OperationalError, InterfaceError, DatabaseError)
+"""It does not answer, or is none. Their subclasses are defects of gangboard."""
+
+
+@contextmanager
+def told_in_one_sentence() -> Iterator[None]:
+    """End the process with a sentence where a setting cannot be used or the database does not answer.
+
+    `--traceback` on the command line shows the traceback, as for Django's own errors of commands.
+    """
+    try:
+        yield
+    except SettingError as error:
+        if "--traceback" in sys.argv:
+            raise
+        _end(f"{error}.")
+    except Error as error:
+        if "--traceback" in sys.argv or type(error) not in _OF_THE_DATABASE:
+            raise
+        _end(database_sentence(error))
+
+
+def _end(sentence: str) -> NoReturn:
+    sys.stderr.write(hide_passwords(f"gangboard cannot go on: {sentence}") + "\n")
+    raise SystemExit(EXIT_CODE)
+
+
+def database_sentence(error: Exception) -> str:
+    """Return one line that names the database, the error and the remedy, without a password."""
+    reason = " ".join(str(error).split()).rstrip(".")
+    return (
+        f"The database {_database()} does not answer: {reason}. "
+        "Start or mend it, or name another one in DATABASE_URL."
+    )
+
+
+def _database() -> str:
+    configured = settings.DATABASES["default"]
+    if "sqlite" in configured["ENGINE"]:
+        return str(configured["NAME"])
+    host, port = configured["HOST"] or "localhost", configured["PORT"] or "5432"
+    return f"{configured['NAME']} on {host}:{port}"

@@ -1,0 +1,96 @@
+"""Keys of this installation: read from a variable or a file, or made once in the state folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from cryptography.fernet import Fernet
+
+from gangboard.env import SettingError, keep_private, record, text_of_file
+
+SHORTEST_SECRET = 32
+"""Characters; `openssl rand -hex 32` prints 64."""
+FEWEST_CHARACTERS = 5
+"""Different ones, as Django's own check wants."""
+
+
+def fernet_problem(key: str) -> str:
+    """Return why a text is no Fernet key, as the end of a sentence; empty if it is one."""
+    try:
+        Fernet(key)
+    except ValueError:
+        return "must be a Fernet key, as `openssl rand -base64 32 | tr +/ -_` makes one"
+    return ""
+
+
+def secret_problem(key: str) -> str:
+    """Return why a key can be guessed, as the end of a sentence; empty if it cannot."""
+    if len(key) >= SHORTEST_SECRET and len(set(key)) >= FEWEST_CHARACTERS:
+        return ""
+    return (
+        f"must have at least {SHORTEST_SECRET} characters, {FEWEST_CHARACTERS} different ones among "
+        "them, as `openssl rand -hex 32` makes them"
+    )
+
+
+def read_keys(
+    name: str,
+    meaning: str,
+    *,
+    folder: Path,
+    make: Callable[[], str],
+    problem: Callable[[str], str],
+) -> tuple[str, ...]:
+    """Return the keys of NAME or of the file that NAME_FILE names, the newest first.
+
+    Blanks, lines or commas separate them. Without either, one is made once in `folder`, mode 0600. Raises
+    SettingError, which repeats no key. A file that cannot be read is an error, never a reason for a new key.
+    """
+    raw = os.environ.get(name) or text_of_file(name)
+    place = "" if raw is None or os.environ.get(name) else f", from the file of {name}_FILE,"
+    if raw is None:
+        path = folder / name.lower().removeprefix("gangboard_")
+        text, place = _made_once(name, path, make), f", from {path},"
+    else:
+        text = raw
+    keys = tuple(key for key in re.split(r"[\s,]+", text) if key)
+    problems = [problem(key) for key in keys] or ["holds no key"]
+    for number, why in enumerate(problems, 1):
+        if why:
+            which = f"key {number} of {name}" if len(keys) > 1 else name
+            raise SettingError(f"{which}{place} {why} (it is not shown)")
+    shown = "(hidden)" if len(keys) == 1 else f"({len(keys)} keys, hidden)"
+    record(name, f"{meaning} ({name}_FILE names a file instead)", shown, raw)
+    return keys
+
+
+def _made_once(name: str, path: Path, make: Callable[[], str]) -> str:
+    """Read the file; when it is not there, write it so that of two processes one wins."""
+    try:
+        if not path.exists():
+            _write_once(path, make())
+        keep_private(path)
+        return path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise SettingError(
+            f"{name} is not set and cannot be kept in {path}: {error.strerror}. Set it, or name another "
+            "folder in GANGBOARD_STATE"
+        ) from error
+
+
+def _write_once(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as draft_file:
+        draft_file.write(text)
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass  # another process was first; its secret counts
+    finally:
+        draft.unlink()

@@ -1,0 +1,150 @@
+"""Where `add_cluster` and `set_actor` take a cluster from: a file, standard input, the pod itself."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from gangboard.kube import credentials
+from gangboard.store.levers import read_levers
+from gangboard.store.models import Cluster
+from gangboard.store.secrets import unseal
+from tests.kube.certificates import issue
+from tests.ops.kubeconfigs import write_kubeconfig
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*arguments: Any) -> str:
+    out = io.StringIO()
+    call_command(*arguments, stdout=out, no_color=True)
+    return out.getvalue()
+
+
+def refused(*arguments: Any) -> str:
+    with pytest.raises(CommandError) as caught:
+        run(*arguments)
+    assert not Cluster.objects.filter(name="new").exists()
+    return str(caught.value)
+
+
+class Typed(io.TextIOWrapper):
+    """Standard input: what is piped in, or a terminal."""
+
+    def __init__(self, content: bytes, *, terminal: bool = False) -> None:
+        super().__init__(io.BytesIO(content))
+        self._terminal = terminal
+
+    def isatty(self) -> bool:
+        return self._terminal
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def pipe(content: bytes, *, terminal: bool = False) -> None:
+        monkeypatch.setattr("sys.stdin", Typed(content, terminal=terminal))
+
+    return pipe
+
+
+def test_both_commands_read_standard_input(typed: Any, tmp_path: Path) -> None:
+    text = write_kubeconfig(tmp_path / "k").read_bytes()
+    typed(text)
+    assert "Cluster new at https://127.0.0.1:1 is watched" in run(
+        "add_cluster", "new", "--kubeconfig", "-"
+    )
+    typed(text)
+    assert "may act on cluster new" in run("set_actor", "new", "--kubeconfig", "-")
+    assert read_levers(Cluster.objects.get()).has_actor
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"a" * (1024 * 1024 + 1), "larger than 1 MiB"),
+        (b"\xff\xfe", "is not text"),
+    ],
+)
+def test_what_is_no_kubeconfig_is_refused(typed: Any, content: bytes, words: str) -> None:
+    typed(content)
+    said = refused("add_cluster", "new", "--kubeconfig", "-")
+    assert said.startswith("The kubeconfig on standard input ")
+    assert words in said
+
+
+def test_a_terminal_is_not_waited_for(typed: Any) -> None:
+    typed(b"", terminal=True)
+    assert "is a terminal: write `< FILE`" in refused("add_cluster", "new", "--kubeconfig", "-")
+
+
+def test_one_input_is_not_two_kubeconfigs(typed: Any) -> None:
+    typed(b"")
+    said = refused("add_cluster", "new", "--kubeconfig", "-", "--actor-kubeconfig", "-")
+    assert "one kubeconfig" in said
+
+
+@pytest.mark.parametrize("user", [{"tokenFile": "token"}, {"client-certificate": "c.crt"}])
+def test_standard_input_names_no_files(
+    typed: Any, tmp_path: Path, user: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "token").write_text("sesame")
+    typed(write_kubeconfig(tmp_path / "k", user=user).read_bytes())
+    said = refused("add_cluster", "new", "--kubeconfig", "-", "--allow-token-file")
+    assert "files are not read from here" in said
+
+
+@pytest.mark.parametrize("command", ["add_cluster", "set_actor"])
+def test_a_token_file_needs_a_flag(tmp_path: Path, command: str) -> None:
+    kubeconfig = write_kubeconfig(tmp_path / "k", user={"tokenFile": "token"})
+    (tmp_path / "token").write_text("sesame")
+    if command == "set_actor":
+        run("add_cluster", "east", "--kubeconfig", write_kubeconfig(tmp_path / "reader"))
+    name = "new" if command == "add_cluster" else "east"
+    said = refused(command, name, "--kubeconfig", kubeconfig)
+    assert "--allow-token-file" in said
+    assert "sesame" not in said
+    run(command, name, "--kubeconfig", kubeconfig, "--allow-token-file")
+    cluster = Cluster.objects.get(name=name)
+    stored = cluster.credentials if command == "add_cluster" else cluster.actor_credentials
+    assert unseal(bytes(stored or b""))["token_file"] == str(tmp_path / "token")
+
+
+@pytest.mark.parametrize("allowed", [(), ("--allow-token-file",)], ids=["plain", "allowed"])
+@pytest.mark.parametrize("link", [False, True], ids=["name", "link"])
+def test_the_key_of_this_installation_is_sent_nowhere(
+    tmp_path: Path, link: bool, allowed: tuple[str, ...]
+) -> None:
+    name = Path(settings.STATE_DIR) / "encryption_key"
+    assert name.is_file()
+    if link:
+        (tmp_path / "token").symlink_to(name)
+        name = tmp_path / "token"
+    hostile = write_kubeconfig(tmp_path / "k", user={"tokenFile": str(name)})
+    refused("add_cluster", "new", "--kubeconfig", hostile, *allowed)
+
+
+def test_a_pod_adds_its_own_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("sesame")
+    (tmp_path / "ca.crt").write_text(issue("authority").certificate_pem)
+    monkeypatch.setattr(credentials, "SERVICE_ACCOUNT", tmp_path)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    assert run("add_cluster", "new", "--in-cluster") == (
+        "Cluster new at https://10.96.0.1:443 is watched from now on.\n"
+    )
+    document = unseal(bytes(Cluster.objects.get().credentials))
+    assert (document["token_file"], "token" in document) == (str(tmp_path / "token"), False)
+
+
+def test_outside_a_pod_there_is_no_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    said = refused("add_cluster", "new", "--in-cluster")
+    assert "does not run in a Kubernetes pod" in said
+    assert "--context" in refused("add_cluster", "new", "--in-cluster", "--context", "c")
