@@ -1,4 +1,4 @@
-"""What granian serves: it listens at once, and `gangboard.asgi` is imported meanwhile."""
+"""The application that granian serves. It accepts requests at once and imports `gangboard.asgi` meanwhile."""
 
 from importlib import import_module
 
