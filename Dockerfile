@@ -18,11 +18,9 @@ COPY templates templates
 COPY static static
 # Compiled once here: the processes cannot write the result, and would compile all of it at each start.
 RUN python -m compileall -q gangboard
-# `migrate` has run Django's checks. In each worker they are a third of its start.
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
-    CELERY_SKIP_CHECKS=1 \
     GANGBOARD_STATE=/state
 USER 10001
 EXPOSE 8000
