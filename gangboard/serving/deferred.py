@@ -37,6 +37,8 @@ class DeferredApplication:
     def _run(self) -> None:
         try:
             self._loaded.set_result(self._load())
+        except SystemExit:  # with a sentence that is printed already
+            os._exit(1)
         except BaseException:  # noqa: BLE001  # the edge of this process
             traceback.print_exc()
             os._exit(1)

@@ -8,6 +8,8 @@ import sys
 import threading
 from typing import Any
 
+import pytest
+
 from gangboard.serving.deferred import DeferredApplication
 
 SECONDS = 10.0
@@ -15,7 +17,7 @@ FAILS = """
 import time
 from gangboard.serving.deferred import DeferredApplication
 def load():
-    raise ValueError("no such setting")
+    raise ERROR
 DeferredApplication(load)
 time.sleep(60)
 """
@@ -64,9 +66,12 @@ def test_requests_wait_until_it_is_loaded() -> None:
     assert isinstance(given_up, asyncio.CancelledError)
 
 
-def test_a_load_that_fails_ends_the_process() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FAILS], capture_output=True, text=True, timeout=30, check=False
-    )
+@pytest.mark.parametrize(
+    ("error", "printed"),
+    [("ValueError('defect')", "ValueError: defect\n"), ("SystemExit('said before')", "")],
+)
+def test_a_load_that_fails_ends_the_process(error: str, printed: str) -> None:
+    script = [sys.executable, "-c", FAILS.replace("ERROR", error)]
+    done = subprocess.run(script, capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 1
-    assert done.stderr.endswith("ValueError: no such setting\n")
+    assert done.stderr.splitlines(keepends=True)[-1:] == ([printed] if printed else [])
