@@ -24,9 +24,10 @@ ENV PATH=/opt/venv/bin:$PATH \
     GANGBOARD_STATE=/state
 USER 10001
 EXPOSE 8000
-# The first lines are those of gangboard/serving/command.py, which says why.
+# The first lines are those of gangboard/serving/command.py, which says why. A page that waits for news would hold up
+# the end of the process for 25 s, and with it the start of the next.
 CMD ["granian", "gangboard.entry:application", \
      "--interface", "asginl", "--workers", "1", "--loop", "asyncio", "--http", "1", "--no-ws", \
      "--backpressure", "4096", "--backlog", "4096", \
      "--http1-header-read-timeout", "10000", "--http1-buffer-size", "65536", \
-     "--workers-kill-timeout", "2", "--host", "0.0.0.0", "--port", "8000"]
+     "--workers-kill-timeout", "1", "--host", "0.0.0.0", "--port", "8000"]
