@@ -16,15 +16,18 @@ COPY manage.py CHANGELOG.md LICENSE ./
 COPY gangboard gangboard
 COPY templates templates
 COPY static static
+# Compiled once here: the processes cannot write the result, and would compile all of it at each start.
+RUN python -m compileall -q gangboard
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     GANGBOARD_STATE=/state
 USER 10001
 EXPOSE 8000
-# The first lines are those of gangboard/serving/command.py, which says why.
-CMD ["granian", "gangboard.asgi:application", \
+# The first lines are those of gangboard/serving/command.py, which says why. A page that waits for news would hold up
+# the end of the process for 25 s, and with it the start of the next.
+CMD ["granian", "gangboard.entry:application", \
      "--interface", "asginl", "--workers", "1", "--loop", "asyncio", "--http", "1", "--no-ws", \
      "--backpressure", "4096", "--backlog", "4096", \
      "--http1-header-read-timeout", "10000", "--http1-buffer-size", "65536", \
-     "--workers-kill-timeout", "10", "--host", "0.0.0.0", "--port", "8000"]
+     "--workers-kill-timeout", "1", "--host", "0.0.0.0", "--port", "8000"]

@@ -1,5 +1,5 @@
 # `make run` needs Python 3.11 or newer and git. `make test` also needs Go and, as root on Debian, installs
-# Redis, PostgreSQL and Chromium.
+# Redis, PostgreSQL, nginx and Chromium.
 # The system's own Python before what else is called so: Debian's is compiled with what profiles say, and takes a
 # fifth less of the processor for these tests than one that pyenv compiles.
 PYTHON ?= $(firstword $(foreach one,/usr/bin/python3 python3,$(shell $(one) -c \
@@ -9,7 +9,7 @@ PORT ?= 8000
 # Processes that a whole run of tests is divided among: all but one wait for control planes, the last computes.
 LANES ?= 3
 # Tests of which `make coverage` tells what they went through: the tier `unit` unless it is told otherwise.
-COVERED ?= not services and not controlplane and not browser
+COVERED ?= not services and not production and not controlplane and not browser
 # A run of tests starts hundreds of processes: what one has compiled the others read, whatever is set outside.
 unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
@@ -90,8 +90,15 @@ coverage: venv
 screenshots: venv packages
 	@$(BIN)/python -m tests.screenshots
 
-lock:
+# uv resolves the versions. It is no dependency, so it has an environment of its own.
+UV := $(VENV)/lock/bin/uv
+
+$(UV):
+	@$(PYTHON) -m venv $(VENV)/lock
+	@$(VENV)/lock/bin/python -m pip install --quiet --disable-pip-version-check 'uv==0.13.*'
+
+lock: $(UV)
 	for name in runtime dev; do \
-	  uv pip compile --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	  $(UV) pip compile --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	    --no-annotate --custom-compile-command "make lock" --quiet requirements/$$name.in -o requirements/$$name.txt; \
 	done

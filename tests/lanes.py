@@ -50,6 +50,7 @@ WAITING: tuple[Sequence[str], ...] = (
     ("tasks/",),
     ("fresh_clone/",),
     ("attack/",),
+    ("production/",),
 )
 """Pieces of work that wait for others more than they compute, in the order in which they begin.
 

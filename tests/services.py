@@ -30,7 +30,8 @@ def free_port() -> int:
         return port
 
 
-def _missing(what: str) -> None:
+def missing(what: str) -> None:
+    """Skip a test for want of a program; in CI fail it."""
     sentence = f"{what} is not installed: run make packages as root"
     if os.environ.get("CI") == "true":
         pytest.fail(sentence)
@@ -67,7 +68,7 @@ def running_redis(port: int) -> Iterator[Started]:
     """Run a real Redis that is empty and thrown away, on a port of one's own choice."""
     server = shutil.which("redis-server")
     if server is None:
-        _missing("redis-server")
+        missing("redis-server")
         raise AssertionError("unreachable")
     argv = [server, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     with (
@@ -98,7 +99,7 @@ def _postgres_port() -> Iterator[int]:
     """Port of a real PostgreSQL that is thrown away."""
     binaries = _postgres_folder()
     if binaries is None:
-        _missing("PostgreSQL")
+        missing("PostgreSQL")
         return
     with closing(Supervisor(None)) as guard:
         port = free_port()

@@ -19,7 +19,7 @@ import pytest
 from tests.lanes import is_lane, place_in_lanes
 from tests.live.figures import TAKEN
 
-TIERS = ("unit", "services", "controlplane", "browser")
+TIERS = ("unit", "services", "production", "controlplane", "browser")
 """In the order in which they run: quick first."""
 
 BUSY = "tests/scenarios/*"
@@ -46,6 +46,7 @@ _FIGURES = "figures"
 _MEANINGS = {
     "unit": "units, pages, API and simulator",
     "services": "real Redis and PostgreSQL",
+    "production": "the services of docker-compose.yml",
     "controlplane": "real control planes",
     "browser": "real browser",
 }

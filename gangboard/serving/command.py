@@ -1,7 +1,7 @@
 """How granian is called: by `manage.py up`, in the Dockerfile and by tests."""
 
 WEB_SERVER = (
-    "gangboard.asgi:application",
+    "gangboard.entry:application",
     # All open pages wait in one process; see `web.live.notifier`.
     *("--interface", "asginl", "--workers", "1", "--loop", "asyncio"),
     # One connection carries one request at a time.

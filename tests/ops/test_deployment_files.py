@@ -1,82 +1,99 @@
-"""docker-compose.yml and the Dockerfile name only what exists: they cannot be run everywhere."""
+"""What docker-compose.yml, the Dockerfile and nginx.conf promise; `tests/production` runs them."""
 
-import json
+import os
 import re
-import shlex
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from django.conf import settings
-from django.core.management import get_commands
 
 from gangboard import env
 from gangboard.actions.tasks import PROVE_QUEUE
 from gangboard.celery import app
 from gangboard.database_limits import HEARTBEATS
+from gangboard.diagnosis import registry
 from gangboard.serving.bodies import BODY_SECONDS, LARGEST_BODY
 from gangboard.serving.command import WEB_SERVER
+from tests.production.compose import (
+    UnknownFormError,
+    interpolate,
+    read_document,
+    read_dotenv,
+    read_image,
+    read_services,
+)
+from tests.production.site import PASSWORDS
 
 ROOT = Path(settings.BASE_DIR)
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
+OURS = "gangboard:"
 
 
 @pytest.fixture(scope="module")
-def services() -> dict[str, Any]:
-    document = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+def document() -> dict[str, Any]:
+    return read_document(ROOT / "docker-compose.yml", PASSWORDS)
+
+
+@pytest.fixture(scope="module")
+def services(document: dict[str, Any]) -> dict[str, Any]:
     services: dict[str, Any] = document["services"]
     return services
 
 
-def default_command() -> list[str]:
-    found = re.search(r"^CMD (\[.*\])$", DOCKERFILE.replace("\\\n", ""), re.MULTILINE)
-    assert found is not None
-    command: list[str] = json.loads(found.group(1))
-    return command
+def test_forms_of_the_compose_file() -> None:
+    variables = {"A": "1", "EMPTY": ""}
+    text = "$$A ${A} ${EMPTY:-2} ${NONE:-3} ${A:?no A} ${NONE}"
+    assert interpolate(text, variables) == "$A 1 2 3 1 "
+    for unknown in ("$A", "${A-1}", "${A:+1}", "${A:-${B}}", "${NONE:?write it}"):
+        with pytest.raises(UnknownFormError):
+            interpolate(unknown, variables)
 
 
-def own(services: dict[str, Any]) -> dict[str, Any]:
-    return {name: body for name, body in services.items() if body["image"] == "gangboard"}
+def test_a_dotenv_file(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    assert read_dotenv(file) == {}
+    file.write_text("# keys\n\nA=1\nB = x=y\n")
+    assert read_dotenv(file) == {"A": "1", "B": "x=y"}
+    file.write_text("A='1'\n")
+    with pytest.raises(UnknownFormError):
+        read_dotenv(file)
 
 
-def test_the_services_of_the_design_are_there(services: dict[str, Any]) -> None:
-    assert {"web", "poll", "act", "prove", "beat", "redis", "postgres"} <= set(services)
+def test_every_setting_of_the_dotenv_file_reaches_every_process() -> None:
+    names = {variable.name for variable in env.variables()}
+    # The file decides these itself: addresses in its network, the folder of its volume.
+    decided = {"DATABASE_URL", "REDIS_URL", "GANGBOARD_STATE", "GANGBOARD_HOSTS"}
+    dotenv = {name: f"value-of-{name}" for name in names}
+    ours = [one for one in read_services(ROOT, {**PASSWORDS, **dotenv}).values() if one.is_ours]
+    assert sorted(service.name for service in ours) == [
+        *("act", "beat", "migrate", "poll", "prove", "web")
+    ]
+    for service in ours:
+        given = {name: service.environment.get(name) for name in names - decided}
+        assert given == {name: dotenv[name] for name in names - decided}, service.name
+        assert service.environment["GANGBOARD_HOSTS"] == "value-of-GANGBOARD_HOSTS,127.0.0.1"
 
 
-def test_every_command_names_what_exists(services: dict[str, Any]) -> None:
-    for name, body in own(services).items():
-        command = body.get("command", default_command())
-        match command:
-            case ["python", "manage.py", subcommand, *_]:
-                assert subcommand in get_commands(), name
-            case ["celery", "-A", "gangboard.celery", "worker", "--queues", queue, *_]:
-                routed = {
-                    str(entry["options"]["queue"]) for entry in app.conf.beat_schedule.values()
-                }
-                assert queue in routed | {PROVE_QUEUE}, name
-            case ["celery", "-A", "gangboard.celery", "beat", "--schedule", path]:
-                assert path.startswith("/state/")
-            case ["granian", *arguments]:
-                assert tuple(arguments[: len(WEB_SERVER)]) == WEB_SERVER
-            case _:
-                pytest.fail(f"{name}: {command}")
-
-
-def test_every_variable_is_one_that_is_read(services: dict[str, Any]) -> None:
+def test_settings_that_the_file_decides_are_known(services: dict[str, Any]) -> None:
     known = {variable.name for variable in env.variables()}
-    for body in own(services).values():
-        assert set(body["environment"]) <= known
-
-
-def test_secrets_are_not_written_into_the_file(services: dict[str, Any]) -> None:
-    text = (ROOT / "docker-compose.yml").read_text()
-    assert "POSTGRES_PASSWORD:?" in text
-    assert "REDIS_PASSWORD:?" in text
     for body in services.values():
-        for name, value in body.get("environment", {}).items():
-            if "PASSWORD" in name or "URL" in name:
-                assert value.startswith("${") or ":${" in value, name
+        if body["image"].startswith(OURS):
+            assert set(body["environment"]) <= known
+
+
+def test_secrets_are_not_written_into_the_file() -> None:
+    with pytest.raises(UnknownFormError, match="write POSTGRES_PASSWORD into"):
+        read_services(ROOT, {"REDIS_PASSWORD": "r"})
+    with pytest.raises(UnknownFormError, match="write REDIS_PASSWORD into"):
+        read_services(ROOT, {"POSTGRES_PASSWORD": "p"})
+
+
+def test_the_password_of_redis_is_in_no_command_line(services: dict[str, Any]) -> None:
+    given, _, arguments = services["redis"]["command"][-1].partition("exec redis-server")
+    assert "$REDIS_PASSWORD" in given
+    assert "$" not in arguments
 
 
 def test_everything_that_runs_for_long_has_a_health_check(services: dict[str, Any]) -> None:
@@ -84,45 +101,57 @@ def test_everything_that_runs_for_long_has_a_health_check(services: dict[str, An
         assert ("healthcheck" in body) == (body["restart"] != "no"), name
 
 
-def test_what_is_waited_for_exists(services: dict[str, Any]) -> None:
-    for body in services.values():
-        for other, wanted in body.get("depends_on", {}).items():
-            if wanted["condition"] == "service_healthy":
-                assert "healthcheck" in services[other]
-            else:
-                assert services[other]["restart"] == "no"
+def test_postgres_is_ready_when_it_answers_by_tcp(services: dict[str, Any]) -> None:
+    # The entry point of the image runs a temporary server that answers on the socket alone.
+    assert "--host 127.0.0.1" in services["postgres"]["healthcheck"]["test"][1]
 
 
-def test_volumes_are_declared(services: dict[str, Any]) -> None:
-    document = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
-    used = {volume.partition(":")[0] for body in services.values() for volume in body["volumes"]}
-    files = {one for one in used if one.startswith("./")}
-    assert used - files == set(document["volumes"])
-    assert all((ROOT / file).is_file() for file in files)
+def test_logs_have_a_bound(services: dict[str, Any]) -> None:
+    for name, body in services.items():
+        options = body["logging"]["options"]
+        megabytes = int(options["max-size"].removesuffix("m")) * int(options["max-file"])
+        assert 0 < megabytes <= 50, name
 
 
-def test_the_image_copies_what_exists_and_the_builder_is_sent_it() -> None:
-    sent = {
-        line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"
-    }
-    copied = set()
-    for line in DOCKERFILE.splitlines():
-        if line.startswith("COPY") and "--from" not in line:
-            copied |= set(shlex.split(line)[1:-1])
-    assert copied == sent
-    for name in copied:
-        assert (ROOT / name).exists(), name
+def test_an_image_that_was_built_before_can_be_named(document: dict[str, Any]) -> None:
+    told = read_document(ROOT / "docker-compose.yml", {**PASSWORDS, "IMAGE_TAG": "0.1"})
+    images = {body["image"] for body in told["services"].values()}
+    assert "gangboard:0.1" in images
+    assert "gangboard:latest" not in images
+    assert document["services"]["web"]["image"] == "gangboard:latest"
+
+
+def test_volumes_are_declared(document: dict[str, Any]) -> None:
+    bodies = document["services"].values()
+    used = {volume.partition(":")[0] for body in bodies for volume in body["volumes"]}
+    assert {one for one in used if not one.startswith("./")} == set(document["volumes"])
+
+
+def test_the_builder_is_sent_what_the_image_copies() -> None:
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    sent = {line[1:] for line in lines if line[:1] == "!"}
+    assert {*read_image(ROOT / "Dockerfile").copied, "requirements/runtime.txt"} == sent
+
+
+def test_manage_py_can_be_run() -> None:
+    assert os.access(ROOT / "manage.py", os.X_OK)
 
 
 def test_the_image_installs_locked_files_and_does_not_run_as_root() -> None:
     assert "--require-hashes" in DOCKERFILE
     assert "index" not in DOCKERFILE
     assert re.search(r"^USER (?!0|root)", DOCKERFILE, re.MULTILINE)
-    assert default_command()[0] == "granian"
+
+
+def test_the_web_server_is_called_as_elsewhere() -> None:
+    program, *arguments = read_image(ROOT / "Dockerfile").command
+    assert program == "granian"
+    assert tuple(arguments[: len(WEB_SERVER)]) == WEB_SERVER
 
 
 def test_every_image_of_somebody_else_is_named_by_digest(services: dict[str, Any]) -> None:
-    foreign = [body["image"] for body in services.values() if body["image"] != "gangboard"]
+    images = [body["image"] for body in services.values()]
+    foreign = [image for image in images if not image.startswith(OURS)]
     foreign += re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
     assert len(foreign) == 5
     for image in foreign:
@@ -166,6 +195,30 @@ def test_all_processes_fit_into_the_connections_that_postgresql_gives_by_default
     together += workers["act"] + workers["prove"] + beat
     assert together == 90
     assert together <= 100 - 3, "PostgreSQL keeps three for superusers"
+
+
+def test_a_poll_worker_may_have_the_threads_of_all_its_slots(services: dict[str, Any]) -> None:
+    # A list or watch has a thread, and so has its connection.
+    resources = len(list(registry.resources()))
+    code = (ROOT / "gangboard/settings.py").read_text()
+    (most,) = re.findall(r'"GANGBOARD_POLL_SLOTS", 8, .*most=(\d+)', code)
+    assert services["poll"]["pids_limit"] > int(most) * 2 * resources + 100
+
+
+def test_the_proxy_stays_within_its_limits_on_every_server(services: dict[str, Any]) -> None:
+    configuration = (ROOT / "nginx.conf").read_text()
+    (workers,) = re.findall(r"^worker_processes (\w+);", configuration, re.MULTILINE)
+    assert int(workers) < services["proxy"]["pids_limit"] / 10
+
+
+def test_web_believes_the_proxy_alone(document: dict[str, Any]) -> None:
+    (network,) = document["networks"]["default"]["ipam"]["config"]
+    proxy = document["services"]["proxy"]["networks"]["default"]["ipv4_address"]
+    given = document["services"]["web"]["environment"]["GANGBOARD_TRUSTED_PROXIES"]
+    assert given == proxy
+    assert proxy != network["gateway"]
+    # No other container is given that address.
+    assert ip_address(proxy) not in ip_network(network["ip_range"])
 
 
 def test_only_the_proxy_is_reached_from_outside_and_from_this_server_alone(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command, get_commands
+from django.core.management import call_command, get_commands, load_command_class
 
 from gangboard import env
 from gangboard.diagnosis import registry
@@ -22,6 +23,12 @@ _WHERE = ("", "docs", "gangboard", "tests")
 _API_GROUPS = {resource.group for resource in registry.resources()}
 """They can end as a shell script does."""
 _OURS = ("gangboard", "tests", "docs", "templates", "static")
+
+_COMPOSE_FORM = r"docker compose exec (?:-T )?web python manage\.py ([a-z][^`|<>#)\n]*)"
+_NOT_IN_COMPOSE = {"up", "migrate", "print_kinds", "print_reasons"} | {
+    name for name in get_commands() if name.startswith("benchmark_")
+}
+"""The services do the first two, and the others are for developers."""
 
 papers = pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 
@@ -66,6 +73,17 @@ def test_commands_that_are_named_exist(paper: Path) -> None:
     assert set(re.findall(r"manage\.py ([a-z]\w+)", text)) - set(get_commands()) == set()
     modules = re.findall(r"python -m ([\w.]+)", text)
     assert [name for name in modules if importlib.util.find_spec(name) is None] == []
+
+
+def test_every_command_has_a_compose_form_that_it_takes() -> None:
+    said = "".join(paper.read_text() for paper in PAPERS if paper.name != "CHANGELOG.md")
+    named = set(re.findall(r"manage\.py ([a-z]\w+)", said))
+    forms = re.findall(_COMPOSE_FORM, _text("docs/install.md"), re.MULTILINE)
+    assert named - {form.split()[0] for form in forms} == _NOT_IN_COMPOSE
+    for form in forms:
+        name, *arguments = shlex.split(form)
+        parser = load_command_class(get_commands()[name], name).create_parser("manage.py", name)
+        parser.parse_args(arguments)  # raises CommandError
 
 
 def test_every_setting_is_in_the_paper_as_print_settings_says_it() -> None:

@@ -61,7 +61,7 @@ def _lines(text: str) -> list[str]:
     ("test", "sentence"),
     [
         ("skipped", "In CI no test may be skipped: tests/test_it.py::test_left_out"),
-        ("empty", "No test passed in these tiers: services, controlplane, browser"),
+        ("empty", "No test passed in these tiers: services, production, controlplane, browser"),
         (
             "shaky",
             "More than 3 tests were tried twice: "

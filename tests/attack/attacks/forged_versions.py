@@ -24,7 +24,7 @@ def attack(board: Installation) -> Figures:
     """The web server's memory stays as it is, and it answers in time."""
     cookie = sign_in(board.new_sign_in_link("forger"))
     rest = random.Random(5)
-    before = resident_bytes(board, "gangboard.asgi")
+    before = resident_bytes(board, "gangboard.entry")
     assert before, "the web server is not among the processes"
     with urllib3.PoolManager(retries=False, headers={"Cookie": cookie}) as pool:
         for number in range(ASKED):
@@ -36,6 +36,6 @@ def attack(board: Installation) -> Figures:
             except urllib3.exceptions.HTTPError as error:
                 raise AssertionError(f"no answer to the {number}th: {error}") from error
             assert answer.status in (200, 204), answer.status
-    grown = resident_bytes(board, "gangboard.asgi") - before
+    grown = resident_bytes(board, "gangboard.entry") - before
     assert grown < MOST_BYTES, f"the web server has grown by {grown // 2**20} MiB"
     return {"asked": ASKED, "grown_mib": grown // 2**20, "worst_seconds": worst_of(board, 2)}
