@@ -10,7 +10,6 @@ import pytest
 from django.conf import settings
 
 from gangboard import env
-from gangboard.actions.tasks import PROVE_QUEUE
 from gangboard.celery import app
 from gangboard.database_limits import HEARTBEATS
 from gangboard.diagnosis import registry

@@ -55,6 +55,8 @@ REFUSED = [
     ("GANGBOARD_STATE", "/dev/null/x"),
     ("GANGBOARD_STATE", "/proc/x"),
     ("GANGBOARD_TRUSTED_PROXIES", "proxy.example.com"),
+    ("GANGBOARD_DATABASE_CONNECTIONS", "2.5"),
+    ("GANGBOARD_DATABASE_CONNECTIONS", "0"),
     ("GANGBOARD_URL", "nonsense"),
     ("GANGBOARD_URL", "https://gangs.example.com/?x=1"),
     ("GANGBOARD_WAITERS", "1e3"),
