@@ -57,5 +57,7 @@ def _database() -> str:
     configured = settings.DATABASES["default"]
     if "sqlite" in configured["ENGINE"]:
         return str(configured["NAME"])
-    host, port = configured["HOST"] or "localhost", configured["PORT"] or "5432"
-    return f"{configured['NAME']} on {host}:{port}"
+    host = configured["HOST"] or configured["OPTIONS"].get("host")
+    if not host:
+        return f"{configured['NAME']} on the local socket"
+    return f"{configured['NAME']} on {host}:{configured['PORT'] or 5432}"
