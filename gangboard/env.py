@@ -51,7 +51,7 @@ def secret_files() -> tuple[Path, ...]:
 
 
 _PREFIX = "GANGBOARD_"
-_OF_A_SERVICE = re.compile(r"\w+_(SERVICE_(HOST|PORT\w*)|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)")
+_OF_A_SERVICE = re.compile(r"_SERVICE_(HOST|PORT)|_PORT_\d+_(TCP|UDP|SCTP)|_PORT\Z")
 """Variables that Kubernetes gives each pod for a Service whose name begins with `gangboard`."""
 
 
@@ -61,7 +61,7 @@ def unknown_names() -> tuple[str, ...]:
     sentences = []
     for name in sorted(name for name in os.environ if name.startswith(_PREFIX)):
         rest = name.removeprefix(_PREFIX)
-        if rest in known or _OF_A_SERVICE.fullmatch(name):
+        if rest in known or _OF_A_SERVICE.search(name):
             continue
         nearest = difflib.get_close_matches(rest, sorted(known), n=1)
         hint = f"did you mean {_PREFIX}{nearest[0]}?" if nearest else "see manage.py print_settings"

@@ -15,6 +15,7 @@ from django.db import DatabaseError, Error, InterfaceError, OperationalError
 
 from gangboard.addresses import hide_passwords
 from gangboard.env import SettingError
+from gangboard.logs import one_line
 
 EXIT_CODE = 1
 _OF_THE_DATABASE = (OperationalError, InterfaceError, DatabaseError)
@@ -40,7 +41,7 @@ def told_in_one_sentence() -> Iterator[None]:
 
 
 def _end(sentence: str) -> NoReturn:
-    sys.stderr.write(hide_passwords(f"gangboard cannot go on: {sentence}") + "\n")
+    sys.stderr.write(hide_passwords(one_line(f"gangboard cannot go on: {sentence}")) + "\n")
     raise SystemExit(EXIT_CODE)
 
 
@@ -57,5 +58,7 @@ def _database() -> str:
     configured = settings.DATABASES["default"]
     if "sqlite" in configured["ENGINE"]:
         return str(configured["NAME"])
-    host, port = configured["HOST"] or "localhost", configured["PORT"] or "5432"
-    return f"{configured['NAME']} on {host}:{port}"
+    host = configured["HOST"] or configured["OPTIONS"].get("host")
+    if not host:
+        return f"{configured['NAME']} on the local socket"
+    return f"{configured['NAME']} on {host}:{configured['PORT'] or 5432}"

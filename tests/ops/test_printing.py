@@ -16,6 +16,8 @@ from django.core.management.base import SystemCheckError
 from django.db import OperationalError
 from django.utils import timezone
 
+from gangboard.env import SettingError
+from gangboard.failures import told_in_one_sentence
 from gangboard.ops.management.commands import explain, poll, set_read_only
 from gangboard.ops.printing import PrintingCommand
 from gangboard.polling.poll import PollReport
@@ -78,10 +80,22 @@ def test_the_text_of_an_error_is_escaped(
     monkeypatch.setattr("gangboard.ops.database_command.is_migrated", fail)
     with pytest.raises(SystemExit):
         set_read_only.Command().run_from_argv(["manage.py", "set_read_only", "on"])
-    assert capsys.readouterr().err.splitlines() == [
-        "CommandError: The database does not answer: postgresql://a:(hidden)@db/x: no" + ESCAPED,
-        "        second line",
-    ]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "does not answer: postgresql://a:(hidden)@db/x: no\\x1b[2J" in line
+    assert " second line. " in line
+    assert not set(NASTY) & set(line) - set("[2J31m")
+
+
+@pytest.mark.parametrize("error", [SettingError, OperationalError])
+def test_the_sentence_of_a_failure_is_escaped(
+    capsys: pytest.CaptureFixture[str], error: type[Exception]
+) -> None:
+    with pytest.raises(SystemExit) as caught, told_in_one_sentence():
+        raise error(f"redis://:sesame@h is bad{NASTY}")
+    assert caught.value.code == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "redis://:(hidden)@h is bad\\x1b[2J" in line
+    assert not set(NASTY) & set(line) - set("[2J31m")
 
 
 def test_checks_that_fail_are_shown_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
