@@ -26,7 +26,7 @@ BURST = 600
 PER_SECOND = 20.0
 """Reads that come back each second."""
 MOST_BUCKETS = 10_000
-"""Of tokens and sessions; the one that has read nothing for the longest time is forgotten."""
+"""The least recently used one is dropped."""
 
 
 class Buckets:

@@ -16,7 +16,7 @@ PIECE = 64 * 1024
 PIECE_SECONDS = 20.0
 """In which the reader of a longer answer must take a piece."""
 WHOLE_SECONDS = 600.0
-"""In which the reader of a longer answer must take all of it: it holds a thread and what that holds."""
+"""Seconds after which a longer answer is given up. Its thread may hold a connection to the database."""
 
 
 class SlowReaderError(Exception):

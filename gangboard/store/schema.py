@@ -44,7 +44,7 @@ def can_read() -> bool:
 def check_server(using: str = DEFAULT_DB_ALIAS) -> None:
     """Connect, and raise CommandError where the database server cannot hold what gangboard stores.
 
-    The sentence says what is wrong and how to mend it. A server that does not answer is refused too.
+    The sentence names the cause and the remedy. Raises DatabaseDownError for a server that does not answer.
     """
     connection = connections[using]
     try:

@@ -13,7 +13,8 @@ def test_a_heartbeat_survives_the_database(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     pulse = heartbeats.Pulse("poll-1", "poll", 8)
-    beats, closed = [], []
+    beats: list[int] = []
+    closed: list[bool] = []
 
     def beat(*_: object) -> None:
         beats.append(len(closed))

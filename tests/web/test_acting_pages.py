@@ -234,7 +234,7 @@ class TestRecord:
         assert (sent.status_code, len(sent.getvalue()) > 0) == (200, True)
         assert slots.acquire(blocking=False), "an export that was sent gives its slot back"
         slots.release()
-        monkeypatch.setattr(exports.service, "begin_export", lambda *_, **__: 7)
+        monkeypatch.setattr("gangboard.actions.service.begin_export", lambda *_, **__: 7)
         refused = viewer.client.post("/actions/export.csv")
         assert (refused.status_code, refused["Retry-After"]) == (429, "7")
         assert slots.acquire(blocking=False), "so does one that is refused"
