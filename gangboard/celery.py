@@ -10,11 +10,11 @@ from celery import Celery
 from celery.signals import beat_init, celeryd_after_setup, celeryd_init, worker_init
 from django.conf import settings
 from django.core.management.base import CommandError
-from django.db import connections
+from django.db import Error, connections
 
 from gangboard import env
 from gangboard.env import SettingError, keep_private
-from gangboard.failures import told_in_one_sentence
+from gangboard.failures import database_sentence, told_in_one_sentence
 from gangboard.logs import get_logger
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
@@ -114,15 +114,15 @@ def limit_connections(instance: Any, **_: object) -> None:
     """
     # They import Django's database, which needs the settings.
     from gangboard.database_limits import limit_worker
-    from gangboard.store.schema import DatabaseDownError, check_server
+    from gangboard.store.schema import check_server
 
     limit_worker(settings.DATABASES["default"], threads=instance.concurrency)
     try:
         check_server()
-    except DatabaseDownError as error:
-        log.warning("database away at start", error=str(error))
+    except Error as error:
+        log.warning("database away at start", error=database_sentence(error))
     except CommandError as error:
-        raise SystemExit(f"CommandError: {error}") from error
+        raise SystemExit(f"gangboard cannot go on: {error}") from error
     finally:
         connections.close_all()
 

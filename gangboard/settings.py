@@ -81,14 +81,12 @@ DATABASES = {
         )
     )
 }
-DATABASE_CONNECTIONS = int(
-    env.read_number(
-        "GANGBOARD_DATABASE_CONNECTIONS",
-        16,
-        "connections to PostgreSQL that one web process opens at most",
-        least=4,
-        most=1000,
-    )
+DATABASE_CONNECTIONS = env.read_count(
+    "GANGBOARD_DATABASE_CONNECTIONS",
+    16,
+    "connections to PostgreSQL that one web process opens at most",
+    least=4,
+    most=1000,
 )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management import CommandError
-from django.db import DEFAULT_DB_ALIAS, Error, NotSupportedError, connections
+from django.db import DEFAULT_DB_ALIAS, NotSupportedError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
@@ -13,10 +13,6 @@ from django.db.migrations.recorder import MigrationRecorder
 ENCODING = "UTF8"
 _BEFORE_THE_FIRST_RELEASE = ("store", "0002_actions")
 """The second of the migrations that one was made of. No migration may have this name again."""
-
-
-class DatabaseDownError(CommandError):
-    """The database does not answer. It may do so later."""
 
 
 def is_migrated() -> bool:
@@ -44,7 +40,7 @@ def can_read() -> bool:
 def check_server(using: str = DEFAULT_DB_ALIAS) -> None:
     """Connect, and raise CommandError where the database server cannot hold what gangboard stores.
 
-    The sentence names the cause and the remedy. Raises DatabaseDownError for a server that does not answer.
+    The sentence names the cause and the remedy. Raises `django.db.Error` for a server that does not answer.
     """
     connection = connections[using]
     try:
@@ -54,8 +50,6 @@ def check_server(using: str = DEFAULT_DB_ALIAS) -> None:
         raise CommandError(
             f"{sentence}. Name a newer server in DATABASE_URL, then run this again."
         ) from error
-    except Error as error:
-        raise DatabaseDownError(f"The database does not answer: {_one_line(error)}") from error
     if connection.vendor != "postgresql":
         return
     name, encoding = connection.settings_dict["NAME"], _encoding(connection)
@@ -71,10 +65,6 @@ def _encoding(connection: BaseDatabaseWrapper) -> str:
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_encoding")
         return str(cursor.fetchone()[0])
-
-
-def _one_line(error: Error) -> str:
-    return " ".join(str(error).split())
 
 
 def refuse_old_tables(*, using: str, **_: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import NotSupportedError, OperationalError, connection
+from django.db import NotSupportedError, connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from gangboard.store.schema import is_migrated
@@ -32,30 +32,17 @@ DOWN = """connection failed: connection to server at "127.0.0.1", port 1 failed:
 \tIs the server running on that host and accepting TCP/IP connections?"""
 
 
-@pytest.mark.parametrize(
-    ("error", "sentence"),
-    [
-        (
-            OperationalError(DOWN),
-            'The database does not answer: connection failed: connection to server at "127.0.0.1", port 1 '
-            "failed: Connection refused Is the server running on that host and accepting TCP/IP "
-            "connections?",
-        ),
-        (
-            NotSupportedError("PostgreSQL 14 or later is required (found 13.4)."),
-            "PostgreSQL 14 or later is required (found 13.4). Name a newer server in DATABASE_URL, then run "
-            "this again.",
-        ),
-    ],
-)
 @pytest.mark.django_db
-def test_migrate_refuses_a_server_that_is_down_or_too_old_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, sentence: str
+def test_migrate_refuses_a_server_that_is_too_old_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail() -> None:
-        raise error
+        raise NotSupportedError("PostgreSQL 14 or later is required (found 13.4).")
 
     monkeypatch.setattr(connection, "ensure_connection", fail)
     with pytest.raises(CommandError) as caught:
         call_command("migrate", verbosity=0, skip_checks=False)
-    assert str(caught.value) == sentence
+    assert str(caught.value) == (
+        "PostgreSQL 14 or later is required (found 13.4). Name a newer server in DATABASE_URL, then run "
+        "this again."
+    )
