@@ -28,10 +28,6 @@ def test_the_models_have_no_change_without_a_migration() -> None:
     call_command("makemigrations", "--check", "--dry-run", verbosity=0)
 
 
-DOWN = """connection failed: connection to server at "127.0.0.1", port 1 failed: Connection refused
-\tIs the server running on that host and accepting TCP/IP connections?"""
-
-
 @pytest.mark.django_db
 def test_migrate_refuses_a_server_that_is_too_old_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
