@@ -1,7 +1,7 @@
 """The order of resourceVersions.
 
 Those of one resource are decimal numbers that only grow: by contract since Kubernetes 1.35 (KEP-5504), and
-with etcd before that. What is no such number has no order.
+with etcd before that. Any other text has no order.
 """
 
 from __future__ import annotations

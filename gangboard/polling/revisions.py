@@ -1,8 +1,8 @@
 """How far an API server has come, and whether it has gone back: it was restored from a backup, say.
 
-A real API server (1.36 and 1.37) says nothing of that to a watch from a resourceVersion that it has not reached
-again. It accepts the watch, drops all events and bookmarks up to there, and goes on behind it. A list
-without a resourceVersion asks etcd, whichever server behind a load balancer answers it. So only lists decide.
+A watch does not tell. kube-apiserver 1.36 and 1.37 accept one from a resourceVersion that they have not reached
+again. They drop all events and bookmarks up to it, and go on behind it. A list without a resourceVersion asks
+etcd, whichever server behind a load balancer answers. So lists decide.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ one list of everything each time."""
 
 
 class RestoredError(Exception):
-    """The API server is at a lower resourceVersion than before: nothing that is known of it holds."""
+    """The API server is at a lower resourceVersion than before, so the stored objects may be wrong."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Revision:
     """Moment of `time.monotonic()` at which a list was compared last."""
 
     def rise_to(self, version: str) -> None:
-        """Note what a watch has shown."""
+        """Take the resourceVersion of a line of a watch."""
         if not is_lower(version, self.newest):
             self.newest = version
 

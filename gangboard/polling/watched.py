@@ -40,7 +40,7 @@ class Watched:
     revision: Revision = field(default_factory=Revision)
     silent_since: float | None = None
     """Moment of `time.monotonic()` at which the first of its silent watches began: they sent no line and did not
-    end in time. None after a sign of life."""
+    end in time. A sign of life resets it to None."""
     listed_at: datetime | None = None
     contact_at: datetime | None = None
     """Up to when all changes are known: the last end of a complete list, or a watch that lived."""

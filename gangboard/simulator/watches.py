@@ -38,7 +38,7 @@ class Watch:
         self._test: Test | None = matcher(self._resource.plural, labels or "", fields or "")
         self._bookmarks = request.query.get("allowWatchBookmarks", "").lower() in ("1", "true")
         self._after = 0
-        """This watch sends only what is newer than this resourceVersion, also when the store has gone back."""
+        """The watch sends no older changes than this resourceVersion, also when the store has gone back."""
 
     def lines(self) -> Iterator[bytes]:
         """Yield pieces of the answer, each of whole lines, until the time is over."""
