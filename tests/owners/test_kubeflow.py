@@ -24,7 +24,7 @@ from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, PodRequests
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory, Verdict
-from gangboard.owners.kubeflow import OWNERS
+from gangboard.owners.kubeflow import OWNERS, launching
 from tests.decode.reading import Json, model
 from tests.diagnosis.policy.making import ask
 from tests.domain_objects import (
@@ -556,6 +556,13 @@ def test_a_worker_that_was_evicted_comes_back_only_when_its_pod_is_deleted() -> 
     )
     quoted = {one.label: one.value for one in found.finding.evidence}
     assert quoted["Failed"] == "MPIJobEvicted: 1/3 workers are evicted"
+
+
+@pytest.mark.parametrize(("pods", "words"), [(50, 5 + 50), (51, 0)])
+def test_the_command_names_each_pod_or_there_is_none(pods: int, words: int) -> None:
+    owner = mpi()
+    step = launching._delete([evicted(owner, index) for index in range(pods)])
+    assert len(step.command) == words
 
 
 def test_the_end_of_an_mpijob() -> None:

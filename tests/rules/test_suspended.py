@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+import pytest
+
+from gangboard.domain.advice import AdviceKind
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
@@ -83,6 +86,15 @@ def test_one_of_two_jobs_is_not_all() -> None:
 
 def test_held_by_a_queue() -> None:
     assert first_gang(facts_of(a_job(suspended=True, queue="lq"))) == "queue-evaluating"
+
+
+@pytest.mark.parametrize(("jobs", "acts_on"), [(1, 1), (3, 3), (4, 0)])
+def test_the_step_acts_on_the_jobs_that_its_sentence_names(jobs: int, acts_on: int) -> None:
+    jobset = a_jobset("run", a_role("workers", jobs=jobs))
+    children = child_jobs(jobset, suspended=True)
+    (step,) = found_gang("suspended", facts_of(jobset, *children)).advice
+    assert step.kind is AdviceKind.RESUME
+    assert step.objects == tuple(job.meta.ref for job in children[:acts_on])
 
 
 def test_how_it_goes_on() -> None:

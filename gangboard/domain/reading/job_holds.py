@@ -11,7 +11,7 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.dependencies import dependent_roles
-from gangboard.domain.reading.wording import names, shorten
+from gangboard.domain.reading.wording import MOST_NAMED, names, shorten
 from gangboard.domain.verdict import Evidence
 
 JobKey = tuple[str, str, str]
@@ -111,10 +111,11 @@ def how_to_resume(facts: GangFacts, suspended: Sequence[Owner], ending: str) -> 
     if not facts.holds_known and any(meta.controller is not None for meta in free):
         parts.append(f"release any Hold that may be on {'it' if len(free) == 1 else 'them'}")
     text = " and ".join(parts)
+    names_all = max(len(held), len(free)) <= MOST_NAMED
     return AdvisedStep(
         f"{text[:1].upper()}{text[1:]}{ending}",
         AdviceKind.RESUME,
-        objects=tuple(one.meta.ref for one in suspended),
+        objects=tuple(one.meta.ref for one in suspended) if names_all else (),
     )
 
 

@@ -9,7 +9,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
 
-_SHOWN = 3
+MOST_NAMED = 3
 _LONGEST = 300
 _LONGEST_QUOTE = 100
 """Longer quotes drown the sentence; the whole text is always shown as evidence."""
@@ -28,7 +28,7 @@ def out_of(part: int, whole: int, noun: str) -> str:
 def names(found: Iterable[str]) -> str:
     """Return `a`, `a and b`, `a, b and c`; of more than three the first two `and 5 more`."""
     several = list(found)
-    if len(several) > _SHOWN:
+    if len(several) > MOST_NAMED:
         return f"{', '.join(several[:2])} and {len(several) - 2} more"
     return listed(several)
 

@@ -21,6 +21,8 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.owners.kubeflow.training import role_of
 from gangboard.owners.kubeflow.wire import LAUNCHER, WORKER
 
+MOST_IN_COMMAND = 50
+"""Pods that one command names."""
 EVICTED = "MPIJobEvicted"
 """Reason of the condition by which the MPI operator tells of workers that were evicted."""
 
@@ -94,10 +96,12 @@ def find_failed_workers(unit: Unit) -> Finding | None:
 
 
 def _delete(failed: list[Pod]) -> AdvisedStep:
-    """Return how these pods are made anew, with the command where their names are safe in a shell."""
+    """Return how these pods are made anew, with the command if it is short and its names are safe in a shell."""
     ref = failed[0].meta.ref
     listed = [pod.meta.ref.name for pod in failed]
-    words = command(f"kubectl delete pod -n {{}}{' {}' * len(listed)}", ref.namespace, *listed)
+    words: tuple[str, ...] = ()
+    if len(listed) <= MOST_IN_COMMAND:
+        words = command(f"kubectl delete pod -n {{}}{' {}' * len(listed)}", ref.namespace, *listed)
     text = "Have them made anew."
     if not words:
         text = f"Delete the pods of the workers that failed, such as {label(ref)}."
