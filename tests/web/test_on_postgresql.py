@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import socket
 import subprocess
 import sys
 import threading
@@ -10,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -21,6 +23,7 @@ from psycopg import sql
 from gangboard.serving.command import WEB_SERVER
 from tests.commands import Commands
 from tests.controlplane.supervisor import Supervisor
+from tests.live.open_page import read_question
 from tests.services import free_port
 from tests.sign_in import sign_in
 
@@ -210,3 +213,20 @@ def test_a_database_of_another_encoding_is_refused_at_migrate_and_by_workers(web
             "anew with: CREATE DATABASE ascii ENCODING 'UTF8' TEMPLATE template0. Then run this again."
         )
         assert "Traceback" not in ended.stderr
+
+
+def test_pages_that_wait_for_news_hold_no_connection(web: Web) -> None:
+    """Twenty wait, more than the process has connections, and another page is answered."""
+    address, version = read_question(web.ask("/").data.decode())
+    with ExitStack() as opened:
+        waiting = []
+        for number in range(20):
+            client = socket.create_connection(("127.0.0.1", web.port), timeout=5)
+            waiting.append(opened.enter_context(closing(client)))
+            client.sendall(
+                f"GET {address} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {web.cookie}\r\n"
+                f"X-Live-Version: {version}\r\nX-Tab: {number}\r\n\r\n".encode()
+            )
+        time.sleep(1)
+        assert web.ask("/clusters/").status == 200
+        assert select.select(waiting, [], [], 0)[0] == [], "they wait"
