@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gangboard.domain.advice import advised_steps
+from gangboard.domain.event import Event
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
@@ -239,6 +240,32 @@ def store_object(cluster: Cluster, resource: str, model: Any) -> WatchedObject:
         resource_version=meta.resource_version,
         data=pack(model),
         owner_uid=owner_uid(model),
+    )
+
+
+def make_event(
+    cluster: Cluster, name: str, note: str, *, about: str, last_seen: datetime = NOW
+) -> WatchedObject:
+    """Store a Warning about the pod with this uid, in namespace research; `name` is its reason, too."""
+    event = Event(
+        meta=Meta("v1", make_ref("Event", name, group="events.k8s.io"), "1", 0, last_seen),
+        regarding=make_ref("Pod", "a-0", uid=about),
+        reason=name,
+        type="Warning",
+        note=note,
+        count=3,
+        first_seen=None,
+        last_seen=last_seen,
+    )
+    return WatchedObject.objects.create(
+        cluster=cluster,
+        resource="events.events.k8s.io",
+        uid=name,
+        namespace="research",
+        name=name,
+        resource_version="1",
+        data=pack(event),
+        about=about,
     )
 
 

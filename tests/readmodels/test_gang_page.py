@@ -1,23 +1,21 @@
 """The page of one gang: findings, Jobs, members, groups, steps, events, commands."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from gangboard.domain.event import Event
 from gangboard.domain.group import GroupClaim
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.objects import Meta
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, GangMode
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
-from gangboard.store.models import Cluster, WatchedObject
-from gangboard.store.objects import pack
+from gangboard.store.models import Cluster
 from tests.factories import (
     NOW,
     make_cluster,
+    make_event,
     make_finding,
     make_gang,
     make_job,
@@ -167,35 +165,18 @@ def test_a_deleted_owner_is_still_shown_with_when(owner: Viewer) -> None:
     assert read(owner, gone_at=gone).row.gone_at == gone
 
 
-def store_event(cluster: Cluster, name: str, *, about: str, last_seen: datetime) -> None:
-    event = Event(
-        meta=Meta("v1", make_ref("Event", name, group="events.k8s.io"), "1", 0, NOW),
-        regarding=make_ref("Pod", "a-0", uid=about),
-        reason=name,
-        type="Warning",
-        note="0/4 nodes are available.",
-        count=3,
-        first_seen=None,
-        last_seen=last_seen,
-    )
-    WatchedObject.objects.create(
-        cluster=cluster,
-        resource="events.events.k8s.io",
-        uid=name,
-        namespace="research",
-        name=name,
-        resource_version="1",
-        data=pack(event),
-        about=about,
-    )
-
-
 def test_only_its_own_events_newest_first(owner: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = make_cluster()
     members = make_members("a", 1)
 
     def store(name: str, uid: str, minutes: int) -> None:
-        store_event(cluster, name, about=uid, last_seen=NOW - timedelta(minutes=minutes))
+        make_event(
+            cluster,
+            name,
+            "0/4 nodes are available.",
+            about=uid,
+            last_seen=NOW - timedelta(minutes=minutes),
+        )
 
     store("Older", members[0].ref.uid, 9)
     store("Newer", members[0].ref.uid, 1)
@@ -216,7 +197,13 @@ def test_of_a_very_large_gang_events_of_members_in_trouble_come_first(
     cluster = make_cluster()
     runs, waits = make_members("a", 3), make_members("b", 2, Health.WAITING)
     for at, member in enumerate((*runs, *waits)):
-        store_event(cluster, f"e{at}", about=member.ref.uid, last_seen=NOW - timedelta(minutes=at))
+        make_event(
+            cluster,
+            f"e{at}",
+            "0/4 nodes are available.",
+            about=member.ref.uid,
+            last_seen=NOW - timedelta(minutes=at),
+        )
     monkeypatch.setattr("gangboard.readmodels.events.BATCH", 2)
     monkeypatch.setattr("gangboard.readmodels.events.MOST_READ", 3)
     detail = read(owner, cluster, detail=Detail(members=(*runs, *waits)))

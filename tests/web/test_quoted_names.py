@@ -12,14 +12,11 @@ from django.utils import timezone
 
 from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.domain.autoscaling import NodeClaim
-from gangboard.domain.event import Event
-from gangboard.domain.objects import Meta
 from gangboard.domain.verdict import Evidence
 from gangboard.store.gangs import Detail
-from gangboard.store.models import Cluster, Gang, WatchedObject
-from gangboard.store.objects import pack
+from gangboard.store.models import Gang
 from tests.domain_objects import a_meta, a_node, a_queue, an_alias
-from tests.factories import make_finding, make_gang, make_members, make_ref, store_object
+from tests.factories import make_event, make_finding, make_gang, make_members, store_object
 from tests.personas import Person
 from tests.stored_queues import serve, store
 from tests.web.conftest import World
@@ -56,33 +53,10 @@ def gang(world: World) -> Gang:
     make_gang(eu, "eval", now=timezone.now(), namespace="vision", gone_at=timezone.now())
     members = make_members("mine", 1, node="own-node")
     for number, note in enumerate((*NOTES, "Started on node own-node")):
-        _store_event(eu, f"e{number}", note, about=members[0].ref.uid)
+        make_event(eu, f"e{number}", note, about=members[0].ref.uid, last_seen=timezone.now())
     finding = make_finding(message=SAID, evidence=(Evidence("Evicted", PATH),))
     return make_gang(
         eu, "mine", now=timezone.now(), message=SAID, detail=Detail((finding,), members=members)
-    )
-
-
-def _store_event(cluster: Cluster, name: str, note: str, *, about: str) -> None:
-    event = Event(
-        meta=Meta("v1", make_ref("Event", name, group="events.k8s.io"), "1", 0, timezone.now()),
-        regarding=make_ref("Pod", "mine-0", uid=about),
-        reason="Preempted",
-        type="Normal",
-        note=note,
-        count=1,
-        first_seen=None,
-        last_seen=timezone.now(),
-    )
-    WatchedObject.objects.create(
-        cluster=cluster,
-        resource="events.events.k8s.io",
-        uid=name,
-        namespace="research",
-        name=name,
-        resource_version="1",
-        data=pack(event),
-        about=about,
     )
 
 
