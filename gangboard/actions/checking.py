@@ -58,10 +58,11 @@ def check(execution: ActionExecution) -> float:
     if isinstance(found, ActionExit):
         return exit_early(execution, found)
     ground = live.ground(found, stored)
-    if execution.action.via == preconditions.VIA_GANGBOARD and hold_expiry.was_extended(
-        ground, execution.action.name, execution.now
-    ):
-        return exit_early(execution, _refused("The end of the Hold was moved meanwhile.", ""))
+    if execution.action.via == preconditions.VIA_GANGBOARD:
+        ended_hold = execution.context.get("ended_hold", "")
+        why = hold_expiry.why_not_due(ground, execution.action.name, ended_hold, execution.now)
+        if why:
+            return exit_early(execution, _refused(why, ""))
     planned = _plan(execution, ground, levers)
     if not planned.allowed:
         return exit_early(execution, _refused(planned.why_not, planned.needs))

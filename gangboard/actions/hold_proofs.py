@@ -17,6 +17,7 @@ from gangboard.domain.hold import HOLD_LEVER, HOLDS, Hold
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.store import actions, chore_locks
+from gangboard.store.hold_records import made_by_actions
 from gangboard.store.lever_proofs import (
     delete_stale_checks,
     mark_unproved,
@@ -81,7 +82,8 @@ def prove_all(
             log.warning("holds not proved", cluster=cluster.name, why=str(error))
             return {}
         try:
-            return _prove_in_turn(_Turn(cluster, client, clock, held, known), due)
+            own = made_by_actions(cluster.pk, due)
+            return _prove_in_turn(_Turn(cluster, client, clock, held, known, own), due)
         finally:
             client.close()
 
@@ -109,6 +111,8 @@ class _Turn:
     held: chore_locks.ChoreLock
     known: Mapping[str, HoldCheck]
     """uid of a Hold → its last proof before this turn."""
+    own: frozenset[str]
+    """uids of the Holds that our actions made. A tenant's Hold that never acts says nothing of the lever."""
 
 
 def _prove_in_turn(turn: _Turn, due: list[Hold]) -> dict[str, bool | None]:
@@ -145,7 +149,7 @@ def _save(turn: _Turn, hold: Hold, in_force: bool | None, sentence: str) -> None
     before = turn.known.get(uid)
     with transaction.atomic():
         save_hold_check(cluster.pk, uid, in_force=in_force, at=now, sentence=sentence)
-        if in_force is not None:
+        if in_force is not None and uid in turn.own:
             save_lever_proof(cluster.pk, HOLD_LEVER, held=in_force, at=now, sentence=sentence)
         if before is None or (before.in_force, before.sentence) != (in_force, sentence):
             actions.tell(cluster.pk)

@@ -93,6 +93,7 @@ def create(
         body_hash=body_hash(action_request),
         batch=batch,
         state=ActionState.REQUESTED.value,
+        context={"ended_hold": action_request.ended_hold} if action_request.ended_hold else {},
         message="Waits for a worker.",
         requested_at=now,
         expires_at=clock.database_now(LIFE_SECONDS),
@@ -157,6 +158,7 @@ def request_of(action: Action) -> ActionRequest:
         idempotency_key=action.idempotency_key,
         forced=action.forced,
         via=action.via,
+        ended_hold=action.context.get("ended_hold", ""),
     )
 
 
