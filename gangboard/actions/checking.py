@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gangboard.actions import hold_expiry, patches, preconditions, refusals
+from gangboard.actions import earlier_runs, hold_expiry, patches, preconditions, refusals
 from gangboard.actions.actor_client import object_path
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
@@ -66,6 +66,8 @@ def check(execution: ActionExecution) -> float:
     planned = _plan(execution, ground, levers)
     if not planned.allowed:
         return exit_early(execution, _refused(planned.why_not, planned.needs))
+    if (done := earlier_runs.exit_for(execution, ground, planned)) is not None:
+        return exit_early(execution, done)
     execution.context.update(_to_compare_with(live, ground, planned))
     _write(execution, planned)
     return 0.0

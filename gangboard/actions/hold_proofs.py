@@ -48,9 +48,9 @@ def due_clusters(now: datetime) -> list[int]:
     for cluster_id, uid in rows.values_list("cluster_id", "uid"):
         holds.setdefault(cluster_id, set()).add(uid)
     fresh = set(
-        HoldCheck.objects.filter(cluster_id__in=holds, checked_at__gt=now - INTERVAL).values_list(
-            "cluster_id", "hold_uid"
-        )
+        HoldCheck.objects.filter(
+            cluster_id__in=holds, checked_at__gt=now - INTERVAL, checked_at__lt=now + INTERVAL
+        ).values_list("cluster_id", "hold_uid")
     )
     return [
         cluster_id
@@ -95,7 +95,8 @@ def _due(cluster: Cluster, known: Mapping[str, HoldCheck], now: datetime) -> lis
         uid: known[uid].checked_at if uid in known else _NEVER
         for uid in rows.values_list("uid", flat=True)
     }
-    due = [uid for uid, at in looked_at.items() if at <= now - INTERVAL]
+    # A proof in the future was made before the clock was set back.
+    due = [uid for uid, at in looked_at.items() if not now - INTERVAL < at < now + INTERVAL]
     first = sorted(due, key=lambda uid: looked_at[uid])[:MOST]
     stored = read_objects(cluster.pk, first, {HOLDS: Hold})
     return [stored[uid] for uid in first if uid in stored]

@@ -12,6 +12,8 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import Q
+
 from gangboard.actions.seen_holds import Mark, read_holds
 from gangboard.actions.step_results import sent_hold
 from gangboard.domain.action import ActionState, StepKind, Verb
@@ -34,13 +36,14 @@ def requeue(now: datetime, seen: Collection[Mark]) -> list[str]:
     `seen`: the Holds that are there.
     """
     marks = [mark for mark in seen if mark.action]
+    # An end in the future was written before the clock was set back.
     rows = Action.objects.filter(
+        Q(finished_at__lt=now - QUIET) | Q(finished_at__gt=now + QUIET),
         pk__in={mark.action for mark in marks},
         verb=Verb.SUSPEND.value,
         state__in=_FAILED,
         guarded=False,
         due_at=None,
-        finished_at__lt=now - QUIET,
     )
     failed = {(action.cluster_id, action.pk): action for action in rows}
     if not failed:
