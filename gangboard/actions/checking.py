@@ -60,9 +60,9 @@ def check(execution: ActionExecution) -> float:
     ground = live.ground(found, stored)
     if execution.action.via == preconditions.VIA_GANGBOARD:
         ended_hold = execution.context.get("ended_hold", "")
-        why = hold_expiry.why_not_due(ground, execution.action.name, ended_hold, execution.now)
-        if why:
-            return exit_early(execution, _refused(why, ""))
+        not_due = hold_expiry.why_not_due(ground, execution.action.name, ended_hold, execution.now)
+        if not_due:
+            return exit_early(execution, _refused(not_due, ""))
     planned = _plan(execution, ground, levers)
     if not planned.allowed:
         return exit_early(execution, _refused(planned.why_not, planned.needs))

@@ -21,7 +21,7 @@ _MOMENTS = frozenset({"since", "sent_at", "quiet_since", "missing_since"})
 def forget_future(execution: ActionExecution) -> None:
     """Let every moment that lies in the future be now. Writes nothing where there is none."""
     action, now = execution.action, execution.now
-    columns = {
+    columns: dict[str, Any] = {
         name: now
         for name in ("sent_at", "applied_at")
         if (moment := getattr(action, name)) is not None and moment > now + TOLERANCE

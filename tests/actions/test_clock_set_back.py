@@ -85,6 +85,7 @@ def test_a_lease_on_a_cluster(cluster: Cluster, clock: QuickClock) -> None:
     lease = Lease.objects.create(cluster=cluster, holder="dead", expires_at=clock.now() + HOURS)
     assert cluster_leases.free_clusters() == []
     lease.refresh_from_db()
+    assert lease.expires_at is not None
     left = (lease.expires_at - clock.now()).total_seconds()
     assert left <= cluster_leases.LEASE_SECONDS
 
