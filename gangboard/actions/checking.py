@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gangboard.actions import hold_expiry, patches, preconditions, refusals
+from gangboard.actions import earlier_runs, hold_expiry, patches, preconditions, refusals
 from gangboard.actions.actor_client import object_path
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
@@ -58,13 +58,16 @@ def check(execution: ActionExecution) -> float:
     if isinstance(found, ActionExit):
         return exit_early(execution, found)
     ground = live.ground(found, stored)
-    if execution.action.via == preconditions.VIA_GANGBOARD and hold_expiry.was_extended(
-        ground, execution.action.name, execution.now
-    ):
-        return exit_early(execution, _refused("The end of the Hold was moved meanwhile.", ""))
+    if execution.action.via == preconditions.VIA_GANGBOARD:
+        ended_hold = execution.context.get("ended_hold", "")
+        not_due = hold_expiry.why_not_due(ground, execution.action.name, ended_hold, execution.now)
+        if not_due:
+            return exit_early(execution, _refused(not_due, ""))
     planned = _plan(execution, ground, levers)
     if not planned.allowed:
         return exit_early(execution, _refused(planned.why_not, planned.needs))
+    if (done := earlier_runs.exit_for(execution, ground, planned)) is not None:
+        return exit_early(execution, done)
     execution.context.update(_to_compare_with(live, ground, planned))
     _write(execution, planned)
     return 0.0

@@ -26,6 +26,7 @@ from gangboard.logs import get_logger
 from gangboard.store import actions, chore_locks
 from gangboard.store.action_context import action_models
 from gangboard.store.audit import audit
+from gangboard.store.hold_records import relied_on
 from gangboard.store.models import Action, Cluster, ResourceState
 from gangboard.store.objects import read_objects
 
@@ -83,7 +84,7 @@ def _guarded(cluster_id: int | None) -> dict[Cluster, list[Action]]:
 def _uids(action: Action) -> Iterator[str]:
     for subject in action.context.get("subjects", ()):
         yield subject["uid"]
-    hold = holding.relied_on(action)
+    hold = relied_on(action)
     if hold is not None and hold.get("uid"):
         yield hold["uid"]
 
@@ -98,7 +99,7 @@ def _differs(action: Action, stored: dict[str, Any], *, holds_known: bool) -> bo
             return True
         if not subject["wanted"] and isinstance(model, Owner) and not model.suspended:
             return True
-    hold = holding.relied_on(action)
+    hold = relied_on(action)
     if hold is None or not holds_known:
         return False
     return not _is_same_hold(stored.get(hold.get("uid", "")), hold)
@@ -179,7 +180,7 @@ def inspect(
 def _inspect(action: Action, client: ActorClient, now: datetime) -> ActionState | None:
     since = action.applied_at or action.requested_at
     context = copy.deepcopy(action.context)
-    hold = holding.relied_on(action)
+    hold = relied_on(action)
     seen = kept.look(client, context["subjects"], survives=hold is not None, since=since, now=now)
     above = context.get("above")
     renewed_above = above is not None and _is_renewed(client, above)

@@ -17,6 +17,7 @@ from gangboard.domain.hold import HOLD_LEVER, HOLDS, Hold
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.store import actions, chore_locks
+from gangboard.store.hold_records import made_by_actions
 from gangboard.store.lever_proofs import (
     delete_stale_checks,
     mark_unproved,
@@ -47,9 +48,9 @@ def due_clusters(now: datetime) -> list[int]:
     for cluster_id, uid in rows.values_list("cluster_id", "uid"):
         holds.setdefault(cluster_id, set()).add(uid)
     fresh = set(
-        HoldCheck.objects.filter(cluster_id__in=holds, checked_at__gt=now - INTERVAL).values_list(
-            "cluster_id", "hold_uid"
-        )
+        HoldCheck.objects.filter(
+            cluster_id__in=holds, checked_at__gt=now - INTERVAL, checked_at__lt=now + INTERVAL
+        ).values_list("cluster_id", "hold_uid")
     )
     return [
         cluster_id
@@ -81,7 +82,8 @@ def prove_all(
             log.warning("holds not proved", cluster=cluster.name, why=str(error))
             return {}
         try:
-            return _prove_in_turn(_Turn(cluster, client, clock, held, known), due)
+            own = made_by_actions(cluster.pk, due)
+            return _prove_in_turn(_Turn(cluster, client, clock, held, known, own), due)
         finally:
             client.close()
 
@@ -93,7 +95,8 @@ def _due(cluster: Cluster, known: Mapping[str, HoldCheck], now: datetime) -> lis
         uid: known[uid].checked_at if uid in known else _NEVER
         for uid in rows.values_list("uid", flat=True)
     }
-    due = [uid for uid, at in looked_at.items() if at <= now - INTERVAL]
+    # A proof in the future was made before the clock was set back.
+    due = [uid for uid, at in looked_at.items() if not now - INTERVAL < at < now + INTERVAL]
     first = sorted(due, key=lambda uid: looked_at[uid])[:MOST]
     stored = read_objects(cluster.pk, first, {HOLDS: Hold})
     return [stored[uid] for uid in first if uid in stored]
@@ -109,6 +112,8 @@ class _Turn:
     held: chore_locks.ChoreLock
     known: Mapping[str, HoldCheck]
     """uid of a Hold → its last proof before this turn."""
+    own: frozenset[str]
+    """uids of the Holds that our actions made. A tenant's Hold that never acts says nothing of the lever."""
 
 
 def _prove_in_turn(turn: _Turn, due: list[Hold]) -> dict[str, bool | None]:
@@ -145,7 +150,7 @@ def _save(turn: _Turn, hold: Hold, in_force: bool | None, sentence: str) -> None
     before = turn.known.get(uid)
     with transaction.atomic():
         save_hold_check(cluster.pk, uid, in_force=in_force, at=now, sentence=sentence)
-        if in_force is not None:
+        if in_force is not None and uid in turn.own:
             save_lever_proof(cluster.pk, HOLD_LEVER, held=in_force, at=now, sentence=sentence)
         if before is None or (before.in_force, before.sentence) != (in_force, sentence):
             actions.tell(cluster.pk)

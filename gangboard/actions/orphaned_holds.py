@@ -7,15 +7,18 @@ removes the Hold as it would have done.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
-from gangboard.actions.actor_client import object_path
+from django.db.models import Q
+
 from gangboard.actions.seen_holds import Mark, read_holds
-from gangboard.domain.action import ActionState, Verb
-from gangboard.domain.hold import HOLD_GROUP, Hold
-from gangboard.store.models import Action
+from gangboard.actions.step_results import sent_hold
+from gangboard.domain.action import ActionState, StepKind, Verb
+from gangboard.domain.hold import Hold
+from gangboard.store.models import Action, ActionStep
 
 _FAILED = (
     ActionState.REFUSED.value,
@@ -32,40 +35,56 @@ def requeue(now: datetime, seen: Collection[Mark]) -> list[str]:
 
     `seen`: the Holds that are there.
     """
-    marks = {(mark.cluster_id, mark.action): mark for mark in seen if mark.action}
+    marks = [mark for mark in seen if mark.action]
+    # An end in the future was written before the clock was set back.
     rows = Action.objects.filter(
-        pk__in={action_id for _, action_id in marks},
+        Q(finished_at__lt=now - QUIET) | Q(finished_at__gt=now + QUIET),
+        pk__in={mark.action for mark in marks},
         verb=Verb.SUSPEND.value,
         state__in=_FAILED,
         guarded=False,
         due_at=None,
-        finished_at__lt=now - QUIET,
     )
-    actions: dict[Mark, Action] = {}
-    for action in rows:
-        mark = marks.get((action.cluster_id or 0, action.pk))
+    failed = {(action.cluster_id, action.pk): action for action in rows}
+    if not failed:
+        return []
+    sent, found = _sent_holds(failed.values()), []
+    # Several Holds can bear one id: people copy annotations.
+    for mark, hold in read_holds([mark for mark in marks if _key(mark) in failed]):
+        action, step = failed[_key(mark)], sent.get(mark.action)
         # Where it was seen gone already, the poll is behind.
-        if mark is not None and action.context.get("removed_hold") != mark.uid:
-            actions[mark] = action
-    found = []
-    for mark, hold in read_holds(actions):
-        context = _with_exit(actions[mark], hold, now)
+        is_gone = action.context.get("removed_hold") == mark.uid
+        if step is None or is_gone or not _is_from(step, hold):
+            continue
+        context = _with_exit(action, step, mark.uid, now)
         Action.objects.filter(pk=mark.action, due_at=None).update(context=context, due_at=now)
         found.append(mark.action)
     return found
 
 
-def _with_exit(action: Action, hold: Hold, now: datetime) -> dict[str, Any]:
-    ref, context = hold.meta.ref, dict(action.context)
-    context["hold"] = {
-        "name": ref.name,
-        "namespace": ref.namespace,
-        "path": object_path(HOLD_GROUP, hold.meta.api_version, "holds", ref.namespace, ref.name),
-        "job": hold.job_name,
-        "owner_uid": hold.owner_uid,
-        "uid": ref.uid,
-        "sent_at": now.isoformat(),
-    }
+def _key(mark: Mark) -> tuple[int | None, str]:
+    return mark.cluster_id, mark.action
+
+
+def _sent_holds(rows: Collection[Action]) -> dict[str, ActionStep]:
+    """Return id of an action → its step that sent a Hold."""
+    kind = StepKind.CREATE_HOLD.value
+    steps = ActionStep.objects.filter(action__in=rows, kind=kind, sends__gt=0)
+    return {step.action_id: step for step in steps}
+
+
+def _is_from(step: ActionStep, hold: Hold) -> bool:
+    """Whether a Hold is the one that the step sent. Its annotation is no proof, because anybody can copy it."""
+    body = json.loads(step.patch)
+    meta, spec = body["metadata"], body["spec"]
+    ref = hold.meta.ref
+    sent = (meta["namespace"], meta["name"], spec["jobName"], spec["ownerUID"])
+    return sent == (ref.namespace, ref.name, hold.job_name, hold.owner_uid)
+
+
+def _with_exit(action: Action, step: ActionStep, uid: str, now: datetime) -> dict[str, Any]:
+    context = dict(action.context)
+    context["hold"] = {**sent_hold(step, now), "uid": uid}
     context["exit"] = {
         "state": action.state,
         "sentence": action.message,

@@ -205,16 +205,7 @@ def _on_the_way(
     A Hold that is made can be taken away again; with anything else the action counts as sent.
     """
     if step.kind == StepKind.CREATE_HOLD.value:
-        body = json.loads(step.patch)
-        name = body["metadata"]["name"]
-        execution.context["hold"] = {
-            "name": name,
-            "namespace": body["metadata"]["namespace"],
-            "path": f"{step.path}/{name}",
-            "job": body["spec"]["jobName"],
-            "owner_uid": body["spec"]["ownerUID"],
-            "sent_at": execution.now.isoformat(),
-        }
+        execution.context["hold"] = step_results.sent_hold(step, execution.now)
         return None, {}
     return ActionState.SENT, {"sent_at": execution.action.sent_at or execution.now}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import datetime
 from typing import Any
 
 from gangboard.actions import patches
@@ -11,6 +13,20 @@ from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
 from gangboard.domain.hold import HELD_BY
 from gangboard.store.models import ActionStep
+
+
+def sent_hold(step: ActionStep, now: datetime) -> dict[str, Any]:
+    """Return name, path and subject of the Hold that a step sends. Its uid is known once it exists."""
+    body = json.loads(step.patch)
+    name = body["metadata"]["name"]
+    return {
+        "name": name,
+        "namespace": body["metadata"]["namespace"],
+        "path": f"{step.path}/{name}",
+        "job": body["spec"]["jobName"],
+        "owner_uid": body["spec"]["ownerUID"],
+        "sent_at": now.isoformat(),
+    }
 
 
 def armed(

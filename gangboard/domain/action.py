@@ -115,6 +115,8 @@ class ActionRequest:
     """Try a lever that is not proved; for admins."""
     via: str = "api"
     """`page`, `api` or `gangboard`."""
+    ended_hold: str = ""
+    """uid of the one Hold that a resume removes because its end came; empty: of a person, who removes all."""
 
 
 @dataclass(frozen=True, slots=True)

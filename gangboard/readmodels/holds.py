@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gangboard.diagnosis import registry
@@ -21,6 +21,7 @@ from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.unseen import unseen_sentence, unseen_states
 from gangboard.readmodels.watched_objects import PlaceName, objects_by_name, select_objects
 from gangboard.store.access import Viewer
+from gangboard.store.hold_records import HoldKey, ended_records
 from gangboard.store.levers import read_all_levers
 from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState
 from gangboard.store.objects import unpack
@@ -74,6 +75,8 @@ class _Scene:
     levers: Mapping[int, ClusterLevers]
     blind: frozenset[tuple[int, str]]
     """(cluster, resource) that cannot be read: what is missing there is not gone."""
+    ended: frozenset[HoldKey] = frozenset()
+    """Holds whose end is over by our own record: gangboard removes these."""
 
 
 def holds(
@@ -100,7 +103,7 @@ def holds(
         for row in stored
         if row.cluster_id in clusters
     ]
-    scene = _look_around(page, viewer)
+    scene = replace(_look_around(page, viewer), ended=_ended(page, now))
     return HoldPage(
         rows=tuple(_row(clusters[id_], hold, scene, now) for id_, hold in page),
         unseen=_unseen(clusters, filters),
@@ -148,6 +151,15 @@ def _owner_of(cluster_id: int, hold: Hold) -> Reference:
     return Reference(cluster_id, hold.meta.ref.namespace, hold.owner_uid)
 
 
+def _ended(page: Iterable[tuple[int, Hold]], now: datetime) -> frozenset[HoldKey]:
+    """Return the Holds that gangboard was told to remove by now (1 or 2 queries, none while no end has passed)."""
+    past = [(id_, hold) for id_, hold in page if hold.until is not None and hold.until <= now]
+    if not past:
+        return frozenset()
+    named = {hold.action for _, hold in past if _ACTION_ID.fullmatch(hold.action)}
+    return frozenset(record.key for record in ended_records({id_ for id_, _ in past}, named, now))
+
+
 def _former(references: Set[Reference], viewer: Viewer) -> dict[Reference, Gang]:
     """Return the gangs of owners that are gone, while they are kept (1 query, none without such owners)."""
     rows = Gang.objects.filter(viewer.gang_filter())
@@ -186,7 +198,7 @@ def _row(cluster: Freshness, hold: Hold, scene: _Scene, now: datetime) -> HoldRo
         in_force=False if lost else in_force,
         checked_at=check.checked_at if check else None,
         lost=bool(lost),
-        sentence=lost or _sentence(cluster, hold, job, check, scene.levers.get(id_), now),
+        sentence=lost or _sentence(cluster, hold, job, scene, now),
         face=_LOST if lost else _face(in_force),
         job_uid=job.meta.ref.uid if job is not None else "",
         job_generation=job.meta.generation if job is not None else None,
@@ -246,11 +258,12 @@ def _sentence(
     cluster: Freshness,
     hold: Hold,
     job: Owner | None,
-    check: HoldCheck | None,
-    levers: ClusterLevers | None,
+    scene: _Scene,
     now: datetime,
 ) -> str:
     """Return what is the matter with a Hold whose owner is there, or empty."""
+    key = (cluster.cluster_id, hold.meta.ref.uid)
+    check, levers = scene.checks.get(key), scene.levers.get(cluster.cluster_id)
     if cluster.is_silent:
         return f"Cluster {cluster.cluster} {cluster.does_not}: whether it is in force is not known."
     if levers is not None and levers.hold in (PolicyState.MISSING, PolicyState.CHANGED):
@@ -264,7 +277,9 @@ def _sentence(
     if hold.meta.deleting_since is not None:
         return "It is being deleted."
     if hold.until is not None and hold.until <= now:
-        return "Its end has passed and it has not been released yet."
+        if key in scene.ended:
+            return "Its end has passed and it has not been released yet."
+        return "Its end has passed. gangboard did not set that end: a person has to release it."
     return printable(_of_job(hold, job))
 
 

@@ -87,7 +87,7 @@ def read_liveness(*, now: datetime) -> Liveness:
     rows = Heartbeat.objects.order_by("beat_at")
     for kind, at, began_at, its_slots in rows.values_list("kind", "beat_at", "began_at", "slots"):
         signs[kind] = _Sign(at, began_at)
-        if kind == "poll" and now - at <= ALIVE:
+        if kind == "poll" and abs(now - at) <= ALIVE:
             slots += its_slots
     dead = [kind for kind in PROCESSES if not _is_alive(signs.get(kind), now)]
     for kind, ends in ORDERS.items():
@@ -101,7 +101,7 @@ def read_liveness(*, now: datetime) -> Liveness:
 
 def _is_alive(sign: _Sign | None, now: datetime) -> bool:
     """Processes and orders give a sign every few seconds; silence for this long is death."""
-    return sign is not None and now - sign.at <= ALIVE
+    return sign is not None and abs(now - sign.at) <= ALIVE
 
 
 def _is_settled(sign: _Sign | None, now: datetime) -> bool:

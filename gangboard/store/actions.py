@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, QuerySet, Window
+from django.db.models import F, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from gangboard.domain.action import ActionRequest, ActionState, ActionTarget, Verb
@@ -31,6 +31,8 @@ LEASE_SECONDS = 30.0
 """How long a holder may be silent before another worker takes its action. Longer than the deadline
 of any single request, so that whoever takes over knows that the last request has ended."""
 LEASES = RowLeases("held_until", LEASE_SECONDS)
+LONGEST_DELAY = 300.0
+"""The most seconds that an action is put off: longer than any backoff."""
 LIFE_SECONDS = 300.0
 """How long a request may wait before it is sent; then the one who asked has moved on."""
 GANGBOARD = "gangboard"
@@ -93,6 +95,7 @@ def create(
         body_hash=body_hash(action_request),
         batch=batch,
         state=ActionState.REQUESTED.value,
+        context={"ended_hold": action_request.ended_hold} if action_request.ended_hold else {},
         message="Waits for a worker.",
         requested_at=now,
         expires_at=clock.database_now(LIFE_SECONDS),
@@ -157,6 +160,7 @@ def request_of(action: Action) -> ActionRequest:
         idempotency_key=action.idempotency_key,
         forced=action.forced,
         via=action.via,
+        ended_hold=action.context.get("ended_hold", ""),
     )
 
 
@@ -180,7 +184,7 @@ def put_off(lease: ActionLease, clock: DatabaseClock, seconds: float) -> None:
     """Let go of an action that is to be looked at again in a while. Raises ActionLostError."""
     with writing(lease, clock):
         Action.objects.filter(pk=lease.action_id).update(
-            due_at=clock.database_now(seconds), held_until=None, holder=""
+            due_at=clock.database_now(min(seconds, LONGEST_DELAY)), held_until=None, holder=""
         )
 
 
@@ -192,6 +196,23 @@ def release_lease(lease: ActionLease) -> None:
 def _row(lease: ActionLease) -> QuerySet[Action]:
     """Return the row while it says that it is held so."""
     return Action.objects.filter(pk=lease.action_id, holder=lease.holder, number=lease.number)
+
+
+def forget_future(clock: DatabaseClock) -> None:
+    """Bring times back that lie further ahead than any may, because the clock was set back.
+
+    Else an action would wait, and its object take no other one, until the clock has caught up. It is due
+    now; its lease and its life last no longer than those that begin now.
+    """
+    rows = Action.objects.filter(due_at__isnull=False)
+    due = Q(due_at__gt=clock.database_now(LONGEST_DELAY))
+    held = Q(held_until__gt=clock.database_now(LEASE_SECONDS))
+    living = Q(expires_at__gt=clock.database_now(LIFE_SECONDS))
+    if not rows.filter(due | held | living).exists():
+        return
+    rows.filter(living).update(expires_at=clock.database_now(LIFE_SECONDS))
+    LEASES.shorten(rows, clock)
+    rows.filter(due).update(due_at=clock.database_now())
 
 
 def due_actions(

@@ -19,6 +19,8 @@ from gangboard.store.row_leases import DatabaseClock, RowLeases
 
 LEASE_SECONDS = 30.0
 """How long whoever does it may be silent. Longer than the deadline of any single request."""
+LONGEST_REST = 60.0
+"""Seconds that a chore rests at most."""
 LEASES = RowLeases("held_until", LEASE_SECONDS)
 
 
@@ -37,11 +39,12 @@ class ChoreLock:
         return bool(LEASES.extend(self._row(), self.clock))
 
     def rest(self, seconds: float) -> None:
-        """Let nobody begin it again for so long."""
-        self._rest = seconds
+        """Let nobody begin it again for so long, at most LONGEST_REST."""
+        self._rest = min(seconds, LONGEST_REST)
 
     def _take(self) -> bool:
         row = Chore.objects.filter(cluster_id=self.cluster_id, name=self.name)
+        LEASES.shorten(row, self.clock, LONGEST_REST)
         return LEASES.take(row, self.holder, self.clock)
 
     def _release(self) -> None:

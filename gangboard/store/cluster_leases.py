@@ -101,6 +101,7 @@ def last_holders(cluster_ids: Iterable[int]) -> dict[int, str]:
 
 def free_clusters() -> list[FreeCluster]:
     """Return the clusters that nobody holds; the one that has been so for longest comes first."""
+    LEASES.shorten(Lease.objects.all(), _CLOCK)
     held = Lease.objects.filter(expires_at__gt=Now()).values("cluster_id")
     waited = models.ExpressionWrapper(
         Now() - F("lease__expires_at"), output_field=models.DurationField()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -41,7 +41,9 @@ def take(*what: object, most: int, window: timedelta, number: int = 1) -> RateLi
     key, now = _key(what), timezone.now()
     rows = Attempts.objects.filter(key=key)
     with transaction.atomic():
-        counted = rows.filter(ends_at__lte=now).update(number=number, ends_at=now + window)
+        # A window that ends later than one that begins now is from before the clock was set back.
+        is_over = Q(ends_at__lte=now) | Q(ends_at__gt=now + window)
+        counted = rows.filter(is_over).update(number=number, ends_at=now + window)
         if not counted and not rows.exists():
             _make_room()
             Attempts.objects.bulk_create(

@@ -50,6 +50,19 @@ class RowLeases:
         """Let the lease on these rows last from now, and set columns; return how many rows there were."""
         return rows.update(**columns, **{self.until: clock.database_now(self.seconds)})
 
+    def shorten(
+        self, rows: QuerySet[Any], clock: DatabaseClock, longest: float | None = None
+    ) -> None:
+        """End leases that last longer than any may after `longest` seconds: the clock was set back.
+
+        A living holder renews in that time, and its last request is over when another one takes the row.
+        `longest` is the lease time if it is not given.
+        """
+        seconds = self.seconds if longest is None else longest
+        too_long = rows.filter(**{f"{self.until}__gt": clock.database_now(seconds)})
+        if too_long.exists():
+            too_long.update(**{self.until: clock.database_now(seconds)})
+
     def take(self, rows: QuerySet[Any], holder: str, clock: DatabaseClock, **columns: Any) -> bool:
         """Take the row when nobody holds it, and set columns; return whether it was free."""
         return bool(self.extend(rows.filter(self.is_free(clock)), clock, holder=holder, **columns))

@@ -24,6 +24,7 @@ from gangboard.ops.supervisor import Child
 from gangboard.store import actions, chore_locks
 from gangboard.store.models import Action, Chore, Cluster, HoldCheck, LeverRecord, WatchedObject
 from tests.actions.site import QuickClock
+from tests.actions.stored_holds import record
 from tests.factories import make_cluster, make_ref, store_object
 from tests.recorded_actions import make_action
 
@@ -79,7 +80,11 @@ def fake_cluster() -> FakeCluster:
 def hold(cluster: Cluster, names: Iterable[str]) -> None:
     for name in names:
         ref = make_ref("Hold", name, group="gangboard.dev", uid=name)
-        store_object(cluster, HOLDS, Hold(Meta("v1alpha1", ref, "1", 1, None), name, "js"))
+        meta = Meta("v1alpha1", ref, "1", 1, None)
+        made = Hold(meta, name, "js", action=f"{cluster.name}-{name}")
+        store_object(cluster, HOLDS, made)
+        if not Action.objects.filter(pk=made.action).exists():
+            record(cluster, made, None, id=made.action)
 
 
 def prove(cluster: Cluster, fake_cluster: FakeCluster) -> dict[str, bool | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from unittest import mock
 
@@ -13,17 +13,20 @@ import pytest
 
 from gangboard.actions.sweeper import Sweeper
 from gangboard.domain.hold import Hold
-from gangboard.domain.objects import Controller, Meta
-from gangboard.domain.owner import Owner
 from gangboard.store import objects
 from gangboard.store.models import Action, Cluster, WatchedObject
 from gangboard.store.objects import pack
 from tests.actions.site import QuickClock
-from tests.factories import make_cluster, make_ref, store_object
-from tests.recorded_actions import make_action
+from tests.actions.stored_holds import (
+    make_failed,
+    make_hold,
+    make_try,
+    store,
+    store_held_job,
+)
+from tests.factories import make_cluster
 
 pytestmark = pytest.mark.django_db
-HOLDS = "holds.gangboard.dev"
 MANY = 30
 
 
@@ -52,36 +55,11 @@ def unpacked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         yield names
 
 
-def make_hold(name: str, **more: Any) -> Hold:
-    ref = make_ref("Hold", name, group="gangboard.dev", uid=f"hold-{name}")
-    return Hold(Meta("v1alpha1", ref, "1", 1, None), f"job-{name}", "js", **more)
-
-
-def store(cluster: Cluster, hold: Hold) -> WatchedObject:
-    return store_object(cluster, HOLDS, hold)
-
-
 def change(row: WatchedObject, hold: Hold, version: str) -> None:
     meta = replace(hold.meta, resource_version=version)
     row.resource_version = version
     row.data = pack(replace(hold, meta=meta))
     row.save()
-
-
-def make_failed(cluster: Cluster, action_id: str = "a1", **columns: Any) -> Action:
-    """An action that ended a minute ago without what was asked for."""
-    now = datetime.now(UTC)
-    values = {
-        "id": action_id,
-        "name": "job-late",
-        "uid": "job",
-        "state": "failed",
-        "requested_at": now - timedelta(minutes=2),
-        "expires_at": now,
-        "sent_at": now - timedelta(minutes=2),
-        "finished_at": now - timedelta(minutes=1),
-    }
-    return make_action(cluster, **{**values, **columns})
 
 
 def test_what_has_not_changed_is_not_read_again(
@@ -146,7 +124,7 @@ def test_a_hold_of_another_cluster_is_not_of_the_action(cluster: Cluster, sweepe
     store(west, make_hold("planted", action="a1"))
     assert sweeper.sweep().due == ()
     store(cluster, make_hold("late", action="a1"))
-    store(west, replace(make_hold("second"), action="a1"))
+    store(west, make_hold("second", action="a1"))
     assert sweeper.sweep().due == ("a1",)
     assert Action.objects.get().context["hold"]["name"] == "late"
 
@@ -161,40 +139,17 @@ def test_an_end_that_comes_although_nothing_changes(
     cluster: Cluster, sweeper: Sweeper, unpacked: list[str]
 ) -> None:
     until = sweeper.clock.now() + timedelta(minutes=1)
-    store(cluster, make_hold("a", until=until))
-    store(cluster, make_hold("b", until=until + timedelta(hours=1)))
-    ref = make_ref("Job", "job-a", group="batch", uid="job-a")
-    controller = Controller("jobset.x-k8s.io", "JobSet", "js", "js")
-    store_object(cluster, "jobs.batch", Owner(Meta("v1", ref, "1", 1, None, controller=controller)))
+    store_held_job(cluster, "a", until)
+    store_held_job(cluster, "b", until + timedelta(hours=1))
     assert sweeper.sweep().due == ()
     assert isinstance(sweeper.clock, QuickClock)
     sweeper.clock.advance(61)
     unpacked.clear()
     (action_id,) = sweeper.sweep().due
-    assert unpacked == ["a"]
+    assert unpacked == []
     action = Action.objects.get(pk=action_id)
     assert (action.verb, action.uid, action.via) == ("resume", "job-a", "gangboard")
-
-
-def store_held_job(cluster: Cluster, name: str, until: datetime, *, made_of: str = "js") -> None:
-    """A Job of a JobSet, and a Hold on it that ends then."""
-    store(cluster, make_hold(name, until=until))
-    ref = make_ref("Job", f"job-{name}", group="batch", uid=f"job-{name}")
-    controller = Controller("jobset.x-k8s.io", "JobSet", made_of, made_of)
-    store_object(cluster, "jobs.batch", Owner(Meta("v1", ref, "1", 1, None, controller=controller)))
-
-
-def make_try(cluster: Cluster, name: str, requested_at: datetime, number: int = 0) -> None:
-    """A release that gangboard asked for and that was refused."""
-    make_failed(
-        cluster,
-        f"{name}-{number}",
-        verb="resume",
-        uid=f"job-{name}",
-        via="gangboard",
-        requested_at=requested_at,
-        finished_at=requested_at,
-    )
+    assert action.context == {"ended_hold": "hold-a"}
 
 
 def test_however_many_are_overdue_a_sweep_asks_as_often(
@@ -206,7 +161,7 @@ def test_however_many_are_overdue_a_sweep_asks_as_often(
         store_held_job(cluster, f"h{number}", until)
         make_try(cluster, f"h{number}", now - timedelta(seconds=20))
     sweeper.sweep()
-    # Holds, switch, clusters, overdue Holds, their Jobs, our own actions, tries; and the rest of a sweep.
+    # Holds, switch, clusters, records of two kinds, Jobs, tries; and the rest of a sweep.
     with django_assert_max_num_queries(14):
         assert sweeper.sweep().due == ()
 

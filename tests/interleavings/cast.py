@@ -22,9 +22,10 @@ from gangboard.store.access import viewer_of
 from gangboard.store.models import Cluster, WatchedObject
 from gangboard.store.objects import unpack
 from tests.interleavings.hub import Actor, Hub
-from tests.interleavings.site import CLUSTER, Moments, Site
+from tests.interleavings.site import CLUSTER, Site
 from tests.interleavings.trace import Trace
 from tests.interleavings.wire import Ledger, Weather, Wire
+from tests.polled_plane import Moments
 
 _MOST_ORDERS = 12
 _IDLE = "waits for work"

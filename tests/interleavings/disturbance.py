@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import timedelta
 
+from gangboard.kube.connection import JSON
 from gangboard.store import actions
 from gangboard.store.models import Cluster, Grant, Switch
 from tests.interleavings.cast import Cast
-from tests.interleavings.site import HOLDS, JOBS, JOBSET, NAMESPACE, Json
+from tests.interleavings.site import HOLDS, JOBS, JOBSET, JOBSETS, NAMESPACE, Json
 
+BY_HAND = "by-hand-"
+"""How the names of Holds begin that somebody makes with kubectl."""
 _MERGE = "application/merge-patch+json"
 _BATCH = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/"
 _JOBSET = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{NAMESPACE}/jobsets/{JOBSET}"
@@ -35,6 +39,7 @@ class Disturbance:
         self._cast = cast
         self._site = cast.site
         self._random = cast.random
+        self._made = 0
 
     def admin(self) -> None:
         """Switch to read-only and back, take a role and give it back."""
@@ -82,6 +87,8 @@ class Disturbance:
             self._delete_hold,
             self._delete_hold,
             self._edit_hold,
+            self._make_hold,
+            self._move_end,
             self._patch_job,
             self._patch_job,
             self._touch_job,
@@ -89,7 +96,7 @@ class Disturbance:
             self._remove_policy,
             self._delete_jobset,
         )
-        weights = (2, 2, 1, 2, 2, 2, 1, 1, 0.4)
+        weights = (2, 2, 1, 2, 1, 2, 2, 2, 1, 1, 0.4)
         for _ in range(self._random.choice((0, 1, 2, 3))):
             self._cast.hub.sleep(self._random.uniform(0.0, 50.0), "thinks")
             if self._cast.is_calm:
@@ -102,7 +109,8 @@ class Disturbance:
 
     def _kubectl(self, method: str, path: str, body: Json | None = None) -> None:
         text = json.dumps(body) if body is not None else ""
-        code = self._site.ask(method, path, text.encode(), _MERGE)
+        kind = JSON if method == "POST" else _MERGE
+        code = self._site.ask(method, path, text.encode(), kind)
         self._cast.trace.write("kubectl", f"{method} {path} {text}: {code}")
 
     def _delete_hold(self) -> None:
@@ -114,6 +122,35 @@ class Disturbance:
         name = self._any(self._site.objects(HOLDS))
         if name:
             self._kubectl("PATCH", _HOLD + name, {"spec": {"jobName": "another"}})
+
+    def _make_hold(self) -> None:
+        """Make one more Hold on a Job, as somebody who may do nothing else."""
+        name = self._any(self._site.objects(JOBS))
+        owner = self._site.find(JOBSETS, JOBSET)
+        if not name or owner is None:
+            return
+        self._made += 1
+        spec = {"jobName": name, "ownerUID": owner["metadata"]["uid"], "by": "mallory"}
+        body = {
+            "apiVersion": "gangboard.dev/v1alpha1",
+            "kind": "Hold",
+            "metadata": {"name": f"{BY_HAND}{self._made}"},
+            "spec": {**spec, "reason": "none", **self._end()},
+        }
+        self._kubectl("POST", _HOLD.rstrip("/"), body)
+
+    def _move_end(self) -> None:
+        name = self._any(self._site.objects(HOLDS))
+        if name:
+            self._kubectl("PATCH", _HOLD + name, {"spec": self._end() or {"until": None}})
+
+    def _end(self) -> Json:
+        """Return an end that is past, one that comes, or none."""
+        seconds = self._random.choice((-60, 15, None))
+        if seconds is None:
+            return {}
+        end = self._site.clock.now() + timedelta(seconds=seconds)
+        return {"until": end.strftime("%Y-%m-%dT%H:%M:%SZ")}
 
     def _patch_job(self) -> None:
         name = self._any(self._site.objects(JOBS))

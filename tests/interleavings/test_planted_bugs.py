@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from django.db import transaction
 
-from gangboard.actions import actor_client, finishing, service
+from gangboard.actions import actor_client, finishing, hold_expiry, service
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit
 from gangboard.actions.requests import AcceptedRequest
 from gangboard.domain.action import ActionState
+from gangboard.domain.hold import HOLDS, Hold
 from gangboard.kube.errors import KubeError, Reach
 from gangboard.kube.write_client import Answer
-from gangboard.store.models import Action
+from gangboard.store import hold_records
+from gangboard.store.models import Action, WatchedObject
+from gangboard.store.objects import unpack
 from tests.interleavings.play import Result, play
 from tests.interleavings.test_interleavings import FIRST, RUNS
 
@@ -78,6 +82,30 @@ def _spoil_requests(
         return taken
 
     monkeypatch.setattr(service, "request", spoilt)
+
+
+def test_an_end_that_is_believed_whoever_wrote_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each Hold with an end that is past, as the cluster has it, gangboard asks for the removal."""
+
+    def believe(
+        clusters: dict[int, Any], _named: Any, _now: Any
+    ) -> Iterator[hold_records.HoldRecord]:
+        for cluster in clusters:
+            rows = WatchedObject.objects.filter(cluster=cluster, resource=HOLDS)
+            for data in rows.values_list("data", flat=True):
+                hold = unpack(bytes(data), Hold)
+                yield hold_records.HoldRecord(
+                    key=(cluster, hold.meta.ref.uid),
+                    namespace=hold.meta.ref.namespace,
+                    job=hold.job_name,
+                    owner_uid=hold.owner_uid,
+                    job_uid="",
+                    end=hold.until or datetime.max.replace(tzinfo=UTC),
+                    is_guarded=False,
+                )
+
+    monkeypatch.setattr(hold_expiry, "ended_records", believe)
+    _find("no_hold_goes_before_its_end")
 
 
 def test_a_hold_that_is_left_armed(monkeypatch: pytest.MonkeyPatch) -> None:

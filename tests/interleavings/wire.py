@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
-from urllib.parse import urlencode
 
 from urllib3.response import HTTPResponse
 
@@ -28,8 +27,8 @@ from gangboard.simulator.plane import Plane
 from gangboard.simulator.requests import parse
 from tests.interleavings.hub import Hub
 from tests.interleavings.trace import Trace
+from tests.polled_plane import HOST, target_of
 
-HOST = "simulated:6443"
 _AGENT_MARK = " action/"
 
 
@@ -260,12 +259,6 @@ class Wire(Connection):
         status: dict[str, Any] = {"kind": "Status", "code": code, "reason": "InternalError"}
         body = str(status).replace("'", '"').encode()
         return status_fault(code, {}, body, _asked(method, path))
-
-
-def target_of(path: str, query: Query) -> str:
-    """Return a path with its query, as it stands in a request line."""
-    pairs = list(query.items() if isinstance(query, Mapping) else query or ())
-    return path + ("?" + urlencode(pairs) if pairs else "")
 
 
 def _asked(method: str, path: str) -> SentRequest:

@@ -47,6 +47,29 @@ def test_a_blocked_job_is_released_and_not_resumed() -> None:
     )
 
 
+def test_a_person_releases_all_holds_and_an_end_only_its_own() -> None:
+    owner = a_jobset("run", a_role("w", jobs=2, pods=2))
+    job = replace(child_jobs(owner)[0], suspended=True)
+    one, two = (
+        Hold(a_meta("gangboard.dev", "Hold", name, uid=name), job.meta.ref.name, owner.meta.ref.uid)
+        for name in ("one", "two")
+    )
+    gang = gang_of(ActionContext(owner, (job,), holds=(one, two)), "")
+    desired = DesiredAction(Verb.RESUME, ClusterLevers(), NOW)
+    person = LEVER.resume(gang, job, desired)
+    end = LEVER.resume(gang, job, replace(desired, ended_hold="two"))
+    assert isinstance(person, Decision)
+    assert isinstance(end, Decision)
+    assert (person.before["Hold"], person.after["Hold"]) == ("one, two", "none")
+    assert person.reactions[0] == "Holds one, two are removed."
+    assert [step.subject.name for step in person.steps()[:2]] == ["one", "two"]
+    assert (person.resumes, end.resumes) == (True, False)
+    assert (end.before["Hold"], end.after["Hold"]) == ("one, two", "one")
+    assert [(step.kind, step.subject.name) for step in end.steps()] == [
+        (StepKind.DELETE_HOLD, "two")
+    ]
+
+
 def test_one_that_is_missing_names_the_command_that_installs_it() -> None:
     assert LEVER.unavailable is not None
     found = LEVER.unavailable(ClusterLevers(cluster="east", hold=PolicyState.MISSING))

@@ -12,6 +12,7 @@ from gangboard.readmodels.action_rows import HoldPage, HoldRow
 from gangboard.readmodels.holds import CursorError, HoldFilters, holds
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState, WatchedObject
+from tests.actions.stored_holds import record
 from tests.factories import NOW, make_cluster, make_resource, store_object
 from tests.stored_jobsets import (
     HOLDS,
@@ -207,9 +208,17 @@ def test_a_job_between_two_attempts(owner: Viewer, cluster: Cluster) -> None:
     )
 
 
-def test_a_hold_past_its_end(owner: Viewer, cluster: Cluster) -> None:
-    held(cluster, until=NOW - timedelta(seconds=1))
-    assert only(owner).sentence == "Its end has passed and it has not been released yet."
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_a_hold_past_its_end(owner: Viewer, cluster: Cluster, is_ours: bool) -> None:
+    """gangboard removes the Hold itself where a person told it that end; anybody can write the text."""
+    past = NOW - timedelta(seconds=1)
+    hold = make_hold(cluster, make_jobset(cluster, suspended={JOB}), JOB, until=past)
+    record(cluster, hold, past if is_ours else None, id=hold.action)
+    assert only(owner).sentence == (
+        "Its end has passed and it has not been released yet."
+        if is_ours
+        else "Its end has passed. gangboard did not set that end: a person has to release it."
+    )
 
 
 @pytest.mark.parametrize("action", ["../../admin", "a/b", "G", "0" * 33])

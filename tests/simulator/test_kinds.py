@@ -188,3 +188,63 @@ def test_a_raycluster_keeps_its_object_while_it_is_suspended() -> None:
     suspend(plane, path, wanted=False)
     advance(plane, 60)
     assert (len(live_pods(plane)), said()["RayClusterSuspended"]) == (3, "False")
+
+
+VCJOB = ("batch.volcano.sh/v1alpha1", "Job", "run")
+COMMANDS = "/apis/bus.volcano.sh/v1alpha1/namespaces/team/commands"
+
+
+def command(plane: Plane, action: str) -> None:
+    """Send a Command as vcctl does (gang-owners.md §5.4)."""
+    target = {"apiVersion": VCJOB[0], "kind": "Job", "name": "run"}
+    target["uid"] = found(plane, VCJOB)["metadata"]["uid"]
+    meta = {"generateName": "run-", "namespace": "team", "ownerReferences": [target]}
+    body = {"apiVersion": "bus.volcano.sh/v1alpha1", "kind": "Command", "metadata": meta}
+    text = json.dumps({**body, "target": target, "action": action}).encode()
+    headers = {"Content-Type": "application/json"}
+    assert plane.api.answer(parse("POST", COMMANDS, headers, text)).code == 201
+
+
+def test_a_job_of_volcano_is_aborted_and_resumed_by_commands_until_its_retries_are_used() -> None:
+    """As a real Volcano 1.14 did (tests/groups/test_real_volcano_job.py); maxRetry is 3."""
+    roles = (Role("driver", PodTemplate()), Role("worker", PodTemplate(), pods=2))
+    plane = a_plane(Gang("team", "Job", "run", "running", api="batch.volcano.sh", roles=roles))
+    uid = found(plane, VCJOB)["metadata"]["uid"]
+    told = []
+    for action in ("AbortJob", "ResumeJob") * 3:
+        command(plane, action)
+        advance(plane, 10)
+        status = found(plane, VCJOB)["status"]
+        groups = plane.objects.list("scheduling.volcano.sh/v1beta1", "PodGroup", "team")
+        retries = status.get("retryCount", 0)
+        told.append((status["state"]["phase"], len(live_pods(plane)), len(groups), retries))
+        # The controller deletes each Command before it acts.
+        assert plane.objects.list("bus.volcano.sh/v1alpha1", "Command", "team") == []
+    assert found(plane, VCJOB)["metadata"]["uid"] == uid
+    assert told == [
+        ("Aborted", 0, 0, 0),
+        ("Running", 3, 1, 1),
+        ("Aborted", 0, 0, 1),
+        ("Running", 3, 1, 2),
+        ("Aborted", 0, 0, 2),
+        ("Failed", 0, 0, 3),
+    ]
+
+
+def test_a_rayservice_that_is_suspended_loses_its_cluster_and_gets_another_one() -> None:
+    """gang-owners.md §10, KubeRay 1.7."""
+    roles = (Role("head", PodTemplate()), Role("worker", PodTemplate(), pods=2))
+    plane = a_plane(Gang("team", "RayService", "run", "running", roles=roles))
+    service = ("ray.io/v1", "RayService", "run")
+    path = "/apis/ray.io/v1/namespaces/team/rayservices/run"
+    (before,) = plane.objects.list("ray.io/v1", "RayCluster", "team")
+    suspend(plane, path)
+    advance(plane, 10)
+    assert plane.objects.list("ray.io/v1", "RayCluster", "team") == live_pods(plane) == []
+    assert condition(found(plane, service)) == ("True", "SuspendComplete")
+    suspend(plane, path, wanted=False)
+    advance(plane, 10)
+    (after,) = plane.objects.list("ray.io/v1", "RayCluster", "team")
+    assert after["metadata"]["name"] != before["metadata"]["name"]
+    assert len(live_pods(plane)) == 3
+    assert condition(found(plane, service)) == ("False", "RayServiceResumed")

@@ -1,21 +1,10 @@
-"""The Hold behind a suspended Job: which one keeps it, and whether that is still there."""
+"""The Hold behind a suspended Job: whether it is still there and about that Job."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gangboard.actions.actor_client import ActorClient, get_object
-from gangboard.domain.action import Verb
-from gangboard.domain.hold import HOLD_LEVER
-from gangboard.store.models import Action
-
-
-def relied_on(action: Action) -> dict[str, Any] | None:
-    """Return the Hold that keeps what was asked for: the action's own, or the one that it found."""
-    if action.lever != HOLD_LEVER or action.verb != Verb.SUSPEND:
-        return None
-    found: dict[str, Any] | None = action.context.get("hold") or action.context.get("found_hold")
-    return found
 
 
 def lost(client: ActorClient, hold: dict[str, Any]) -> str:

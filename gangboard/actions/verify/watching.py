@@ -18,6 +18,7 @@ from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.objects import is_job
 from gangboard.domain.pod import Pod
+from gangboard.store.hold_records import relied_on
 from gangboard.store.lever_proofs import save_lever_proof
 from gangboard.store.levers import read_levers
 
@@ -90,7 +91,7 @@ def _decide(execution: ActionExecution, raws: list[Json], pods: tuple[Pod, ...])
     left = leaving_pods.remaining(pods)
     acted = all(_has_acted(execution, raw) for raw in raws)
     if watched >= context["watch"] and not left and acted:
-        hold = holding.relied_on(execution.action)
+        hold = relied_on(execution.action)
         lost = holding.lost(execution.client, hold) if hold is not None else ""
         return _hold_lost(execution, lost) if lost else _verified(execution)
     if watched > max(context["watch"], context["grace"] + BEYOND_GRACE):

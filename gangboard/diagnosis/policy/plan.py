@@ -37,6 +37,7 @@ def plan(
         by=by,
         reason=action_request.reason,
         until=action_request.until,
+        ended_hold=action_request.ended_hold,
         action=action,
         chosen=chosen,
     )

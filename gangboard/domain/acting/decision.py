@@ -50,6 +50,8 @@ class DesiredAction:
     reason: str = ""
     until: datetime | None = None
     """When the Hold ends; with an offset."""
+    ended_hold: str = ""
+    """uid of the Hold whose end came: a resume removes this Hold only. Empty: all of the object."""
     action: str = ""
     """The id that is left in annotations."""
     blocked: PlanRefusal | None = None

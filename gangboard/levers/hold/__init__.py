@@ -33,7 +33,9 @@ from gangboard.levers.hold.words import (
     about_holders,
     about_proof,
     about_there,
+    names_of,
     of_release,
+    of_removal,
     parent_of,
 )
 
@@ -89,19 +91,27 @@ def _hold_steps(
 
 
 def _resume(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
-    """Return the removal of every Hold on it, and the resume where the Job may run."""
-    holds, blocked = gang.holds_on(job), desired.blocked or generation_unknown(job.meta)
-    only = blocked is not None or gang.wait_of(job) is not None or not job.suspended
+    """Return the removal of the Holds that go, and the resume where no other Hold is left and the Job may run."""
+    there, blocked = gang.holds_on(job), desired.blocked or generation_unknown(job.meta)
+    staying = tuple(hold for hold in there if desired.ended_hold not in ("", hold.meta.ref.uid))
+    going = tuple(hold for hold in there if hold not in staying)
+    waits = blocked is not None or gang.wait_of(job) is not None
+    only = bool(staying) or waits or not job.suspended
     suspend = shown(job.suspended)
     return Decision(
-        partial(_release_steps, gang, job, desired, holds, only),
-        before={"spec.suspend": suspend, "Hold": ", ".join(hold.meta.ref.name for hold in holds)},
-        after={"spec.suspend": suspend if only else "false", "Hold": "none"},
+        partial(_release_steps, gang, job, desired, going, only),
+        before={"spec.suspend": suspend, "Hold": names_of(there)},
+        after={"spec.suspend": suspend if only else "false", "Hold": names_of(staying)},
         watch_seconds=PROVED_SECONDS,
-        reactions=of_release(gang, job, blocked.why if blocked else "")
-        if only
-        else job_resumed(gang, job),
-        warnings=about_holders(holds, desired.by),
+        reactions=(
+            *of_removal(going),
+            *(
+                of_release(gang, job, staying, blocked.why if blocked else "")
+                if only
+                else job_resumed(gang, job)
+            ),
+        ),
+        warnings=about_holders(going, desired.by),
         resumes=not only,
     )
 

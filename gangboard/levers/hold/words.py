@@ -64,16 +64,39 @@ def about_cluster(levers: ClusterLevers) -> tuple[str, ...]:
     return tuple(found)
 
 
-def of_release(gang: GangIndex, job: Owner, blocked: str) -> tuple[str, ...]:
-    """Say that nothing but the removal of the Hold is done, because of `blocked` or by itself."""
+def names_of(holds: Iterable[Hold]) -> str:
+    """Return the names of Holds, `none` without any."""
+    return ", ".join(hold.meta.ref.name for hold in holds) or "none"
+
+
+def of_release(
+    gang: GangIndex, job: Owner, staying: Sequence[Hold], blocked: str
+) -> tuple[str, ...]:
+    """Say that only the Hold is removed, and why the Job does not run after it."""
+    name = label(job.meta.ref)
     if blocked:
         return ("Only the Hold is removed.", blocked)
     if not job.suspended:
-        return (f"Only the Hold is removed: {label(job.meta.ref)} is not suspended.",)
+        return (f"Only the Hold is removed: {name} is not suspended.",)
+    if staying:
+        return (f"Only its Hold is removed: {_staying(staying)}, so {name} stays suspended.",)
     wait = gang.wait_of(job)
     if wait is None:
         return ("Only the Hold is removed.",)
     return (f"Only the Hold is removed: {wait.why}, and the Job starts when {wait.until}.",)
+
+
+def of_removal(holds: Sequence[Hold]) -> tuple[str, ...]:
+    """Say which Holds are removed, where these are several."""
+    return (f"Holds {names_of(holds)} are removed.",) if len(holds) > 1 else ()
+
+
+def _staying(holds: Sequence[Hold]) -> str:
+    """Return `Hold a of ada stays`, or `Holds a, b stay`."""
+    if len(holds) > 1:
+        return f"Holds {names_of(holds)} stay"
+    by = f" of {shorten(holds[0].by)}" if holds[0].by else ""
+    return f"Hold {holds[0].meta.ref.name}{by} stays"
 
 
 def about_holders(holds: Iterable[Hold], by: str) -> tuple[str, ...]:

@@ -1,0 +1,173 @@
+"""The clock is set back: what was written down before lies in the future, and nothing waits for it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from unittest import mock
+
+import pytest
+
+from gangboard.actions import clock_steps, hold_proofs
+from gangboard.actions.execution import ActionExecution
+from gangboard.actions.sweeper import Sweeper
+from gangboard.store import actions, chore_locks, cluster_leases, heartbeats, rate_limits
+from gangboard.store.models import (
+    Action,
+    ActionStep,
+    Attempts,
+    Chore,
+    Cluster,
+    Heartbeat,
+    HoldCheck,
+    Lease,
+)
+from tests.actions.site import QuickClock
+from tests.actions.stored_holds import make_failed, make_hold, store
+from tests.factories import make_cluster
+from tests.recorded_actions import make_action
+
+pytestmark = pytest.mark.django_db
+HOURS = timedelta(hours=2)
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return make_cluster("east", actor_credentials=b"sealed")
+
+
+@pytest.fixture
+def clock() -> QuickClock:
+    return QuickClock()
+
+
+def make_open(cluster: Cluster, clock: QuickClock, **columns: object) -> Action:
+    """Make an action that waits for a worker; it was asked for two hours ahead of now."""
+    now = clock.now()
+    values = {
+        "state": "requested",
+        "finished_at": None,
+        "sent_at": None,
+        "requested_at": now + HOURS,
+        "expires_at": now + HOURS + timedelta(minutes=5),
+        "due_at": now + HOURS,
+    }
+    return make_action(cluster, **{**values, **columns})
+
+
+def test_a_requested_action_is_due(cluster: Cluster, clock: QuickClock) -> None:
+    action = make_open(cluster, clock)
+    assert Sweeper(clock, lost_after=0.0).sweep().due == (action.pk,)
+    action.refresh_from_db()
+    # It lives as long as one that was asked for now.
+    left = (action.expires_at - clock.now()).total_seconds()
+    assert actions.LIFE_SECONDS - 60 < left <= actions.LIFE_SECONDS
+
+
+def test_a_backoff_is_kept(cluster: Cluster, clock: QuickClock) -> None:
+    """What waits for no longer than a backoff may last is left alone."""
+    later = clock.now() + timedelta(seconds=actions.LONGEST_DELAY - 1)
+    make_open(cluster, clock, due_at=later)
+    assert Sweeper(clock, lost_after=0.0).sweep().due == ()
+    assert Action.objects.get().due_at == later
+
+
+def test_a_dead_worker_s_lease_on_an_action(cluster: Cluster, clock: QuickClock) -> None:
+    """A living holder has a whole lease time to renew it, so that no request of it is under way then."""
+    held = clock.now() + HOURS
+    action = make_open(cluster, clock, holder="dead", number=3, held_until=held)
+    sweeper = Sweeper(clock, lost_after=0.0)
+    assert sweeper.sweep().due == ()
+    clock.advance(actions.LEASE_SECONDS + 1)
+    assert sweeper.sweep().due == (action.pk,)
+
+
+def test_a_lease_on_a_cluster(cluster: Cluster, clock: QuickClock) -> None:
+    lease = Lease.objects.create(cluster=cluster, holder="dead", expires_at=clock.now() + HOURS)
+    assert cluster_leases.free_clusters() == []
+    lease.refresh_from_db()
+    assert lease.expires_at is not None
+    left = (lease.expires_at - clock.now()).total_seconds()
+    assert left <= cluster_leases.LEASE_SECONDS
+
+
+def test_a_chore_that_a_dead_worker_did(cluster: Cluster, clock: QuickClock) -> None:
+    Chore.objects.create(
+        cluster=cluster, name="prove", holder="dead", held_until=clock.now() + HOURS
+    )
+    with chore_locks.lock_chore(cluster.pk, "prove", clock) as lock:
+        assert lock is None
+    clock.advance(chore_locks.LONGEST_REST + 1)
+    with chore_locks.lock_chore(cluster.pk, "prove", clock) as lock:
+        assert lock is not None
+
+
+def test_a_proof_from_the_future_is_not_fresh(cluster: Cluster, clock: QuickClock) -> None:
+    store(cluster, make_hold("a"))
+    check = HoldCheck.objects.create(
+        cluster=cluster, hold_uid="hold-a", in_force=True, checked_at=clock.now() + HOURS
+    )
+    assert hold_proofs.due_clusters(clock.now()) == [cluster.pk]
+    due = hold_proofs._due(cluster, {check.hold_uid: check}, clock.now())
+    assert [hold.meta.ref.name for hold in due] == ["a"]
+
+
+def test_an_orphan_of_an_action_that_ended_in_the_future(
+    cluster: Cluster, clock: QuickClock
+) -> None:
+    make_failed(cluster, "a1", finished_at=clock.now() + HOURS)
+    store(cluster, make_hold("late", action="a1"))
+    assert Sweeper(clock).sweep().due == ("a1",)
+
+
+def test_a_dead_poll_worker_is_not_alive(clock: QuickClock) -> None:
+    Heartbeat.objects.create(
+        name="dead", kind="poll", slots=1, beat_at=clock.now() + HOURS, began_at=clock.now()
+    )
+    assert heartbeats.living_pollers() == frozenset()
+
+
+def test_a_rate_limit_does_not_last_for_hours(clock: QuickClock) -> None:
+    minute = timedelta(minutes=1)
+    rate_limits.take("tries", most=1, window=minute)
+    Attempts.objects.update(ends_at=clock.now() + HOURS)
+    assert rate_limits.take("tries", most=1, window=minute).wait == 0
+
+
+def test_what_an_action_waits_for_begins_anew(clock: QuickClock) -> None:
+    """An answer that was lost, the end of an action, a watch: each counts seconds since a moment."""
+    now = clock.now()
+    ahead, before = (now + HOURS).isoformat(), (now - HOURS).isoformat()
+    context = {
+        "hold": {"sent_at": ahead, "uid": "h"},
+        "exit": {"since": ahead, "tries": 1},
+        "trouble": {"since": before},
+        "quiet_since": ahead,
+        "jobs": {"u": "train"},
+    }
+    assert clock_steps.corrected(context, now) == {
+        "hold": {"sent_at": now.isoformat(), "uid": "h"},
+        "exit": {"since": now.isoformat(), "tries": 1},
+        "trouble": {"since": before},
+        "quiet_since": now.isoformat(),
+        "jobs": {"u": "train"},
+    }
+
+
+def test_a_worker_corrects_the_action_that_it_takes(cluster: Cluster, clock: QuickClock) -> None:
+    ahead = clock.now() + HOURS
+    action = make_open(
+        cluster, clock, state="applied", sent_at=ahead, applied_at=ahead, due_at=clock.now()
+    )
+    step = ActionStep.objects.create(
+        action=action, position=0, kind="patch", name="x", method="PATCH", path="/x", at=ahead
+    )
+    lease = actions.acquire_lease(action.pk, "worker", clock)
+    assert lease is not None
+    action.refresh_from_db()
+    execution = ActionExecution(lease, clock, lambda _name: None, mock.Mock(), action)
+    execution.reload_steps()
+    clock_steps.forget_future(execution)
+    action.refresh_from_db()
+    step.refresh_from_db()
+    moments = (action.sent_at, action.applied_at, step.at)
+    assert all(moment is not None and moment <= clock.now() for moment in moments)
