@@ -139,7 +139,7 @@ def _wait(web: Web) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "number", "least"), [("/api/v1/gangs/", 300, 270), ("/clusters/", 150, 75)]
+    ("path", "number", "least"), [("/api/v1/gangs/", 300, 270), ("/clusters/", 80, 60)]
 )
 def test_a_burst_is_answered_with_few_connections(
     web: Web, path: str, number: int, least: int
@@ -191,28 +191,24 @@ def test_a_database_that_is_gone_is_told_soon_and_is_back_at_once(web: Web) -> N
     assert "Traceback" not in web.log.read_text()
 
 
-def test_a_database_of_another_encoding_is_refused_at_migrate_and_by_workers(web: Web) -> None:
+def test_a_database_of_another_encoding_is_refused_at_migrate(web: Web) -> None:
     server = web.database.rpartition("/")[0]
     with closing(psycopg.connect(f"{server}/postgres", autocommit=True)) as admin:
         admin.execute("CREATE DATABASE ascii ENCODING 'SQL_ASCII' TEMPLATE template0 LOCALE 'C'")
-    environment = {**web.environment, "DATABASE_URL": f"{server}/ascii"}
-    worker = ["celery", "-A", "gangboard.celery", "worker", "--queues", "act"]
-    for argv in (["manage.py", "migrate", "--no-input"], ["-m", *worker]):
-        ended = subprocess.run(
-            [sys.executable, *argv],
-            cwd=ROOT,
-            env={**environment, "CELERY_SKIP_CHECKS": "1"},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert ended.returncode == 1, ended
-        assert ended.stderr.splitlines()[-1] == (
-            "CommandError: The database ascii has the encoding SQL_ASCII, and gangboard needs UTF8. Make it "
-            "anew with: CREATE DATABASE ascii ENCODING 'UTF8' TEMPLATE template0. Then run this again."
-        )
-        assert "Traceback" not in ended.stderr
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "migrate", "--no-input"],
+        cwd=ROOT,
+        env={**web.environment, "DATABASE_URL": f"{server}/ascii"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (
+        1,
+        "CommandError: The database ascii has the encoding SQL_ASCII, and gangboard needs UTF8. Make it "
+        "anew with: CREATE DATABASE ascii ENCODING 'UTF8' TEMPLATE template0. Then run this again.\n",
+    )
 
 
 def test_pages_that_wait_for_news_hold_no_connection(web: Web) -> None:
