@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from django.conf import settings
+from django.core.management.base import CommandError
 
 from gangboard.celery import limit_connections
 from gangboard.database_limits import Database, limit_web, limit_worker
 from gangboard.database_url import database_settings
+from gangboard.store.schema import DatabaseDownError
 
 POSTGRESQL = "postgresql://gang@db/gang"
 
@@ -45,6 +48,20 @@ def test_a_worker_has_a_connection_for_each_thread_and_for_its_heartbeat(
     limit_connections(instance=SimpleNamespace(concurrency=18))
     assert database["OPTIONS"]["pool"]["max_size"] == 19
     assert "lock_timeout" not in database["OPTIONS"]["options"]
+
+
+@pytest.mark.parametrize(
+    ("error", "ended"), [(CommandError("SQL_ASCII"), True), (DatabaseDownError("gone"), False)]
+)
+def test_a_worker_ends_on_a_wrong_database_and_waits_for_one_that_is_away(
+    monkeypatch: pytest.MonkeyPatch, error: CommandError, ended: bool
+) -> None:
+    def refuse() -> None:
+        raise error
+
+    monkeypatch.setattr("gangboard.store.schema.check_server", refuse)
+    with pytest.raises(SystemExit, match="CommandError: SQL_ASCII") if ended else nullcontext():
+        limit_connections(instance=SimpleNamespace(concurrency=18))
 
 
 FULL_DISK = """
