@@ -9,7 +9,6 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.dependencies import dependent_roles
 from gangboard.domain.reading.wording import names, shorten
 from gangboard.domain.verdict import Evidence
 
@@ -70,13 +69,12 @@ def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[str, ..
     ):
         maker = facts.traits.controller
         return (f"{maker[:1].upper()}{maker[1:]} resumes it: if it does not, its log says why.",)
-    waiting = dependent_roles(facts.owner)
     found = [
         one
         for one in suspended
         if not facts.queue_statuses[one.meta.ref.uid].is_managed
         and not one.managed_by
-        and not (one.role_name and one.role_name in waiting)
+        and not (one.role_name and one.role_name in facts.unmet)
     ]
     if not found:
         return ()
