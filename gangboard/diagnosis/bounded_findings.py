@@ -14,7 +14,9 @@ MOST_CHARACTERS = 4_000
 MOST_EVIDENCE = 50
 """Facts of the gang's own namespace behind one finding."""
 MOST_TOGETHER = 200_000
-"""Characters of all findings of a gang."""
+"""Bytes of all findings of a gang, roughly: their characters, and `_FRAME` for each finding and fact."""
+_FRAME = 200
+"""Bytes that names, times and references of a finding or fact take."""
 
 
 def bounded_finding(finding: Finding, namespace: str) -> Finding:
@@ -69,7 +71,7 @@ def first_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the first findings that a row can carry, and one that says how many more there are."""
     left, kept = MOST_TOGETHER, 0
     for finding in findings:
-        left -= sum(map(len, _texts(finding)))
+        left -= sum(map(len, _texts(finding))) + _FRAME * (1 + len(finding.evidence))
         if left < 0 and kept:
             break
         kept += 1

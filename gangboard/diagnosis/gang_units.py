@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gangboard.diagnosis import registry
-from gangboard.diagnosis.bare_objects import group_size, loose_groups
+from gangboard.diagnosis.bare_objects import group_size, loose_groups, pods_by_group
 from gangboard.diagnosis.current_attempt import natural, pods_by_job
 from gangboard.diagnosis.object_links import COMPOSITE, POD_GROUP, WORKLOAD
 from gangboard.diagnosis.workload_entries import takes_pods
@@ -61,9 +61,7 @@ class _Division:
             if (maker := _maker(group)) is not None
         }
         self._pods_of = pods_by_job(facts.pods, facts.jobs)
-        self._foreign_pods: dict[str, list[Pod]] = defaultdict(list)
-        for pod in facts.foreign_pods:
-            self._foreign_pods[pod.group_name].append(pod)
+        self._foreign_pods = pods_by_group(facts.foreign_pods)
         self._loose = loose_groups(facts.groups, (*facts.pods, *facts.foreign_pods))
         self._roles = {role.name: role for role in facts.owner.roles}
         self._role_of_child = {
@@ -256,7 +254,8 @@ class _Division:
             return max(0, owner.desired - len(self._rest))
         if group is None or owner.meta.ref.kind not in (COMPOSITE, WORKLOAD):
             return len(bare)
-        return group_size(group, self._facts.pods, self._facts.foreign_pods)
+        own = [pod for pod in share.pods if pod.group_name == group.name]
+        return group_size(group, own, self._foreign_pods.get(group.name, []))
 
     def _pods_without_job(self, share: _Share) -> list[Pod]:
         jobs = {_uid(job) for job in share.jobs}
