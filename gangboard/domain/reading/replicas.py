@@ -1,4 +1,4 @@
-"""Replicas of an owner that are told apart by name, and the rest of them as a count."""
+"""Replicas of an owner: some with a name, the rest as a count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many PodCliques there should be, and which: what is there, and what the template asks for beside that."""
+"""The PodCliques of a set: the existing ones, and those that its template asks for besides."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def requests_of(roles: Sequence[Role]) -> tuple[PodRequests, ...]:
 def complete_scaling_group(
     owner: Owner, made: Sequence[Owner], _blueprints: Sequence[Blueprint]
 ) -> Owner:
-    """Return it with its PodCliques: those that are there, and those of which a like one is there."""
+    """Return the scaling group with its PodCliques. A clique counts when a PodClique of it exists."""
     number, roles = int(owner.detail["replicas"]), _roles_by_name(made)
     there: dict[str, dict[str, Role]] = defaultdict(dict)
     for name, role in roles.items():
@@ -82,7 +82,7 @@ def complete_scaling_group(
 
 
 def complete_set(owner: Owner, made: Sequence[Owner], _blueprints: Sequence[Blueprint]) -> Owner:
-    """Return it with what is there, and what its template asks for beside that."""
+    """Return the set with the existing PodCliques and those that its template asks for besides."""
     roles = _Expected(owner, made).roles()
     found = with_roles(owner, roles)
     return replace(found, grace_seconds=max(one.grace_seconds for one in (owner, *made)))
@@ -100,7 +100,7 @@ def _clique_of(group: Owner, name: str) -> tuple[int | None, str]:
 
 
 class _Expected:
-    """The PodCliques of a set: those that its scaling groups have, and those that nothing but its template tells."""
+    """The PodCliques of a set: those of its existing scaling groups, and those that only its template names."""
 
     def __init__(self, owner: Owner, made: Sequence[Owner]) -> None:
         self._owner = owner
