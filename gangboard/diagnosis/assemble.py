@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -23,11 +24,12 @@ from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.owner import Owner, SuspendChange
+from gangboard.domain.owner import Owner, Role, SuspendChange
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import NO_UNUSABLE_CLAIMS, UnusableClaims
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import QueueTree
+from gangboard.domain.reading.replicas import MOST_NAMED, numbered_replicas
 from gangboard.domain.verdict import UnitMemory
 
 Kept = TypeVar("Kept", Owner, Pod, Group, Hold, QueueEntry)
@@ -100,8 +102,11 @@ def assemble(
     )
     gone = known.keys() - {thing.meta.ref.uid for thing in kept}
     told = _newest_first(event for event in events if event.regarding.uid not in gone)
+    roles_of_pods = _roles_of_pods(tree, pods)
     return GangFacts(
-        owner=tree[0] if tree else as_owner(root, groups, pods, others),
+        owner=_with_replicas(tree[0], roles_of_pods)
+        if tree
+        else as_owner(root, groups, pods, others),
         now=now,
         jobs=_ordered(owner for owner in tree if owner.meta.ref.is_job),
         middle=tuple(owner for owner in tree[1:] if not owner.meta.ref.is_job),
@@ -121,7 +126,7 @@ def assemble(
         holds_known=holds_known,
         queue_visibility=queue_visibility,
         queue_systems=queue_systems,
-        roles_of_pods=_roles_of_pods(tree, pods),
+        roles_of_pods=roles_of_pods,
         kinds=registry.kind_traits(),
         admission=registry.queue_traits(),
         queues=queues if queues is not None else QueueTree(),
@@ -164,6 +169,23 @@ def _roles_of_pods(tree: Sequence[Owner], pods: Iterable[Pod]) -> dict[str, str]
         return {}
     found = {pod.meta.ref.uid: kind.role_of(pod) for pod in pods}
     return {uid: role for uid, role in found.items() if role}
+
+
+def _with_replicas(owner: Owner, roles_of_pods: Mapping[str, str]) -> Owner:
+    """Return the owner with its numbered replicas as roles: those with pods, some without, and the rest."""
+    kind = registry.owner_kind(owner.meta.ref.group, owner.meta.ref.kind)
+    if kind is None or kind.is_numbered is None:
+        return owner
+    there, left = set(roles_of_pods.values()), MOST_NAMED
+    roles: list[Role] = []
+    for role in owner.roles:
+        if not kind.is_numbered(role):
+            roles.append(role)
+            continue
+        replicas = numbered_replicas(role, there, left)
+        left -= min(left, sum(one.name not in there for one in replicas))
+        roles += replicas
+    return replace(owner, roles=tuple(roles))
 
 
 def _leaving(victims: Iterable[tuple[Pod, str]]) -> tuple[Victim, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -27,24 +28,36 @@ def as_owner(
         meta=root.meta,
         desired=_template_size(root)
         if root.meta.ref.kind == WORKLOAD and not has_entries(root)
-        else sum(group_size(group, pods, foreign_pods) for group in _units_of(root, groups)),
+        else _size_of(_units_of(root, groups), pods, foreign_pods),
         pod_requests=tuple(PodRequests(1, pod.requests) for pod in pods),
         finish=_finish_of_group(root, groups, pods, foreign_pods),
         priority_class=_only_class(pods),
     )
 
 
+def _size_of(groups: Iterable[Group], pods: Iterable[Pod], foreign_pods: Iterable[Pod]) -> int:
+    own, foreign = pods_by_group(pods), pods_by_group(foreign_pods)
+    return sum(
+        group_size(group, own.get(group.name, []), foreign.get(group.name, [])) for group in groups
+    )
+
+
 def group_size(group: Group, pods: Sequence[Pod], foreign_pods: Sequence[Pod]) -> int:
     """Return how many pods a group nobody owns should have: those that exist, at least its quorum.
 
-    Pods of other gangs in the same group count towards the quorum.
+    `pods` and `foreign_pods` are in the group. Pods of other gangs count towards the quorum.
     """
-    name = group.name
-    own = sum(pod.group_name == name for pod in pods)
-    others = sum(pod.group_name == name for pod in foreign_pods)
-    if name in loose_groups((group,), (*pods, *foreign_pods)):
-        return own
-    return max(own, quorum_of(group) - others)
+    if group.name in loose_groups((group,), (*pods, *foreign_pods)):
+        return len(pods)
+    return max(len(pods), quorum_of(group) - len(foreign_pods))
+
+
+def pods_by_group(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
+    """Return the pods by the name of the group that they name; those without one by the empty name."""
+    found: dict[str, list[Pod]] = defaultdict(list)
+    for pod in pods:
+        found[pod.group_name].append(pod)
+    return dict(found)
 
 
 def loose_groups(groups: Iterable[Group], pods: Iterable[Pod]) -> frozenset[str]:
@@ -128,8 +141,7 @@ def _finish_of_group(
     """Return the end of a group whose pods nobody replaces: all have finished, none is missing."""
     if any(pod.is_live for pod in pods) or all(pod.is_terminating for pod in pods):
         return None
-    units = _units_of(root, groups)
-    if sum(group_size(group, pods, foreign_pods) for group in units) > len(pods):
+    if _size_of(_units_of(root, groups), pods, foreign_pods) > len(pods):
         return None
     ends = [finish.at for pod in pods if (finish := _finish_of_pod(pod)) and finish.at]
     at: datetime | None = max(ends, default=None)

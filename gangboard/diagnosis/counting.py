@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from gangboard.diagnosis.current_attempt import standing
 from gangboard.domain.facts import GangFacts, Unit
-from gangboard.domain.owner import PodRequests
+from gangboard.domain.owner import MOST_PODS, PodRequests
 from gangboard.domain.reading.attempt_history import attempt_start
 from gangboard.domain.reading.preemption import last_preemption
 from gangboard.domain.reading.progress import is_full, ready_count, succeeded
@@ -46,14 +46,14 @@ def count_members(facts: GangFacts, units: Iterable[Unit]) -> Members:
         )
         done += succeeded(unit)
     return Members(
-        desired=max(facts.owner.desired, sum(unit.desired for unit in found)),
-        quorum=sum(quorums) if quorums else None,
+        desired=min(max(facts.owner.desired, sum(unit.desired for unit in found)), MOST_PODS),
+        quorum=min(sum(quorums), MOST_PODS) if quorums else None,
         created=created,
         scheduled=scheduled,
         ready=sum(len(unit.ready) for unit in found),
         succeeded=done,
         failed=sum(pod.phase == "Failed" for unit in found for pod in unit.pods),
-        held=sum(unit.held for unit in found),
+        held=min(sum(unit.held for unit in found), MOST_PODS),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from gangboard.diagnosis import registry
+from gangboard.diagnosis.bounded_findings import findings_of_jobs, first_findings
 from gangboard.diagnosis.counting import count_members, remember, request_texts, weight
 from gangboard.diagnosis.current_attempt import natural
 from gangboard.diagnosis.gang_mode import gang_mode_of, group_domains
@@ -61,7 +62,7 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     unit_findings, whole = merge_waiting_workers(facts, unit_findings, arithmetic, crashes)
     unit_findings += [UnitFinding(crash) for crash in crashes]
     ranked = sorted(_tell_running_together(facts, unit_findings, len(parts)), key=_rank)
-    findings = _with_idle_holds(
+    found = _with_idle_holds(
         facts,
         _without_repeats(
             [
@@ -72,14 +73,15 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
             + beside
         ),
     )
-    dues = (*(finding.recheck_at for finding in findings), *map(retry_due, parts))
+    findings = first_findings(found)
+    dues = (*(finding.recheck_at for finding in found), *map(retry_due, parts))
     restarts, max_restarts = _restarts(facts.owner)
     return Verdict(
         finding=findings[0],
         findings=findings,
         members=count_members(facts, parts),
         requests=request_texts(facts),
-        jobs=job_states(facts, parts, by_unit),
+        jobs=job_states(facts, parts, findings_of_jobs(by_unit, found, findings)),
         pods=member_states(facts),
         groups=tuple(dict.fromkeys(group.meta.ref for group in (*facts.workloads, *facts.groups))),
         recheck_at=min((due for due in dues if due is not None), default=None),

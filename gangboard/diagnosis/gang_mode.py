@@ -6,11 +6,13 @@ the Job controller of 1.36 makes one for each Job whoever asks (real-owners.md Â
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import GangForm, Owner
+from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import count, is_or_are, names
 from gangboard.domain.verdict import GangMode
 
@@ -140,20 +142,20 @@ def group_domains(facts: GangFacts) -> dict[str, dict[str, str]]:
 
     Several domains where its pods are in several; nothing of a group without a pod on a known node.
     """
+    if not any(group.topology_keys for group in facts.groups):
+        return {}
+    pods_of: dict[str, list[Pod]] = defaultdict(list)
+    for pod in facts.pods:
+        if pod.is_live:
+            pods_of[pod.group_name].append(pod)
     found: dict[str, dict[str, str]] = {}
     for group in facts.groups:
+        nodes = [facts.nodes[pod.node] for pod in pods_of[group.name] if pod.node in facts.nodes]
         domains = {
             key: names(values)
             for key in group.topology_keys
-            if (values := sorted(set(_domains(facts, group.name, key))))
+            if (values := sorted({value for node in nodes if (value := node.labels.get(key))}))
         }
         if domains:
             found[group.meta.ref.uid] = domains
     return found
-
-
-def _domains(facts: GangFacts, group_name: str, key: str) -> Iterator[str]:
-    for pod in facts.pods:
-        node = facts.nodes.get(pod.node) if pod.is_live and pod.group_name == group_name else None
-        if node is not None and node.labels.get(key):
-            yield node.labels[key]

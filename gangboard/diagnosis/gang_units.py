@@ -9,11 +9,11 @@ where its kind tells their roles apart, else all of them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gangboard.diagnosis import registry
-from gangboard.diagnosis.bare_objects import group_size, loose_groups
+from gangboard.diagnosis.bare_objects import group_size, loose_groups, pods_by_group
 from gangboard.diagnosis.current_attempt import natural, pods_by_job
 from gangboard.diagnosis.object_links import COMPOSITE, POD_GROUP, WORKLOAD
 from gangboard.diagnosis.workload_entries import takes_pods
@@ -22,7 +22,12 @@ from gangboard.domain.group import Group, Policy
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
+from gangboard.domain.reading.replicas import name_of_several
 from gangboard.domain.verdict import UnitMemory
+
+MOST_APART = 64
+"""The number of units without any object that are judged one by one. All further ones are one unit, with a count.
+An object of 1 MB has room for 20,000 roles."""
 
 
 @dataclass(slots=True)
@@ -56,10 +61,19 @@ class _Division:
             if (maker := _maker(group)) is not None
         }
         self._pods_of = pods_by_job(facts.pods, facts.jobs)
+        self._foreign_pods = pods_by_group(facts.foreign_pods)
         self._loose = loose_groups(facts.groups, (*facts.pods, *facts.foreign_pods))
+        self._roles = {role.name: role for role in facts.owner.roles}
         self._role_of_child = {
             name: role.name for role in facts.owner.roles for name in role.child_names
         }
+        self._made = {job.meta.ref.name for job in facts.jobs}
+        self._jobs_of: dict[str, list[Owner]] = defaultdict(list)
+        for job in facts.jobs:
+            self._jobs_of[self._role_name(job)].append(job)
+        self._by_template: dict[str, list[str]] = defaultdict(list)
+        for name, group in self._groups.items():
+            self._by_template[group.template_name].append(name)
         self._only_group = self._group_of_owner()
         self._group_of = {job.meta.ref.uid: self._group_of_job(job) for job in facts.jobs}
         self._in_group: dict[str, _Share] = defaultdict(_Share)
@@ -82,14 +96,16 @@ class _Division:
         if self._facts.owner.meta.ref.kind in (POD_GROUP, COMPOSITE, WORKLOAD):
             for name in self._groups.keys() - self._loose:
                 self._in_group.setdefault(name, _Share())  # also without pods
-        found = [self._group_unit(name) for name in sorted(self._in_group, key=natural)]
-        found += [self._job_unit(share) for share in self._in_job.values()]
+        groups = {name: self._in_group[name] for name in sorted(self._in_group, key=natural)}
         # A role that asks for nothing is none, as long as others ask for something.
-        found += [
-            self._role_unit(name, share)
+        roles = {
+            name: share
             for name, share in self._in_role.items()
             if share.own or share.missing or share.pods
-        ]
+        }
+        found = [self._group_unit(*one) for one in _told_apart(groups, self._groups)]
+        found += [self._job_unit(share) for share in self._in_job.values()]
+        found += [self._role_unit(*one) for one in _told_apart(roles)]
         if self._rest or not found:
             found.append(self._owner_unit(found))
         yield from found
@@ -128,11 +144,7 @@ class _Division:
         if job.meta.ref.uid in self._made_by:
             return self._made_by[job.meta.ref.uid]
         if job.delegated_template:
-            made = [
-                name
-                for name, group in self._groups.items()
-                if group.template_name == job.delegated_template
-            ]
+            made = self._by_template[job.delegated_template]
             return made[0] if len(made) == 1 else ""
         return self._only_group
 
@@ -170,15 +182,14 @@ class _Division:
         name = self._group_of[job.meta.ref.uid]
         share = self._in_group[name] if name else self._in_job.setdefault(_uid(job), _Share())
         share.jobs.append(job)
-        for role in self._facts.owner.roles:
-            if role.name == self._role_name(job):
-                share.roles[role.name] = role
+        role = self._roles.get(self._role_name(job))
+        if role is not None:
+            share.roles[role.name] = role
 
     def _deal_role(self, role: Role) -> None:
-        jobs = [job for job in self._facts.jobs if self._role_name(job) == role.name]
-        made = {job.meta.ref.name for job in self._facts.jobs}
-        missing = [(name, role) for name in role.child_names if name not in made]
-        name, makes_pods = self._group_of_role(role, jobs), self._makes_pods(role)
+        missing = [(name, role) for name in role.child_names if name not in self._made]
+        makes_pods = self._makes_pods(role)
+        name = self._group_of_role(role, self._jobs_of.get(role.name, []))
         if name and (missing or makes_pods or name in self._in_group):
             share = self._in_group[name]
         elif missing or makes_pods:
@@ -215,9 +226,9 @@ class _Division:
 
     # Units
 
-    def _group_unit(self, name: str) -> Unit:
-        share, group = self._in_group[name], self._groups.get(name)
-        foreign_pods = tuple(pod for pod in self._facts.foreign_pods if pod.group_name == name)
+    def _group_unit(self, name: str, share: _Share) -> Unit:
+        group = self._groups.get(name)
+        foreign_pods = tuple(self._foreign_pods.get(name, ()))
         made = [job.meta.ref.name for job in share.jobs] + [job for job, _ in share.missing]
         bare = self._pods_without_job(share)
         is_of_job = len(made) == 1 and not bare and not foreign_pods
@@ -243,7 +254,8 @@ class _Division:
             return max(0, owner.desired - len(self._rest))
         if group is None or owner.meta.ref.kind not in (COMPOSITE, WORKLOAD):
             return len(bare)
-        return group_size(group, self._facts.pods, self._facts.foreign_pods)
+        own = [pod for pod in share.pods if pod.group_name == group.name]
+        return group_size(group, own, self._foreign_pods.get(group.name, []))
 
     def _pods_without_job(self, share: _Share) -> list[Pod]:
         jobs = {_uid(job) for job in share.jobs}
@@ -258,9 +270,10 @@ class _Division:
 
     def _role_unit(self, name: str, share: _Share) -> Unit:
         missing = [job for job, _ in share.missing]
-        role = share.roles[name]
-        unit = self._unit(missing[0] if len(missing) == 1 else name, role.noun, share)
-        return replace(unit, quorum=role.quorum)
+        roles = list(share.roles.values())
+        quorums = [role.quorum for role in roles if role.quorum is not None]
+        unit = self._unit(missing[0] if len(missing) == 1 else name, roles[0].noun, share)
+        return replace(unit, quorum=sum(quorums) if len(quorums) == len(roles) else None)
 
     def _owner_unit(self, others: list[Unit]) -> Unit:
         """Return the unit of what the owner makes without a Job or group in between."""
@@ -286,6 +299,29 @@ class _Division:
             held=sum(suspended),
             missing_jobs=tuple(name for name, _ in share.missing),
         )
+
+
+def _told_apart(
+    shares: Mapping[str, _Share], groups: Container[str] = ()
+) -> Iterator[tuple[str, _Share]]:
+    """Yield the shares of units by name. All shares without any object beyond `MOST_APART` are merged.
+
+    `groups` has the names of the groups that exist.
+    """
+    absent = [
+        name
+        for name, share in shares.items()
+        if not share.jobs and not share.pods and name not in groups
+    ]
+    counted = dict.fromkeys(absent[MOST_APART:] if len(absent) > MOST_APART + 1 else ())
+    yield from ((name, share) for name, share in shares.items() if name not in counted)
+    if counted:
+        rest = _Share()
+        for name in counted:
+            rest.roles.update(shares[name].roles)
+            rest.missing += shares[name].missing
+            rest.own += shares[name].own
+        yield name_of_several(next(iter(counted)), len(counted)), rest
 
 
 def _maker(group: Group) -> Controller | None:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.current_attempt import natural, pods_by_job, standing
-from gangboard.diagnosis.scheduling_mode import scheduling_of
+from gangboard.diagnosis.scheduling_mode import GroupIndex, scheduling_of
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health
 from gangboard.domain.hold import Hold
@@ -26,10 +26,11 @@ def job_states(
     """Return the state of each Job, in the order of the facts; `findings` are by unit name."""
     unit_of = {job.meta.ref.uid: unit.name for unit in units for job in unit.jobs}
     pods = pods_by_job(facts.pods, facts.jobs)
-    holds = holds_by_job(facts.holds)
+    holds, groups = holds_by_job(facts.holds), GroupIndex(facts.groups)
     return tuple(
         _job_state(
             facts,
+            groups,
             job,
             pods[job.meta.ref.uid],
             findings.get(unit_of[job.meta.ref.uid]),
@@ -41,6 +42,7 @@ def job_states(
 
 def _job_state(
     facts: GangFacts,
+    groups: GroupIndex,
     job: Owner,
     pods: tuple[Pod, ...],
     finding: Finding | None,
@@ -61,7 +63,7 @@ def _job_state(
         ready=sum(pod.is_ready for pod in pods),
         nodes=tuple(sorted(nodes, key=natural)),
         restarts=facts.owner.job_restarts.get(job.meta.ref.name, 0) or job.retries,
-        scheduling=scheduling_of(facts, job, pods),
+        scheduling=scheduling_of(facts, job, pods, groups),
         finding=finding,
         hold=hold.meta.ref.name if hold else "",
         held_since=hold.meta.created_at if hold else None,

@@ -41,17 +41,30 @@ _NOT_BY_OWNER = (_V135, _V136)  # where a controller owner does not decide
 _ONE_BY_ONE = "its pods are scheduled one by one"
 
 
-def scheduling_of(facts: GangFacts, job: Owner, pods: Sequence[Pod]) -> Scheduling:
+class GroupIndex:
+    """The groups of a gang, looked up by each of its Jobs."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self.by_name = {group.name: group for group in groups if takes_pods(group)}
+        self.by_maker: dict[str, Group] = {}
+        for group in self.by_name.values():
+            if (maker := _core_maker(group)) is not None:
+                self.by_maker.setdefault(maker, group)
+
+
+def scheduling_of(
+    facts: GangFacts, job: Owner, pods: Sequence[Pod], groups: GroupIndex
+) -> Scheduling:
     """Return how one Job of the gang is scheduled; `pods` are those of the Job."""
-    mode, reason = _mode(facts, job, pods)
+    mode, reason = _mode(facts, job, pods, groups)
     return Scheduling(mode, LABELS[mode], reason)
 
 
-def _mode(facts: GangFacts, job: Owner, pods: Sequence[Pod]) -> tuple[str, str]:
+def _mode(facts: GangFacts, job: Owner, pods: Sequence[Pod], groups: GroupIndex) -> tuple[str, str]:
     if facts.groups_unobserved:
         return "unknown", "PodGroups cannot be read, so how its pods are scheduled is not known."
     template = _template_group(facts, job)
-    group = _group_of(facts, job, pods, template)
+    group = _group_of(groups, job, pods, template)
     if group is not None:
         return _grouped(job, group)
     if template:
@@ -109,27 +122,28 @@ def _template_group(facts: GangFacts, job: Owner) -> str:
     return job.group_name or next((name for name in roles if name), "")
 
 
-def _group_of(facts: GangFacts, job: Owner, pods: Sequence[Pod], template: str) -> Group | None:
+def _group_of(groups: GroupIndex, job: Owner, pods: Sequence[Pod], template: str) -> Group | None:
     """Return the group its pods are in; before there are pods, the one made or named for it."""
-    groups = {group.name: group for group in facts.groups if takes_pods(group)}
     if pods:
         names = Counter(pod.group_name for pod in pods if pod.group_name and not pod.ignores_group)
-        return groups.get(max(names, key=lambda name: (names[name], name), default=""))
+        name = max(names, key=lambda name: (names[name], name), default="")
+        return groups.by_name.get(name)
     if template:
-        return groups.get(template)
-    return next((group for group in groups.values() if _is_made_by(group, job)), None)
+        return groups.by_name.get(template)
+    return groups.by_maker.get(job.meta.ref.uid)
 
 
-def _is_made_by(group: Group, owner: Owner) -> bool:
+def _core_maker(group: Group) -> str | None:
+    """Return the uid of the controller of a group of Kubernetes itself; None where it has none."""
     controller = group.meta.controller
-    is_own = controller is not None and controller.uid == owner.meta.ref.uid
-    return is_own and group.entry is None and group.meta.ref.group == CORE
+    is_core = group.entry is None and group.meta.ref.group == CORE
+    return controller.uid if is_core and controller is not None else None
 
 
 def _grouped(job: Owner, group: Group) -> tuple[str, str]:
     """Return the mode of a Job whose pods are in a group that exists."""
     name, what = group.name, _policy(group)
-    if not _is_made_by(group, job):
+    if _core_maker(group) != job.meta.ref.uid:
         return "brought-along", f"Its pods are in {label_of_group(name)}{_maker(group)}: {what}."
     if group.policy is Policy.GANG:
         template = job.delegated_template

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from gangboard.diagnosis import registry
+from gangboard.diagnosis.bounded_findings import bounded_finding
 from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.capacity import PlacementRequest
 from gangboard.domain.facts import GangFacts, Unit
@@ -110,7 +111,8 @@ def first(
             crashes.append(_crash(f"The rule {rule.code}", rule.stage, subject, error))
             continue
         if finding is not None:
-            return finding
+            owner = subject.owner.meta.ref
+            return bounded_finding(finding, owner.namespace)
     return None
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.dependencies import Unmet, unmet_dependencies
 from gangboard.domain.event import Event, NotMade
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
@@ -133,8 +134,16 @@ class GangFacts:
     )
     """(API group, kind, name) → what stands in `middle`, and what in `groups` is an object."""
 
+    unmet: Mapping[str, tuple[Unmet, ...]] = field(init=False, repr=False, compare=False)
+    """Name of a role of its owner that waits for others → the dependencies that are not met yet."""
+    holding: frozenset[str] = field(init=False, repr=False, compare=False)
+    """uids of its pods that hold a node and are not on their way out."""
+    ready: int = field(init=False, repr=False, compare=False)
+    """How many of its pods are ready."""
+
     def __post_init__(self) -> None:
-        """Ask once how queues stand to it: rules ask for each of its Jobs."""
+        """Work out once what rules ask for each of its Jobs and roles."""
+        object.__setattr__(self, "unmet", unmet_dependencies(self.owner))
         found = queue_statuses_of(self.owner, self.jobs, self.entries, self.queue_visibility)
         object.__setattr__(self, "queue_statuses", found)
         object.__setattr__(self, "is_queued", any(one.is_managed for one in found.values()))
@@ -142,6 +151,13 @@ class GangFacts:
         things: tuple[Owner | Group, ...] = (*self.middle, *groups)
         named = {(one.meta.ref.group, one.meta.ref.kind, one.meta.ref.name): one for one in things}
         object.__setattr__(self, "named", named)
+        holding = (
+            pod.meta.ref.uid
+            for pod in self.pods
+            if pod.is_placed and pod.is_live and not pod.is_terminating
+        )
+        object.__setattr__(self, "holding", frozenset(holding))
+        object.__setattr__(self, "ready", sum(pod.is_ready for pod in self.pods))
 
     @property
     def makers(self) -> tuple[Owner, ...]:

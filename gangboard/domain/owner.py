@@ -10,6 +10,10 @@ from enum import StrEnum
 
 from gangboard.domain.objects import Condition, Meta, ObjectRef, first_true
 
+MOST_PODS = 10**15
+"""The largest number of pods that is kept and counted: more than any cluster can have, and a number that
+the store can keep and add up for thousands of gangs. Two int32 fields multiplied can be 4,600 times as much."""
+
 
 class Outcome(StrEnum):
     """How a finished owner ended."""
@@ -52,6 +56,11 @@ class PodRequests:
 
     count: int
     requests: dict[str, Decimal] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Cut the number to `MOST_PODS`."""
+        if self.count > MOST_PODS:
+            object.__setattr__(self, "count", MOST_PODS)
 
 
 class LeaderState(StrEnum):
@@ -231,3 +240,8 @@ class Owner:
     """Objects that it names and is made by (`OwnerKind.blueprints`), without their uids."""
     detail: dict[str, str] = field(default_factory=dict)
     """What only its kind has and reads, by names of that kind."""
+
+    def __post_init__(self) -> None:
+        """Cut the size to `MOST_PODS`."""
+        if self.desired > MOST_PODS:
+            object.__setattr__(self, "desired", MOST_PODS)

@@ -16,7 +16,7 @@ from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import is_job
-from gangboard.domain.owner import Owner
+from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_TRAITS, KindTraits, QueueTraits
 from gangboard.domain.verdict import Evidence, Finding
@@ -192,6 +192,9 @@ class OwnerKind:
     """Pod → the role of the owner that it belongs to, by its labels, or empty: of a kind that makes pods
     without Jobs. Each of its roles is a unit of its own then, but those of which it makes Jobs. None where
     the pods are one unit."""
+    is_numbered: Callable[[Role], bool] | None = None
+    """Role → whether each of its replicas is a unit of its own, `<role>-<index>`, which `role_of` returns. None
+    for a kind without such roles."""
 
     def named_by(self, labels: Mapping[str, str]) -> str:
         """Return the name of the owner of this kind that labels of a pod name, empty for none."""

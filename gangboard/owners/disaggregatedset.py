@@ -124,6 +124,11 @@ def _role_of(pod: Pod) -> str:
     return f"{name}-{index}" if name and index else ""
 
 
+def _is_numbered(role: Role) -> bool:
+    """Whether it has the replicas of a LeaderWorkerSet; a role that is not made is one unit."""
+    return role.noun == "replica"
+
+
 OWNER = OwnerKind(
     resource=Resource(
         group=_GROUP,
@@ -148,6 +153,7 @@ OWNER = OwnerKind(
     makes=(_MADE,),
     complete=_complete,
     role_of=_role_of,
+    is_numbered=_is_numbered,
     no_lever=(
         "DisaggregatedSets have no suspend field, and scaling to 0 would end all pods without a "
         "record of how many there were."

@@ -35,8 +35,6 @@ from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 _GROUP = "leaderworkerset.x-k8s.io"
 _PREFIX = "leaderworkerset.sigs.k8s.io"
 _NAME, _INDEX = f"{_PREFIX}/name", f"{_PREFIX}/group-index"
-_FOLLOWED = 10_000
-"""Replicas that are units of their own; what more there are is counted as one."""
 
 
 class _WireLabels(Wire):
@@ -99,7 +97,7 @@ def _build(wire: WireLeaderWorkerSet, version: str) -> Owner:
     owner = Owner(
         meta=read_meta(wire.metadata, _GROUP, "LeaderWorkerSet", version),
         desired=replicas * size,
-        roles=_roles(wire, replicas, size),
+        roles=(_role(wire, replicas, size),),
         pod_requests=(
             PodRequests(replicas, leader),
             *([PodRequests(replicas * (size - 1), worker)] if size > 1 else []),
@@ -113,12 +111,10 @@ def _build(wire: WireLeaderWorkerSet, version: str) -> Owner:
     return deliver(owner, tuple(dict.fromkeys((*faults_of_leader, *faults_of_worker))))
 
 
-def _roles(wire: WireLeaderWorkerSet, replicas: int, size: int) -> tuple[Role, ...]:
-    """Return a role for each replica, named as its leader pod."""
-    name, until = wire.metadata.name, _until(wire)
-    return tuple(
-        Role(f"{name}-{index}", replicas=1, pods=size, noun="replica", followers_wait=until)
-        for index in range(min(replicas, _FOLLOWED))
+def _role(wire: WireLeaderWorkerSet, replicas: int, size: int) -> Role:
+    """Return its replicas, each named as its leader pod: `<name>-<index>`."""
+    return Role(
+        wire.metadata.name, replicas, pods=size, noun="replica", followers_wait=_until(wire)
     )
 
 
@@ -141,6 +137,10 @@ def _role_of(pod: Pod) -> str:
     return f"{name}-{index}" if name and index else ""
 
 
+def _is_numbered(_role: Role) -> bool:
+    return True
+
+
 OWNER = OwnerKind(
     resource=Resource(
         group=_GROUP,
@@ -151,7 +151,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=4,
+        decoder_version=5,
     ),
     label="LeaderWorkerSet",
     notes=KindNotes(
@@ -168,6 +168,7 @@ OWNER = OwnerKind(
     makes=(),
     pod_label=_NAME,
     role_of=_role_of,
+    is_numbered=_is_numbered,
     no_lever=(
         "LeaderWorkerSets have no suspend field, and scaling to 0 would end all pods without a "
         "record of how many there were."

@@ -17,7 +17,7 @@ def played(database_url: str, folder: Path) -> dict[str, Any]:
         "tests.actions.one_hangs",
         database_url=database_url,
         folder=folder,
-        log_level="CRITICAL",
+        log_level="ERROR",
     )
     found: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return found

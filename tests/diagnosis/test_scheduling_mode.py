@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gangboard.diagnosis.assemble import assemble
-from gangboard.diagnosis.scheduling_mode import LABELS, scheduling_of
+from gangboard.diagnosis.scheduling_mode import LABELS, GroupIndex, scheduling_of
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import GangRequest, Owner
@@ -36,7 +36,7 @@ def mode(facts: GangFacts, job: Owner | None = None) -> tuple[str, str]:
         for pod in facts.pods
         if pod.meta.controller is not None and pod.meta.controller.uid == job.meta.ref.uid
     ]
-    found = scheduling_of(facts, job, pods)
+    found = scheduling_of(facts, job, pods, GroupIndex(facts.groups))
     assert found.label == LABELS[found.mode]
     assert found.reason.endswith(".")
     return found.mode, found.reason
@@ -219,7 +219,7 @@ def on_135(job: Owner, *objects: Made) -> tuple[str, str]:
         now=NOW,
         gang_api_version=V135,
     )
-    found = scheduling_of(facts, facts.jobs[0], pods)
+    found = scheduling_of(facts, facts.jobs[0], pods, GroupIndex(facts.groups))
     assert found.label == LABELS[found.mode]
     return found.mode, found.reason
 

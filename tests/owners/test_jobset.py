@@ -488,13 +488,13 @@ def test_only_a_foreign_manager_is_named(managed_by: str | None, foreign: str) -
 
 
 def test_two_billion_jobs_are_counted_and_not_named() -> None:
-    spec = {"replicatedJobs": [role("workers", replicas=2**31 - 1)]}
+    spec = {"replicatedJobs": [role(name, replicas=2**31 - 1) for name in ("driver", "workers")]}
     owner, problem = read(JOBSET, with_identity({"spec": spec}, "run"))
-    assert owner.desired == 2**31 - 1
-    assert len(owner.roles[0].child_names) == MAX_CHILDREN
+    assert owner.desired == 2 * (2**31 - 1)
+    assert [len(one.child_names) for one in owner.roles] == [MAX_CHILDREN, 1]
     assert problem is not None
     assert not problem.lost
-    assert "workers asks for 2,147,483,647 Jobs" in problem.sentence
+    assert "it asks for 4,294,967,294 Jobs, of which only the first 5,000" in problem.sentence
 
 
 def test_a_malformed_request_says_in_which_part() -> None:

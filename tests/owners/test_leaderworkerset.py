@@ -107,10 +107,10 @@ def told(verdict: Verdict) -> tuple[str, str, str]:
 def test_what_is_kept_of_one() -> None:
     found = lws({"leaderTemplate": BIG}, {"labels": {"kueue.x-k8s.io/queue-name": "gpu"}})
     assert (found.desired, found.queue, found.suspended, found.finish) == (6, "gpu", False, None)
-    assert [(role.name, role.pods, role.noun) for role in found.roles] == [
-        ("run-0", 3, "replica"),
-        ("run-1", 3, "replica"),
+    assert [(role.name, role.replicas, role.pods, role.noun) for role in found.roles] == [
+        ("run", 2, 3, "replica")
     ]
+    assert [role.name for role in assemble(found, [], now=NOW).owner.roles] == ["run-0", "run-1"]
     assert found.pod_requests == (
         PodRequests(2, {"cpu": Decimal(9)}),
         PodRequests(4, {"cpu": Decimal(1)}),
@@ -119,11 +119,29 @@ def test_what_is_kept_of_one() -> None:
 
 @pytest.mark.parametrize(
     ("spec", "desired", "replicas"),
-    [({"replicas": 0}, 0, 0), ({"replicas": None}, 3, 1), ({"replicas": 20_000}, 60_000, 10_000)],
+    [({"replicas": 0}, 0, 0), ({"replicas": None}, 3, 1), ({"replicas": 64}, 192, 64)],
 )
 def test_how_many_it_asks_for(spec: dict[str, Any], desired: int, replicas: int) -> None:
     found = lws(**spec)
-    assert (found.desired, len(found.roles)) == (desired, replicas)
+    assert found.desired == desired
+    assert len(assemble(found, [], now=NOW).owner.roles) == replicas
+
+
+def test_replicas_that_exist_are_told_apart_and_the_others_counted() -> None:
+    """However many it asks for: 2 exist, 64 that do not are named, and the rest is one unit."""
+    pods = [member(replica, 0, on="n0") for replica in (3, 70_000)]
+    owner = lws({"size": 8}, replicas=2**31 - 1)
+    roles = assemble(owner, pods, now=NOW).owner.roles
+    assert len(roles) == 67
+    assert {"run-3", "run-70000"} <= {role.name for role in roles}
+    assert (roles[-1].name, roles[-1].replicas) == (
+        "run-65 and 2,147,483,580 more like it",
+        2**31 - 1 - 66,
+    )
+    assert sum(role.replicas for role in roles) == 2**31 - 1
+    found = judged(owner, *pods)
+    assert (found.members.desired, found.members.scheduled) == ((2**31 - 1) * 8, 2)
+    assert found.requests == {"cpu": str((2**31 - 1) * 8)}
 
 
 @pytest.mark.parametrize(

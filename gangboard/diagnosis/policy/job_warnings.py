@@ -5,8 +5,8 @@ from __future__ import annotations
 from gangboard.domain.acting.gang_index import GangIndex, is_paused
 from gangboard.domain.acting.lever import Lever
 from gangboard.domain.action import ClusterLevers
+from gangboard.domain.dependencies import reached_jobs
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.dependencies import reached_jobs
 from gangboard.domain.reading.wording import count, is_or_are, out_of
 from gangboard.domain.registry import OwnerKind
 

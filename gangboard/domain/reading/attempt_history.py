@@ -106,9 +106,7 @@ def _others_run(unit: Unit) -> bool:
     """
     if unit.group is not None or unit.group_name:
         return False
-    return (whole_in_attempt(unit) or _was_whole_before_silence(unit)) and any(
-        pod.is_ready for pod in unit.facts.pods
-    )
+    return unit.facts.ready > 0 and (whole_in_attempt(unit) or _was_whole_before_silence(unit))
 
 
 def _was_whole_before_silence(unit: Unit) -> bool:

@@ -68,7 +68,7 @@ def find_container_problem(
 
 def container_health(unit: Unit) -> Health:
     """Return degraded, or blocked when no member of the whole gang runs."""
-    return Health.DEGRADED if any(pod.is_ready for pod in unit.facts.pods) else Health.BLOCKED
+    return Health.DEGRADED if unit.facts.ready else Health.BLOCKED
 
 
 def container_evidence(problem: ContainerProblem) -> tuple[Evidence, ...]:

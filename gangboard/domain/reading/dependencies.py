@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.owner import Dependency, LeaderState, Owner, Role
+from gangboard.domain.owner import Dependency, LeaderState, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,47 +21,18 @@ class Waiting:
 
 def waiting_roles(unit: Unit) -> tuple[Waiting, ...]:
     """Return roles of which Jobs are not made, or not started, because they depend on another."""
+    unmet = unit.facts.unmet
+    waiting = [role for role in unit.roles if role.name in unmet]
+    if not waiting:
+        return ()
+    absent = frozenset(unit.missing_jobs)
+    suspended = {job.role_name for job in unit.jobs if job.suspended}
     return tuple(
         Waiting(role, dependency, on)
-        for role in unit.roles
-        if role.depends_on and _is_held_back(unit, role)
-        for dependency, on in _unmet(unit.owner, role)
+        for role in waiting
+        if role.name in suspended or not absent.isdisjoint(role.child_names)
+        for dependency, on in unmet[role.name]
     )
-
-
-def dependent_roles(owner: Owner) -> frozenset[str]:
-    """Return the names of the roles whose Jobs JobSet leaves suspended until another role is there."""
-    dependent = (role for role in owner.roles if role.depends_on)
-    return frozenset(role.name for role in dependent if any(_unmet(owner, role)))
-
-
-def _is_held_back(unit: Unit, role: Role) -> bool:
-    """Whether child Jobs of the role do not exist, or exist suspended (after a resume)."""
-    if any(name in unit.missing_jobs for name in role.child_names):
-        return True
-    return any(job.role_name == role.name and job.suspended for job in unit.jobs)
-
-
-def _unmet(owner: Owner, role: Role) -> Iterator[tuple[Dependency, Role | None]]:
-    roles = {one.name: one for one in owner.roles} if role.depends_on else {}
-    for dependency in role.depends_on:
-        on = roles.get(dependency.role)
-        reached = reached_jobs(on, dependency) if on is not None else None
-        if on is None or reached is None or reached < on.replicas:
-            yield dependency, on
-
-
-def reached_jobs(on: Role, dependency: Dependency) -> int | None:
-    """Return how many Jobs of a role are in the state asked for; None when nobody says.
-
-    A Job that succeeded counts as one that was ready (JobSet, allReplicasStarted).
-    """
-    done = on.succeeded
-    if dependency.status == "Complete":
-        return done
-    if on.ready is None and done is None:
-        return None
-    return (on.ready or 0) + (done or 0)
 
 
 def unexplained_jobs(unit: Unit) -> tuple[str, ...]:
@@ -74,10 +44,8 @@ def unexplained_jobs(unit: Unit) -> tuple[str, ...]:
 def held_back_pods(unit: Unit) -> int:
     """Return how many of the wanted pods are not made because their role waits for another."""
     roles = {wait.role.name: wait.role for wait in waiting_roles(unit)}
-    of_jobs = sum(
-        role.pods * sum(name in unit.missing_jobs for name in role.child_names)
-        for role in roles.values()
-    )
+    absent = frozenset(unit.missing_jobs) if roles else frozenset()
+    of_jobs = sum(role.pods * len(absent.intersection(role.child_names)) for role in roles.values())
     return of_jobs + _followers(unit)
 
 

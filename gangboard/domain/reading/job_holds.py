@@ -10,7 +10,6 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.dependencies import dependent_roles
 from gangboard.domain.reading.wording import MOST_NAMED, names, shorten
 from gangboard.domain.verdict import Evidence
 
@@ -76,13 +75,12 @@ def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[Advised
                 AdviceKind.LOOK,
             ),
         )
-    waiting = dependent_roles(facts.owner)
     found = [
         one
         for one in suspended
         if not facts.queue_statuses[one.meta.ref.uid].is_managed
         and not one.managed_by
-        and not (one.role_name and one.role_name in waiting)
+        and not (one.role_name and one.role_name in facts.unmet)
     ]
     if not found:
         return ()

@@ -87,7 +87,7 @@ def _of_the_gang(unit: Unit) -> str:
     Empty where none does, and where more are there than its owner asks for.
     """
     whole = unit.owner.desired
-    running = sum(pod.is_ready for pod in unit.facts.pods)
+    running = unit.facts.ready
     if not 0 < running <= whole - unit.desired:
         return ""
     return f", {running} of {whole} of {label(unit.owner.meta.ref)}"

@@ -15,7 +15,7 @@ Read in the sources of v0.1.0-alpha.12-rc1; what they write was played on real A
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,11 +23,19 @@ from gangboard.decode.jobs import DEFAULT_GRACE
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import or_one, read_conditions, read_meta
-from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.owner import Owner, PodRequests, Role
+from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.owners.grove import failures, gates
+from gangboard.owners.grove.sizes import (
+    Scaled,
+    complete_scaling_group,
+    complete_set,
+    requests_of,
+    scaled_cliques,
+    size_of,
+    template_detail,
+)
 from gangboard.owners.grove.wire import (
     CLIQUE_LABEL,
     GROUP,
@@ -45,63 +53,42 @@ from gangboard.owners.grove.wire import (
     last_error,
 )
 
-_FOLLOWED = 10_000
-"""PodCliques that are looked for by name; what more there should be is counted when it is there."""
 _NOUN = "PodClique"
 
 
 def _build_set(wire: WirePodCliqueSet, version: str) -> Owner:
     spec = wire.spec or WireSet()
     template = spec.template or WireSetTemplate()
-    roles, faults = _expected_roles(wire.metadata.name, spec, template)
+    replicas, scaled = max(0, spec.replicas or 0), scaled_cliques(template)
+    roles, faults = _cliques(template, replicas, scaled)
     status = wire.status
     owner = Owner(
         meta=read_meta(wire.metadata, GROUP, PODCLIQUESET, version),
-        desired=_size(roles),
+        desired=size_of(roles),
         roles=roles,
-        pod_requests=_requests(roles),
+        pod_requests=requests_of(roles),
         conditions=read_conditions(status.conditions if status is not None else None),
         priority_class=template.priority_class_name or "",
         grace_seconds=max(
             (one.spec.pod.grace_seconds for one in template.cliques or () if one.spec),
             default=DEFAULT_GRACE,
         ),
-        detail=last_error(status),
+        detail={**template_detail(replicas, scaled), **last_error(status)},
     )
     return deliver(owner, faults)
 
 
-def _expected_roles(
-    name: str, spec: WireSet, template: WireSetTemplate
+def _cliques(
+    template: WireSetTemplate, replicas: int, scaled: Mapping[str, Scaled]
 ) -> tuple[tuple[Role, ...], tuple[str, ...]]:
-    """Return a role for each PodClique that there should be by the template, and what is wrong with it."""
-    cliques = {clique.name: clique for clique in template.cliques or ()}
-    scaled = {
-        clique: group for group in template.groups or () for clique in group.clique_names or ()
-    }
-    kinds, faults = dict[str, Role](), list[str]()
-    for clique in cliques.values():
-        kinds[clique.name], malformed = _role(clique.name, clique.spec)
+    """Return a role for each clique, its replicas being all its PodCliques by the template, and the faults of it."""
+    roles, faults = dict[str, Role](), list[str]()
+    for clique in template.cliques or ():
+        role, malformed = _role(clique.name, clique.spec)
+        times = scaled[clique.name].replicas if clique.name in scaled else 1
+        roles[clique.name] = replace(role, replicas=replicas * times)
         faults += [f"in clique {clique.name} {fault}" for fault in malformed]
-    found: list[Role] = []
-    for prefix in (f"{name}-{index}" for index in range(max(0, spec.replicas or 0))):
-        found += [
-            replace(kind, name=whole)
-            for clique, kind in kinds.items()
-            for whole in _names(prefix, clique, scaled.get(clique))
-        ]
-        if len(found) >= _FOLLOWED:
-            break
-    return tuple(found[:_FOLLOWED]), tuple(faults)
-
-
-def _names(prefix: str, clique: str, group: WireScalingGroup | None) -> Iterator[str]:
-    """Yield the names of the PodCliques of one clique in one replica of the set."""
-    if group is None:
-        yield f"{prefix}-{clique}"
-        return
-    for index in range(min(or_one(group.replicas), _FOLLOWED)):
-        yield f"{prefix}-{group.name}-{index}-{clique}"
+    return tuple(roles.values()), tuple(faults)
 
 
 def _role(name: str, spec: WireCliqueSpec | None) -> tuple[Role, tuple[str, ...]]:
@@ -123,7 +110,7 @@ def _build_clique(wire: WirePodClique, version: str) -> Owner:
         meta=read_meta(wire.metadata, GROUP, PODCLIQUE, version),
         desired=role.pods,
         roles=(role,),
-        pod_requests=_requests((role,)),
+        pod_requests=requests_of((role,)),
         conditions=read_conditions(status.conditions),
         grace_seconds=(wire.spec or WireCliqueSpec()).pod.grace_seconds,
         detail={
@@ -149,65 +136,6 @@ def _build_scaling_group(wire: WirePodCliqueScalingGroup, version: str) -> Owner
     )
 
 
-def _complete_scaling_group(
-    owner: Owner, made: Sequence[Owner], _blueprints: Sequence[Blueprint]
-) -> Owner:
-    """Return it with its PodCliques: those that are there, and those of which a like one is there."""
-    roles = {role.name: role for one in made for role in one.roles}
-    alike = {_clique_of(owner, name): role for name, role in roles.items()}
-    for index in range(min(int(owner.detail["replicas"]), _FOLLOWED)):
-        for clique in owner.detail["cliques"].split():
-            name = f"{owner.meta.ref.name}-{index}-{clique}"
-            if name not in roles and clique in alike:
-                roles[name] = replace(alike[clique], name=name)
-    return _with_roles(owner, tuple(roles.values()))
-
-
-def _clique_of(group: Owner, name: str) -> str:
-    """Return which clique a PodClique of a scaling group is, by its name; empty for none of it."""
-    index, _, clique = name.removeprefix(f"{group.meta.ref.name}-").partition("-")
-    return clique if index.isdecimal() else ""
-
-
-def _complete_set(owner: Owner, made: Sequence[Owner], _blueprints: Sequence[Blueprint]) -> Owner:
-    """Return it with what is there, and what its template asks for beside that."""
-    roles = {role.name: role for one in made for role in one.roles}
-    sizes = {
-        f"{one.meta.ref.name}-": int(one.detail["replicas"])
-        for one in made
-        if (one.meta.ref.group, one.meta.ref.kind) == (GROUP, SCALING_GROUP)
-    }
-    # What is asked for stands first, in the order of the template.
-    wanted = {
-        role.name: roles.pop(role.name, role)
-        for role in owner.roles
-        if role.name in roles or not _is_scaled_away(role.name, sizes)
-    }
-    found = _with_roles(owner, (*wanted.values(), *roles.values()))
-    return replace(found, grace_seconds=max(one.grace_seconds for one in (owner, *made)))
-
-
-def _is_scaled_away(name: str, sizes: dict[str, int]) -> bool:
-    """Whether the scaling group of a PodClique is there and asks for fewer replicas than the template."""
-    for prefix, replicas in sizes.items():
-        index, dash, _ = name.removeprefix(prefix).partition("-")
-        if name.startswith(prefix) and dash and index.isdecimal():
-            return int(index) >= replicas
-    return False
-
-
-def _with_roles(owner: Owner, roles: tuple[Role, ...]) -> Owner:
-    return replace(owner, desired=_size(roles), roles=roles, pod_requests=_requests(roles))
-
-
-def _size(roles: Sequence[Role]) -> int:
-    return sum(role.pods for role in roles)
-
-
-def _requests(roles: Sequence[Role]) -> tuple[PodRequests, ...]:
-    return tuple(PodRequests(role.pods, role.requests) for role in roles if role.pods)
-
-
 def _is_current(_owner: Owner, child: Owner) -> bool:
     """Whether it still makes pods: what is being deleted is made anew under its name, or was scaled away."""
     return child.meta.deleting_since is None
@@ -230,7 +158,7 @@ def _resource(
         model=Owner,
         build=build,
         needed=True,
-        decoder_version=2,
+        decoder_version=3,
     )
 
 
@@ -254,7 +182,7 @@ OWNERS = (
         ),
         makes=((GROUP, SCALING_GROUP), (GROUP, PODCLIQUE)),
         current=_is_current,
-        complete=_complete_set,
+        complete=complete_set,
         role_of=_role_of,
         rules=(*failures.RULES, *gates.RULES),
         evidence=failures.evidence,
@@ -274,7 +202,7 @@ OWNERS = (
         makes=((GROUP, PODCLIQUE),),
         stands_alone=False,
         current=_is_current,
-        complete=_complete_scaling_group,
+        complete=complete_scaling_group,
     ),
     OwnerKind(
         resource=_resource("podcliques", PODCLIQUE, WirePodClique, _build_clique),

@@ -39,8 +39,8 @@ from gangboard.owners.jobset.wire import (
 
 _OWN_MANAGERS = ("jobset.sigs.k8s.io/jobset-controller",)
 _ENDS = {"Failed": Outcome.FAILED, "Completed": Outcome.SUCCEEDED}
-# More child Jobs of one role than a control plane can carry; names beyond are not made up.
-MAX_CHILDREN = 10_000
+# More child Jobs of one JobSet than a control plane can carry; names beyond are not made up.
+MAX_CHILDREN = 5_000
 # How the actions of a failure policy end whose restarts are not held against `maxRestarts`.
 _UNCOUNTED = "AndIgnoreMaxRestarts"
 
@@ -93,15 +93,15 @@ def _roles(
     """Return the ReplicatedJobs in their order; half sentences about bad ones go to `faults`."""
     reported = {role.name: role for role in status.replicated_jobs_status or ()}
     started_after = _startup_order(spec)
-    roles = []
+    number = sum(replicated.count for replicated in spec.replicated_jobs or ())
+    if number > MAX_CHILDREN:
+        faults.append(
+            f"it asks for {number:,} Jobs, of which only the first {MAX_CHILDREN:,} are followed by name"
+        )
+    roles, left = [], MAX_CHILDREN
     for replicated in spec.replicated_jobs or ():
         requests, malformed = pod_requests(replicated.job.pod)
         faults.extend(f"in {replicated.name} {fault}" for fault in malformed)
-        if replicated.count > MAX_CHILDREN:
-            faults.append(
-                f"{replicated.name} asks for {replicated.count:,} Jobs, of which only the first "
-                f"{MAX_CHILDREN:,} are followed by name"
-            )
         own = reported.get(replicated.name)
         roles.append(
             Role(
@@ -116,12 +116,13 @@ def _roles(
                 group_name=replicated.job.pod.group_name,
                 child_names=tuple(
                     child_name(jobset, replicated.name, index)
-                    for index in range(min(replicated.count, MAX_CHILDREN))
+                    for index in range(min(replicated.count, max(left, 1)))
                 ),
                 ready=own.ready if own else None,
                 succeeded=own.succeeded if own else None,
             )
         )
+        left -= len(roles[-1].child_names)
     return tuple(roles)
 
 
@@ -199,7 +200,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=6,
+        decoder_version=7,
     ),
     label="JobSet",
     notes=KindNotes(

@@ -14,7 +14,6 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.dependencies import dependent_roles
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.job_holds import (
     born_suspended,
@@ -59,16 +58,16 @@ def find(unit: Unit) -> Finding | None:
 
 def _stopped(facts: GangFacts, jobs: Sequence[Owner]) -> list[Owner]:
     """Return the suspended Jobs, without those that a queue keeps so, or JobSet until another role is there."""
-    queued = {job.meta.ref.uid for job in kept_jobs(facts, jobs)}
+    suspended = [job for job in jobs if job.suspended and job.finish is None]
+    if not suspended:
+        return []
+    queued = {job.meta.ref.uid for job in kept_jobs(facts, suspended)}
     holds = holds_by_job(facts.holds)
-    waiting = dependent_roles(facts.owner)
     return [
         job
-        for job in jobs
-        if job.suspended
-        and job.finish is None
-        and job.meta.ref.uid not in queued
-        and (job.role_name not in waiting or hold_of(job, holds) is not None)
+        for job in suspended
+        if job.meta.ref.uid not in queued
+        and (job.role_name not in facts.unmet or hold_of(job, holds) is not None)
     ]
 
 

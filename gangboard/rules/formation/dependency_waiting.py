@@ -7,10 +7,11 @@ other role lacks is nearer to the cause.
 
 from __future__ import annotations
 
+from gangboard.domain.dependencies import reached_jobs
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.attempt_history import attempt_start
-from gangboard.domain.reading.dependencies import Waiting, reached_jobs, waiting_roles
+from gangboard.domain.reading.dependencies import Waiting, waiting_roles
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import is_formed
 from gangboard.domain.reading.wording import is_or_are, out_of

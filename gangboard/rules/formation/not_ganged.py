@@ -109,15 +109,12 @@ def _by_another_api(unit: Unit, request: GangRequest) -> Finding | None:
 def _ignored_gang(unit: Unit) -> Group | None:
     """Return the gang of another API that pods name and that their scheduler does not read."""
     named = {(pod.group_kind, pod.group_name) for pod in unit.current if pod.ignores_group}
-    return next(
-        (
-            group
-            for group in unit.facts.groups
-            if group.policy is Policy.GANG
-            and (f"{group.meta.ref.kind}.{group.meta.ref.group}", group.name) in named
-        ),
-        None,
-    )
+    for kind_and_api, name in sorted(named):
+        kind, _, api = kind_and_api.partition(".")
+        group = unit.facts.named.get((api, kind, name))
+        if isinstance(group, Group) and group.policy is Policy.GANG:
+            return group
+    return None
 
 
 def _by_name_alone(unit: Unit, group: Group) -> Finding | None:

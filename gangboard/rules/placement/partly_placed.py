@@ -81,12 +81,8 @@ def _of_the_gang(unit: Unit, placed: int) -> str:
 
 def _placed_elsewhere(unit: Unit) -> int:
     """Return how many pods of the gang outside of this unit hold a node."""
-    here = {pod.meta.ref.uid for pod in unit.pods}
-    return sum(
-        pod.is_placed and pod.is_live and not pod.is_terminating
-        for pod in unit.facts.pods
-        if pod.meta.ref.uid not in here
-    )
+    holding = unit.facts.holding
+    return len(holding) - sum(pod.meta.ref.uid in holding for pod in unit.pods)
 
 
 RULE = UnitRule(

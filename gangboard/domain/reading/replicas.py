@@ -1,0 +1,66 @@
+"""Replicas of an owner: some with a name, the rest as a count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from gangboard.domain.owner import Role
+
+MOST_NAMED = 64
+"""Replicas of one owner that do not exist and are named all the same. Further ones are counted: a number in
+an object must not decide how much work the object is."""
+_LONGEST_INDEX = 10
+"""Digits of the largest int32."""
+
+
+def name_replicas(
+    replica: Role, names: Iterable[str], number: int, there: Mapping[str, Role], most: int
+) -> list[Role]:
+    """Return a role for each replica that exists and for the first `most` that do not, and one for the rest.
+
+    `names` yields the names of all `number` replicas, and is read no further than needed. `there` has those
+    that exist, each among the names.
+    """
+    named: dict[str, Role] = {}
+    absent, following = 0, ""
+    for name in names if number else ():
+        if name not in there:
+            if absent == most:
+                following = name
+                break
+            absent += 1
+        named[name] = there[name] if name in there else replace(replica, name=name)
+    named.update((name, role) for name, role in there.items() if name not in named)
+    rest = number - len(named)
+    return [*named.values(), *([several(replica, following, rest)] if rest > 0 else [])]
+
+
+def several(replica: Role, name: str, number: int) -> Role:
+    """Return some replicas that do not exist as one role, under the name of the first."""
+    quorum = None if replica.quorum is None else replica.quorum * number
+    return replace(replica, name=name_of_several(name, number), replicas=number, quorum=quorum)
+
+
+def name_of_several(name: str, number: int) -> str:
+    """Return `run-64 and 935 more like it`."""
+    return name if number == 1 else f"{name} and {number - 1:,} more like it"
+
+
+def replica_index(text: str) -> int | None:
+    """Return the index that a name of a replica ends with; None for what is no index."""
+    is_index = text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX
+    return int(text) if is_index and (text == "0" or text[0] != "0") else None
+
+
+def numbered_replicas(role: Role, there: Iterable[str], most: int) -> list[Role]:
+    """Return the replicas `<role>-<index>` of a role as roles of their own; `there` are names that exist."""
+    prefix, replica = f"{role.name}-", replace(role, replicas=1)
+    indexes = {name: replica_index(name.removeprefix(prefix)) for name in there}
+    existing = {
+        name: replace(replica, name=name)
+        for name, index in indexes.items()
+        if index is not None and index < role.replicas and name.startswith(prefix)
+    }
+    names = (f"{prefix}{index}" for index in range(role.replicas))
+    return name_replicas(replica, names, role.replicas, existing, most)

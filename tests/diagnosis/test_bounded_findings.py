@@ -1,0 +1,57 @@
+"""Findings that are too long for a row: what is cut is said, and no name gets past redaction by it."""
+
+from __future__ import annotations
+
+from gangboard.diagnosis.bounded_findings import (
+    MOST_EVIDENCE,
+    bounded_finding,
+    cut_text,
+    first_findings,
+)
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.verdict import Evidence, Finding
+
+
+def finding(message: str = "It waits.", *evidence: Evidence) -> Finding:
+    return Finding("paused", Health.WAITING, Stage.RUN, "Paused", message, evidence=evidence)
+
+
+def fact(name: str, namespace: str = "team-a") -> Evidence:
+    return Evidence(
+        "spec.parallelism", "0", ObjectRef("batch", "Job", namespace, name, f"uid-{name}")
+    )
+
+
+def test_a_short_finding_is_left_as_it_is() -> None:
+    one = finding("It waits.", *(fact(f"j{at}") for at in range(MOST_EVIDENCE)))
+    assert bounded_finding(one, "team-a") is one
+
+
+def test_evidence_is_counted_beyond_the_bound_and_what_hides_names_is_kept() -> None:
+    """A viewer who may not see `beta` and nodes is not told them: redaction reads the references."""
+    foreign = [fact(f"v{at}", "beta") for at in range(60)] + [fact("node-1", "")]
+    own = [fact(f"j{at}") for at in range(80)]
+    found = bounded_finding(finding("It waits.", *own, *foreign), "team-a").evidence
+    assert set(foreign) <= set(found)
+    assert set(own) & set(found) == set(own[:MOST_EVIDENCE])
+    assert (found[-1].label, found[-1].value) == ("not shown", "30 more like these")
+
+
+def test_a_long_text_ends_with_a_whole_word_and_its_rest_is_counted() -> None:
+    text = "x" * 3_990 + " beta/secret-job is in the way"
+    assert cut_text(text) == "x" * 3_990 + "… (30 more characters)"
+    assert cut_text("y" * 5_000) == "… (5,000 more characters)"
+    assert bounded_finding(finding(text), "team-a").message == cut_text(text)
+
+
+def test_further_findings_are_counted() -> None:
+    found = first_findings([finding(f"{at} " + "x" * 50_000) for at in range(10)])
+    assert [one.message[:2] for one in found[:-1]] == ["0 ", "1 ", "2 "]
+    assert found[-1].message == (
+        "7 more findings about other parts of it, of this kind or less severe."
+    )
+
+
+def test_the_first_finding_is_always_told() -> None:
+    assert len(first_findings([finding("x" * 500_000)])) == 1
