@@ -21,6 +21,7 @@ from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.event import Event
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
 from gangboard.domain.quota import Queue, QueueTree
 from gangboard.domain.registry import Resource
 from gangboard.domain.verdict import Finding
@@ -40,6 +41,8 @@ COMMANDS = ("x: kubectl delete namespace prod #", "x; kubectl delete namespace p
 _STOLEN = "delete namespace prod"
 _WORD = re.compile(r"-{0,2}[A-Za-z0-9][A-Za-z0-9._=/-]*")
 _BEGAN = datetime(2026, 11, 1, 8, tzinfo=UTC)
+_DETAIL = "Owner.detail"
+"""Its keys, and the numbers in it, are written by our decoders."""
 _OWN = ("objects", "foreign_pods", "events")
 _PROGRAM = re.compile(r"\b(?:kubectl|vcctl|manage\.py) ")
 Judged = tuple[Any, dict[str, Any]]
@@ -110,7 +113,7 @@ def test_no_text_of_any_object_becomes_a_command() -> None:
         own = (root, given["objects"], given["foreign_pods"], given["events"])
         for place, text in _texts(own, ""):
             key = sized((kind, place), (root.meta.ref.uid, place, text))
-            if text and key not in seen:
+            if text and not text.isdecimal() and key not in seen:
                 seen.add(key)
                 for command in sized(COMMANDS[:1], COMMANDS):
                     codes |= _check(root, given, {text: command}, _OWN)
@@ -190,7 +193,8 @@ def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
             yield from _texts(getattr(value, field.name), f"{type(value).__name__}.{field.name}")
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _texts(key, f"{place}{{}}")
+            if place != _DETAIL:
+                yield from _texts(key, f"{place}{{}}")
             yield from _texts(item, f"{place}{{{key if isinstance(key, str) else ''}}}")
     elif isinstance(value, tuple | list | frozenset):
         for item in value:
@@ -211,6 +215,8 @@ def _with(value: Any, changed: Mapping[str, str]) -> Any:
             for field in fields(value)
             if field.init
         }
+        if isinstance(value, Owner):
+            new["detail"] = {key: _with(item, changed) for key, item in value.detail.items()}
         return replace(value, **new)
     if isinstance(value, Mapping):
         return {_with(key, changed): _with(item, changed) for key, item in value.items()}
