@@ -42,7 +42,9 @@ _STOLEN = "delete namespace prod"
 _WORD = re.compile(r"-{0,2}[A-Za-z0-9][A-Za-z0-9._=/-]*")
 _BEGAN = datetime(2026, 11, 1, 8, tzinfo=UTC)
 _DETAIL = "Owner.detail"
-"""Its keys, and the numbers in it, are written by our decoders."""
+"""Its keys are written by our decoders."""
+_OF_DECODERS = re.compile(r"\d+$|[\[{]")
+"""Numbers and JSON that a decoder has written as text."""
 _OWN = ("objects", "foreign_pods", "events")
 _PROGRAM = re.compile(r"\b(?:kubectl|vcctl|manage\.py) ")
 Judged = tuple[Any, dict[str, Any]]
@@ -113,7 +115,7 @@ def test_no_text_of_any_object_becomes_a_command() -> None:
         own = (root, given["objects"], given["foreign_pods"], given["events"])
         for place, text in _texts(own, ""):
             key = sized((kind, place), (root.meta.ref.uid, place, text))
-            if text and not text.isdecimal() and key not in seen:
+            if text and not _OF_DECODERS.match(text) and key not in seen:
                 seen.add(key)
                 for command in sized(COMMANDS[:1], COMMANDS):
                     codes |= _check(root, given, {text: command}, _OWN)
