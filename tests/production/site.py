@@ -6,6 +6,8 @@ rewritten by `Site.placed`, and nowhere else.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import shlex
 import shutil
@@ -94,6 +96,9 @@ class Site:
         process = self._running.pop(name)
         process.send_signal(number)
         process.wait(HEALTH_SECONDS)
+        # The other processes of a container end with its first.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         self.network.set_address(name, None)
 
     def close(self) -> None:
