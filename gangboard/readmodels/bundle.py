@@ -15,8 +15,9 @@ from gangboard.readmodels.members import Branch, make_branches
 MOST_TIMELINE = 20
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")
 """What Markdown or its HTML would take as more than a letter. Names and numbers have none but `_`."""
-_LIVE = re.compile(r"\S*(?:[@#]|://|www\.)\S*", re.IGNORECASE)
-"""Words that GitHub and GitLab turn into mentions, references and links, whatever is escaped in them."""
+_WORD = re.compile(r"\S+")
+_LIVE = re.compile(r"[@#]|://|www\.", re.IGNORECASE)
+"""GitHub and GitLab make mentions, references and links of words with these, whatever is escaped in them."""
 
 
 def bundle_text(detail: GangDetail, now: datetime) -> str:
@@ -199,11 +200,13 @@ def _row(cells: Iterable[str]) -> str:
 
 def _text(text: str) -> str:
     """Return the text escaped for Markdown. Words that a tracker would link or notify become code."""
-    escaped, end = [], 0
-    for word in _LIVE.finditer(text):
-        escaped += [_SPECIAL.sub(r"\\\1", text[end : word.start()]), _code(word[0])]
-        end = word.end()
-    return "".join((*escaped, _SPECIAL.sub(r"\\\1", text[end:])))
+    return _WORD.sub(_escaped, text)
+
+
+def _escaped(word: re.Match[str]) -> str:
+    if _LIVE.search(word[0]):
+        return _code(word[0])
+    return _SPECIAL.sub(r"\\\1", word[0])
 
 
 def _code(text: str) -> str:

@@ -53,7 +53,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "provisioningrequests.autoscaling.x-k8s.io": (1, "514febf08b75"),
     "pytorchjobs.kubeflow.org": (1, "12a481278847"),
     "queues.scheduling.run.ai": (1, "4f84812c8d2b"),
-    "queues.scheduling.volcano.sh": (1, "d5c4f0fc4a1f"),
+    "queues.scheduling.volcano.sh": (2, "d5c4f0fc4a1f"),
     "rayclusters.ray.io": (1, "e59bd1bf0397"),
     "rayjobs.ray.io": (1, "24be0827bd77"),
     "rayservices.ray.io": (1, "23ebe604c667"),
