@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive interleavings agreement attack coverage lock
+.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive bench interleavings agreement attack coverage lock
 
 # What tests need (a browser, a type checker) it does not wait for; what is there already, it takes.
 run: $(or $(wildcard $(VENV)/.made),$(VENV)/.runs)
@@ -66,7 +66,8 @@ testcluster: controlplane
 # and broker. About ten minutes; the seeds are printed. All others are the same in `make test`.
 exhaustive: venv controlplane
 	@TESTS=exhaustive $(BIN)/python -m pytest -n $(LANES) -m hypothesis --hypothesis-seed=$$(date +%s)
-	@TESTS=exhaustive $(BIN)/python -m pytest tests/interleavings tests/agreement tests/live/test_backends.py -q -s
+	@TESTS=exhaustive $(BIN)/python -m pytest tests/interleavings tests/agreement tests/live/test_backends.py \
+	  tests/controlplane/test_restored.py -q -s
 	@$(MAKE) interleavings agreement
 
 # 200 random plays of actions, operators, restarts, faults and kills that nobody has seen.
@@ -76,6 +77,14 @@ interleavings: venv
 # 300 random small clusters with a gang each, judged by the real scheduler and by our arithmetic.
 agreement: venv controlplane
 	@$(BIN)/python -m tests.agreement --cases 300
+
+# What the product costs: processor time of reading, judging and pages, and the time of a change to open pages.
+# About three minutes on a quiet machine.
+bench: venv controlplane
+	@$(BIN)/python manage.py benchmark_reading
+	@$(BIN)/python manage.py benchmark_placement
+	@$(BIN)/python manage.py benchmark_pages
+	@TESTS=exhaustive $(BIN)/python -m pytest tests/live/test_latency.py tests/live/test_hundred_pages.py -q -s
 
 # Attacks on a gangboard that is started for them, about a minute; a line of JSON for each.
 attack: venv

@@ -57,12 +57,6 @@ WAITING: tuple[Sequence[str], ...] = (
 The first lane goes on with what needs Kueue, whose control plane it has from the first piece.
 """
 
-MEASURED = ("live/test_latency.py", "live/test_hundred_pages.py")
-"""They fail when an answer takes longer than was promised: the last lane has the machine to itself.
-
-In this order: what the second needs makes itself ready while the first does so.
-"""
-
 _HERE = Path(__file__).parent
 
 
@@ -74,23 +68,10 @@ class LaneScheduling(LoadScopeScheduling):
         return _piece(file.removeprefix("tests/"))
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        pieces = [one for one in self.workqueue if one != MEASURED[0]] or [MEASURED[0]]
+        pieces = list(self.workqueue)
         computes = node is self.nodes[-1] and len(self.nodes) > 1
         self.workqueue.move_to_end(pieces[-1] if computes else pieces[0], last=False)
         super()._assign_work_unit(node)
-
-    def _reschedule(self, node: WorkerController) -> None:
-        if list(self.workqueue) == [MEASURED[0]] and self._has_work(node):
-            return
-        others = [one for one in self.nodes if one is not node and not one.shutting_down]
-        if list(self.workqueue) == [MEASURED[0]] and any(map(self._has_work, others)):
-            node.shutdown()
-        else:
-            super()._reschedule(node)
-
-    def _has_work(self, node: WorkerController) -> bool:
-        """Whether a lane has more than one test left: it keeps that until it is told what comes then."""
-        return bool(self._pending_of(self.assigned_work[node]) > 1)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -119,8 +100,8 @@ def is_lane(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
 
 
-def place_in_lanes(item: pytest.Item) -> tuple[int, int]:
-    """Return what to sort by: pieces that wait go first, in their order, and so do files that are measured.
+def place_in_lanes(item: pytest.Item) -> int:
+    """Return what to sort by: pieces that wait go first, in their order.
 
     Raises `pytest.UsageError` for a test that uses a control plane and is in none of them.
     """
@@ -129,15 +110,14 @@ def place_in_lanes(item: pytest.Item) -> tuple[int, int]:
     if piece == f"tests/{file}" and item.get_closest_marker("controlplane"):
         raise pytest.UsageError(f"{file} uses a control plane: say in tests/lanes.py with which")
     firsts = [prefixes[0] for prefixes in WAITING]
-    within = MEASURED.index(file) if file in MEASURED else 0
-    return (firsts.index(piece) if piece in firsts else len(firsts)), within
+    return firsts.index(piece) if piece in firsts else len(firsts)
 
 
 def _piece(file: str) -> str:
     """Return the name of the piece of work of a file below tests/: what names more of its path decides."""
     named = {
         prefix: prefixes[0]
-        for prefixes in (MEASURED, *WAITING)
+        for prefixes in WAITING
         for prefix in prefixes
         if file.startswith(prefix)
     }

@@ -21,7 +21,6 @@ from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import job
 from tests.controlplane.objects import namespace as namespace_object
 from tests.installation import Installation
-from tests.lanes import is_lane
 from tests.live.black_hole import black_hole
 from tests.live.figures import Figures
 
@@ -85,18 +84,7 @@ def _is_ready(pod: dict[str, Any]) -> bool:
 
 
 @pytest.fixture(scope="module")
-def next_to_be_measured(request: pytest.FixtureRequest) -> None:
-    """In a lane what is measured next makes itself ready while this does, and then waits."""
-    wanted = any(
-        "hundred_pages" in getattr(item, "fixturenames", ()) for item in request.session.items
-    )
-    if is_lane(request.config) and wanted:
-        request.getfixturevalue("hundred_pages")
-
-
-@pytest.fixture(scope="module")
 def scene(
-    next_to_be_measured: None,
     controlplane_137: ControlPlane,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Scene]:
