@@ -39,7 +39,7 @@ _kept_open: list[sqlite3.Connection] = []
 
 
 def limit_web(database: Database, *, most: int) -> None:
-    """Let all threads of this web process share `most` connections, and wait for nothing for long."""
+    """Let all threads of this web process share `most` connections, and limit each wait to seconds."""
     options = database["OPTIONS"]
     if not _is_postgresql(database):
         options["timeout"] = WAIT_SECONDS

@@ -1,4 +1,4 @@
-"""Steps of the clock: what an action has written down before its clock was set back lies in the future.
+"""Steps of the clock: moments that an action wrote down before its clock was set back lie in the future.
 
 Whoever waited since such a moment would wait until the clock has caught up, for hours, and the object would take
 no other action. A moment in the future counts from now on.

@@ -1,4 +1,4 @@
-"""Findings within what a row can carry: cut texts and lists say how much is left out."""
+"""Findings that fit into a row. Cut texts and lists say how much is left out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gangboard.domain.reading.wording import count
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 
 MOST_CHARACTERS = 4_000
-"""Of one text of a finding."""
+"""Limit for one text of a finding."""
 MOST_EVIDENCE = 50
 """Facts of the gang's own namespace behind one finding."""
 MOST_TOGETHER = 200_000

@@ -1,4 +1,4 @@
-"""Roles of an owner that wait for another role of it, by what its controller counts."""
+"""Roles of an owner that wait for another of its roles, by the counts of the controller."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _is_met(on: Role | None, dependency: Dependency) -> bool:
 
 
 def reached_jobs(on: Role, dependency: Dependency) -> int | None:
-    """Return how many Jobs of a role are in the state asked for; None when nobody says.
+    """Return how many Jobs of a role are in the state asked for; None if the status has no count.
 
     A Job that succeeded counts as one that was ready (JobSet, allReplicasStarted).
     """

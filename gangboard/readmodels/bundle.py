@@ -17,7 +17,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")
 """What Markdown or its HTML would take as more than a letter. Names and numbers have none but `_`."""
 _WORD = re.compile(r"\S+")
 _LIVE = re.compile(r"[@#]|://|www\.", re.IGNORECASE)
-"""GitHub and GitLab make mentions, references and links of words with these, whatever is escaped in them."""
+"""GitHub and GitLab turn words with these into mentions, references and links, even if they are escaped."""
 
 
 def bundle_text(detail: GangDetail, now: datetime) -> str:
@@ -210,7 +210,7 @@ def _escaped(word: re.Match[str]) -> str:
 
 
 def _code(text: str) -> str:
-    """Return the text as code: nothing in it is a link, a mention or HTML.
+    """Return the text as code, in which no renderer looks for a link, a mention or HTML.
 
     A bar ends a cell of a table even inside code, and renderers disagree about a backslash before it.
     So each bar stands escaped between two pieces of code.

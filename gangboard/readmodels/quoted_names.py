@@ -1,8 +1,8 @@
 """Names that controllers write into their texts and that a viewer may not see.
 
 Rules refer to the objects that they name. An event, a condition or an eviction is the text of a
-controller, which may name any node, queue or object of another namespace. Such names are looked up
-among what is stored of the cluster.
+controller, which may name any node, queue or object of another namespace. This module finds such
+names among the stored objects of the cluster.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _cluster_scoped(words: set[str], cluster_id: int) -> Iterator[ObjectRef]:
 
 
 def _queues(words: set[str], viewer: Viewer, cluster_id: int) -> Iterator[ObjectRef]:
-    """Yield the queues of the whole cluster that the viewer does not use, and what they share quota in.
+    """Yield the cluster-scoped queues that the viewer does not use, and the cohorts of all queues.
 
     A queue may name a cohort that does not exist as an object.
     """

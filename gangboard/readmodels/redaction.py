@@ -95,7 +95,7 @@ class Redactor:
 def hidden_refs_in_detail(
     viewer: Viewer, cluster_id: int, detail: bytes, quoted: tuple[ObjectRef, ...] = ()
 ) -> tuple[ObjectRef, ...]:
-    """Return what a stored Detail names and the viewer may not read, with what texts quote."""
+    """Return the objects that the viewer may not read: those that a stored Detail names, and `quoted`."""
     part = decode_detail(_decoder, detail) if detail else _StoredDetail()
     own_nodes = frozenset(member.node for member in part.members if member.node)
     return Redactor(viewer, cluster_id, "", own_nodes, quoted).hidden_refs(part.findings)

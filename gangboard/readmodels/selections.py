@@ -51,7 +51,7 @@ def judge_selections(
     """Return what comes of the targets of each gang together, in the order asked.
 
     Gangs in which the viewer may not act have no row, nor have gangs whose owner is a target. A gang costs about
-    6 queries and its offer 10, for any number of Jobs. A resume stops nothing and costs none.
+    6 queries and its offer 10, for any number of Jobs. A resume stops no pod and costs no accelerator.
     """
     if verb is not Verb.SUSPEND:
         return ()

@@ -201,7 +201,7 @@ def _row(lease: ActionLease) -> QuerySet[Action]:
 def forget_future(clock: DatabaseClock) -> None:
     """Bring times back that lie further ahead than any may, because the clock was set back.
 
-    Else an action would wait, and its object take no other one, until the clock has caught up. It is due
+    Otherwise an action would wait until the clock has caught up, and its object would take no other action. It is due
     now; its lease and its life last no longer than those that begin now.
     """
     rows = Action.objects.filter(due_at__isnull=False)

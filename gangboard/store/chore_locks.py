@@ -39,7 +39,7 @@ class ChoreLock:
         return bool(LEASES.extend(self._row(), self.clock))
 
     def rest(self, seconds: float) -> None:
-        """Let nobody begin it again for so long, at most LONGEST_REST."""
+        """Keep every worker from beginning it again for this time, at most LONGEST_REST."""
         self._rest = min(seconds, LONGEST_REST)
 
     def _take(self) -> bool:

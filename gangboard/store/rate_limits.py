@@ -42,8 +42,8 @@ def take(*what: object, most: int, window: timedelta, number: int = 1) -> RateLi
     key, now = _key(what), timezone.now()
     rows = Attempts.objects.filter(key=key)
     with transaction.atomic():
-        # A window that ends much later than one that begins now is from before the clock was set back. Of
-        # several processes the clocks differ by less.
+        # A window that ends much later than one that begins now is from before the clock was set back.
+        # The clocks of two processes differ by less.
         is_over = Q(ends_at__lte=now) | Q(ends_at__gt=now + window + _CLOCKS_DIFFER)
         counted = rows.filter(is_over).update(number=number, ends_at=now + window)
         if not counted and not rows.exists():

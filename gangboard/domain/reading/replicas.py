@@ -48,7 +48,7 @@ def name_of_several(name: str, number: int) -> str:
 
 
 def replica_index(text: str) -> int | None:
-    """Return the index that a name of a replica ends with; None for what is no index."""
+    """Return the index that a name of a replica ends with; None if it ends with no index."""
     is_index = text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX
     return int(text) if is_index and (text == "0" or text[0] != "0") else None
 
