@@ -50,7 +50,7 @@ def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
     if row.stale and detail.cluster_sentence:
         yield f"May be out of date: {_text(detail.cluster_sentence)}"
     if row.gone_at is not None:
-        yield f"It was deleted at {_time(row.gone_at)}; this is how it was last."
+        yield f"Deleted at {_time(row.gone_at)}. Last state: {row.face.label}."
 
 
 def _list(title: str, texts: Sequence[str]) -> Iterator[str]:

@@ -117,7 +117,7 @@ def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
     stands = standing_text(row.since, now, first_seen=row.since_first_seen)
     yield f"{row.face.icon} {row.face.label}{stage} · {row.code} · for {stands}"
     if row.gone_at is not None:
-        yield f"It was deleted {age_text(row.gone_at, now)} ago. This is how it was last."
+        yield f"Deleted {age_text(row.gone_at, now)} ago. Last state: {row.face.label}."
     yield ""
     yield row.message
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gangboard.readmodels.actions import actions_of_gang
@@ -86,8 +86,8 @@ class DeletedGang:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What would have let it go."""
-        return () if self.verdict is None else self.verdict.advice
+        """No step is advised about a deleted gang."""
+        return ()
 
     @property
     def observed_at(self) -> datetime:
@@ -179,4 +179,5 @@ def _verdict(span: VerdictSpan, viewer: Viewer) -> FindingRow | None:
     redactor = Redactor(viewer, span.cluster_id, span.name, detail.own_nodes, quoted)
     hidden = redactor.hidden_refs(detail.findings)
     found = (finding_row(redactor.redact_finding(finding, hidden)) for finding in detail.findings)
-    return next(found, None)
+    first = next(found, None)
+    return replace(first, advice=()) if first is not None else None

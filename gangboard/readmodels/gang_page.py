@@ -325,6 +325,8 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         ),
         queue_waits=_queue_waits(gang, detail, viewer, cluster),
     )
+    if row.gone_at is not None:
+        return _past(found)
     return _then(found) if row.members_were else found
 
 
@@ -344,6 +346,12 @@ def _redact_condition(
     if condition is None:
         return None
     return replace(condition, message=redactor.redact_text(condition.message, hidden))
+
+
+def _past(detail: GangDetail) -> GangDetail:
+    """Return a deleted gang as it was last. It is in no step, and no advice or command is about it."""
+    findings = tuple(replace(finding, advice=()) for finding in detail.findings)
+    return replace(detail, findings=findings, steps=(), commands=())
 
 
 def _then(detail: GangDetail) -> GangDetail:

@@ -245,10 +245,7 @@ def _build_row(
         code=printable(gang.code),
         title=printable(gang.title),
         message=message,
-        next_steps=tuple(
-            replace(step, text=printable(step.text))
-            for step in redact_advice(unpack_advice(gang.advice), hidden, own=gang.name)
-        ),
+        next_steps=() if gang.gone_at is not None else _next_steps(gang, hidden),
         members=members,
         requests={printable(name): printable(str(value)) for name, value in gang.requests.items()},
         queue=printable(gang.queue),
@@ -270,6 +267,13 @@ def _build_row(
     )
     # What is gone stays as it was: no silence of its cluster makes that unknown.
     return _silenced(row, cluster, now) if cluster.is_silent and gang.gone_at is None else row
+
+
+def _next_steps(gang: Gang, hidden: tuple[ObjectRef, ...]) -> tuple[AdvisedStep, ...]:
+    return tuple(
+        replace(step, text=printable(step.text))
+        for step in redact_advice(unpack_advice(gang.advice), hidden, own=gang.name)
+    )
 
 
 def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:

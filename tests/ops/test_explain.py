@@ -144,7 +144,7 @@ def test_a_gang_of_a_silent_cluster_says_so(cluster: Cluster) -> None:
 def test_a_gang_that_is_gone_is_shown_until_another_has_its_name(cluster: Cluster) -> None:
     gone = timezone.now() - timedelta(minutes=3)
     make_gang(cluster, "old", message="The last words.", gone_at=gone, now=timezone.now())
-    assert "It was deleted 3 min ago." in run("eu-train/research/JobSet/old")
+    assert "Deleted 3 min ago. Last state: Waiting." in run("eu-train/research/JobSet/old")
     make_gang(cluster, "old", message="The first words.", now=timezone.now())
     assert "The first words." in run("eu-train/research/JobSet/old")
 

@@ -85,7 +85,7 @@ class TestGone:
         page = text_of(owner.client, a_past(world, ("quota", 20), ("room", 40), gone=True))
         assert "<title>whisper" in page
         assert "It was said: room." in page
-        assert "This was its last verdict, as it read when it began." in page
+        assert "The sentence is as it read when that began." in page
         assert "Waited <b>1 h</b> until it was deleted: 20 min for quota, 40 min for room." in page
         assert "then it was deleted" in page
         # What is not known any more is not shown as none.
