@@ -14,7 +14,7 @@ from django.db import Error, connections
 
 from gangboard import env
 from gangboard.env import SettingError, keep_private
-from gangboard.failures import database_sentence, told_in_one_sentence
+from gangboard.failures import database_sentence, is_too_old, told_in_one_sentence
 from gangboard.logs import get_logger
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
@@ -120,6 +120,8 @@ def limit_connections(instance: Any, **_: object) -> None:
     try:
         check_server()
     except Error as error:
+        if is_too_old(error):
+            raise SystemExit(f"gangboard cannot go on: {database_sentence(error)}") from error
         log.warning("database away at start", error=database_sentence(error))
     except CommandError as error:
         raise SystemExit(f"gangboard cannot go on: {error}") from error

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from django.conf import settings
-from django.db import DatabaseError, Error, InterfaceError, OperationalError
+from django.db import DatabaseError, Error, InterfaceError, NotSupportedError, OperationalError
 
 from gangboard.addresses import hide_passwords
 from gangboard.env import SettingError
@@ -35,7 +35,8 @@ def told_in_one_sentence() -> Iterator[None]:
             raise
         _end(f"{error}.")
     except Error as error:
-        if "--traceback" in sys.argv or type(error) not in _OF_THE_DATABASE:
+        is_told = type(error) in _OF_THE_DATABASE or is_too_old(error)
+        if "--traceback" in sys.argv or not is_told:
             raise
         _end(database_sentence(error))
 
@@ -45,9 +46,16 @@ def _end(sentence: str) -> NoReturn:
     raise SystemExit(EXIT_CODE)
 
 
-def database_sentence(error: Exception) -> str:
+def is_too_old(error: Error) -> bool:
+    """Return True if Django refuses the database server because of its version."""
+    return isinstance(error, NotSupportedError) and "or later is required" in str(error)
+
+
+def database_sentence(error: Error) -> str:
     """Return one line that names the database, the error and the remedy, without a password."""
     reason = " ".join(str(error).split()).rstrip(".")
+    if is_too_old(error):
+        return f"{reason}. Name a newer server in DATABASE_URL."
     return (
         f"The database {_database()} does not answer: {reason}. "
         "Start or mend it, or name another one in DATABASE_URL."

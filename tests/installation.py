@@ -65,7 +65,9 @@ class Installation:
         self._kubeconfigs = dict(kubeconfigs)
         self._actors = dict(actors or {})
         self._process: Started | None = None
-        self._pool = urllib3.PoolManager(maxsize=8, retries=False)
+        # The server ends a connection that was idle for 10 s, perhaps while a request is on its way.
+        again = urllib3.Retry(1, connect=0, read=1, redirect=False, allowed_methods=["GET"])
+        self._pool = urllib3.PoolManager(maxsize=8, retries=again)
         self._commands = Commands(self.environment, START_SECONDS)
         self.token = ""
 

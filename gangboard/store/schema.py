@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management import CommandError
-from django.db import DEFAULT_DB_ALIAS, NotSupportedError, connections
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
@@ -40,16 +40,11 @@ def can_read() -> bool:
 def check_server(using: str = DEFAULT_DB_ALIAS) -> None:
     """Connect, and raise CommandError where the database server cannot hold what gangboard stores.
 
-    The sentence names the cause and the remedy. Raises `django.db.Error` for a server that does not answer.
+    The sentence names the cause and the remedy. Raises `django.db.Error` for a server
+    that does not answer or is too old.
     """
     connection = connections[using]
-    try:
-        connection.ensure_connection()
-    except NotSupportedError as error:
-        sentence = str(error).rstrip(".")
-        raise CommandError(
-            f"{sentence}. Name a newer server in DATABASE_URL, then run this again."
-        ) from error
+    connection.ensure_connection()
     if connection.vendor != "postgresql":
         return
     name, encoding = connection.settings_dict["NAME"], _encoding(connection)

@@ -9,7 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from django.db import NotSupportedError
 
+from gangboard.failures import told_in_one_sentence
 from tests import migrated
 from tests.commands import Commands
 
@@ -91,3 +93,15 @@ def test_a_database_of_before_the_first_release(told: Told, tmp_path: Path) -> N
             f"made before gangboard's first release, whose tables differ. Remove the file {file} or"
         )
         assert sentence in told(*argv, url=f"sqlite:///{file}")
+
+
+def test_a_server_that_is_too_old_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    """Django raises it from whichever check connects first."""
+    with pytest.raises(SystemExit), told_in_one_sentence():
+        raise NotSupportedError("PostgreSQL 14 or later is required (found 13.4).")
+    assert capsys.readouterr().err == (
+        "gangboard cannot go on: PostgreSQL 14 or later is required (found 13.4). Name a newer server in "
+        "DATABASE_URL.\n"
+    )
+    with pytest.raises(NotSupportedError), told_in_one_sentence():
+        raise NotSupportedError("contains lookup is not supported on this database backend.")

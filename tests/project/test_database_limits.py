@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from django.conf import settings
 from django.core.management.base import CommandError
-from django.db import OperationalError
+from django.db import NotSupportedError, OperationalError
 
 from gangboard.celery import limit_connections
 from gangboard.database_limits import Database, limit_web, limit_worker
@@ -51,16 +51,24 @@ def test_a_worker_has_a_connection_for_each_thread_and_for_its_heartbeat(
 
 
 @pytest.mark.parametrize(
-    ("error", "ended"), [(CommandError("SQL_ASCII"), True), (OperationalError("gone"), False)]
+    ("error", "ended"),
+    [
+        (CommandError("SQL_ASCII"), "SQL_ASCII"),
+        (
+            NotSupportedError("PostgreSQL 14 or later is required (found 13.4)."),
+            r"found 13.4\). Name a newer server in DATABASE_URL.",
+        ),
+        (OperationalError("gone"), ""),
+    ],
 )
 def test_a_worker_ends_on_a_wrong_database_and_waits_for_one_that_is_away(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, ended: bool
+    monkeypatch: pytest.MonkeyPatch, error: Exception, ended: str
 ) -> None:
     def refuse() -> None:
         raise error
 
     monkeypatch.setattr("gangboard.store.schema.check_server", refuse)
-    with pytest.raises(SystemExit, match="SQL_ASCII") if ended else nullcontext():
+    with pytest.raises(SystemExit, match=ended) if ended else nullcontext():
         limit_connections(instance=SimpleNamespace(concurrency=18))
 
 
