@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from gangboard.decode.minimums import set_minimum
 from gangboard.decode.wire import Int32, Wire
 
 WireUnion = dict[str, msgspec.Raw]
@@ -45,8 +46,7 @@ def read_union(union: WireUnion | None) -> Union:
     members = set_members(union)
     if list(members) == ["gang"]:
         gang = _GANG.decode(members["gang"])
-        count = gang.min_group_count if gang.min_count is None else gang.min_count
-        return Union("gang", count)
+        return Union("gang", set_minimum(gang.min_count) or set_minimum(gang.min_group_count))
     if list(members) == ["basic"]:
         return Union("basic")
     text = "" if union is None else msgspec.json.encode(union).decode(errors="replace")

@@ -1,4 +1,4 @@
-"""Gangs of Kubernetes itself: scheduling.k8s.io of 1.35 (v1alpha1) to 1.37 (v1beta1, v1alpha3).
+"""Gangs of Kubernetes itself: scheduling.k8s.io of 1.35 (v1alpha1) to 1.38 (v1).
 
 One struct per kind reads all versions, because a version only adds or renames fields. 1.35 has only
 Workloads; their entries are read as templates, and diagnosis makes groups of those that pods name.
@@ -24,6 +24,8 @@ _PLACED = (
     "PodGroupScheduled",  # 1.36
     "CompositePodGroupInitiallyScheduled",
 )
+_NEVER_PLACED = ("Invalid", "PodGroupError", "CompositePodGroupError")
+"""Reasons of a group that is wrong in itself: 1.37 says Invalid, 1.38 has one for each kind."""
 _POLICIES = {"gang": Policy.GANG, "basic": Policy.BASIC}
 
 
@@ -174,12 +176,12 @@ def _disruption_mode(mode: str | WireUnion | None) -> str:
 def _placed(conditions: tuple[Condition, ...]) -> Condition | None:
     """Return the condition that says whether the scheduler placed the group, with its own type.
 
-    The API documents the reason `Invalid` (a cycle, too deep, several Workloads) together with
-    the status True: such a group is not placed, whatever the status; `conditions` keeps it.
+    The API documents the reasons of `_NEVER_PLACED` (a cycle, too deep, several Workloads) together with
+    the status True. Such a group is not placed, whatever the status; `conditions` keeps it.
     """
     found = (find_condition(conditions, type_) for type_ in _PLACED)
     placed = next((condition for condition in found if condition is not None), None)
-    if placed is not None and placed.reason == "Invalid":
+    if placed is not None and placed.reason in _NEVER_PLACED:
         return replace(placed, status="False")
     return placed
 
@@ -236,7 +238,7 @@ def _resource(
         model=Group,
         build=build,
         needed=True,
-        decoder_version=2,
+        decoder_version=3,
     )
 
 
@@ -255,21 +257,21 @@ GROUPING = GroupingAPI(
         _resource(
             "podgroups",
             "PodGroup",
-            ("v1beta1", "v1alpha3", "v1alpha2"),
+            ("v1", "v1beta1", "v1alpha3", "v1alpha2"),
             WireGroup,
             lambda wire, version: _build_group(wire, version, "PodGroup"),
         ),
         _resource(
             "compositepodgroups",
             "CompositePodGroup",
-            ("v1alpha3",),
+            ("v1beta1", "v1alpha3"),
             WireGroup,
             lambda wire, version: _build_group(wire, version, "CompositePodGroup"),
         ),
         _resource(
             "workloads",
             "Workload",
-            ("v1beta1", "v1alpha3", "v1alpha2", "v1alpha1"),
+            ("v1", "v1beta1", "v1alpha3", "v1alpha2", "v1alpha1"),
             WireWorkload,
             _build_workload,
         ),

@@ -159,7 +159,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=6,
+        decoder_version=7,
     ),
     label="Job",
     selector_label="batch.kubernetes.io/job-name",

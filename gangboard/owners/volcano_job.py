@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.jobs import DEFAULT_GRACE, WirePodTemplate, WireTemplateSpec
+from gangboard.decode.minimums import set_minimum
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta, read_text, read_time
@@ -110,7 +111,7 @@ def _roles(tasks: list[_WireTask]) -> tuple[tuple[Role, ...], tuple[str, ...]]:
     for task in tasks:
         requests, malformed = pod_requests(task.pod)
         pods = max(0, task.replicas or 0)
-        least = pods if task.min_available is None else min(pods, max(0, task.min_available))
+        least = min(pods, set_minimum(task.min_available) or pods)
         roles.append(Role(task.name, 1, pods, requests, noun="task", quorum=least))
         faults += [f"in task {task.name} {fault}" for fault in malformed]
     return tuple(roles), tuple(faults)
@@ -150,6 +151,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
+        decoder_version=2,
     ),
     label="Volcano Job",
     traits=KindTraits(ends_pods=True),

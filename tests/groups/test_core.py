@@ -265,9 +265,9 @@ def test_a_gang_that_is_no_object_is_a_problem_with_its_name() -> None:
 
 
 def test_versions_that_are_read() -> None:
-    assert PODGROUP.versions == ("v1beta1", "v1alpha3", "v1alpha2")
+    assert PODGROUP.versions == ("v1", "v1beta1", "v1alpha3", "v1alpha2")
     assert WORKLOAD.versions == (*PODGROUP.versions, "v1alpha1")  # 1.35 has no PodGroups
-    assert COMPOSITE.versions == ("v1alpha3",)
+    assert COMPOSITE.versions == ("v1beta1", "v1alpha3")
     assert all(resource.needed for resource in GROUPING.resources)
 
 

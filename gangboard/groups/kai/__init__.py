@@ -29,6 +29,7 @@ GROUPING = GroupingAPI(
             model=Group,
             build=build,
             needed=True,
+            decoder_version=2,
         ),
     ),
     annotations={"pod-group-name": "PodGroup"},

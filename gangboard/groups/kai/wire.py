@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from gangboard.decode.minimums import set_minimum
 from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts, Quantity
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta, read_text, read_time
@@ -132,7 +133,7 @@ def _minimum(spec: _WireSpec, parts: list[_WireSubGroup]) -> int:
 
 def _of_all(minima: Iterable[int], wanted: int | None) -> int:
     found = sorted(minima)
-    return sum(found if wanted is None else found[: max(0, wanted)])
+    return sum(found[: set_minimum(wanted)])
 
 
 def _refused(conditions: list[_WireCondition] | None) -> tuple[Condition | None, str]:

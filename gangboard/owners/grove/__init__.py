@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 from gangboard.decode.jobs import DEFAULT_GRACE
+from gangboard.decode.minimums import set_minimum
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import or_one, read_conditions, read_meta
@@ -95,7 +96,7 @@ def _role(name: str, spec: WireCliqueSpec | None) -> tuple[Role, tuple[str, ...]
     """Return the pods of a clique, and what is wrong with its template."""
     spec = spec or WireCliqueSpec()
     pods = or_one(spec.replicas)
-    minimum = pods if spec.min_available is None else max(0, spec.min_available)
+    minimum = set_minimum(spec.min_available) or pods
     requests, faults = pod_requests(spec.pod)
     group = spec.pod.group_name
     role = Role(name, 1, pods, requests, group_name=group, noun=_NOUN, quorum=min(minimum, pods))
@@ -158,7 +159,7 @@ def _resource(
         model=Owner,
         build=build,
         needed=True,
-        decoder_version=3,
+        decoder_version=4,
     )
 
 

@@ -200,7 +200,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=7,
+        decoder_version=8,
     ),
     label="JobSet",
     notes=KindNotes(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gangboard.decode.jobs import DEFAULT_GRACE, read_manager
 from gangboard.decode.managers import last_writer
+from gangboard.decode.minimums import set_minimum
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import or_one, read_conditions, read_meta, read_time
@@ -120,7 +121,7 @@ def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest
     """
     if policy is None or policy == WireSchedulingPolicy():
         return None
-    number = policy.min_available
+    number = set_minimum(policy.min_available)
     return GangRequest(
         "gang", size if number is None else number, derived=number is None, api="schedulingPolicy"
     )
@@ -190,4 +191,5 @@ def resource(
         model=Owner,
         build=build_owner,
         needed=True,
+        decoder_version=2,
     )

@@ -30,7 +30,8 @@ _GATES = {
     (1, 37): (("GenericWorkload",), "v1beta1"),
 }
 """What a cluster of that minor needs to schedule gangs: all off by default."""
-_WITH_GROUPS = ("v1alpha2", "v1alpha3", "v1beta1")
+_WITHOUT_GROUPS = "v1alpha1"
+"""The version (1.35) in which groups are no objects."""
 
 
 def find(unit: Unit) -> Finding | None:
@@ -212,7 +213,7 @@ def _advice(unit: Unit, job: Owner) -> tuple[str, ...]:
             f"Turn on the feature {noun} {names(listed)}, serve scheduling.k8s.io/{version} "
             f"(--runtime-config), and {anew} (recreate).",
         )
-    if brought or unit.facts.gang_api_version not in _WITH_GROUPS:
+    if brought or unit.facts.gang_api_version == _WITHOUT_GROUPS:
         return ()
     return (
         f"Create a PodGroup, and {anew} with its name as schedulingGroup in the pod template "

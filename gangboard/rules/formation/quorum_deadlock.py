@@ -18,7 +18,7 @@ from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
 # Versions in which `gang.minCount` can be changed (1.37); in 1.36 a PodGroup is immutable.
-_MUTABLE = ("v1beta1", "v1alpha3")
+_MUTABLE = ("v1", "v1beta1", "v1alpha3")
 
 
 def find(unit: Unit) -> Finding | None:

@@ -23,7 +23,7 @@ from gangboard.domain.verdict import Evidence, Finding
 _CORE = "scheduling.k8s.io"
 # Versions in which `gang.minCount` can be changed (1.37); lowering it there lets the replacement
 # through at once (observed on 1.37.0). In 1.36 a PodGroup is immutable.
-_MUTABLE = ("v1beta1", "v1alpha3")
+_MUTABLE = ("v1", "v1beta1", "v1alpha3")
 
 
 def find(unit: Unit) -> Finding | None:
