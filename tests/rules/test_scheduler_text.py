@@ -125,3 +125,18 @@ def test_reasons_with_their_numbers_of_nodes(
     text: str, reasons: tuple[tuple[str, int], ...]
 ) -> None:
     assert node_reasons(clean(text)) == reasons
+
+
+def test_a_pod_that_is_not_why_its_group_waits_is_quoted_last() -> None:
+    """Texts as kubernetes#142315 and #141025 propose them, in several lines."""
+    innocent = "pod is schedulable but gang scheduling failed (PodGroup team-a/ring)"
+    guilty = (
+        "minCount (2) is not yet satisfied: 1 scheduled, 1 remaining\n1/2 pods placed in this cycle"
+    )
+    job = a_job("train", group_name="ring")
+    group = a_group("ring", quorum=2, placed=placed("False", guilty, "Unschedulable"))
+    pods = [a_pod(f"train-{n}", of=job, group="ring", text=innocent) for n in (0, 1)]
+    best = best_scheduler_message(scheduler_messages(unit_of(job, group, *pods), "Unschedulable"))
+    assert best is not None
+    assert best.source == group.meta.ref
+    assert "\n" not in best.text

@@ -8,6 +8,7 @@ from gangboard.domain.reading.creation_refusal import newest_creation_refusal, r
 from gangboard.domain.reading.progress import active_jobs, given_up, missing
 from gangboard.domain.reading.scheduler_text import (
     best_scheduler_message,
+    scheduler_errors,
     scheduler_messages,
 )
 from gangboard.domain.reading.wording import (
@@ -98,7 +99,7 @@ def _tried(unit: Unit, waiting: int, reason: str) -> str:
         text = sentence(f"{what}: {quote(said.reasons)}")
         rest = waiting - refused
         return f"{text} {_wait(rest)} for the scheduler." if rest else text
-    failed = best_scheduler_message(scheduler_messages(unit, "SchedulerError"))
+    failed = best_scheduler_message(scheduler_errors(unit))
     if failed is not None:
         return sentence(f"The scheduler reports an error: {shorten(failed.text)}")
     return f"{_wait(waiting)} for the scheduler."

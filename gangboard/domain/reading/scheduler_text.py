@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,10 +30,17 @@ _ONE_PLACEMENT = re.compile(r"0/1 placements are available, (?:first|reported) p
 # `0/6 nodes are available: ` and reasons with their numbers of nodes, or one reason without.
 _REASONS = re.compile(r"\d{1,9}/\d{1,9} nodes are available: (.*)")
 _NEXT_REASON = re.compile(r"[,.] (?=\d+ )")
-_REJECTED = ("Unschedulable", "SchedulerError")
+NO_ROOM = "Unschedulable"
+"""The reason by which the scheduler says that it found no place."""
+_NO_ATTEMPT = frozenset({"", "SchedulingGated"})
+"""Reasons that tell of no failed attempt: none, and the gates of a pod."""
 _LACK = "Insufficient "
 _COUNTED = re.compile(r"(\d{1,9}) (.*)")
 _PREEMPTION = re.compile(r"(?:no new claims to deallocate, )?(?:pod group )?preemption: .*")
+# What later releases say of pods that are not why their group waits (kubernetes#141025).
+_INNOCENT = re.compile(
+    "pod is schedulable but gang scheduling failed|pod was not evaluated: gang scheduling aborted"
+)
 _TELLING = ("preemptionPolicy=Never", "terminating pod on the nominated node")
 _EMPTY_TAILS = (
     "No preemption victims found for incoming preemptor",
@@ -85,14 +93,27 @@ def _strip_tails(line: str) -> str:
     return line.rstrip(" ,")
 
 
+def is_rejection(reason: str) -> bool:
+    """Whether a pod or group with that reason, and the status False, was tried in vain.
+
+    Also for a reason that this release does not know: schedulers get new ones.
+    """
+    return reason not in _NO_ATTEMPT
+
+
+def is_error(reason: str) -> bool:
+    """Whether the reason of a failed attempt tells of an error instead of a lack of room."""
+    return is_rejection(reason) and reason != NO_ROOM
+
+
 def rejected_pods(unit: Unit) -> tuple[Pod, ...]:
     """Return current pods without a node whose last attempt failed, for whatever reason."""
-    return tuple(pod for pod in unit.unplaced if pod.failed_scheduling in _REJECTED)
+    return tuple(pod for pod in unit.unplaced if is_rejection(pod.failed_scheduling))
 
 
 def has_rejected_pods(unit: Unit) -> bool:
     """Whether there are any `rejected_pods`; the first that is found tells."""
-    return any(pod.failed_scheduling in _REJECTED for pod in unit.unplaced)
+    return any(is_rejection(pod.failed_scheduling) for pod in unit.unplaced)
 
 
 def group_refusal(unit: Unit) -> Condition | None:
@@ -110,15 +131,24 @@ def group_refusal(unit: Unit) -> Condition | None:
     return None if made and min(made) > placed.since else placed
 
 
-def scheduler_messages(unit: Unit, reason: str) -> tuple[SchedulerMessage, ...]:
+def scheduler_messages(unit: Unit, reason: str = NO_ROOM) -> tuple[SchedulerMessage, ...]:
     """Return what is said with that reason of the pods that wait, and of their group."""
+    return _messages(unit, lambda said: said == reason)
+
+
+def scheduler_errors(unit: Unit) -> tuple[SchedulerMessage, ...]:
+    """Return the errors in which attempts to place the pods that wait, or their group, have ended."""
+    return _messages(unit, is_error)
+
+
+def _messages(unit: Unit, is_meant: Callable[[str], bool]) -> tuple[SchedulerMessage, ...]:
     found = [
         _scheduler_message(pod.scheduled, pod.meta.ref)
         for pod in unit.unplaced
-        if pod.scheduled is not None and pod.failed_scheduling == reason
+        if pod.scheduled is not None and is_meant(pod.failed_scheduling)
     ]
     condition = group_refusal(unit)
-    if condition is not None and unit.group is not None and condition.reason == reason:
+    if condition is not None and unit.group is not None and is_meant(condition.reason):
         found.append(_scheduler_message(condition, unit.group.meta.ref))
     return tuple(found)
 
@@ -132,7 +162,8 @@ def has_scheduler_messages(unit: Unit, reason: str) -> bool:
 
 
 def _scheduler_message(condition: Condition, source: ObjectRef) -> SchedulerMessage:
-    return SchedulerMessage(clean(condition.message), condition.message, source, condition.since)
+    said = condition.message or condition.reason
+    return SchedulerMessage(clean(said), said, source, condition.since)
 
 
 def best_scheduler_message(said: tuple[SchedulerMessage, ...]) -> SchedulerMessage | None:
@@ -161,7 +192,7 @@ def node_reasons(text: str) -> tuple[tuple[str, int], ...]:
 
 
 def _rank(text: str) -> int:
-    if text == _PREFIX:
+    if text == _PREFIX or _INNOCENT.search(text):
         return 0
     if _TIMEOUT.search(text):
         return 2

@@ -18,6 +18,7 @@ from gangboard.domain.reading.provisioning import provisions
 from gangboard.domain.reading.scheduler_text import (
     SchedulerMessage,
     best_scheduler_message,
+    scheduler_errors,
     scheduler_messages,
 )
 from gangboard.domain.reading.state_since import waits_since
@@ -38,7 +39,7 @@ def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
     found = placement_reason(unit, rule.code)
     if found is None or not lacks_room(unit):
         return None
-    said = scheduler_messages(unit, _REFUSED) or scheduler_messages(unit, "SchedulerError")
+    said = scheduler_messages(unit, _REFUSED) or scheduler_errors(unit)
     advice, named, until = advice_of(unit)
     return unit_finding(
         rule,

@@ -12,7 +12,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import scheduler_messages
+from gangboard.domain.reading.scheduler_text import scheduler_errors
 from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.reading.wording import count, is_or_are, names
 from gangboard.domain.registry import UnitRule
@@ -23,7 +23,7 @@ _TEXT = "should have the same priority"
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding when the scheduler itself names the priorities as the error."""
-    said = [one for one in scheduler_messages(unit, "SchedulerError") if _TEXT in one.raw]
+    said = [one for one in scheduler_errors(unit) if _TEXT in one.raw]
     if not said or not lacks_room(unit):
         return None
     found = Counter(pod.priority for pod in unit.current if pod.priority is not None)

@@ -14,7 +14,7 @@ from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.scheduler_text import (
     SchedulerMessage,
     best_scheduler_message,
-    scheduler_messages,
+    scheduler_errors,
 )
 from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.reading.wording import count, quote, sentence
@@ -28,7 +28,7 @@ _ONE_PREEMPTION = "should have the same preemption policy"
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while members wait and the last word about them was an error."""
-    said = scheduler_messages(unit, "SchedulerError")
+    said = scheduler_errors(unit)
     if not said or not lacks_room(unit):
         return None
     if explains_error(unit):
