@@ -171,5 +171,9 @@ PROGRAMS: dict[str, Program] = {
             manifests=("deployments/kai-scheduler/crds",),
             takes="about a minute",
         ),
+        # It has no objects of its own.
+        Program(
+            "yunikorn", "yunikorn", {"./yunikorn": "yunikorn"}, takes="about three minutes"
+        ),
     )
 }
