@@ -28,7 +28,7 @@ from gangboard.decode.wire import (
     read_time,
 )
 from gangboard.domain.capacity import Needs
-from gangboard.domain.group import GroupMark
+from gangboard.domain.group import GroupMark, QueueMark
 from gangboard.domain.objects import Controller
 from gangboard.domain.pod import STOCK_SCHEDULER, Container, Pod
 from gangboard.domain.pod_claims import PodClaim
@@ -115,11 +115,15 @@ _CONDITIONS = msgspec.json.Decoder(list[WireCondition] | None)
 _STATUSES = msgspec.json.Decoder(list[WireContainerStatus] | None)
 
 
+_NO_QUEUES: Mapping[str, Sequence[QueueMark]] = {}
+
+
 def _build(
     wire: WirePod,
     version: str,
     marks: Sequence[GroupMark] = (),
     placeholders: Sequence[str] = (),
+    queues: Mapping[str, Sequence[QueueMark]] = _NO_QUEUES,
 ) -> Pod:
     spec, status = wire.spec or WirePlacedSpec(), wire.status or WirePodStatus()
     conditions = _CONDITIONS.decode(status.conditions)
@@ -161,6 +165,7 @@ def _build(
         ignores_group=named.is_ignored,
         other_scheduler=named.other_scheduler,
         is_placeholder=bool(named.group) and _is_placeholder(wire.metadata.consumer, placeholders),
+        queue=_queue_named(labels, wire.metadata.consumer, queues.get(scheduler, ())),
         scheduled=pick_condition(conditions, "PodScheduled"),
         ready=pick_condition(conditions, "Ready"),
         disruption=pick_condition(conditions, "DisruptionTarget"),
@@ -223,6 +228,19 @@ def _is_placeholder(annotations: msgspec.Raw, keys: Sequence[str]) -> bool:
     found = [key for key in keys if key.encode() in raw]
     texts = _texts(annotations) if found else {}
     return any(texts.get(key) == "true" for key in found)
+
+
+def _queue_named(
+    labels: Mapping[str, str], annotations: msgspec.Raw, marks: Sequence[QueueMark]
+) -> str:
+    """Return the queue that a pod names, by the first of these labels and annotations that it has."""
+    if not marks:
+        return ""
+    raw = bytes(annotations)
+    has_mark = any(mark.key.encode() in raw for mark in marks if not mark.is_label)
+    texts = _texts(annotations) if has_mark else {}
+    found = ((labels if mark.is_label else texts).get(mark.key, "") for mark in marks)
+    return next(filter(None, found), "")
 
 
 def _group_named(
@@ -305,17 +323,25 @@ these cannot be read.
 """
 
 
-def pods_naming(marks: Sequence[GroupMark], placeholders: Sequence[str] = ()) -> Resource:
+def pods_naming(
+    marks: Sequence[GroupMark],
+    placeholders: Sequence[str] = (),
+    queues: Mapping[str, Sequence[QueueMark]] = _NO_QUEUES,
+) -> Resource:
     """Return how pods are read that name their groups by these labels and annotations.
 
-    `placeholders` are those of `GroupingAPI`. Others than before make another version of the decoder, so that pods are
-    read again.
+    `placeholders` are those of `GroupingAPI`, `queues` its `queue_marks` by the name of a scheduler. Others than before
+    make another version of the decoder, so that pods are read again.
     """
     if not marks:
         return POD
-    mark = crc32(repr((sorted(marks), sorted(placeholders))).encode()) % _MARKS
+    mark = (
+        crc32(repr((sorted(marks), sorted(placeholders), sorted(queues.items()))).encode()) % _MARKS
+    )
     return replace(
         POD,
-        build=partial(_build, marks=tuple(marks), placeholders=tuple(placeholders)),
+        build=partial(
+            _build, marks=tuple(marks), placeholders=tuple(placeholders), queues=dict(queues)
+        ),
         decoder_version=POD.decoder_version + _MARKS_FROM * (1 + mark),
     )

@@ -7,6 +7,7 @@ are those of `ownership_graph`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from gangboard.diagnosis.object_links import (
     COMPOSITE,
@@ -16,6 +17,9 @@ from gangboard.diagnosis.object_links import (
     Place,
     PodLink,
 )
+
+_PLACEHOLDERS = 20
+"""As many without a node as are looked at to say why they have none."""
 
 
 class GangResolver:
@@ -97,6 +101,23 @@ class GangResolver:
         places |= {place for place in self._named_by(members) if links.object_at(place) is not None}
         found = {pod for place in places for pod in links.pods_naming[place]}
         return tuple(sorted(pod for pod in found if self.root_of(pod) != root))
+
+    def placeholders(self, root: str) -> tuple[str, ...]:
+        """Return the uids of some placeholders without a node of the groups that pods of a gang name, in order."""
+        links = self._links
+        found = (
+            pod
+            for place in set(self._named_by(self.members(root)))
+            for pod in links.pods_naming[place]
+            if links.pods[pod].is_placeholder and not links.pods[pod].node
+        )
+        return tuple(islice(sorted(found), _PLACEHOLDERS))
+
+    def naming(self, place: Place) -> set[str]:
+        """Return the roots of the gangs whose pods name a group, there or not."""
+        roots, has_bare = self._owned_by(place)
+        bare = self._links.pods_naming[place] if has_bare else ()
+        return roots.union(*(self.gangs_of(pod) for pod in bare))
 
     def sharing(self, place: Place) -> set[str]:
         """Return the roots of the gangs that have pods or templates in a group."""

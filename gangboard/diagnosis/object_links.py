@@ -101,6 +101,8 @@ class PodLink(NamedTuple):
     """The owner that its label names (`OwnerKind.pod_label`), there or not."""
     others: tuple[str, ...] = ()
     """uids of further owner references: they count where the controller is not known."""
+    is_placeholder: bool = False
+    """A placeholder of its scheduler, which names the group whose members it makes room for."""
     occupant_of: str | None = None
     """Of a pod that is no gang by itself and only takes room, the key of the resource that its owner is found
     in, empty where none is; None of any other pod."""
@@ -199,6 +201,7 @@ def _pod_link(pod: Pod) -> PodLink:
         group=intern(pod.group_name),
         node=intern(pod.node),
         in_no_gang=pod.is_placeholder or made_by in _INFRASTRUCTURE,
+        is_placeholder=pod.is_placeholder,
         group_kind=intern(pod.group_kind or POD_GROUP),
         adopter=adopter,
         others=_others(pod.meta),

@@ -128,6 +128,10 @@ class OwnershipGraph:
         """Return the uids of pods outside a gang that name one of its groups, in order."""
         return self._resolver.foreign_pods(root)
 
+    def placeholders(self, root: str) -> tuple[str, ...]:
+        """Return the uids of some pods in no gang, without a node, that name a group that pods of this gang name."""
+        return self._resolver.placeholders(root)
+
     def roots_on_node(self, name: str) -> set[str]:
         """Return the roots of the gangs with a pod on a node."""
         roots = {self.root_of(pod) for pod in self._links.pods_on[name]}
@@ -149,6 +153,8 @@ class OwnershipGraph:
         of the gangs whose groups, or whose owners, its pods name. Others are whole by themselves.
         """
         pods = self._links.pods
+        if uid in pods and pods[uid].is_placeholder:
+            return self._resolver.naming(pods[uid].place)
         under = self._links.pods_under[uid]
         made = {
             (pods[pod].place, pods[pod].adopter): pod
@@ -190,6 +196,8 @@ class OwnershipGraph:
             self._links.put(uid, after)
         touched = self._resolver.gangs_of(uid)
         if isinstance(after, PodLink):
+            if after.is_placeholder:
+                return self._resolver.naming(after.place)
             # A Workload of 1.35 can have many replicas; another one's members are no concern.
             is_entry = object_place(after.place) != after.place
             touched |= (self._resolver.sharing if is_entry else self._gangs_at)(after.place)
@@ -198,6 +206,8 @@ class OwnershipGraph:
     def _around(self, uid: str, link: Link) -> set[str]:
         """Return the gangs now of an object and of all that its coming or going can move."""
         if isinstance(link, PodLink):
+            if link.is_placeholder:
+                return self._resolver.naming(link.place)
             found = self._resolver.gangs_of(uid) if uid in self._links.pods else set[str]()
             return found | self._gangs_at(link.place) if link.group else found
         if isinstance(link, OwnerLink):

@@ -270,7 +270,10 @@ def kinds_without_objects() -> frozenset[str]:
 def pods() -> Resource:
     """Return how pods are read, with what they name their groups by."""
     placeholders = [key for api in grouping_apis() for key in api.placeholders]
-    return pods_naming(group_marks(), placeholders)
+    queues = {name: api.queue_marks for api in grouping_apis() for name in api.schedulers}
+    return pods_naming(
+        group_marks(), placeholders, {name: marks for name, marks in queues.items() if marks}
+    )
 
 
 @cache
@@ -341,8 +344,9 @@ def unit_rules_for(group: str, kind: str, grouping: str = "") -> tuple[UnitRule,
 
 def titles() -> dict[str, str]:
     """Return code → title of all reasons, those of single kinds and grouping APIs included."""
-    own = [rule for kind in owner_kinds() for rule in kind.rules]
-    own += [rule for api in grouping_apis() for rule in api.rules]
+    own: list[GangRule | UnitRule] = [rule for kind in owner_kinds() for rule in kind.rules]
+    for api in grouping_apis():
+        own += (*api.rules, *api.gang_rules)
     return {rule.code: rule.title for rule in (*own, *rules())}
 
 
@@ -354,6 +358,7 @@ def _place(rule: GangRule | UnitRule) -> str:
 def gang_rules() -> tuple[GangRule, ...]:
     """Rules about the whole gang, in the order in which they are tried."""
     found = [rule for rule in rules() if isinstance(rule, GangRule)]
+    found += [rule for api in grouping_apis() for rule in api.gang_rules]
     return tuple(sorted(found, key=lambda rule: (rule.order, rule.code)))
 
 

@@ -70,6 +70,8 @@ class GangFacts:
     """Pods of the current attempt."""
     foreign_pods: tuple[Pod, ...] = ()
     """Pods of other gangs that share one of its groups: the scheduler counts them too."""
+    placeholders: tuple[Pod, ...] = ()
+    """Some pods without a node that its scheduler made to hold the place of its members."""
     events: tuple[Event, ...] = ()
     odd_references: tuple[str, ...] = ()
     """What is odd about how it hangs together: sentences."""

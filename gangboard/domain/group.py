@@ -23,6 +23,13 @@ class GroupMark(NamedTuple):
     """Who installs that scheduler chooses its name: it reads them under any but those of others and the stock one's."""
 
 
+class QueueMark(NamedTuple):
+    """A label or annotation by which pods name the queue of their scheduler."""
+
+    key: str
+    is_label: bool
+
+
 class Policy(StrEnum):
     """How the members of a group are placed."""
 

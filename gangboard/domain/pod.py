@@ -95,6 +95,8 @@ class Pod:
     """Its scheduler is another one than that of Kubernetes, with rules that arithmetic does not know."""
     is_placeholder: bool = False
     """Its scheduler made it to hold the place of a member (`GroupingAPI.placeholders`)."""
+    queue: str = ""
+    """The queue of its scheduler that it names itself (`GroupingAPI.queue_marks`), or empty."""
     claims: tuple[PodClaim, ...] = ()
     """The PersistentVolumeClaims and ResourceClaims that must be there before it gets a node."""
 

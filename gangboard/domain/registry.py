@@ -14,6 +14,7 @@ from gangboard.domain.acting.lever import Lever
 from gangboard.domain.action import Verb
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.group import QueueMark
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import is_job
 from gangboard.domain.owner import Owner, Role
@@ -230,6 +231,9 @@ class GroupingAPI:
     """Labels of pods that name their group in the same way."""
     placeholders: tuple[str, ...] = ()
     """Annotations that are `true` on pods that its scheduler makes to hold the place of members: they are in no gang."""
+    queue_marks: tuple[QueueMark, ...] = ()
+    """Labels and annotations by which a pod of its schedulers names its queue: the first that it has counts. Empty
+    where its groups say it, or where it has no queues."""
     schedulers: tuple[str, ...] = ()
     """Names of the schedulers that read its groups, `spec.schedulerName` of pods. To any other they are decoration,
     and what these find of their pods arithmetic cannot know. Without any, and without `any_name`: all do."""
@@ -238,6 +242,8 @@ class GroupingAPI:
     rules: tuple[UnitRule, ...] = ()
     """Reasons that only its scheduler has, told in codes that others share where there are such. They are asked
     among those of `rules/`, of units whose group is of this API, or whose pods name one that has no object."""
+    gang_rules: tuple[GangRule, ...] = ()
+    """The same about the whole gang: why its scheduler ended pods that it never placed."""
     event_reasons: frozenset[str] = frozenset()
     """Reasons of events that these read."""
     groups_of: tuple[tuple[str, str], ...] | None = None

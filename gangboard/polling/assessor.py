@@ -267,16 +267,27 @@ class Assessor:
         cache = self._cache
         members = {root: cache.ownership_graph.members(root) for root in roots}
         foreign_pods = {root: cache.ownership_graph.foreign_pods(root) for root in roots}
+        placeholders = {root: cache.ownership_graph.placeholders(root) for root in roots}
         claims = {root: cache.autoscaling.subjects(members[root]) for root in roots}
         makers = {root: cache.ownership_graph.makers(members[root]) for root in roots}
         events = {
-            root: cache.event_uids((*members[root], *makers[root], *claims[root])) for root in roots
+            root: cache.event_uids(
+                (*members[root], *makers[root], *claims[root], *placeholders[root])
+            )
+            for root in roots
         }
         victims = {root: cache.preemptions.victims_for(members[root]) for root in roots}
         wanted = {
             uid
             for root in roots
-            for uid in (root, *members[root], *foreign_pods[root], *events[root], *victims[root])
+            for uid in (
+                root,
+                *members[root],
+                *foreign_pods[root],
+                *placeholders[root],
+                *events[root],
+                *victims[root],
+            )
         }
         discovery = cache.discovery
         kubernetes = kubernetes_minor(discovery.server_version) if discovery is not None else None
@@ -298,6 +309,7 @@ class Assessor:
                 objects[root],
                 [objects[uid] for uid in members[root] if uid in objects and uid != root],
                 foreign_pods=[objects[uid] for uid in foreign_pods[root] if uid in objects],
+                placeholders=[objects[uid] for uid in placeholders[root] if uid in objects],
                 events=told,
                 nodes=cache.nodes,
                 nodes_known=self._is_known(NODE.key),

@@ -70,7 +70,7 @@ def gang_row(
             float(amount) for name, amount in verdict.requests.items() if is_accelerator(name)
         ),
         "bottleneck": bottleneck_of(verdict.fit),
-        "queue": facts.queue.queue or owner.queue,
+        "queue": facts.queue.queue or owner.queue or _queue_of_pods(facts),
         "priority": verdict.priority,
         "priority_value": verdict.priority_value,
         "restarts": verdict.restarts,
@@ -97,6 +97,12 @@ def gang_row(
         "memory": pack_memory(verdict.memory),
         "first_seen_at": before["first_seen_at"] if before else now,
     }
+
+
+def _queue_of_pods(facts: GangFacts) -> str:
+    """Return the queue of their scheduler that its pods name, where it is the same of all that name any."""
+    queues = {pod.queue for pod in facts.pods if pod.queue}
+    return queues.pop() if len(queues) == 1 else ""
 
 
 def _kind_facts(facts: GangFacts) -> dict[str, str]:

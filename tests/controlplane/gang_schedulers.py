@@ -1,8 +1,8 @@
 """Schedulers that make gangs of their own PodGroups, beside the stock one of a running control plane.
 
-coscheduling (scheduler-plugins), Volcano (scheduler and controllers) and KAI (scheduler, podgrouper, binder, queue
-controller), built as `programs` says. They are started against a plane that is up and end with the block:
-`started(plane)`. Their webhooks are left out, so objects are written with what those would fill in.
+coscheduling (scheduler-plugins), Volcano (scheduler and controllers), KAI (scheduler, podgrouper, binder, queue
+controller) and YuniKorn (scheduler), built as `programs` says. They are started against a plane that is up and end
+with the block: `started(plane)`. Their webhooks are left out, so objects are written with what those would fill in.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import pytest
 import urllib3
 import yaml
 
+from tests.controlplane import yunikorn
 from tests.controlplane.build import binary, manifests, missing
 from tests.controlplane.client import Client, Json
 from tests.controlplane.cluster import ControlPlane
@@ -27,7 +28,7 @@ from tests.controlplane.objects import namespace, priority_class
 from tests.controlplane.processes import HOST, free_port
 from tests.controlplane.supervisor import StartError, Supervisor
 
-NAMES = ("coscheduling", "volcano", "kai")
+NAMES = ("coscheduling", "volcano", "kai", "yunikorn")
 """Their `programs.PROGRAMS`."""
 COSCHEDULING, VOLCANO, KAI = (
     "scheduling.x-k8s.io/v1alpha1",
@@ -37,7 +38,7 @@ COSCHEDULING, VOLCANO, KAI = (
 """API versions of their PodGroups."""
 PLUGIN = "scheduler-plugins"
 _CRD = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
-_NAMESPACES = ("volcano-system", "kai-scheduler", "kai-resource-reservation")
+_NAMESPACES = ("volcano-system", "kai-scheduler", "kai-resource-reservation", yunikorn.NAMESPACE)
 _READY_SECONDS = 90.0
 
 # What Volcano's chart has, without preemption between queues (installer/helm/chart/volcano/config).
@@ -107,9 +108,10 @@ def served(client: Client, wanted: Sequence[Json]) -> Iterator[None]:
 
 
 def _prepare(client: Client) -> None:
-    """Make the namespaces and priority classes that KAI's chart would."""
+    """Make the namespaces, priority classes and settings that their charts would."""
     namespaces = [namespace(name) for name in _NAMESPACES]
-    client.create_all([*namespaces, priority_class("train", 50), priority_class("build", 100)])
+    classes = [priority_class("train", 50), priority_class("build", 100)]
+    client.create_all([*namespaces, *classes, yunikorn.settings()])
 
 
 def _run(supervisor: Supervisor, kubeconfig: Path, names: Sequence[str]) -> None:
@@ -125,7 +127,8 @@ def _run(supervisor: Supervisor, kubeconfig: Path, names: Sequence[str]) -> None
             "HOME": str(supervisor.folder),
             "TMPDIR": str(supervisor.folder),
             "NO_PROXY": "*",
-            "KUBECONFIG": str(kubeconfig),  # two of KAI's have no flag for it
+            "KUBECONFIG": str(kubeconfig),  # two of KAI's and YuniKorn have no flag for it
+            **(yunikorn.ENVIRONMENT if program == "yunikorn" else {}),
             "GOGC": "300",
             "GOMEMLIMIT": "256MiB",
             "GOMAXPROCS": "1",
@@ -156,7 +159,7 @@ def _answers(pool: urllib3.PoolManager, address: str) -> bool:
 
 def _commands(folder: Path, kubeconfig: Path) -> Mapping[str, tuple[list[str], str]]:
     """Return name → (name of its binary and its flags, address that answers 200 once it is ready)."""
-    ports = [free_port() for _ in range(11)]
+    ports = [free_port() for _ in range(9)]
     plugin = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -254,6 +257,7 @@ def _commands(folder: Path, kubeconfig: Path) -> Mapping[str, tuple[list[str], s
             ],
             "",
         ),
+        "yunikorn": (["yunikorn", *flags(health_address=at(8))], f"http://{at(8)}/healthz"),
     }
 
 

@@ -172,8 +172,6 @@ PROGRAMS: dict[str, Program] = {
             takes="about a minute",
         ),
         # It has no objects of its own.
-        Program(
-            "yunikorn", "yunikorn", {"./yunikorn": "yunikorn"}, takes="about three minutes"
-        ),
+        Program("yunikorn", "yunikorn", {"./yunikorn": "yunikorn"}, takes="about two minutes"),
     )
 }

@@ -24,7 +24,6 @@ from tests.controlplane.gang_schedulers import (
 )
 from tests.controlplane.grove import reference
 from tests.controlplane.objects import job, pod
-from tests.controlplane.yunikorn import bind
 
 _VCJOB = "batch.volcano.sh/v1alpha1"
 _SERVED = {
@@ -110,6 +109,18 @@ def _members(
 
 def _placed(client: Client, one: Json, on: Mapping[str, str]) -> None:
     bind(client, client.create(one), _node(on))
+
+
+def bind(client: Client, pod: Json, node: str) -> None:
+    """Give a pod a node."""
+    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+    body = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": name, "namespace": namespace},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+    }
+    client.request("POST", f"/api/v1/namespaces/{namespace}/pods/{name}/binding", body)
 
 
 def _node(on: Mapping[str, str]) -> str:

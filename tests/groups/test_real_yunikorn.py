@@ -1,15 +1,13 @@
-"""Applications of YuniKorn in the real API server of 1.37, told by a whole gangboard. All at once.
-
-Its scheduler is played (`tests/controlplane/yunikorn.py`), Jobs and pods are those of the real controllers.
-"""
+"""Applications of a real YuniKorn (1.9.0) on 1.37, told by a whole gangboard. All at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
-from tests.controlplane.client import Client
+from tests.controlplane.client import Client, wait
 from tests.groups.yunikorn_places import SITUATIONS, Place, place_class
 from tests.installation import Installation
 from tests.situations import brought_about, check
@@ -31,32 +29,53 @@ def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
 
 
 def test_the_near_misses_are_told_in_words_of_their_own(places: dict[str, Place]) -> None:
-    told = {name: place.told("twin")["message"] for name, place in places.items()}
-    assert told == {
-        "yunikorn-whole": "YuniKorn finds no room for 2 pods, and does not say what is lacking.",
-        "yunikorn-no-quota": "YuniKorn finds no room for 2 pods, and does not say what is lacking.",
-        "yunikorn-given-up": (
-            "YuniKorn holds 3 pods back until the placeholders of application twin all have a node."
-        ),
-        "yunikorn-bare": (
-            "Queue root.data has no room for 1 pod: it asks for 1 CPU, and 0 is left."
-        ),
-    }
+    assert places["yunikorn-whole"].told("twin")["message"] == (
+        "YuniKorn finds no room for 2 pods, and does not say what is lacking."
+    )
+    # How much the whole cluster has left is that of all places.
+    message = places["yunikorn-no-quota"].told("twin")["message"]
+    begun = "YuniKorn finds no room for 2 pods: 3,000 CPUs asked for, and "
+    assert message.replace("3000", "3,000").startswith(begun), message
+    assert message.endswith(" was left for queue root.data."), message
+
+
+def test_why_placeholders_wait_is_told_of_the_gang(places: dict[str, Place]) -> None:
+    place = places["yunikorn-placeholders"]
+    begun = (
+        "YuniKorn holds 3 pods back until the placeholders of application yunikorn-placeholders-{name} all "
+        "have a node, and finds no node for {number}: node(s) didn't match Pod's node affinity/selector ("
+    )
+    for name, number in {"run": "3 placeholders", "twin": "1 placeholder"}.items():
+
+        def told(name: str = name) -> str:
+            return str(place.told(name)["message"])
+
+        wait(partial(_begins, told, begun.format(name=name, number=number)), what=name, seen=told)
+
+
+def _begins(told: Callable[[], str], words: str) -> bool:
+    return told().startswith(words)
 
 
 def test_a_placeholder_is_in_no_gang(places: dict[str, Place]) -> None:
-    place = places["yunikorn-given-up"]
+    place = places["yunikorn-placeholders"]
     found = place.installation.gangs(namespace=place.name)
     assert sorted(gang["name"] for gang in found) == ["run", "twin"]
     assert sum(gang["members"]["created"] for gang in found) == 6
-    assert len(place.client.list("v1", "Pod", place.name)) == 7
+    assert len(place.client.list("v1", "Pod", place.name)) == 12
+
+
+def test_the_queue_is_that_of_the_pods(places: dict[str, Place]) -> None:
+    queues = {name: place.told()["queue"] for name, place in places.items()}
+    assert queues["yunikorn-no-quota"] == "root.small"
+    assert queues["yunikorn-bare-queue"] == "root.absent"
 
 
 def test_a_pod_without_an_owner_cannot_be_suspended(places: dict[str, Place]) -> None:
-    offers = places["yunikorn-bare"].detail()["actions"]
+    offers = places["yunikorn-bare"].detail("twin")["actions"]
     assert {one["verb"]: (one["allowed"], one["why_not"]) for one in offers}["suspend"] == (
         False,
-        "Pod run cannot be suspended: no controller would make it anew.",
+        "Pod twin cannot be suspended: no controller would make it anew.",
     )
 
 

@@ -1,10 +1,12 @@
 """Applications of YuniKorn: no object, a label or an annotation, and what its scheduler says of the pods.
 
-Texts as k8shim and core of v1.9.0 write them: ask_events.go, scheduler.go, application.go, context.go.
+Texts as YuniKorn 1.9.0 wrote them on 1.37, but for those of a user's quota, of quota that has come, and of placeholders
+that could not be made: these as k8shim and core write them (ask_events.go, application.go).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,6 +32,18 @@ NO_QUOTA = (
 NO_USER_QUOTA = (
     "Request 'uid-p0' exceeds the available user quota (requested map[pods:1 vcore:500], "
     "available map[pods:0])"
+)
+REJECTED = "Application etl-7 scheduling failed, reason: ApplicationRejected: "
+TOO_LARGE = (
+    f"{REJECTED}queue root.tiny cannot fit application etl-7: task group request map[pods:3 vcore:3000] "
+    "larger than max queue allocation map[vcore:2000]"
+)
+NO_QUEUE = (
+    f"{REJECTED}failed to place application etl-7: application rejected: no placement rule matched"
+)
+OF_NODES = (
+    "Unschedulable request 'uid-p0': failed plugin: 'NodeAffinity'\nnode(s) didn't match Pod's node "
+    "affinity/selector (8x); "
 )
 TAINTED = "Unschedulable request 'uid-p0': node(s) had untolerated taint(s) (3x); "
 
@@ -206,8 +220,7 @@ def test_a_gang_that_was_given_up_is_placed_one_by_one(note: str) -> None:
     finding = found([first, second], event)
     assert (finding.code, finding.health) == ("not-ganged", Health.DEGRADED)
     assert finding.message == (
-        "YuniKorn gave up the gang of application etl-7 and places its pods one by one: 1 of 2 pods is "
-        "placed."
+        "YuniKorn gave up the gang of application etl-7 and runs it pod by pod: 1 of 2 pods is placed."
     )
     assert found(members(on="n0"), event).code == "running"
     assert found(members(scheduled=refused()), event).code == "unschedulable"
@@ -226,3 +239,152 @@ def test_a_group_without_an_object_is_not_missed() -> None:
 def test_what_the_stock_scheduler_places_is_told_without_it() -> None:
     pods = members(scheduler_name="default-scheduler", other_scheduler=False, ignores_group=True)
     assert found(pods, said(pods[0], NO_QUOTA)).code == "not-attempted"
+
+
+QUEUE = "yunikorn.apache.org/queue"
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "queue"),
+    [
+        ({QUEUE: "root.a"}, {}, "root.a"),
+        ({}, {QUEUE: "root.b"}, "root.b"),
+        ({"queue": "root.c"}, {}, "root.c"),
+        ({QUEUE: "root.a", "queue": "root.c"}, {QUEUE: "root.b"}, "root.a"),
+        ({"queue": "root.c"}, {QUEUE: "root.b"}, "root.b"),
+        ({}, {}, ""),
+    ],
+)
+def test_pods_name_their_queue(
+    labels: dict[str, str], annotations: dict[str, str], queue: str
+) -> None:
+    assert decoded("yunikorn", annotations, **labels).queue == queue
+    assert decoded("default-scheduler", annotations, **labels).queue == ""
+
+
+def ended(message: str = " queue root.tiny cannot fit application etl-7", **fields: Any) -> Any:
+    return members(phase="Failed", reason="ApplicationRejected", message=message, **fields)
+
+
+@pytest.mark.parametrize(
+    ("note", "code", "health", "message"),
+    [
+        (
+            TOO_LARGE,
+            "exceeds-quota",
+            Health.BLOCKED,
+            "YuniKorn rejected application etl-7: its task groups ask for 3 CPUs at once, and Queue "
+            "root.tiny may have at most 2.",
+        ),
+        (
+            TOO_LARGE.replace("vcore:2000", "vcore:x"),
+            "exceeds-quota",
+            Health.BLOCKED,
+            "YuniKorn rejected application etl-7: its task groups ask for more than Queue root.tiny may have.",
+        ),
+        (
+            NO_QUEUE,
+            "queue-missing",
+            Health.BLOCKED,
+            "YuniKorn rejected application etl-7: Queue root.absent does not exist, or no placement rule "
+            "lets the application into it.",
+        ),
+        (
+            f"{REJECTED}of a text: that is new",
+            "failed",
+            Health.FAILED,
+            "YuniKorn rejected application etl-7: of a text: that is new.",
+        ),
+    ],
+)
+def test_an_application_is_rejected(note: str, code: str, health: Health, message: str) -> None:
+    pods = ended(queue="root.absent")
+    finding = found(pods, said(pods[0], note, "ApplicationFailed"))
+    assert (finding.code, finding.health, finding.message) == (code, health, message)
+
+
+def test_without_the_event_a_rejection_is_told_as_far_as_the_pod_says_it() -> None:
+    finding = found(ended())
+    assert (finding.code, finding.message) == (
+        "failed",
+        "YuniKorn rejected application etl-7: queue root.tiny cannot fit application etl-7.",
+    )
+
+
+def test_what_was_rejected_once_and_runs_now_is_not_rejected() -> None:
+    (first, _), (_, second) = members(on="n0"), ended()
+    assert found([first, second], said(second, TOO_LARGE, "ApplicationFailed")).code not in (
+        "exceeds-quota",
+        "failed",
+    )
+    others = members(phase="Failed", reason="Evicted")
+    assert found(others, said(others[0], TOO_LARGE, "ApplicationFailed")).code != "exceeds-quota"
+
+
+def test_placeholders_say_why_members_wait() -> None:
+    pods = members()
+    held = a_pod(
+        "tg-etl-7-workers-x",
+        group="etl-7",
+        group_kind=KIND,
+        scheduler_name="yunikorn",
+        is_placeholder=True,
+        scheduled=refused(),
+    )
+    events = (
+        said(pods[0], "Application etl-7 creating placeholders", "GangScheduling"),
+        said(held, OF_NODES),
+    )
+    facts = assemble(a_job("etl", pods=2), pods, now=NOW, events=events, placeholders=[held])
+    finding = assess(facts).finding
+    assert (finding.code, finding.health) == ("unschedulable", Health.WAITING)
+    assert finding.message == (
+        "YuniKorn holds 2 pods back until the placeholders of application etl-7 all have a node, and finds "
+        "no node for 1 placeholder: node(s) didn't match Pod's node affinity/selector (8x)."
+    )
+
+
+def test_a_placeholder_moves_the_gang_that_it_makes_room_for() -> None:
+    member = decoded("yunikorn", **{APP_ID: "etl-7"})
+    marked = {"internal.yunikorn.apache.org/placeholder": "true"}
+    held = replace(
+        decoded("yunikorn", marked, **{APP_ID: "etl-7"}),
+        meta=replace(member.meta, ref=replace(member.meta.ref, name="tg", uid="uid-tg")),
+    )
+    root = member.meta.ref.uid
+    graph = OwnershipGraph()
+    graph.put(member)
+    assert graph.put(held) == {root}
+    assert graph.placeholders(root) == ("uid-tg",)
+    assert graph.touch_event(said(held, OF_NODES)) == {root}
+    assert graph.put(replace(held, node="n0")) == {root}
+    assert graph.placeholders(root) == ()
+    assert graph.remove("uid-tg") == {root}
+
+
+def test_words_about_task_groups_do_not_hide_that_a_gang_was_given_up() -> None:
+    """The order of 1.9.0: the pods of the gang are matched with it once more after it was given up."""
+    (first, _), (_, second) = members(on="n0"), members(scheduled=refused())
+    matched = "Pod belongs to the taskGroup workers, it will be scheduled as a gang member"
+    events = (
+        said(first, "Application etl-7 resuming as non-gang application (SOFT)", "GangScheduling"),
+        said(first, matched, "GangScheduling", before=5),
+    )
+    assert found([first, second], *events).code == "not-ganged"
+
+
+def test_what_a_pod_asks_of_a_cluster_that_is_full_is_told() -> None:
+    """Without a limit of the queue the event says what the cluster has left, and the pod has a condition."""
+    pods = members(scheduled=refused())
+    finding = found(pods, said(pods[0], NO_QUOTA))
+    assert (finding.code, finding.message) == (
+        "unschedulable",
+        "YuniKorn finds no room for 2 pods: 4 CPUs asked for, and 2.5 was left for queue root.data.",
+    )
+
+
+def test_a_plugin_that_refuses_is_told_by_its_cause() -> None:
+    pods = members(scheduled=refused())
+    assert found(pods, said(pods[0], OF_NODES)).message == (
+        "YuniKorn finds no room for 2 pods: node(s) didn't match Pod's node affinity/selector (8x)."
+    )

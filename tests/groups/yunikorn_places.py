@@ -1,13 +1,17 @@
-"""Places with applications of YuniKorn, and what is brought about in them."""
+"""Places with applications of a real YuniKorn, and what is brought about in them."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
 from tests.controlplane import yunikorn
-from tests.controlplane.client import Json, wait
+from tests.controlplane.client import wait
+from tests.controlplane.conditions import is_true
 from tests.controlplane.objects import job, pod
 from tests.situations import POOL, PlaceOnBoard, Situation
+
+_NOWHERE = {POOL: "nowhere"}
+_SOON = "placeholderTimeoutInSeconds=5 gangSchedulingStyle=Soft"
 
 
 class Place(PlaceOnBoard):
@@ -15,66 +19,103 @@ class Place(PlaceOnBoard):
 
     kind: ClassVar[str] = "Job"
 
-    def job(self, number: int, name: str = "run", cpu: str = "1") -> list[Json]:
-        """Make a Job and return its pods, which nobody has tried yet."""
-        given: dict[str, Any] = {**yunikorn.member(name), "node_selector": {POOL: self.name}}
-        self.client.create(job(name, self.name, parallelism=number, cpu=cpu, **given))
+    @property
+    def pool(self) -> dict[str, str]:
+        """The label of its node."""
+        return {POOL: self.name}
 
-        def made() -> list[Json]:
+    def application(self, name: str) -> str:
+        """Return the id of an application: they are of the whole cluster."""
+        return f"{self.name}-{name}"
+
+    def job(
+        self, number: int, name: str = "run", cpu: str = "1", queue: str = yunikorn.OPEN
+    ) -> None:
+        """Make a Job that is an application."""
+        given = yunikorn.member(self.application(name), queue)
+        self._make(number, name, cpu, given)
+
+    def gang(self, number: int, name: str = "run", cpu: str = "1", **more: Any) -> None:
+        """Make a Job that is an application with a task group of all its pods."""
+        more.setdefault("on", self.pool)
+        given = yunikorn.gang_member(self.application(name), number, cpu, **more)
+        self._make(number, name, cpu, given)
+
+    def _make(self, number: int, name: str, cpu: str, given: dict[str, Any]) -> None:
+        self.client.create(
+            job(name, self.name, parallelism=number, cpu=cpu, node_selector=self.pool, **given)
+        )
+
+    def wait_placed(self, number: int, name: str = "run") -> None:
+        """Wait until so many pods of a Job have a node."""
+
+        def placed() -> int:
             found = self.client.list("v1", "Pod", self.name, labels=f"job-name={name}")
-            return found if len(found) == number else []
+            return sum(is_true(one, "PodScheduled") for one in found)
 
-        return wait(made, what=f"{number} pods of {name} in {self.name}")
-
-    def bind(self, *pods: Json) -> None:
-        """Give pods the node of this place."""
-        for one in pods:
-            yunikorn.bind(self.client, one, self.name)
+        wait(lambda: placed() == number, what=f"{number} of {name} in {self.name}", timeout=60)
 
 
 class BarePlace(Place):
-    """The same with a pod that nobody owns."""
+    """The same with pods that nobody owns, a gang each."""
 
     kind: ClassVar[str] = "Pod"
 
-    def pod(self, name: str = "run") -> Json:
-        """Make a pod that is an application by itself."""
-        given: dict[str, Any] = {**yunikorn.member(name), "node_selector": {POOL: self.name}}
-        return self.client.create(pod(name, self.name, **given))
+    def _make(self, number: int, name: str, cpu: str, given: dict[str, Any]) -> None:
+        names = [name, *(f"{name}-{index}" for index in range(1, number))]
+        for one in names:
+            self.client.create(pod(one, self.name, cpu=cpu, node_selector=self.pool, **given))
 
 
 def _whole(place: Place) -> None:
-    """Twin: no node has room for it."""
-    place.bind(*place.job(3))
-    for one in place.job(2, "twin", "70"):
-        yunikorn.find_no_room(place.client, one)
+    """Twin: no node is large enough for one of its pods, though all of them together are."""
+    place.job(3)
+    place.job(2, "twin", "70")
 
 
 def _no_quota(place: Place) -> None:
-    """Its queue has too little left. Twin: it had, and now no node has room."""
-    for name in ("run", "twin"):
-        for one in place.job(2, name, "4"):
-            yunikorn.lack_quota(place.client, one, "4000", "2500")
-            if name == "twin":
-                yunikorn.find_no_room(place.client, one)
+    """Its queue has too little left. Twin: its queue has no limit, and the cluster is too small."""
+    place.job(1, "first", "4", yunikorn.SMALL)
+    place.wait_placed(1, "first")
+    place.job(2, "run", "4", yunikorn.SMALL)
+    place.job(2, "twin", "3000")
+
+
+def _rejected(place: Place) -> None:
+    """Its task group is larger than its queue may be. Twin: it is not."""
+    place.gang(3, queue=yunikorn.TINY)
+    place.gang(2, "twin", "100m", queue=yunikorn.TINY)
+
+
+def _queue_gone(place: Place) -> None:
+    """Its queue does not exist. Twin: it does."""
+    place.job(1, queue=yunikorn.ABSENT)
+    place.job(1, "twin")
+
+
+def _placeholders(place: Place) -> None:
+    """Its placeholders select no node. Twin: the third of them finds no room."""
+    place.gang(3, on=_NOWHERE)
+    place.gang(3, "twin", "30")
 
 
 def _given_up(place: Place) -> None:
-    """One of three found room before its gang was given up. Twin: its placeholder still waits for that."""
-    first, *rest = place.job(3, cpu="30")
-    yunikorn.give_up(place.client, first, "run")
-    place.bind(first)
-    for one in rest:
-        yunikorn.find_no_room(place.client, one)
-    first, *rest = place.job(3, "twin", "30")
-    held = yunikorn.reserve(place.client, first, "twin", cpu="30")
-    yunikorn.find_no_room(place.client, held)
+    """Two of three found room, and it was given up. Twin: two are enough."""
+    place.gang(3, cpu="30", parameters=_SOON)
+    place.wait_told("not-ganged")
+    place.gang(1, "twin")
 
 
 def _bare(place: BarePlace) -> None:
-    """A pod that nobody owns runs. Twin: it waits for quota."""
-    place.bind(place.pod())
-    yunikorn.lack_quota(place.client, place.pod("twin"), "1000", "0")
+    """A pod that nobody owns asks for a queue that is too small for its gang. Twin: its queue has no limit."""
+    place.gang(1, cpu="3", queue=yunikorn.TINY)
+    place.gang(1, "twin", "3")
+
+
+def _bare_queue_gone(place: BarePlace) -> None:
+    """A pod that nobody owns names a queue that does not exist. Twin: it does."""
+    place.job(1, queue=yunikorn.ABSENT)
+    place.job(1, "twin")
 
 
 SITUATIONS: dict[str, Situation[Any]] = {
@@ -84,21 +125,46 @@ SITUATIONS: dict[str, Situation[Any]] = {
     ),
     "yunikorn-no-quota": Situation(
         _no_quota, "waiting-for-quota", "waiting",
-        "Queue root.data has no room for 2 pods: each asks for 4 CPUs, and 2.5 is left.",
+        "Queue root.small has no room for 2 pods: each asks for 4 CPUs, and 2 is left.",
         {"desired": 2, "created": 2, "scheduled": 0, "quorum": None}, twin="unschedulable",
+    ),
+    "yunikorn-rejected": Situation(
+        _rejected, "exceeds-quota", "blocked",
+        "YuniKorn rejected application yunikorn-rejected-run: its task groups ask for 3 CPUs at once, and "
+        "Queue root.tiny may have at most 2.",
+        {"desired": 3, "scheduled": 0}, twin="running",
+    ),
+    "yunikorn-queue-gone": Situation(
+        _queue_gone, "queue-missing", "blocked",
+        "YuniKorn rejected application yunikorn-queue-gone-run: Queue root.absent does not exist, or no "
+        "placement rule lets the application into it.",
+        {"desired": 1, "scheduled": 0}, twin="running",
+    ),
+    "yunikorn-placeholders": Situation(
+        _placeholders, "unschedulable", "waiting", None,
+        {"desired": 3, "created": 3, "scheduled": 0, "quorum": None}, twin="unschedulable",
     ),
     "yunikorn-given-up": Situation(
         _given_up, "not-ganged", "degraded",
-        "YuniKorn gave up the gang of application run and places its pods one by one: 1 of 3 pods is placed.",
-        {"desired": 3, "created": 3, "scheduled": 1, "quorum": None}, twin="unschedulable",
+        "YuniKorn gave up the gang of application yunikorn-given-up-run and runs it pod by pod: "
+        "2 of 3 pods are placed.",
+        {"desired": 3, "created": 3, "scheduled": 2, "quorum": None}, twin="running",
     ),
     "yunikorn-bare": Situation(
-        _bare, "running", "running", "Its pod is ready.",
-        {"desired": 1, "created": 1, "ready": 1, "quorum": None}, twin="waiting-for-quota",
+        _bare, "exceeds-quota", "blocked",
+        "YuniKorn rejected application yunikorn-bare-run: its task groups ask for 3 CPUs at once, and "
+        "Queue root.tiny may have at most 2.",
+        {"desired": 1, "scheduled": 0}, twin="running",
+    ),
+    "yunikorn-bare-queue": Situation(
+        _bare_queue_gone, "queue-missing", "blocked",
+        "YuniKorn rejected application yunikorn-bare-queue-run: Queue root.absent does not exist, or no "
+        "placement rule lets the application into it.",
+        {"desired": 1, "scheduled": 0}, twin="running",
     ),
 }  # fmt: skip
 
 
 def place_class(name: str) -> type[Place]:
     """Return in what a situation is brought about."""
-    return BarePlace if name == "yunikorn-bare" else Place
+    return BarePlace if name.startswith("yunikorn-bare") else Place

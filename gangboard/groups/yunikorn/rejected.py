@@ -1,0 +1,126 @@
+"""Applications that YuniKorn rejected: it ends their pods, without ever trying to place one.
+
+A pod's `status.message` is cut at a colon (failTaskPodWithReasonAndMsg); the whole text stands in the event.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gangboard.domain.event import Event
+from gangboard.domain.facts import GangFacts
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.owner import Outcome
+from gangboard.domain.reading.findings import gang_finding
+from gangboard.domain.reading.wording import quote, sentence
+from gangboard.domain.registry import GangRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.groups.yunikorn.amounts import AMOUNTS, too_little
+
+FAILED = "ApplicationFailed"
+"""The reason of its event."""
+_REJECTED = "ApplicationRejected"
+"""`status.reason` of a pod of such an application."""
+_WHO = "YuniKorn"
+_CAUSE = re.compile(
+    rf"Application (\S{{1,253}}) scheduling failed, reason: {_REJECTED}: (.*)", re.DOTALL
+)
+_TOO_LARGE = re.compile(
+    rf"queue (\S{{1,1000}}) cannot fit application \S{{1,253}}: task group request {AMOUNTS} "
+    rf"larger than max queue allocation {AMOUNTS}"
+)
+_NO_QUEUE = re.compile(
+    r"failed to (?:place application \S{1,253}: application rejected: no placement rule matched"
+    r"|find queue \S{1,1000} for application)"
+)
+_AGAIN = "then make its pods anew: YuniKorn ends those of a rejected application (recreate)."
+
+
+def _rejection(facts: GangFacts) -> tuple[Event | None, str, str] | None:
+    """Return the event, the application and the cause; None where no application of its pods was rejected.
+
+    Without the event there is only what a pod says, which is cut.
+    """
+    if facts.owner.finish is not None and facts.owner.finish.outcome is not Outcome.FAILED:
+        return None
+    ended = {pod.meta.ref.uid: pod for pod in facts.pods if pod.reason == _REJECTED}
+    if not ended or any(pod.is_placed for pod in facts.pods):
+        return None
+    for event, found in _told(facts):
+        if event.regarding.uid in ended:
+            return event, found[1], found[2].strip()
+    pod = next(iter(ended.values()))
+    return None, pod.group_name, pod.message.strip()
+
+
+def _told(facts: GangFacts) -> Iterator[tuple[Event, re.Match[str]]]:
+    """Yield its events about rejected applications, the newest first."""
+    for event in facts.events:
+        if event.reason == FAILED and (found := _CAUSE.match(event.note)):
+            yield event, found
+
+
+def _find_too_large(facts: GangFacts) -> Finding | None:
+    said = _rejection(facts)
+    found = _TOO_LARGE.match(said[2]) if said is not None else None
+    if said is None or found is None:
+        return None
+    queue, lack = found[1], too_little(found[2], found[3])
+    why = (
+        f"its task groups ask for {lack[0]} at once, and Queue {queue} may have at most {lack[1]}"
+        if lack is not None
+        else f"its task groups ask for more than Queue {queue} may have"
+    )
+    return _finding(
+        TOO_LARGE, facts, said, why, f"Raise the limit of Queue {queue}, or ask for less, {_AGAIN}"
+    )
+
+
+def _find_no_queue(facts: GangFacts) -> Finding | None:
+    said = _rejection(facts)
+    if said is None or _NO_QUEUE.match(said[2]) is None:
+        return None
+    queue = next((pod.queue for pod in facts.pods if pod.queue), "")
+    why = (
+        f"Queue {queue} does not exist, or no placement rule lets the application into it"
+        if queue
+        else "its pods name no queue, and no placement rule has one for it"
+    )
+    create = f"Create Queue {queue}, or name another one" if queue else "Name a queue"
+    return _finding(NO_QUEUE, facts, said, why, f"{create}, {_AGAIN}")
+
+
+def _find_rejected(facts: GangFacts) -> Finding | None:
+    said = _rejection(facts)
+    return _finding(REJECTED, facts, said, quote(said[2]), "") if said is not None else None
+
+
+def _finding(
+    rule: GangRule,
+    facts: GangFacts,
+    said: tuple[Event | None, str, str],
+    why: str,
+    advice: str,
+) -> Finding:
+    event, application, _ = said
+    ended = [pod for pod in facts.pods if pod.reason == _REJECTED]
+    return gang_finding(
+        rule,
+        Health.FAILED if rule is REJECTED else Health.BLOCKED,
+        sentence(f"{_WHO} rejected application {application}: {why}"),
+        advice=(advice,) if advice else (),
+        evidence=(
+            Evidence(f"{_WHO} says", event.note, event.regarding)
+            if event is not None
+            else Evidence("message", ended[0].message, ended[0].meta.ref),
+            Evidence("pods ended", f"{len(ended)} of {len(facts.pods)}", facts.owner.meta.ref),
+        ),
+        since=event.first_seen if event is not None else None,
+    )
+
+
+NO_QUEUE = GangRule("queue-missing", Stage.ADMISSION, "Queue missing", 17, _find_no_queue)
+TOO_LARGE = GangRule("exceeds-quota", Stage.ADMISSION, "Exceeds the quota", 18, _find_too_large)
+REJECTED = GangRule("failed", Stage.RUN, "Failed", 19, _find_rejected)
+RULES = NO_QUEUE, TOO_LARGE, REJECTED
