@@ -345,10 +345,10 @@ def test_placeholders_say_why_members_wait() -> None:
 
 
 def test_a_placeholder_moves_the_gang_that_it_makes_room_for() -> None:
-    member = decoded("yunikorn", **{APP_ID: "etl-7"})
-    marked = {"internal.yunikorn.apache.org/placeholder": "true"}
+    member = decoded("yunikorn", None, **{APP_ID: "etl-7"})
     held = replace(
-        decoded("yunikorn", marked, **{APP_ID: "etl-7"}),
+        member,
+        is_placeholder=True,
         meta=replace(member.meta, ref=replace(member.meta.ref, name="tg", uid="uid-tg")),
     )
     root = member.meta.ref.uid

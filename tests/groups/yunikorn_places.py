@@ -100,10 +100,14 @@ def _placeholders(place: Place) -> None:
 
 
 def _given_up(place: Place) -> None:
-    """Two of three found room, and it was given up. Twin: two are enough."""
+    """Two of three found room, and it was given up. Twin: it needs one, which fits.
+
+    The twin comes first: YuniKorn reserves a node for a pod that waits, and places no other pod there meanwhile (seen).
+    """
+    place.gang(1, "twin")
+    place.wait_placed(1, "twin")
     place.gang(3, cpu="30", parameters=_SOON)
     place.wait_told("not-ganged")
-    place.gang(1, "twin")
 
 
 def _bare(place: BarePlace) -> None:

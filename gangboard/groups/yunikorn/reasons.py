@@ -16,7 +16,7 @@ from gangboard.domain.reading.wording import count, is_or_are, out_of, quote, se
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.resource_units import units
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.groups.yunikorn.amounts import AMOUNTS, too_little
+from gangboard.groups.yunikorn.resource_maps import AMOUNTS, too_little
 from gangboard.placement.amount_words import amount_of
 
 TOLD, OF_GANG = "Informational", "GangScheduling"

@@ -16,7 +16,7 @@ from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.wording import quote, sentence
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.groups.yunikorn.amounts import AMOUNTS, too_little
+from gangboard.groups.yunikorn.resource_maps import AMOUNTS, too_little
 
 FAILED = "ApplicationFailed"
 """The reason of its event."""
