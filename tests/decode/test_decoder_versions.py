@@ -49,7 +49,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "podgroups.scheduling.run.ai": (2, "45efe3d5d28b"),
     "podgroups.scheduling.volcano.sh": (1, "770003d7a022"),
     "podgroups.scheduling.x-k8s.io": (1, "19514691d6fd"),
-    "pods": (991513005, "5e04a0d5d64e"),
+    "pods": (833411005, "10327d115b44"),
     "provisioningrequests.autoscaling.x-k8s.io": (1, "514febf08b75"),
     "pytorchjobs.kubeflow.org": (2, "12a481278847"),
     "queues.scheduling.run.ai": (1, "4f84812c8d2b"),
