@@ -24,6 +24,7 @@ from gangboard.domain.pod import Container, Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState
 from gangboard.owners.jobset.policies import POLICIES, written
+from gangboard.queues.kueue.deactivations import given_up
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NAMESPACE = "team-a"
@@ -304,7 +305,8 @@ def an_entry(of: Made, name: str = "", **fields: Any) -> QueueEntry:
     )
     tried = a_condition("QuotaReserved", "False", reason="Pending")
     given = {"queue": "gpu-lq", "owner_uid": of.meta.ref.uid, "conditions": (tried,), **fields}
-    return QueueEntry(meta=meta, **given)
+    over = given_up(meta, given["conditions"], active=given.get("active", True))
+    return QueueEntry(meta=meta, **{"given_up": over, **given})
 
 
 def a_queue(name: str, *, cohort: str = "", **fields: Any) -> Queue:

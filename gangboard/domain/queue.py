@@ -19,6 +19,7 @@ class QueueCode(StrEnum):
     QUEUE_MISCONFIGURED = "queue-misconfigured"
     NO_MATCHING_FLAVOR = "no-matching-flavor"
     EXCEEDS_QUOTA = "exceeds-quota"
+    NOT_REQUEUED = "not-requeued"
     REQUEUED = "requeued"
     PREEMPTED = "preempted"
     WAITING_FOR_QUOTA = "waiting-for-quota"
@@ -45,6 +46,8 @@ class QueueMessage:
     cause: str = ""
     """Half a sentence, which follows a colon; empty where there is nothing to add to the code."""
     advice: str = ""
+    command: tuple[str, ...] = ()
+    """The words of a command that carries the advice out."""
     label: str = ""
     """Where it stands: `QuotaReserved: Pending`."""
     text: str = ""
@@ -58,6 +61,20 @@ class QueueMessage:
     """What has to become free, as far as it is told."""
     is_out_of_line: bool = False
     """Nobody looks at it until that is over, whoever is before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """An admission system gave an entry up: it queues only a new entry in its place."""
+
+    reason: str
+    """The system's own word."""
+    cause: str
+    """Half a sentence, which follows a colon."""
+    advice: str
+    """One sentence: how the cause is removed, and how a new entry comes."""
+    command: tuple[str, ...] = ()
+    """The words of the command for the last part of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +100,18 @@ class QueueEntry:
     conditions: tuple[Condition, ...] = ()
     owner_uid: str = ""
     """uid of the owner: by controller reference, else by the label `kueue.x-k8s.io/job-uid`."""
+    given_up: GivenUp | None = None
+    """None where the entry is queued, or would be if it were active."""
     message: QueueMessage | None = None
     """What its system says while it is active and not admitted; None where that is nothing."""
     priority: int = 0
     """By it those that wait stand in line, highest first."""
     in_line_since: datetime | None = None
     """By it those of one priority stand in line, oldest first."""
+    admitted_at: datetime | None = None
+    """None where it is not admitted, or nothing says since when."""
+    cluster: str = ""
+    """The cluster that runs it, where its system runs it in another one; empty while none does."""
     has_quota: bool = False
     """Its quota is its own, whether it is admitted yet or not."""
     admitted_by: str = ""
@@ -99,6 +122,12 @@ class QueueEntry:
     """What it asks for in any flavor, as far as it is told while it waits."""
     assigned: tuple[AssignedNodes, ...] = ()
     """To which nodes its pods were assigned, where its queue does that."""
+    asked_pods: int = 0
+    """Pods that it asked for and that are not done, where it was admitted with fewer; else 0."""
+    admitted_pods: int = 0
+    """Pods that it was admitted with then."""
+    failed_nodes: tuple[str, ...] = ()
+    """Assigned nodes that failed and that its system looks for others in place of."""
     replaces: str = ""
     """Name of the entry of the same owner in whose place it comes once it is admitted."""
     is_variant: bool = False

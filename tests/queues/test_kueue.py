@@ -215,3 +215,33 @@ def test_the_nodes_to_which_pods_were_assigned(
     found = entry({"status": {"admission": {"clusterQueue": "gpu", "podSetAssignments": [part]}}})
     expected = () if nodes is None else (AssignedNodes("kueue.x-k8s.io/podset", "w", nodes),)
     assert found.assigned == expected
+
+
+def test_a_partial_admission_has_both_numbers() -> None:
+    """Pods that are done are left out of a later admission."""
+    pod_sets = {"podSets": [{"name": "main", "count": 5}]}
+
+    def numbers(given: int, done: int = 0) -> tuple[int, int]:
+        admission = {"podSetAssignments": [{"name": "main", "count": given}]}
+        gone = [{"name": "main", "count": done}]
+        read = entry(
+            {"spec": pod_sets, "status": {"admission": admission, "reclaimablePods": gone}}
+        )
+        return read.admitted_pods, read.asked_pods
+
+    assert numbers(3) == (3, 5)
+    assert numbers(5) == numbers(3, done=2) == (0, 0)
+
+
+def test_clusters_and_failed_nodes() -> None:
+    status = {"clusterName": "worker1", "unhealthyNodes": [{"name": "n3"}]}
+    read = entry({"status": status})
+    assert (read.cluster, read.failed_nodes) == ("worker1", ("n3",))
+    offered = {
+        "conditions": [QUOTA_RESERVED],
+        "admissionChecks": [{"name": "dispatch", "state": "Pending"}],
+        "nominatedClusterNames": ["worker1", "worker2"],
+    }
+    message = entry({"status": offered}).message
+    assert message is not None
+    assert message.cause.endswith("offered to worker1 and worker2")

@@ -80,6 +80,17 @@ def _deactivated(place: Place) -> None:
     set_active(place.client, place.entry("twin"), True)
 
 
+def _gives_up(place: Place) -> None:
+    """Kueue deactivates it after 2 s, and again when it is activated. Twin: may run for an hour."""
+    place.queue("9")
+    for name, seconds in (("run", "2"), ("twin", "3600")):
+        made = place.jobset(name)
+        made["metadata"]["labels"]["kueue.x-k8s.io/max-exec-time-seconds"] = seconds
+        place.client.create(made)
+    place.wait_entry("run", "Evicted")
+    set_active(place.client, place.entry(), True)
+
+
 def _topology(place: Place) -> None:
     """Two racks of two nodes with 2 cpu each: 5 pods do not fit into one. Twin: 4 do."""
     levels = [{"nodeLabel": "rack"}, {"nodeLabel": "kubernetes.io/hostname"}]
@@ -159,6 +170,11 @@ WAITING: dict[str, Situation[Place]] = {
     "deactivated": Situation(
         _deactivated, "deactivated", "suspended",
         "Workload {entry} is deactivated, so queue queue does not admit it.",
+        twin="running",
+    ),
+    "gives-up": Situation(
+        _gives_up, "deactivated", "suspended",
+        "Kueue deactivated Workload {entry}: “exceeding the maximum execution time”.",
         twin="running",
     ),
     "topology": Situation(

@@ -127,3 +127,21 @@ def test_a_child_job_whose_own_entry_is_switched_off() -> None:
     assert verdict.finding.advice_texts == (
         "Set spec.active of Workload job-run-workers-1-3f2a1 to true to queue it again.",
     )
+
+
+@pytest.mark.parametrize(
+    ("cause", "step"),
+    [
+        ("MaximumExecutionTimeExceeded", "Raise the label kueue.x-k8s.io/max-exec-time-seconds"),
+        ("AdmissionCheck", "Remove the cause for which the check refused it"),
+        ("RequeuingLimitExceeded", "Remove what kept its pods from being ready"),
+        ("SomethingNew", "Remove the cause"),
+    ],
+)
+def test_one_that_was_given_up_comes_back_as_a_new_workload_only(cause: str, step: str) -> None:
+    evicted = a_condition("Evicted", reason=f"DeactivatedDueTo{cause}", message="no")
+    (advice,) = found_gang("deactivated", queued(conditions=(PENDING, evicted))).advice
+    assert advice.text.startswith(step)
+    assert advice.command[:4] == (
+        "kubectl", "delete", "workloads.kueue.x-k8s.io", "jobset-run-3f2a1",
+    )  # fmt: skip

@@ -321,3 +321,22 @@ def test_a_group_that_a_queued_job_will_fill_is_not_lost() -> None:
     assert assess(facts).finding.code == "queue-evaluating"
     held = replace(two, suspended=True)
     assert assess(facts_of(RUN, one, held, group, *waiting)).finding.code == "quorum-lost"
+
+
+def test_admitted_and_left_suspended() -> None:
+    """Kueue resumes what it admits at once: after two minutes something refuses it."""
+    job = a_job("annotate", suspended=True, queue="lq")
+    admitted: dict[str, Any] = {"queue": "lq", "admitted": True}
+    young = found_gang(
+        "queue-evaluating", facts_of(job, an_entry(job, admitted_at=ago(119), **admitted))
+    )
+    assert (young.health, young.recheck_at, young.advice) == (Health.WAITING, ago(-1), ())
+    late = found_gang(
+        "queue-evaluating", facts_of(job, an_entry(job, admitted_at=ago(120), **admitted))
+    )
+    assert (late.health, late.recheck_at) == (Health.BLOCKED, None)
+    assert len(late.advice) == 1
+    again = a_condition("Suspended", since=ago(30))
+    stopped = a_job("annotate", suspended=True, queue="lq", conditions=(again,))
+    entry = an_entry(stopped, admitted_at=ago(4000), **admitted)
+    assert found_gang("queue-evaluating", facts_of(stopped, entry)).health is Health.WAITING

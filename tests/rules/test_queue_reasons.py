@@ -55,6 +55,11 @@ SENTENCES = {
         NEVER,
         "16 nvidia.com/gpu of flavor l4 are asked for, and at most 8 can be had",
     ),
+    "not-requeued": (
+        Health.BLOCKED,
+        "Queue gpu-lq cannot admit {}",
+        "it is active again, but Kueue does not queue it",
+    ),
     "requeued": (
         Health.WAITING,
         "Queue gpu-lq took {} back",

@@ -67,7 +67,7 @@ def health_in_queue(facts: GangFacts, subject: Owner) -> Health:
     while others are before it in a strict queue, for hours if need be (`StrictFIFO`).
     """
     state = facts.queue_statuses[subject.meta.ref.uid]
-    if not state.entries and is_overdue(facts, subject):
+    if is_not_resumed(facts, subject) or (not state.entries and is_overdue(facts, subject)):
         return Health.BLOCKED
     return HEALTH[state.standing]
 
@@ -75,6 +75,24 @@ def health_in_queue(facts: GangFacts, subject: Owner) -> Health:
 def is_overdue(facts: GangFacts, subject: Owner) -> bool:
     """Whether its admission system has given no sign about it for longer than one takes that runs."""
     due = sign_due(facts, subject)
+    return due is not None and due <= facts.now
+
+
+def resume_due(facts: GangFacts, subject: Owner) -> datetime | None:
+    """Return when its admission system should have resumed what it admitted; None where that is not owed."""
+    state = facts.queue_statuses[subject.meta.ref.uid]
+    if state.standing is not QueueStanding.ADMITTED or not subject.suspended:
+        return None
+    suspended = find_condition(subject.conditions, "Suspended")
+    since = suspended.since if suspended is not None and suspended.is_true else None
+    admitted = latest(entry.admitted_at for entry in state.entries)
+    start = latest((admitted, since)) if admitted is not None else None
+    return start + CREATION_GRACE if start is not None else None
+
+
+def is_not_resumed(facts: GangFacts, subject: Owner) -> bool:
+    """Whether its admission system admitted it over two minutes ago and left it suspended."""
+    due = resume_due(facts, subject)
     return due is not None and due <= facts.now
 
 
@@ -125,7 +143,8 @@ def of_owner(facts: GangFacts) -> str:
             f"{unseen(facts)}."
         )
     if state.standing is QueueStanding.ADMITTED:
-        return f"{queue_text(facts, state)} has admitted it, and {system(facts)} has not resumed it yet."
+        when = "in over 2 min" if is_not_resumed(facts, facts.owner) else "yet"
+        return f"{queue_text(facts, state)} has admitted it, and {system(facts)} has not resumed it {when}."
     is_late = is_overdue(facts, facts.owner)
     return f"{queue_text(facts, state)} has not admitted it yet{_why(facts, state, 'it', is_late)}."
 
@@ -159,7 +178,9 @@ def _of_some(facts: GangFacts, jobs: list[Owner]) -> str:
         )
     queue = queue_text(facts, state)
     if state.standing is QueueStanding.ADMITTED:
-        return f"{queue} has admitted {who}, and {system(facts)} has not resumed {it} yet."
+        late = any(is_not_resumed(facts, job) for job in jobs)
+        when = "in over 2 min" if late else "yet"
+        return f"{queue} has admitted {who}, and {system(facts)} has not resumed {it} {when}."
     is_late = is_overdue(facts, jobs[0])
     return f"{queue} has not admitted {who} yet{_why(facts, state, it, is_late)}."
 

@@ -84,6 +84,18 @@ def quote(text: str) -> str:
     return f"{(cut.rpartition(' ')[0] or cut).rstrip(' ,;:')}…"
 
 
+def quote_ends(text: str) -> str:
+    """Return the text on one line with its middle left out beyond 100 characters.
+
+    Wrapped errors have their cause at the end.
+    """
+    line = " ".join(text.split())
+    if len(line) <= _LONGEST_QUOTE:
+        return line
+    head, tail = line[: _LONGEST_QUOTE // 3], line[-2 * _LONGEST_QUOTE // 3 :]
+    return f"{head.rpartition(' ')[0] or head} … {tail.partition(' ')[2] or tail}"
+
+
 def pods_left(pods: Iterable[Pod]) -> str:
     """Return `2 pods still terminate and 1 pod is still there` of the live ones; empty for none."""
     live = [pod for pod in pods if pod.is_live]

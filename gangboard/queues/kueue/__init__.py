@@ -8,6 +8,7 @@ since v0.15; what is read here is the same in both versions.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
 import msgspec
@@ -27,19 +28,30 @@ from gangboard.decode.wire import (
     read_time,
 )
 from gangboard.domain.objects import Condition, Meta, find_condition
-from gangboard.domain.queue import AssignedNodes, QueueEntry, QueueMessage
+from gangboard.domain.queue import AssignedNodes, GivenUp, QueueCode, QueueEntry, QueueMessage
 from gangboard.domain.quota import FlavorAmount
+from gangboard.domain.reading.wording import names
 from gangboard.domain.registry import QueueSystem, Resource
 from gangboard.domain.traits import QueueTraits
 from gangboard.queues.kueue.acting import LEVER, job_reactions, job_warnings
+from gangboard.queues.kueue.deactivations import given_up
 from gangboard.queues.kueue.flavors import CHECKS, FLAVORS
-from gangboard.queues.kueue.messages import AdmissionCheck, Requeueing, is_true, message_of
+from gangboard.queues.kueue.messages import (
+    PODS_LATE,
+    AdmissionCheck,
+    Requeueing,
+    is_true,
+    message_of,
+    not_requeued,
+)
 from gangboard.queues.kueue.quantities import added
 from gangboard.queues.kueue.queues import GROUP, QUEUE_RESOURCES, VERSIONS
 from gangboard.queues.kueue.topology import WireTopologyAssignment, assigned_nodes
 
+NO_NODE = "WorkloadWaitForScheduling"
+"""Underlying cause of an eviction: the pods got no node in time."""
 _WORKLOAD = "Workload"
-_BACK_OF_THE_LINE = ("PodsReadyTimeout", "AdmissionCheck")
+_BACK_OF_THE_LINE = (PODS_LATE, "AdmissionCheck")
 
 
 class _WireLabels(Wire):
@@ -57,10 +69,22 @@ class _WireWorkloadMeta(WireMeta):
     annotations: _WireAnnotations | None = None
 
 
+class _WirePodCount(Wire):
+    """One of `spec.podSets` or `status.reclaimablePods`."""
+
+    name: str = ""
+    count: Int32 | None = None
+
+
+class _WireFailedNode(Wire):
+    name: str | None = None
+
+
 class _WireWorkloadSpec(Wire):
     queue_name: str | None = None
     active: bool | None = None
     priority: Int32 | None = None
+    pod_sets: list[_WirePodCount] | None = None
 
 
 class _WireAdmissionCheck(Wire):
@@ -76,6 +100,7 @@ class _WireRequeueState(Wire):
 
 class _WireEviction(Wire):
     reason: str | None = None
+    underlying_cause: str | None = None
     count: int | None = None
 
 
@@ -88,6 +113,7 @@ class _WirePodSetAssignment(Wire):
     topology_assignment: WireTopologyAssignment | None = None
     flavors: dict[str, str] | None = None
     resource_usage: Quantities | None = None
+    count: Int32 | None = None
 
 
 class _WireAdmission(Wire):
@@ -105,6 +131,10 @@ class _WireWorkloadStatus(Wire):
     resource_requests: list[_WirePodSetRequest] | None = None
     admission_checks: list[_WireAdmissionCheck] | None = None
     requeue_state: _WireRequeueState | None = None
+    reclaimable_pods: list[_WirePodCount] | None = None
+    unhealthy_nodes: list[_WireFailedNode] | None = None
+    cluster_name: str | None = None
+    nominated_cluster_names: list[str] | None = None
     scheduling_stats: _WireSchedulingStats | None = None
 
 
@@ -124,6 +154,8 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
     active = spec.active is not False  # defaulted to true by the CRD
     admission, amounts = status.admission or _WireAdmission(), Amounts()
     is_variant = _is_variant(wire.metadata)
+    over = given_up(meta, conditions, active=active)
+    admitted_pods, asked_pods = _reduced(spec, status)
     entry = QueueEntry(
         meta=meta,
         queue=spec.queue_name or "",
@@ -131,7 +163,10 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         admitted=is_true(conditions, "Admitted"),
         conditions=conditions,
         owner_uid="" if is_variant else _owner_uid(wire.metadata, meta),
-        message=_message(conditions, status, meta.ref.namespace) if active else None,
+        admitted_at=_admitted_at(conditions),
+        cluster=read_text(status.cluster_name),
+        given_up=over,
+        message=_message(conditions, status, meta.ref.namespace, over) if active else None,
         priority=spec.priority or 0,
         in_line_since=_in_line_since(conditions, meta),
         has_quota=is_true(conditions, "QuotaReserved"),
@@ -139,6 +174,9 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         holds=added(_holds(admission, amounts)),
         asks=added(_asks(status, amounts)),
         assigned=tuple(_assigned(admission)),
+        asked_pods=asked_pods,
+        admitted_pods=admitted_pods,
+        failed_nodes=tuple(read_text(one.name) for one in status.unhealthy_nodes or ()),
         replaces=(annotations.replaces or "").rpartition("/")[2],
         is_variant=is_variant,
     )
@@ -186,6 +224,22 @@ def _assigned(admission: _WireAdmission) -> Iterator[AssignedNodes]:
             yield found
 
 
+def _reduced(spec: _WireWorkloadSpec, status: _WireWorkloadStatus) -> tuple[int, int]:
+    """Return (pods admitted, pods asked for) where a partial admission gave fewer; else (0, 0).
+
+    Pods that are done need no quota and are left out of a later admission.
+    """
+    parts = (status.admission or _WireAdmission()).pod_set_assignments or ()
+    given = {part.name: part.count for part in parts if part.count is not None}
+    done = {one.name: one.count or 0 for one in status.reclaimable_pods or ()}
+    wanted = {one.name: one.count for one in spec.pod_sets or () if one.count is not None}
+    if not given or given.keys() != wanted.keys():
+        return 0, 0
+    asked = sum(count - done.get(name, 0) for name, count in wanted.items())
+    admitted = sum(given.values())
+    return (admitted, asked) if admitted < asked else (0, 0)
+
+
 def _asks(status: _WireWorkloadStatus, amounts: Amounts) -> Iterator[FlavorAmount]:
     for part in status.resource_requests or ():
         for resource, amount in amounts.each("request", part.resources):
@@ -193,9 +247,23 @@ def _asks(status: _WireWorkloadStatus, amounts: Amounts) -> Iterator[FlavorAmoun
 
 
 def _message(
-    conditions: tuple[Condition, ...], status: _WireWorkloadStatus, namespace: str
+    conditions: tuple[Condition, ...],
+    status: _WireWorkloadStatus,
+    namespace: str,
+    over: GivenUp | None,
 ) -> QueueMessage | None:
-    return message_of(conditions, _checks(status), _requeueing(status), namespace)
+    if over is not None:
+        return not_requeued(over, conditions)
+    told = message_of(conditions, _checks(status), _requeueing(status), namespace)
+    offered = names(map(read_text, status.nominated_cluster_names or ()))
+    if told is None or told.code is not QueueCode.ADMISSION_CHECK or not offered:
+        return told
+    return replace(told, cause=f"{told.cause}; offered to {offered}")
+
+
+def _admitted_at(conditions: tuple[Condition, ...]) -> datetime | None:
+    found = find_condition(conditions, "Admitted")
+    return found.since if found is not None and found.is_true else None
 
 
 def _checks(status: _WireWorkloadStatus) -> tuple[AdmissionCheck, ...]:
@@ -209,7 +277,10 @@ def _requeueing(status: _WireWorkloadStatus) -> Requeueing:
     state = status.requeue_state or _WireRequeueState()
     stats = status.scheduling_stats or _WireSchedulingStats()
     preemptions = sum(one.count or 0 for one in stats.evictions or () if one.reason == "Preempted")
-    return Requeueing(read_time(state.requeue_at), state.count or 0, preemptions)
+    late = {one.underlying_cause for one in stats.evictions or () if one.reason == PODS_LATE}
+    return Requeueing(
+        read_time(state.requeue_at), state.count or 0, preemptions, no_node=late == {NO_NODE}
+    )
 
 
 def _takes_over(owner: str, queue: str, suspended: bool) -> str:
@@ -249,7 +320,7 @@ QUEUE = QueueSystem(
             wire=WireWorkload,
             model=QueueEntry,
             build=_build,
-            decoder_version=5,
+            decoder_version=6,
         ),
         *QUEUE_RESOURCES,
         FLAVORS,

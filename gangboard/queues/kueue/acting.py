@@ -19,10 +19,10 @@ from gangboard.domain.acting.lever import Lever, LeverState
 from gangboard.domain.acting.phrases import gang_stopped
 from gangboard.domain.acting.requests import FieldChange, json_patch, object_path
 from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
-from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.queue import QueueEntry
-from gangboard.domain.reading.wording import label, sentence
+from gangboard.domain.queue import GivenUp, QueueEntry
+from gangboard.domain.reading.wording import label
+from gangboard.queues.kueue.deactivations import given_up
 
 _WORKLOADS = "workloads.kueue.x-k8s.io"
 _FIELD = ("spec", "active")
@@ -36,6 +36,10 @@ def _change(gang: GangIndex, _owner: Owner, desired: DesiredAction) -> Decision 
             "be read."
         )
     active = desired.verb is Verb.RESUME
+    for entry in gang.entries if active else ():
+        over = given_up(entry.meta, entry.conditions, active=entry.active)
+        if over is not None:
+            return _never_queued(entry, over)
     changed = tuple(entry for entry in gang.entries if entry.active is not active)
     if not changed:
         return nothing_to_do(_state(gang, active=active))
@@ -49,7 +53,6 @@ def _change(gang: GangIndex, _owner: Owner, desired: DesiredAction) -> Decision 
         after=_fields(changed, active=active),
         watch_seconds=watch(gang.owner.grace_seconds),
         reactions=_activated(gang) if active else _deactivated(gang),
-        warnings=tuple(text for entry in changed if active and (text := _gave_up(entry))),
     )
 
 
@@ -109,13 +112,12 @@ def _queue(gang: GangIndex) -> str:
     return f"queue {gang.queue}" if gang.queue else "its queue"
 
 
-def _gave_up(entry: QueueEntry) -> str:
-    """Return Kueue's own reason, such as `DeactivatedDueToRequeuingLimitExceeded`."""
-    evicted = find_condition(entry.conditions, "Evicted")
-    if evicted is None or not evicted.reason.startswith("DeactivatedDueTo"):
-        return ""
-    text = f": {evicted.message}" if evicted.message else ""
-    return sentence(f"Kueue deactivated {label(entry.meta.ref)} itself ({evicted.reason}){text}")
+def _never_queued(entry: QueueEntry, over: GivenUp) -> PlanRefusal:
+    """Refuse to activate a Workload that Kueue gave up: it would stay out of the queue."""
+    return PlanRefusal(
+        f"Kueue deactivated {label(entry.meta.ref)} itself ({over.reason}) and does not queue it again when it is "
+        "activated: remove the cause, then delete the Workload, which Kueue makes anew."
+    )
 
 
 def _readiness(_levers: ClusterLevers, _kinds: str, shut: str) -> LeverState:

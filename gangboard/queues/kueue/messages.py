@@ -15,15 +15,17 @@ from datetime import datetime
 
 from gangboard.decode.quantities import parse_amount
 from gangboard.domain.objects import Condition, find_condition
-from gangboard.domain.queue import QueueCode, QueueMessage
+from gangboard.domain.queue import GivenUp, QueueCode, QueueMessage
 from gangboard.domain.quota import FlavorAmount, QueueName
-from gangboard.domain.reading.wording import count, is_or_are, listed, names, quote
+from gangboard.domain.reading.wording import count, is_or_are, listed, names, quote, quote_ends
 from gangboard.domain.registry import DecodeError
+from gangboard.queues.kueue.deactivations import check_text
 from gangboard.queues.kueue.queues import GROUP
 
 _PATIENCE = "the pods were not ready in time"
+PODS_LATE = "PodsReadyTimeout"
 _EVICTIONS = {
-    "PodsReadyTimeout": _PATIENCE,
+    PODS_LATE: _PATIENCE,
     "AdmissionCheck": "an admission check asks for another try",
     "NodeFailures": "a node failed",  # not brought about
 }
@@ -90,6 +92,8 @@ class Requeueing:
     at: datetime | None = None
     tries: int = 0
     preemptions: int = 0
+    no_node: bool = False
+    """Its pods were late since they got no node (from v0.20 on; read, not brought about)."""
 
 
 def message_of(
@@ -116,10 +120,28 @@ def message_of(
     if evicted is not None and evicted.reason in _EVICTIONS:
         requeued = find_condition(conditions, "Requeued")
         if requeued is None or not requeued.is_true:
+            ready = find_condition(conditions, "PodsReady")
+            if ready is not None and ready.is_false and ready.reason == "WaitForScheduling":
+                requeueing = replace(requeueing, no_node=True)
             return _of_requeueing(evicted, requeueing)
     if evicted is not None and evicted.reason == "Preempted":
         return _of_preemption(evicted, waits, requeueing)
     return waits
+
+
+def not_requeued(over: GivenUp, conditions: tuple[Condition, ...]) -> QueueMessage:
+    """Return what is told of a Workload that was given up and activated again: Kueue ignores that."""
+    requeued = find_condition(conditions, "Requeued")
+    return QueueMessage(
+        QueueCode.NOT_REQUEUED,
+        f"it is active again, but Kueue does not queue it (Requeued=False, {over.reason})",
+        over.advice,
+        over.command,
+        label=f"Requeued: {over.reason}",
+        text=requeued.message if requeued is not None else "",
+        since=requeued.since if requeued is not None else None,
+        is_out_of_line=True,
+    )
 
 
 def is_true(conditions: tuple[Condition, ...], kind: str) -> bool:
@@ -136,7 +158,7 @@ def _of_checks(checks: Sequence[AdmissionCheck], reserved: Condition) -> QueueMe
     said = next((check.message for check in left if check.message), "")
     noun, have = ("check", "has") if len(left) == 1 else ("checks", "have")
     rejected = any(check.state == "Rejected" for check in left)
-    told = f": “{quote(said)}”" if said else ""
+    told = f": “{quote_ends(said)}”" if said else ""
     verb = f"{have} refused" if rejected else f"{have} not passed yet"
     return QueueMessage(
         QueueCode.ADMISSION_CHECK,
@@ -152,9 +174,12 @@ def _of_requeueing(evicted: Condition, requeueing: Requeueing) -> QueueMessage:
     if requeueing.at is not None:
         again = f"the next try is at {requeueing.at:%Y-%m-%d %H:%M:%S} UTC"
     times = f" (the {_ordinal(requeueing.tries + 1)})" if requeueing.tries else ""
+    why = check_text(evicted.message, "asks for another try") or _EVICTIONS[evicted.reason]
+    if evicted.reason == PODS_LATE and requeueing.no_node:
+        why = "its pods found no node in time"
     return QueueMessage(
         QueueCode.REQUEUED,
-        f"{_EVICTIONS[evicted.reason]}; {again}{times}",
+        f"{why}; {again}{times}",
         label=f"Evicted: {evicted.reason}",
         text=evicted.message,
         since=evicted.since,

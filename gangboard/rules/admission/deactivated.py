@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, find_condition
@@ -17,15 +18,14 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.reading.findings import gang_finding, unit_finding
 from gangboard.domain.reading.queue_sentences import kept_jobs
-from gangboard.domain.reading.wording import names, pods_left, quote, sentence
+from gangboard.domain.reading.wording import names, pods_left, sentence
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.traits import QueueTraits
 from gangboard.domain.verdict import Evidence, Finding
 
 _CODE, _TITLE = "deactivated", "Deactivated"
-# Reason of `Evicted`: `Deactivated` by a person, `DeactivatedDueTo<Cause>` by Kueue.
+# How reasons of `Evicted` begin.
 _REASON = "Deactivated"
-_DUE_TO = "The workload is deactivated due to "
 
 
 def find(facts: GangFacts) -> Finding | None:
@@ -86,9 +86,16 @@ def _named(entries: Sequence[QueueEntry]) -> str:
     return f"Workload{'' if len(entries) == 1 else 's'} {listed}"
 
 
-def _advice(entries: Sequence[QueueEntry]) -> tuple[str, ...]:
-    it = "it" if len(entries) == 1 else "them"
-    return (f"Set spec.active of {_named(entries)} to true to queue {it} again.",)
+def _advice(entries: Sequence[QueueEntry]) -> tuple[AdvisedStep | str, ...]:
+    """Return how each entry is queued again: to activate one that was given up does nothing."""
+    given_up = [entry.given_up for entry in entries if entry.given_up is not None]
+    stopped = [entry for entry in entries if entry.given_up is None]
+    it = "it" if len(stopped) == 1 else "them"
+    again = f"Set spec.active of {_named(stopped)} to true to queue {it} again."
+    return (
+        *dict.fromkeys(AdvisedStep(one.advice, command=one.command) for one in given_up),
+        *((again,) if stopped else ()),
+    )
 
 
 def _evidence(entries: Sequence[QueueEntry]) -> tuple[Evidence, ...]:
@@ -122,11 +129,9 @@ def _eviction(entry: QueueEntry) -> Condition | None:
 def _cause(facts: GangFacts, entries: Sequence[QueueEntry]) -> str:
     """Return the sentence in the system's own words when it was the system that gave up."""
     for entry in entries:
-        eviction = _eviction(entry)
-        if eviction is not None and eviction.reason != _REASON:
+        if entry.given_up is not None:
             system = facts.admission.get(entry.meta.ref.group, QueueTraits(label="The queue"))
-            said = quote((eviction.message or eviction.reason).removeprefix(_DUE_TO))
-            return f"{system.label} deactivated {_named(entries)}: “{said}”."
+            return f"{system.label} deactivated {_named(entries)}: {entry.given_up.cause}."
     return ""
 
 

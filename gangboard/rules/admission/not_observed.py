@@ -1,13 +1,15 @@
 """`not-observed`: a resource that the verdict needs is forbidden, failing or undecodable.
 
 What could not be looked at is never counted as zero and never called healthy, so this comes
-before all other reasons. A resource that the cluster does not serve is not one of them.
+before all other reasons. A resource that the cluster does not serve is not one of them. What runs in
+another cluster is not seen here either.
 """
 
 from __future__ import annotations
 
 from gangboard.domain.facts import GangFacts, Unobserved
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.elsewhere import found_elsewhere
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.wording import names, sentence
 from gangboard.domain.registry import GangRule
@@ -27,7 +29,7 @@ def _why(unobserved: Unobserved) -> str:
 def find(facts: GangFacts) -> Finding | None:
     """Return a finding when anything needed could not be looked at."""
     if not facts.unobserved:
-        return None
+        return found_elsewhere(RULE, facts)
     first, *others = facts.unobserved
     message = _why(first)
     if others:

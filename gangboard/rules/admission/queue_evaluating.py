@@ -23,11 +23,13 @@ from gangboard.domain.reading.job_holds import resume_advice
 from gangboard.domain.reading.queue_sentences import (
     admitted_jobs_text,
     health_in_queue,
+    is_not_resumed,
     kept_jobs,
     message_evidence,
     of_jobs,
     of_owner,
     queue_evidence,
+    resume_due,
     sign_due,
     system,
 )
@@ -70,6 +72,11 @@ def _look(facts: GangFacts, subjects: Iterable[Owner]) -> tuple[str, ...]:
     if not late:
         return ()
     who = label(late[0].meta.ref)
+    if is_not_resumed(facts, late[0]):
+        return (
+            f"Look at the events of {who} and at the log of {system(facts)}: something refuses that it is "
+            "resumed. Its quota is taken meanwhile.",
+        )
     return (
         f"Look whether {system(facts)} runs and manages {who}: then {who} has a Workload, or an event "
         "of it says why not.",
@@ -77,7 +84,7 @@ def _look(facts: GangFacts, subjects: Iterable[Owner]) -> tuple[str, ...]:
 
 
 def _recheck_at(facts: GangFacts, subjects: Iterable[Owner]) -> datetime | None:
-    dues = (sign_due(facts, subject) for subject in subjects)
+    dues = (due(facts, subject) for subject in subjects for due in (sign_due, resume_due))
     return min((due for due in dues if due is not None and due > facts.now), default=None)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
@@ -162,8 +163,9 @@ def _jobs(found: Sequence[_Kept]) -> str:
     return f"{noun} {names(one.subject.meta.ref.name for one in found)}"
 
 
-def _advice(found: Sequence[_Kept]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.message.advice for one in found if one.message.advice))
+def _advice(found: Sequence[_Kept]) -> tuple[AdvisedStep, ...]:
+    advised = (one.message for one in found if one.message.advice)
+    return tuple(dict.fromkeys(AdvisedStep(one.advice, command=one.command) for one in advised))
 
 
 def _evidence(facts: GangFacts, found: Sequence[_Kept]) -> tuple[Evidence, ...]:
@@ -197,6 +199,8 @@ RULES = (
     _rule(QueueCode.NO_MATCHING_FLAVOR, "No matching flavor", Health.BLOCKED, _NEVER),
     # It asks for more than the queue could ever give, with all that it may borrow.
     _rule(QueueCode.EXCEEDS_QUOTA, "Exceeds the quota", Health.BLOCKED, _NEVER),
+    # It was given up and switched on again, which its system ignores.
+    _rule(QueueCode.NOT_REQUEUED, "Not queued again", Health.BLOCKED, _NEVER),
     # It was admitted and did not come up, and is tried again after a pause.
     _rule(QueueCode.REQUEUED, "Queued again", Health.WAITING, "{queue} took {who} back"),
     # It ran and had to make room. That the scheduler did it is a code of stage placement.

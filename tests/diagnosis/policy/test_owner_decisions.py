@@ -139,9 +139,11 @@ def test_a_deactivation_by_kueue_itself_is_said() -> None:
         "Evicted", "True", "DeactivatedDueToRequeuingLimitExceeded", "The workload is deactivated"
     )
     context = _queued(a_trio(queue="lq", suspended=True), active=False, conditions=(evicted,))
-    assert ask(context, "trio", "resume").warnings == (
+    found = ask(context, "trio", "resume")
+    assert found.steps == ()
+    assert found.why_not.startswith(
         "Kueue deactivated Workload jobset-trio-1a2b3 itself "
-        "(DeactivatedDueToRequeuingLimitExceeded): The workload is deactivated.",
+        "(DeactivatedDueToRequeuingLimitExceeded) and does not queue it again when it is activated"
     )
 
 

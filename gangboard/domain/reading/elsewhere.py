@@ -1,0 +1,63 @@
+"""What another controller runs elsewhere: `spec.managedBy` switches the controller here off.
+
+MultiKueue copies the status of the run in the other cluster. Nothing is made here, so nothing is missing here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gangboard.domain.facts import GangFacts
+from gangboard.domain.health import Health
+from gangboard.domain.owner import Owner
+from gangboard.domain.reading.findings import gang_finding
+from gangboard.domain.reading.wording import label, names, out_of, shorten
+from gangboard.domain.registry import GangRule
+from gangboard.domain.verdict import Evidence, Finding
+
+
+def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
+    """Return the finding of `rule` where the owner names another controller and nothing of it is here."""
+    owner = facts.owner
+    if not owner.managed_by or owner.suspended or owner.finish is not None:
+        return None
+    if facts.pods or owner.meta.deleting_since is not None:
+        return None
+    if any(job.meta.ref.uid != owner.meta.ref.uid for job in facts.jobs):
+        return None
+    entries = [entry for entry in facts.entries if entry.cluster and entry.is_in_use]
+    clusters = names(dict.fromkeys(shorten(entry.cluster) for entry in entries))
+    where = f"Runs in cluster {clusters}" if clusters else _left_to(owner)
+    ready, wanted = _copied(owner)
+    counted = (
+        f": {out_of(ready, wanted, 'Job')} {'is' if ready == 1 else 'are'} ready" if wanted else ""
+    )
+    found = gang_finding(
+        rule,
+        Health.UNKNOWN,
+        f"{where}{counted}.",
+        evidence=(
+            Evidence("spec.managedBy", owner.managed_by, owner.meta.ref),
+            *(Evidence("status.clusterName", one.cluster, one.meta.ref) for one in entries),
+        ),
+    )
+    if not wanted or ready < wanted:
+        return found
+    return replace(found, code="running", health=Health.RUNNING, title="Running")
+
+
+def _left_to(owner: Owner) -> str:
+    return (
+        f"{label(owner.meta.ref)} is left to {shorten(owner.managed_by)} (spec.managedBy), and nothing of it is "
+        "here"
+    )
+
+
+def _copied(owner: Owner) -> tuple[int, int]:
+    """Return how many of its Jobs are ready or done by the copied status, of how many; 0 of 0 where it says nothing."""
+    if not owner.roles or any(role.ready is None for role in owner.roles):
+        return 0, 0
+    ready = sum(
+        min(role.replicas, (role.ready or 0) + (role.succeeded or 0)) for role in owner.roles
+    )
+    return ready, sum(role.replicas for role in owner.roles)

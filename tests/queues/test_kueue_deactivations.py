@@ -1,0 +1,67 @@
+"""Workloads of Kueue that it deactivated by itself, and the words of checks and evictions around them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gangboard.domain.queue import QueueCode, QueueEntry
+from gangboard.queues.kueue import QUEUE
+from tests.decode.reading import model, with_identity
+
+WORKLOADS, *_ = QUEUE.resources
+
+
+def _deactivated(cause: str, message: str, *, active: bool, requeued: str = "False") -> QueueEntry:
+    reason = f"DeactivatedDueTo{cause}" if cause else "Deactivated"
+    frame = "The workload is deactivated due to "
+    conditions = [
+        {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": message},
+        {"type": "Evicted", "status": "True", "reason": reason, "message": frame + message},
+        {"type": "Requeued", "status": requeued, "reason": reason, "message": message},
+    ]
+    obj = {"spec": {"active": active}, "status": {"conditions": conditions}}
+    read: QueueEntry = model(WORKLOADS, with_identity(obj, "job-run-1a2b3"), "v1beta2")
+    return read
+
+
+@pytest.mark.parametrize("cause", ["AdmissionCheck", "RequeuingLimitExceeded", "Unheard"])
+def test_one_that_was_given_up_and_is_active_again_is_not_queued(cause: str) -> None:
+    entry = _deactivated(cause, "no", active=True)
+    assert entry.message is not None
+    assert (entry.message.code, entry.stands_in_line) == (QueueCode.NOT_REQUEUED, False)
+    assert "delete" in entry.message.command
+    for other in (
+        _deactivated(cause, "no", active=True, requeued="True"),
+        _deactivated("", "no", active=True),
+    ):
+        assert other.given_up is None
+
+
+def test_the_words_of_a_check_are_told_without_the_frame() -> None:
+    said = "max node pool size reached (16 of 16 nodes)"
+    frame = 'AdmissionCheck in Rejected state: "burst" (Provisioning Request wasn\'t accepted: '
+    over = _deactivated("AdmissionCheck", f"{frame}{said})", active=False).given_up
+    assert over is not None
+    assert over.cause == f"check burst refused it: “{said}”"
+    long = _deactivated("AdmissionCheck", f"{frame}{'a wrapped error: ' * 20}{said})", active=False)
+    assert long.given_up is not None
+    assert said in long.given_up.cause
+    assert len(long.given_up.cause) < 140
+
+
+@pytest.mark.parametrize(
+    ("cause", "told"), [("WorkloadWaitForScheduling", "no node"), ("", "ready")]
+)
+def test_pods_that_found_no_node_differ_from_pods_that_were_not_ready(
+    cause: str, told: str
+) -> None:
+    eviction = {"reason": "PodsReadyTimeout", "underlyingCause": cause, "count": 1}
+    conditions = [
+        {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "late"},
+        {"type": "Evicted", "status": "True", "reason": "PodsReadyTimeout", "message": "late"},
+        {"type": "Requeued", "status": "False", "reason": "PodsReadyTimeout"},
+    ]
+    status = {"conditions": conditions, "schedulingStats": {"evictions": [eviction]}}
+    read: QueueEntry = model(WORKLOADS, with_identity({"status": status}, "w"), "v1beta2")
+    assert read.message is not None
+    assert (read.message.code, told in read.message.cause) == (QueueCode.REQUEUED, True)

@@ -1,0 +1,33 @@
+"""`not-observed` of what runs in another cluster."""
+
+import pytest
+
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.health import Health
+from tests.domain_objects import a_job, a_jobset, a_role, an_entry, child_jobs, facts_of
+
+MULTIKUEUE = "kueue.x-k8s.io/multikueue"
+
+
+def test_an_owner_whose_controller_here_is_switched_off_is_no_alarm() -> None:
+    job = a_job("remote", queue="lq", managed_by=MULTIKUEUE)
+    entry = an_entry(job, admitted=True, cluster="worker1")
+    finding = assess(facts_of(job, entry)).finding
+    assert (finding.code, finding.health) == ("not-observed", Health.UNKNOWN)
+    assert finding.message == "Runs in cluster worker1."
+    assert finding.advice == ()
+
+
+@pytest.mark.parametrize(
+    ("ready", "code"), [(2, "running"), (1, "not-observed"), (None, "not-observed")]
+)
+def test_the_copied_status_tells(ready: int | None, code: str) -> None:
+    role = a_role("worker", jobs=2, ready=ready)
+    jobset = a_jobset("remote", role, managed_by=MULTIKUEUE)
+    assert assess(facts_of(jobset)).finding.code == code
+
+
+def test_whoever_makes_them_here_is_judged_by_them() -> None:
+    jobset = a_jobset("here", a_role("worker", jobs=1), managed_by="example.com/mine")
+    finding = assess(facts_of(jobset, *child_jobs(jobset))).finding
+    assert finding.code == "pods-not-created"

@@ -1,0 +1,25 @@
+"""`partly-admitted`."""
+
+from typing import Any
+
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.health import Health
+from gangboard.domain.verdict import Verdict
+from tests.domain_objects import a_job, an_entry, facts_of, pods_of
+
+
+def verdict(**entry: Any) -> Verdict:
+    job = a_job("sweep", pods=3, queue="lq")
+    admitted = an_entry(job, queue="lq", admitted=True, **entry)
+    return assess(facts_of(job, admitted, *pods_of(job, 3, on="n0")))
+
+
+def test_it_runs_with_fewer_pods_than_it_asked_for() -> None:
+    running, beside = verdict(admitted_pods=3, asked_pods=5).findings
+    assert (running.code, running.health) == ("running", Health.RUNNING)
+    assert beside.code == "partly-admitted"
+    assert beside.message == "Queue lq admitted it with 3 of the 5 pods that it asked for."
+
+
+def test_it_was_admitted_whole() -> None:
+    assert [one.code for one in verdict().findings] == ["running"]

@@ -1,0 +1,43 @@
+"""`pinned-to-lost-node`: a pod that a queue pinned to a node that is gone."""
+
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.capacity import HOSTNAME, ClusterRoom, Needs, NodeRoom
+from gangboard.domain.health import Health
+from gangboard.domain.queue import AssignedNodes
+from gangboard.domain.verdict import Finding
+from tests.domain_objects import a_job, a_pod, an_entry, facts_of
+
+LABEL = "kueue.x-k8s.io/podset"
+JOB = a_job("moe", pods=3, queue="lq")
+
+
+def finding(
+    asked: str, *, why: str = "", assigned: tuple[str, ...] = ("n0", "n1", "n3")
+) -> Finding:
+    labels = {LABEL: "main"}
+    placed = [a_pod(f"moe-{i}", of=JOB, on=f"n{i}", labels=labels) for i in (0, 1)]
+    needs = Needs(node_selector=((HOSTNAME, asked),))
+    text = "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector."
+    waits = a_pod("moe-2", of=JOB, labels=labels, needs=needs, text=text)
+    names = ("n0", "n1", "n3")
+    nodes = () if why else tuple(NodeRoom(name, {HOSTNAME: name}) for name in names)
+    chosen = (AssignedNodes(LABEL, "main", dict.fromkeys(assigned, 1)),)
+    entry = an_entry(JOB, admitted=True, has_quota=True, assigned=chosen)
+    room = ClusterRoom(nodes, why)
+    return assess(facts_of(JOB, *placed, waits, entry, room=room)).finding
+
+
+def test_the_node_is_gone_and_another_one_is_assigned() -> None:
+    lost = finding("n2")
+    assert (lost.code, lost.health) == ("pinned-to-lost-node", Health.DEGRADED)
+    assert "node n2, which is gone" in lost.message
+    assert lost.advice_texts == ("Delete pod moe-2: its successor goes to n3.",)
+
+
+def test_none_is_assigned_in_its_place() -> None:
+    assert finding("n2", assigned=("n0", "n1", "n2")).advice == ()
+
+
+def test_a_node_that_is_there_or_cannot_be_looked_at() -> None:
+    assert finding("n3").code != "pinned-to-lost-node"
+    assert finding("n2", why="nodes: forbidden").code != "pinned-to-lost-node"
