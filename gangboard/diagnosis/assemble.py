@@ -30,6 +30,7 @@ from gangboard.domain.pod_claims import NO_UNUSABLE_CLAIMS, UnusableClaims
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import QueueTree
 from gangboard.domain.reading.replicas import MOST_NAMED, numbered_replicas
+from gangboard.domain.suspension import RecordedSuspend
 from gangboard.domain.verdict import UnitMemory
 
 Kept = TypeVar("Kept", Owner, Pod, Group, Hold, QueueEntry)
@@ -38,6 +39,7 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_NODES: Mapping[str, Node] = {}
 _NO_MEMORY: Mapping[str, UnitMemory] = {}
 _NO_CHANGES: Mapping[str, tuple[SuspendChange, ...]] = {}
+_NO_RECORDS: Mapping[str, RecordedSuspend] = {}
 _NO_TAKERS: Mapping[str, ObjectRef] = {}
 
 
@@ -67,6 +69,7 @@ def assemble(
     autoscaling: Autoscaling = NOT_SEEN,
     claims: UnusableClaims = NO_UNUSABLE_CLAIMS,
     suspensions: Mapping[str, tuple[SuspendChange, ...]] = _NO_CHANGES,
+    recorded_suspends: Mapping[str, RecordedSuspend] = _NO_RECORDS,
     victims: Iterable[tuple[Pod, str]] = (),
     takers: Mapping[str, ObjectRef] = _NO_TAKERS,
     blueprints: Sequence[Blueprint] = (),
@@ -77,7 +80,7 @@ def assemble(
     `objects` are the other members by the ownership graph, `nodes` all nodes by name, `events` those about
     any of the members, `queues` those that its entries name, `room` what is free on all nodes, `kubernetes` the version of the server,
     `claims` what keeps its pods from using claims that they name, `suspensions` what was watched of
-    `spec.suspend` by uid, `victims` pods that were preempted for a member, each with the uid of that
+    `spec.suspend` by uid, `recorded_suspends` suspends of gangboard's record by uid, `victims` pods that were preempted for a member, each with the uid of that
     member, `takers` the gangs of those that preempted, by uid, `blueprints` what its owners name and are
     made by, `owned_elsewhere` whether a reference of `root` names an owner of another namespace.
     What former attempts of the owner left behind is taken out, its events included. Jobs, groups
@@ -142,6 +145,7 @@ def assemble(
         autoscaling=autoscaling,
         claims=claims,
         suspensions=suspensions,
+        recorded_suspends=recorded_suspends,
         victims=_leaving(victims),
         takers=takers,
     )

@@ -37,7 +37,9 @@ from gangboard.placement.unit_placement import placing_of
 _SYMPTOM = 4
 """A symptom waits for another unit, whose finding is nearer to the cause."""
 # Codes whose sentence counts all Jobs of the gang, although each unit finds it for itself.
-_OF_THE_GANG = frozenset((Stage.ADMISSION, code) for code in ("job-suspended", *QueueCode))
+_OF_THE_GANG = frozenset(
+    {(Stage.RUN, "job-suspended"), *((Stage.ADMISSION, code) for code in QueueCode)}
+)
 
 
 def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:

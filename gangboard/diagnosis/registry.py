@@ -115,6 +115,7 @@ def kind_traits() -> Mapping[tuple[str, str], KindTraits]:
             kind.traits,
             holds_jobs=HOLD_LEVER in kind.child_levers,
             makes_gangs=kind.makes_gangs,
+            suspend_field=kind.traits.suspend_field or ".".join(kind.suspend_field),
         )
         for kind in owner_kinds()
     }

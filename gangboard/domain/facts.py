@@ -21,6 +21,7 @@ from gangboard.domain.pod_claims import UnusableClaims
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueStatus, queue_statuses_of
 from gangboard.domain.quota import QueueTree
+from gangboard.domain.suspension import RecordedSuspend
 from gangboard.domain.traits import NO_TRAITS, KindTraits, QueueTraits
 from gangboard.domain.verdict import UnitMemory
 
@@ -121,6 +122,8 @@ class GangFacts:
     suspensions: Mapping[str, tuple[SuspendChange, ...]] = field(default_factory=dict)
     """uid of an owner → the last changes of its `spec.suspend` that this poll worker has watched,
     oldest first. Nothing is said where nothing is in it."""
+    recorded_suspends: Mapping[str, RecordedSuspend] = field(default_factory=dict)
+    """uid of a suspended owner or Job → its suspend in gangboard's own record."""
     victims: tuple[Victim, ...] = ()
     """Pods that make room for it and are still there, by name, as far as events tell."""
     roles_of_pods: Mapping[str, str] = field(default_factory=dict)

@@ -24,6 +24,11 @@ class KindTraits:
     pods_refused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Reasons of events by which its controller says that a pod was refused, where these are its own → how such
     a note begins, before the refusing text."""
+    suspend_field: str = ""
+    """The field that says that it is suspended, as evidence names it. Where the kind does not tell, the registry
+    does: the field that its lever writes."""
+    suspended_detail: str = ""
+    """Name in `Owner.detail` of that field's value, where it is not just true."""
     resumes_jobs: bool = False
     """Its controller resumes a Job of it that is suspended alone."""
     holds_jobs: bool = False

@@ -31,6 +31,7 @@ LONGER: Mapping[str, str] = {
     "lost-members": _LOSS,
     "node-lost": _LOSS,
     "objects-not-made": _QUOTE,
+    "suspended": "it tells who suspended it, when, and why",
     "partly-placed": "it tells what the others lack, and how many hold a node meanwhile",
     "pod-creation-refused": _QUOTE,
     "preempted": "it tells who took the room, and why there is no other",

@@ -154,7 +154,7 @@ OWNER = OwnerKind(
         decoder_version=2,
     ),
     label="Volcano Job",
-    traits=KindTraits(ends_pods=True),
+    traits=KindTraits(suspend_field="status.state.phase", suspended_detail=PHASE, ends_pods=True),
     levers=(volcano_command.LEVER.key,),
     makes=(),
     role_of=_role_of,

@@ -19,6 +19,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group
 from gangboard.domain.health import Stage
+from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import Verdict
@@ -50,6 +51,7 @@ from gangboard.store.observations import (
     save_gangs,
     writing,
 )
+from gangboard.store.suspend_records import recorded_suspends
 from gangboard.store.verdict_spans import end_spans, record_verdicts
 
 GANGS_AT_ONCE = 100
@@ -294,6 +296,12 @@ class Assessor:
         groups, unseen = groups_seen(cache.watched), {one.resource for one in cache.unobserved}
         known = known_kinds(cache.watched, moment.now)
         objects = cache.objects.read(wanted)
+        stopped = {
+            uid: one.meta.ref.namespace
+            for uid, one in objects.items()
+            if isinstance(one, Owner) and _is_stopped(one)
+        }
+        suspends = recorded_suspends(cache.claim.cluster_id, stopped)
         for root in roots:
             if root not in objects:
                 continue
@@ -331,6 +339,7 @@ class Assessor:
                 blueprints=cache.blueprints.of(members[root]),
                 owned_elsewhere=cache.ownership_graph.is_owned_elsewhere(root),
                 suspensions=cache.suspend_history.of(members[root]),
+                recorded_suspends={uid: suspends[uid] for uid in members[root] if uid in suspends},
                 victims=[
                     (pod, taker)
                     for uid, taker in victims[root].items()
@@ -349,6 +358,11 @@ class Assessor:
         if watched.state == WatchState.NOT_SERVED:
             return True
         return watched.listed_at is not None and not is_unobserved(watched, now)
+
+
+def _is_stopped(owner: Owner) -> bool:
+    """Whether an action of gangboard may have stopped it; most objects need no look at the record."""
+    return owner.finish is None and (owner.suspended or owner.paused_parallelism is not None)
 
 
 def _events_of(root: Any, claims: Collection[str], objects: Iterable[Any]) -> list[Event]:

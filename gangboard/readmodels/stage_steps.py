@@ -57,5 +57,13 @@ def _notes(row: GangRow) -> dict[Stage, str]:
         Stage.FORMATION: f"{members.created} of {wanted} pods",
         Stage.PLACEMENT: f"{members.scheduled} of {wanted}",
         Stage.START: f"{members.ready + members.succeeded} of {wanted} ready",
-        Stage.RUN: row.title,
+        Stage.RUN: _run_note(row),
     }
+
+
+def _run_note(row: GangRow) -> str:
+    """Return `3 of 5, 2 held` where some Jobs are held and all others run, else the title."""
+    members = row.members
+    if row.stage != Stage.RUN or not members.held:
+        return row.title
+    return f"{members.ready + members.succeeded} of {members.desired}, {members.held} held"

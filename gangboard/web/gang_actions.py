@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gangboard.domain.health import Health
 from gangboard.readmodels.gang_page import GangDetail
 from gangboard.readmodels.next_steps import NextStep, make_steps_to_take
 from gangboard.readmodels.printable import printable
@@ -22,7 +23,9 @@ def steps_to_take(detail: GangDetail) -> tuple[NextStep, ...]:
 
 def owner_fragment(detail: GangDetail) -> Fragment:
     """Return the button of the owner, with the action on it that is not over."""
-    offer = offer_now(detail.actions, detail.open_action)
+    # A gang that is over has nothing to suspend, so it needs no button and no reason either.
+    over = detail.row.health in (Health.FAILED, Health.SUCCEEDED)
+    offer = None if over else offer_now(detail.actions, detail.open_action)
     last = unsettled(detail.history, detail.row.uid)
     context = {"offer": offer, "last": last, "why_id": "why-owner"}
     return Fragment("owner", "gang/owner.html", context, tuple(context.values()))

@@ -102,8 +102,17 @@ def tree_fragments(
     """Return the table, what stands above and below it."""
     lines, why_all, needs_all = tree_lines(detail, opened)
     any_allowed = any(line.offer is not None and line.offer.allowed for line in lines)
+    verbs = {line.offer.verb for line in lines if line.offer is not None and line.offer.allowed}
+    bar = (
+        Verb.SUSPEND.value in verbs,
+        Verb.RESUME.value in verbs,
+        Verb.SUSPEND.value in verbs and any(_runs(line.job) for line in lines),
+    )
     base = {
         "any_allowed": any_allowed,
+        "suspends": bar[0],
+        "resumes": bar[1],
+        "others_run": bar[2],
         "gang_id": detail.row.id,
         "cluster": detail.row.cluster,
         "why_all": why_all,
@@ -115,8 +124,13 @@ def tree_fragments(
         Fragment("tree-head", "gang/tree_head.html", head, tuple(head.values())),
         Fragment("tree-why", "gang/tree_why.html", base, (why_all, needs_all)),
         FragmentList("jobs", tuple(_bodies(detail, lines, base))),
-        Fragment("tree-bar", "gang/tree_bar.html", base, any_allowed),
+        Fragment("tree-bar", "gang/tree_bar.html", base, bar),
     )
+
+
+def _runs(job: JobRow | None) -> bool:
+    """Whether a Job may run: it is neither suspended nor finished."""
+    return job is not None and not (job.suspended or job.held or job.finished)
 
 
 def _heading(
@@ -169,7 +183,10 @@ def tree_lines(
     branches = {branch.name: branch for branch in make_branches(detail.members, opened=opened)}
     # The owner's own button stands in the heading; a Job that is a gang by itself has only that.
     jobs = [(job, job.uid != detail.row.uid) for job in detail.jobs]
-    offers = [offer_now(job.actions, job.open_action) if own else None for job, own in jobs]
+    offers = [
+        offer_now(job.actions, job.open_action) if own and not job.finished else None
+        for job, own in jobs
+    ]
     reasons = {_for_each(offer) for offer in offers if offer is not None}
     why_all, needs_all = reasons.pop() if len(reasons) == 1 and len(offers) > 1 else ("", "")
     # The sentence of the gang and the other findings stand in panels of their own.

@@ -58,8 +58,10 @@ def test_a_held_job_is_held_by_whom_and_since_when(watch: Watch) -> None:
     assert state.held_since is not None
     assert f"{state.held_since:%Y-%m-%dT%H:%M:%SZ}" == hold["metadata"]["creationTimestamp"]
     assert watching.gang(GANG).message == (
-        f"1 of 3 Jobs is suspended: {JOB} (held by ada@example.com)."
+        f"1 of 3 Jobs is suspended: {JOB} (held by ada@example.com since "
+        f"{state.held_since:%Y-%m-%d %H:%M} UTC: {state.held_reason})."
     )
+    assert watching.gang(GANG).stage == "run"
     read: Hold = stored(HOLD.key, Hold, JOB)
     assert read.owner_uid == watching.gang(GANG).uid
     assert not Gang.objects.filter(kind="Hold").exists()

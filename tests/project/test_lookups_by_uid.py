@@ -22,6 +22,7 @@ _STORED = "The uids are those of the stored objects themselves."
 _DETAIL = "The uids are in the gang's detail, which diagnosis has made within one namespace."
 _ACTION = "The uids are those of objects that our own action was checked against."
 OURS = {
+    "store/suspend_records.py::recorded_suspends": "gangboard's own record, and the namespace is compared",
     "actions/guards.py::suspicious": _ACTION,
     "actions/hold_expiry.py::_tries": _ACTION,
     "actions/hold_proofs.py::_due": _STORED,

@@ -45,7 +45,10 @@ def held_unit(
 def test_everything_else_runs() -> None:
     finding = found("job-suspended", held_unit(hold={}))
     assert finding.health is Health.SUSPENDED
-    assert finding.message == "1 of 3 Jobs is suspended: run-workers-2 (held by alice)."
+    assert (
+        finding.message
+        == "1 of 3 Jobs is suspended: run-workers-2 (held by alice since 2026-11-21 11:55 UTC: disk of n3)."
+    )
     assert first(held_unit(hold={})) == "job-suspended"
     evidence = finding.evidence[-1]
     assert (evidence.label, evidence.value) == ("Hold", "Hold run-workers-2 by alice (disk of n3)")
@@ -90,7 +93,10 @@ def test_a_hold_made_by_hand_may_not_say_by_whom() -> None:
     until = NOW.replace(hour=18)
     made = {"name": "nightly", "by": "", "reason": "", "until": until}
     finding = found("job-suspended", held_unit(hold=made))
-    assert finding.message == "1 of 3 Jobs is suspended: run-workers-2 (held by Hold nightly)."
+    assert (
+        finding.message
+        == "1 of 3 Jobs is suspended: run-workers-2 (held by Hold nightly since 2026-11-21 11:55 UTC)."
+    )
     assert finding.evidence[-1].value == "Hold nightly until 2026-11-21 18:00:00 UTC"
 
 
@@ -98,25 +104,28 @@ def test_a_restart_keeps_the_hold() -> None:
     """The new Job, same name and new uid, is born suspended (real-control-plane.md §3)."""
     finding = found("job-suspended", held_unit(hold={"created_at": ago(900)}, restarts=1))
     assert finding.message == (
-        "1 of 3 Jobs is suspended: run-workers-2 (held by alice). Restart 1 made run-workers-2 "
+        "1 of 3 Jobs is suspended: run-workers-2 (held by alice since 2026-11-21 11:45 UTC: disk of n3). Restart 1 made run-workers-2 "
         "anew, and the Hold keeps it."
     )
 
 
 def test_held_after_the_restart_it_was_born_running() -> None:
     message = found("job-suspended", held_unit(hold={"created_at": ago(300)}, restarts=1)).message
-    assert message == "1 of 3 Jobs is suspended: run-workers-2 (held by alice)."
+    assert (
+        message
+        == "1 of 3 Jobs is suspended: run-workers-2 (held by alice since 2026-11-21 11:55 UTC: disk of n3)."
+    )
 
 
 def test_two_people_hold_and_one_is_unknown() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=5))
     first_job, *others = child_jobs(jobset)
     stopped = [replace(job, suspended=True) for job in others]
-    holds = (a_hold(stopped[0]), a_hold(stopped[1]), a_hold(stopped[2], by="bob"))
+    holds = (a_hold(stopped[0]), a_hold(stopped[1]), a_hold(stopped[2], by="bob", reason="debug"))
     unit = unit_of(jobset, first_job, *stopped, *pods_of(first_job, 2, on="n0"), *holds)
     assert found("job-suspended", unit).message == (
-        "4 of 5 Jobs are suspended: run-workers-1 and run-workers-2 (held by alice); "
-        "run-workers-3 (held by bob); run-workers-4 (no Hold, by whom is not known)."
+        "4 of 5 Jobs are suspended: run-workers-1 and run-workers-2 (held by alice since 2026-11-21 11:55 UTC: disk of n3); "
+        "run-workers-3 (held by bob since 2026-11-21 11:55 UTC: debug); run-workers-4 (no Hold, by whom is not known)."
     )
 
 
@@ -187,7 +196,7 @@ def test_a_job_that_waits_for_another_part_is_not_counted_with_a_held_one() -> N
         held=1,
         desired=1,
     )
-    message = "1 of 3 Jobs is suspended: run-driver-1 (held by alice)."
+    message = "1 of 3 Jobs is suspended: run-driver-1 (held by alice since 2026-11-21 11:55 UTC: disk of n3)."
     assert found("job-suspended", unit).message == message
 
 
@@ -198,9 +207,11 @@ def test_nothing_is_suspended() -> None:
 
 
 def test_how_it_goes_on() -> None:
-    assert found("job-suspended", held_unit(hold={})).advice_texts == (
-        "Release Hold run-workers-2 of Job run-workers-2 to let it run (in place).",
-    )
+    assert found("job-suspended", held_unit(hold={})).advice_texts == ()
+    meant = {"suspend_set_by": "kubectl-patch", "suspend_set_at": ago(60)}
+    assert found("job-suspended", held_unit(job=meant)).advice_texts == ()
+    controller = {"suspend_set_by": "jobset"}
+    assert len(found("job-suspended", held_unit(job=controller)).advice_texts) == 1
     # A Hold that was made for an object of the same name before is in force for nothing.
     assert found("job-suspended", held_unit(hold={"owner_uid": "uid-before"})).advice_texts == (
         "Resume Job run-workers-2 to let it run (in place).",

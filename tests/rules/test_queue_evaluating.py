@@ -234,7 +234,7 @@ def test_one_waits_in_a_queue_and_another_is_held() -> None:
     ]
     assert verdict.finding.message == "Queue a has not admitted Job run-workers-0 yet."
     assert verdict.findings[1].message == (
-        "1 of 2 Jobs is suspended: run-workers-1 (held by alice)."
+        "1 of 2 Jobs is suspended: run-workers-1 (held by alice since 2026-11-21 11:55 UTC: disk of n3)."
     )
 
 

@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from gangboard.diagnosis.registry import owner_kinds
 from gangboard.domain.advice import AdviceKind
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
+from gangboard.domain.registry import OwnerKind
+from gangboard.domain.suspension import RecordedSuspend
 from tests.domain_objects import (
     a_condition,
     a_group,
@@ -39,13 +42,13 @@ def test_says_that_pods_still_terminate() -> None:
     job = a_job("train", suspended=True)
     pods = [a_pod(f"train-{index}", on="n0", deleting_since=ago(2)) for index in range(2)]
     finding = found_gang("suspended", facts_of(job, *pods))
-    assert finding.message == "The Job is suspended; 2 pods still terminate."
+    assert finding.message == "The Job is suspended. 2 pods still terminate."
 
 
 def test_says_when_its_word_is_not_true_yet() -> None:
     """Trainer says Suspended=True from its spec alone."""
     finding = found_gang("suspended", facts_of(a_job("train", suspended=True), a_pod(on="n0")))
-    assert finding.message == "The Job is suspended; 1 pod is still there."
+    assert finding.message == "The Job is suspended. 1 pod is still there."
 
 
 def test_the_old_refusal_of_its_group_is_not_shown() -> None:
@@ -70,7 +73,10 @@ def test_the_only_job_is_held() -> None:
     jobset = a_jobset("run")
     (job,) = child_jobs(jobset, suspended=True)
     finding = found_gang("suspended", facts_of(jobset, job, a_hold(job)))
-    assert finding.message == "1 unfinished Job is suspended: run-workers-0 (held by alice)."
+    assert (
+        finding.message
+        == "1 unfinished Job is suspended: run-workers-0 (held by alice since 2026-11-21 11:55 UTC: disk of n3)."
+    )
     assert [one.value for one in finding.evidence] == [
         "true",
         "Hold run-workers-0 by alice (disk of n3)",
@@ -98,28 +104,47 @@ def test_the_step_acts_on_the_jobs_that_its_sentence_names(jobs: int, acts_on: i
 
 
 def test_how_it_goes_on() -> None:
-    job = a_job("train", suspended=True)
-    assert found_gang("suspended", facts_of(job)).advice_texts == (
-        "Resume Job train to let it run (in place).",
-    )
-    # Holds are on Jobs of somebody: on this one there is none, whether they can be read or not.
-    assert found_gang("suspended", facts_of(job, holds_known=False)).advice_texts == (
-        "Resume Job train to let it run (in place).",
-    )
+    assert found_gang("suspended", facts_of(a_job(suspended=True))).advice_texts == ()
     jobset = a_jobset("run", a_role("workers", jobs=2))
     jobs = child_jobs(jobset, suspended=True)
     assert found_gang("suspended", facts_of(jobset, *jobs)).advice_texts == (
         "Resume Jobs run-workers-0 and run-workers-1 to let them run (in place).",
     )
     holds = [a_hold(job) for job in jobs]
-    assert found_gang("suspended", facts_of(jobset, *jobs, *holds)).advice_texts == (
-        "Release Holds run-workers-0 and run-workers-1 of Jobs run-workers-0 and run-workers-1 to "
-        "let them run (in place).",
-    )
+    assert found_gang("suspended", facts_of(jobset, *jobs, *holds)).advice_texts == ()
+    # The one that nobody is known to have meant.
     assert found_gang("suspended", facts_of(jobset, *jobs, holds[1])).advice_texts == (
-        "Release Hold run-workers-1 of Job run-workers-1 and resume Job run-workers-0 to let them "
-        "run (in place).",
+        "Resume Job run-workers-0 to let it run (in place).",
     )
+
+
+def test_who_when_and_why() -> None:
+    """From the record, else by the field manager, who also goes before a record that is older."""
+    record = {"uid-train": RecordedSuspend("ada", "make room for the eval", ago(40))}
+    ours = a_job(suspended=True, suspend_set_by="gangboard", suspend_set_at=ago(40))
+    finding = found_gang("suspended", facts_of(ours, recorded_suspends=record))
+    assert finding.message == ("Suspended by ada at 2026-11-21 11:59 UTC: make room for the eval.")
+    assert (finding.advice_texts, finding.since) == ((), ago(40))
+    kubectl = replace(ours, suspend_set_by="kubectl-patch", suspend_set_at=ago(3600))
+    finding = found_gang("suspended", facts_of(kubectl, recorded_suspends=record))
+    assert finding.message == "Suspended with kubectl at 2026-11-21 11:00 UTC."
+    saver = replace(ours, suspend_set_by="night-saver")
+    assert found_gang("suspended", facts_of(saver)).message.startswith(
+        "Suspended by night-saver at"
+    )
+    long = {"uid-train": RecordedSuspend("ada", "x " * 600, ago(40))}
+    assert len(found_gang("suspended", facts_of(ours, recorded_suspends=long)).message) < 160
+
+
+@pytest.mark.parametrize("kind", owner_kinds(), ids=lambda kind: kind.resource.key)
+def test_evidence_names_the_field_of_the_kind(kind: OwnerKind) -> None:
+    ref = kind.resource
+    owner = Owner(meta=a_meta(ref.group, ref.kind, "run"), suspended=True)
+    label = found_gang("suspended", facts_of(owner)).evidence[0].label
+    wanted = (
+        "status.state.phase" if "volcano_command" in kind.levers else ".".join(kind.suspend_field)
+    )
+    assert label == wanted
 
 
 def test_what_somebody_above_may_suspend_again() -> None:
@@ -136,11 +161,11 @@ def test_what_its_owner_made_is_suspended_without_it() -> None:
     )
     jobs = child_jobs(jobset, suspended=True)
     finding = found_gang("suspended", facts_of(root, *jobs, middle=(jobset,)))
-    assert finding.message == "JobSet run is suspended by kubectl-patch, and TrainJob run is not."
+    assert finding.message == ("TrainJob run is not, but JobSet run is suspended with kubectl.")
     assert finding.advice_texts == ()
     assert finding.evidence[0].source == jobset.meta.ref
     unknown = replace(jobset, suspend_set_by="")
     finding = found_gang("suspended", facts_of(root, *jobs, middle=(unknown,)))
-    assert finding.message == "JobSet run is suspended, and TrainJob run is not."
+    assert finding.message == "TrainJob run is not, but JobSet run is suspended."
     resumed = replace(jobset, suspended=False)
     assert first_gang(facts_of(root, *child_jobs(jobset), middle=(resumed,))) == ""

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from gangboard.domain.advice import AdvisedStep, advised_steps
 from gangboard.domain.facts import Unit
-from gangboard.domain.health import Health
+from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.wording import scope
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -49,15 +49,17 @@ def unit_finding(
     recheck_at: datetime | None = None,
     since: datetime | None = None,
     named: bool = True,
+    stage: Stage | None = None,
 ) -> Finding:
     """Return the finding of a rule about one unit, with the unit's name before the sentence.
 
     `health` is the rule's own unless given. `named=False` for a sentence that says by itself of what it is.
+    `stage` is the rule's own, which says when the rule is asked, unless the gang is shown in another one.
     """
     return Finding(
         code=rule.code,
         health=health or rule.health or Health.UNKNOWN,
-        stage=rule.stage,
+        stage=stage or rule.stage,
         title=rule.title,
         message=_scoped(unit, message) if named else message,
         unit=unit.name,

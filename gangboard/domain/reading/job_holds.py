@@ -10,7 +10,8 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.wording import MOST_NAMED, names, shorten
+from gangboard.domain.reading.suspensions import minute_of, suspension_of, suspension_words
+from gangboard.domain.reading.wording import MOST_NAMED, names, quote, shorten
 from gangboard.domain.verdict import Evidence
 
 JobKey = tuple[str, str, str]
@@ -54,9 +55,10 @@ def _age(hold: Hold) -> tuple[bool, float, str]:
 
 
 def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[AdvisedStep, ...]:
-    """Return how these go on, as `how_to_resume`; nothing where somebody else would suspend again.
+    """Return how these go on, as `how_to_resume`; nothing for what is meant, or would be suspended again.
 
-    That is a queue, a role that they depend on, whatever owns the topmost object that is known here,
+    A suspension is meant if a person made it, with a Hold, gangboard or kubectl. Its page has the button.
+    It would be suspended again by a queue, a role that they depend on, whatever owns the topmost object that is known here,
     or another controller that decides about them (`spec.managedBy`). A Job that its controller resumes
     by itself is nothing to resume, where no Hold may keep the controller from it: why it does not happen,
     only the controller can say.
@@ -80,12 +82,19 @@ def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[Advised
         for one in suspended
         if not facts.queue_statuses[one.meta.ref.uid].is_managed
         and not one.managed_by
+        and not _is_meant(facts, one)
         and not (one.role_name and one.role_name in facts.unmet)
     ]
     if not found:
         return ()
     them = "it" if len(found) == 1 else "them"
     return (how_to_resume(facts, found, f" to let {them} run (in place)."),)
+
+
+def _is_meant(facts: GangFacts, job: Owner) -> bool:
+    """Whether a person meant to suspend a Job: its Hold says so, the record, or the field manager."""
+    known = suspension_of(facts, job)
+    return hold_on(job, facts.holds) is not None or (known is not None and known.by_person)
 
 
 def how_to_resume(facts: GangFacts, suspended: Sequence[Owner], ending: str) -> AdvisedStep:
@@ -129,20 +138,45 @@ def is_held(job: Owner, hold: Hold | None) -> bool:
 
 
 def listed_with_holders(facts: GangFacts, jobs: Iterable[Owner]) -> str:
-    """Return `a and b (held by alice); c (…)`: suspended Jobs, and by whom as far as it is known."""
+    """Return `a and b (held by alice since …: disk); c (…)`: suspended Jobs, by whom, since when and why."""
     holds = holds_by_job(facts.holds)
-    by_whom: dict[str, list[str]] = {}
+    held: dict[tuple[str, str], list[tuple[Owner, Hold]]] = {}
+    free: dict[str, list[str]] = {}
     for job in jobs:
-        whom = _by_whom(facts, job, hold_of(job, holds))
-        by_whom.setdefault(whom, []).append(job.meta.ref.name)
-    return "; ".join(
-        f"{names(found)} ({whom})" if whom else names(found) for whom, found in by_whom.items()
-    )
+        hold = hold_of(job, holds)
+        if hold is not None:
+            held.setdefault((_holder(hold), hold.reason), []).append((job, hold))
+        else:
+            free.setdefault(_by_whom(facts, job), []).append(job.meta.ref.name)
+    groups = [
+        (names(job.meta.ref.name for job, _ in found), _held_words(found))
+        for found in held.values()
+    ]
+    groups += [(names(found), whom) for whom, found in free.items()]
+    shown = [f"{found} ({whom})" if whom else found for found, whom in groups[:MOST_NAMED]]
+    rest = len(groups) - len(shown)
+    return "; ".join((*shown, f"{rest} more, see the Holds") if rest else shown)
 
 
-def _by_whom(facts: GangFacts, job: Owner, hold: Hold | None) -> str:
-    if hold is not None:
-        return f"held by {shorten(hold.by)}" if hold.by else f"held by Hold {hold.meta.ref.name}"
+def _holder(hold: Hold) -> str:
+    return f"held by {quote(hold.by)}" if hold.by else f"held by Hold {hold.meta.ref.name}"
+
+
+def _held_words(found: Sequence[tuple[Owner, Hold]]) -> str:
+    """Return `held by alice since 2026-11-21 11:55 UTC: disk`, of Holds by one person for one reason."""
+    first = found[0][1]
+    times = [hold.meta.created_at for _, hold in found if hold.meta.created_at is not None]
+    since = f" since {minute_of(min(times))}" if times else ""
+    reason = f": {quote(first.reason)}" if first.reason.strip() else ""
+    return f"{_holder(first)}{since}{reason}"
+
+
+def _by_whom(facts: GangFacts, job: Owner) -> str:
+    """Return who suspended a Job that has no Hold."""
+    known = suspension_of(facts, job)
+    # Its controller writes the field of a Job that it makes or resumes: that is nobody's wish.
+    if known is not None and known.by_person:
+        return f"suspended {suspension_words(known)}"
     if job.meta.controller is None:
         return ""  # nobody turns its suspension back: it needs no Hold
     return _UNKNOWN if facts.holds_known else _NOT_SEEN

@@ -16,6 +16,7 @@ from gangboard.domain.quota import Queue, QueueLevel, QueueState
 from gangboard.domain.reading.attempt_history import latest
 from gangboard.domain.reading.grace import CREATION_GRACE
 from gangboard.domain.reading.job_holds import hold_of, holds_by_job
+from gangboard.domain.reading.suspensions import suspend_evidence
 from gangboard.domain.reading.wording import is_or_are, label, names, out_of
 from gangboard.domain.verdict import Evidence
 
@@ -293,7 +294,7 @@ def message_evidence(facts: GangFacts, state: QueueStatus) -> tuple[Evidence, ..
     return tuple(found)
 
 
-def queue_evidence(state: QueueStatus, subject: Owner) -> tuple[Evidence, ...]:
+def queue_evidence(facts: GangFacts, state: QueueStatus, subject: Owner) -> tuple[Evidence, ...]:
     """Return what says that a queue keeps an object suspended."""
     ref = subject.meta.ref
     queue = (Evidence("queue", state.queue, ref),) if state.queue else ()
@@ -308,4 +309,4 @@ def queue_evidence(state: QueueStatus, subject: Owner) -> tuple[Evidence, ...]:
     )
     missing = state.standing is QueueStanding.WAITS and not state.entries
     none = (Evidence("Workload", "none", ref),) if missing else ()
-    return (*queue, *entries, *untold, *none, Evidence("spec.suspend", "true", ref))
+    return (*queue, *entries, *untold, *none, suspend_evidence(facts, subject))

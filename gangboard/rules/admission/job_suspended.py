@@ -2,7 +2,8 @@
 
 It is silent while anything else of the unit lacks a member: that is then the news. A child Job
 that JobSet keeps suspended because its role depends on another one is not meant, nor one that its
-queue has not admitted. The sentence says who holds each of them, and that nobody is known to where no Hold is.
+queue has not admitted. The sentence says who holds or suspended each of them,
+and where neither is known it says that. The stage is `run`: everything that is meant to run does.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from gangboard.domain.reading.job_holds import (
 )
 from gangboard.domain.reading.progress import is_full, missing
 from gangboard.domain.reading.queue_sentences import kept_jobs
+from gangboard.domain.reading.suspensions import suspend_evidence
 from gangboard.domain.reading.wording import is_or_are, out_of, pods_left, sentence
 from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.verdict import Finding
 
 
 def find(unit: Unit) -> Finding | None:
@@ -49,10 +51,11 @@ def find(unit: Unit) -> Finding | None:
         " ".join(filter(None, sentences)),
         advice=resume_advice(unit.facts, stopped),
         evidence=(
-            *(Evidence("spec.suspend", "true", job.meta.ref) for job in suspended),
+            *(suspend_evidence(unit.facts, job) for job in suspended),
             *hold_evidence(unit.facts, suspended),
         ),
         since=_since(suspended),
+        stage=Stage.RUN,
     )
 
 

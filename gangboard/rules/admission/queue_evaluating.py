@@ -52,7 +52,7 @@ def find(facts: GangFacts) -> Finding | None:
         health_in_queue(facts, owner),
         " ".join(filter(None, (of_owner(facts), left))),
         advice=_advice(facts),
-        evidence=(*message_evidence(facts, state), *queue_evidence(state, owner)),
+        evidence=(*message_evidence(facts, state), *queue_evidence(facts, state, owner)),
         recheck_at=_recheck_at(facts, (owner,)),
         since=suspended.since if suspended is not None and suspended.is_true else None,
     )
@@ -99,7 +99,7 @@ def find_in_unit(unit: Unit) -> Finding | None:
     evidence: tuple[Evidence, ...] = ()
     for job in own:
         status = facts.queue_statuses[job.meta.ref.uid]
-        evidence += (*message_evidence(facts, status), *queue_evidence(status, job))
+        evidence += (*message_evidence(facts, status), *queue_evidence(facts, status, job))
     return unit_finding(
         _OF_UNIT,
         unit,

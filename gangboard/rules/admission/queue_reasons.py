@@ -174,7 +174,10 @@ def _evidence(facts: GangFacts, found: Sequence[_Kept]) -> tuple[Evidence, ...]:
         dict.fromkeys(
             evidence
             for status, subject in statuses
-            for evidence in (*message_evidence(facts, status), *queue_evidence(status, subject))
+            for evidence in (
+                *message_evidence(facts, status),
+                *queue_evidence(facts, status, subject),
+            )
         )
     )
 

@@ -1,6 +1,7 @@
 """`suspended`: the owner is suspended by hand, or what makes its Jobs, or each of its unfinished child Jobs is.
 
-Of child Jobs it says who holds them. `Suspended=True` of an owner can be computed from its spec alone (Trainer v2.2.0 sets it in 46 ms,
+It says who suspended the owner, when and why, and of child Jobs who holds them. What somebody meant has
+no next step. `Suspended=True` of an owner can be computed from its spec alone (Trainer v2.2.0 sets it in 46 ms,
 real-owners.md §1.3), so whether it has come to rest is counted from pods. The PodGroup keeps its
 old condition while the gang is suspended: it is not shown.
 """
@@ -9,15 +10,20 @@ from __future__ import annotations
 
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.objects import ObjectRef, find_condition
+from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.job_holds import hold_evidence, listed_with_holders, resume_advice
 from gangboard.domain.reading.queue_sentences import kept_jobs
-from gangboard.domain.reading.wording import count, is_or_are, label, pods_left, shorten
+from gangboard.domain.reading.suspensions import (
+    suspend_evidence,
+    suspension_of,
+    suspension_words,
+)
+from gangboard.domain.reading.wording import count, is_or_are, label, pods_left, sentence
 from gangboard.domain.registry import GangRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.verdict import Finding
 
 
 def find(facts: GangFacts) -> Finding | None:
@@ -28,10 +34,10 @@ def find(facts: GangFacts) -> Finding | None:
     if owner.suspended:
         if facts.queue.standing is not QueueStanding.FREE:
             return None
-        return _finding(facts, f"The {owner.meta.ref.kind} is suspended", (owner,))
+        return _finding(facts, _by_whom(facts, owner), (owner,))
     below = next((one for one in facts.middle if one.suspended and one.finish is None), None)
     if below is not None:
-        return _finding(facts, _below(owner, below), (below,))
+        return _finding(facts, _below(facts, below), (below,))
     unfinished = tuple(job for job in facts.jobs if job.finish is None)
     if (
         not unfinished
@@ -45,16 +51,26 @@ def find(facts: GangFacts) -> Finding | None:
     return _finding(facts, what if number == 1 else f"All {what}", unfinished)
 
 
-def _below(owner: Owner, suspended: Owner) -> str:
+def _by_whom(facts: GangFacts, owner: Owner) -> str:
+    """Return `Suspended by ada at …: make room`; without a name only that the owner is suspended."""
+    known = suspension_of(facts, owner)
+    return (
+        f"Suspended {suspension_words(known)}"
+        if known
+        else f"The {owner.meta.ref.kind} is suspended"
+    )
+
+
+def _below(facts: GangFacts, suspended: Owner) -> str:
     """Say that what it made is suspended without it: its controller did not undo that, or not yet."""
-    by = f" by {shorten(suspended.suspend_set_by)}" if suspended.suspend_set_by else ""
-    return f"{label(suspended.meta.ref)} is suspended{by}, and {label(owner.meta.ref)} is not"
+    known = suspension_of(facts, suspended)
+    what = f"{label(facts.owner.meta.ref)} is not, but {label(suspended.meta.ref)} is suspended"
+    return f"{what} {suspension_words(known, 'since')}" if known else what
 
 
 def _finding(facts: GangFacts, what: str, suspended: tuple[Owner, ...]) -> Finding:
     left = pods_left(facts.pods)
-    message = f"{what}; {left}." if left else f"{what}."
-    sources: tuple[ObjectRef, ...] = tuple(owner.meta.ref for owner in suspended)
+    message = f"{sentence(what)} {sentence(left)}" if left else sentence(what)
     since = [
         condition.since
         for owner in suspended
@@ -62,14 +78,19 @@ def _finding(facts: GangFacts, what: str, suspended: tuple[Owner, ...]) -> Findi
         and condition.is_true
         and condition.since is not None
     ]
+    if not since:
+        known = (suspension_of(facts, owner) for owner in suspended)
+        since = [one.at for one in known if one is not None and one.at is not None]
     return gang_finding(
         RULE,
         Health.SUSPENDED,
         message,
-        # Who made it resumes it, as long as its controller works.
-        advice=() if suspended[0] in facts.middle else resume_advice(facts, suspended),
+        # A suspended owner is meant so, and a controller resumes what it made by itself.
+        advice=resume_advice(facts, suspended)
+        if suspended[0] in facts.jobs and not facts.owner.suspended
+        else (),
         evidence=(
-            *(Evidence("spec.suspend", "true", source) for source in sources),
+            *(suspend_evidence(facts, owner) for owner in suspended),
             *hold_evidence(facts, suspended),
         ),
         since=max(since, default=None),
