@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django.db.models import Count
@@ -133,6 +134,21 @@ class Capacity:
     clusters: tuple[ClusterRow, ...]
     labels: tuple[str, ...]
     """Labels by which nodes can be put together, the most telling first."""
+
+    @property
+    def accelerators(self) -> dict[str, float | None]:
+        """The accelerators of all clusters now: used, held, away and free, without a part that is in two.
+
+        None where the nodes of a cluster are not known or not added up.
+        """
+        names = ("used", "held", "away", "free")
+        if any(row.blind or row.choose for row in self.clusters):
+            return dict.fromkeys(names)
+        amounts = [
+            one.exact for row in self.clusters if row.whole for one in row.whole.accelerators
+        ]
+        sums = {name: float(sum(Decimal(getattr(one, name)) for one in amounts)) for name in names}
+        return {**sums, "used": sums["used"] - sums["held"]}
 
 
 def read_capacity(

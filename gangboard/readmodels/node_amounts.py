@@ -110,6 +110,7 @@ class _Sum:
 
 
 def node_amounts(nodes: Sequence[NodeRow]) -> tuple[Amount, ...]:
+    """Return what the nodes offer of each resource that is counted, the dearest first."""
     sums: dict[str, _Sum] = {}
     for node in nodes:
         resources = {*node.allocatable, *node.used, *node.unreadable}
@@ -142,6 +143,7 @@ def _add(total: _Sum, node: NodeRow, resource: str) -> None:
 
 
 def read_decimal(text: str) -> Decimal | None:
+    """Return a stored amount; None for a text that is no number."""
     try:
         amount = Decimal(text)
     except InvalidOperation:

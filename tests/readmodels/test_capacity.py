@@ -274,7 +274,7 @@ def test_numbers_of_nodes_are_for_whoever_sees_a_gang_there(
     for viewer in (reader, everywhere):
         (row,) = read(viewer, by="kubernetes.io/hostname").clusters
         unnamed = replace(told.whole, not_ready_names="")
-            assert (row.blind, row.nodes, row.whole) == (None, 2, unnamed)
+        assert (row.blind, row.nodes, row.whole) == (None, 2, unnamed)
         assert (row.numbers_only, row.pools, row.shapes) == (True, (), ())
         assert read(viewer).labels == ()
     for viewer in (owner, keeper):

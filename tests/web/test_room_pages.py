@@ -281,8 +281,10 @@ class TestCurves:
         record_two_points(nodes.cluster)
         page = text_of(owner.client, "/reasons/?cluster=eu-train")
         assert page.count('class="spark ') == 1
-        assert "Over the last 24 h" in page
+        assert "<caption>last 24 h" in page
         assert "<td>16</td>" in page
+        # The curve's newest point may be a quarter of an hour old: beside it stands the number of the page.
+        assert "<b>8</b> waiting</li>" in page
         page = text_of(owner.client, "/capacity/?cluster=eu-train")
         assert "Held by gangs that are not whole</th>" in page
         assert 'href="/nodes/eu-train/h100-1/"' in page
@@ -291,12 +293,12 @@ class TestCurves:
         record_two_points(nodes.cluster)
         page = text_of(owner.client, "/reasons/?cluster=eu-train&namespace=research")
         assert "spark" not in page
-        assert "Over the last" not in page
+        assert "last 24 h" not in page
 
 
 def record_two_points(cluster: Cluster) -> None:
-    """Write the points of this quarter of an hour and of the one before."""
-    for number in range(2):
+    """Write the points of this quarter of an hour, of the one before, and of a day ago."""
+    for number in (0, 1, 95):
         TrendPoint.objects.create(
             cluster=cluster,
             at=quarter_of(timezone.now()) - QUARTER * number,
