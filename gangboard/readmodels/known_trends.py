@@ -31,16 +31,20 @@ def since_known(trends: Trends) -> Trends:
     if trends.period.step * (trends.period.points - 1 - first) < SHORTEST:
         return Trends(trends.period, trends.began_at, left_out=trends.left_out)
 
-    def cut(curve: Curve) -> Curve:
-        return replace(curve, values=curve.values[first:])
+    def cut(curve: Curve | None) -> Curve | None:
+        return curve and _without_first(curve, first)
 
     return replace(
         trends,
         began_at=trends.began_at + trends.period.step * first,
         unknown_points=first,
-        gangs={word: cut(curve) for word, curve in trends.gangs.items()},
-        reasons={key: cut(curve) for key, curve in trends.reasons.items()},
-        **{name: curve and cut(curve) for name in _CURVES for curve in (getattr(trends, name),)},
+        gangs={word: _without_first(curve, first) for word, curve in trends.gangs.items()},
+        reasons={key: _without_first(curve, first) for key, curve in trends.reasons.items()},
+        waiting=cut(trends.waiting),
+        used=cut(trends.used),
+        held=cut(trends.held),
+        free=cut(trends.free),
+        away=cut(trends.away),
     )
 
 
@@ -59,6 +63,10 @@ def _curves(trends: Trends) -> Iterator[Curve]:
     yield from trends.gangs.values()
     yield from trends.reasons.values()
     yield from (curve for name in _CURVES if (curve := getattr(trends, name)) is not None)
+
+
+def _without_first(curve: Curve, points: int) -> Curve:
+    return replace(curve, values=curve.values[points:])
 
 
 def _first_known(curve: Curve) -> int:

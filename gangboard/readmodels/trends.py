@@ -157,7 +157,10 @@ def read_trends(
         gangs=_gang_curves(rows) if asked.sees_gangs else {},
         waiting=_waiting_curve(rows) if asked.sees_gangs else None,
         reasons=_reason_curves(rows) if asked.sees_gangs and with_reasons else {},
-        **{name: _room_curve(rows, name) for name in ROOM},
+        used=_room_curve(rows, "used"),
+        held=_room_curve(rows, "held"),
+        free=_room_curve(rows, "free"),
+        away=_room_curve(rows, "away"),
         left_out=asked.silent,
     )
 

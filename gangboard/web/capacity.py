@@ -60,8 +60,10 @@ class CapacityPage(FilteredPage[Found, CapacityFilters]):
         filtered = bool(self.address.filters.cluster and frame.clusters)
         rows, trends = found.capacity.clusters, found.trends
         nothing = {"empty": not rows, "filtered": filtered}
-        drawn = (trends.used, trends.held, trends.free, trends.away, trends.left_out)
-        drawn = (*drawn, trends.known_since)
+        drawn = (
+            *(trends.used, trends.held, trends.free, trends.away, trends.left_out),
+            trends.known_since,
+        )
         legend = current_values(trends, found.capacity.accelerators)
         return (
             Fragment("trend", "capacity/trend.html", {"trends": trends}, drawn),
@@ -79,7 +81,7 @@ class CapacityPage(FilteredPage[Found, CapacityFilters]):
             ),
             "selects": (
                 select_cluster(frame.clusters, filters.cluster),
-                make_select("by", "Nodes by", found.capacity.labels, filters.by, "pool"),
+                make_select("by", "Nodes by", found.capacity.labels, filters.by, "their pool"),
                 select_period(filters.days),
             ),
         }
