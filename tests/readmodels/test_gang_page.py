@@ -200,7 +200,9 @@ def test_events_that_are_alike_are_one_row(owner: Viewer) -> None:
         ref = members[pod].ref
         make_event(
             *(cluster, name, note.format(ref.name)),
-            about=ref.uid, pod=ref.name, reason="FailedScheduling",
+            about=ref.uid,
+            pod=ref.name,
+            reason="FailedScheduling",
             last_seen=last_seen,
             count=count,
         )
