@@ -244,16 +244,24 @@ def store_object(cluster: Cluster, resource: str, model: Any) -> WatchedObject:
 
 
 def make_event(
-    cluster: Cluster, name: str, note: str, *, about: str, last_seen: datetime = NOW
+    cluster: Cluster,
+    name: str,
+    note: str,
+    *,
+    about: str,
+    last_seen: datetime = NOW,
+    pod: str = "a-0",
+    reason: str = "",
+    count: int = 3,
 ) -> WatchedObject:
-    """Store a Warning about the pod with this uid, in namespace research; `name` is its reason, too."""
+    """Store a Warning about the pod with this uid, in namespace research; `name` is its reason, too, without another."""
     event = Event(
         meta=Meta("v1", make_ref("Event", name, group="events.k8s.io"), "1", 0, last_seen),
-        regarding=make_ref("Pod", "a-0", uid=about),
-        reason=name,
+        regarding=make_ref("Pod", pod, uid=about),
+        reason=reason or name,
         type="Warning",
         note=note,
-        count=3,
+        count=count,
         first_seen=None,
         last_seen=last_seen,
     )

@@ -64,11 +64,19 @@ class RequestError(ValueError):
     """The request cannot be taken. The text is one sentence for the one who asked."""
 
     def __init__(
-        self, code: RequestErrorCode, sentence: str, action_id: str = "", *, wait: int = 0
+        self,
+        code: RequestErrorCode,
+        sentence: str,
+        action_id: str = "",
+        *,
+        wait: int = 0,
+        field: str = "",
     ) -> None:
         super().__init__(sentence)
         self.code = code
         self.action_id = action_id
+        self.field = field
+        """The field of the form that is wrong, `reason` or `until`; empty for none of them."""
         self.wait = wait
         """Seconds after which it may be asked again; 0 when something else is wrong."""
 
@@ -129,9 +137,9 @@ def check(
     if registry.owner_kind(target.api_group, target.kind) is None:
         raise _invalid(f"gangboard does not know how to suspend objects of kind {target.kind}.")
     if reason_needed and len(reason) < SHORTEST_REASON:
-        raise _invalid(f"A reason of at least {SHORTEST_REASON} characters is needed.")
+        raise _invalid(f"A reason of at least {SHORTEST_REASON} characters is needed.", "reason")
     if len(reason) > LONGEST_REASON or "\x00" in reason:
-        raise _invalid(f"The reason has more than {LONGEST_REASON} characters.")
+        raise _invalid(f"The reason has more than {LONGEST_REASON} characters.", "reason")
     if (
         len(action_request.idempotency_key) > LONGEST_KEY
         or "\x00" in action_request.idempotency_key
@@ -144,15 +152,19 @@ def _checked_until(until: datetime | None, now: datetime) -> datetime | None:
     if until is None:
         return None
     if until.tzinfo is None:
-        raise _invalid("The end of the Hold needs a time zone.")
+        raise _invalid("The end of the Hold needs a time zone.", "until")
     try:
         until = until.astimezone(UTC)
     except OverflowError as error:
-        raise _invalid("The end of the Hold is not a time that a calendar knows.") from error
+        raise _invalid(
+            "The end of the Hold is not a time that a calendar knows.", "until"
+        ) from error
     if until <= now:
-        raise _invalid(f"The end of the Hold, {until:%Y-%m-%d %H:%M} UTC, is over already.")
+        raise _invalid(
+            f"The end of the Hold, {until:%Y-%m-%d %H:%M} UTC, is over already.", "until"
+        )
     if until > now + LONGEST_HOLD:
-        raise _invalid(f"A Hold can last at most {LONGEST_HOLD.days} days.")
+        raise _invalid(f"A Hold can last at most {LONGEST_HOLD.days} days.", "until")
     return until
 
 
@@ -277,5 +289,5 @@ def not_found(target: ActionTarget) -> RequestError:
     )
 
 
-def _invalid(sentence: str) -> RequestError:
-    return RequestError(RequestErrorCode.INVALID, sentence)
+def _invalid(sentence: str, field: str = "") -> RequestError:
+    return RequestError(RequestErrorCode.INVALID, sentence, field=field)

@@ -159,7 +159,7 @@ def _events(detail: GangDetail) -> Iterator[str]:
             _text(event.regarding),
             _text(event.reason),
             _code(event.note),
-            str(event.count),
+            event.times or "once",
         )
         for event in detail.events
     )

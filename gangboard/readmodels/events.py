@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -23,14 +23,17 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """One event."""
+    """One event, or several alike: of the same kind of object, with the same reason and note."""
 
     regarding: str
-    """`Pod worker-0-3`."""
+    """`Pod worker-0-3`, or `11 Pods`."""
     reason: str
     note: str
     type: str
-    count: int
+    times: str
+    """How often it was seen, each time for one object: `7 times each`; empty for once."""
+    names: tuple[str, ...]
+    """The objects of several, by name; empty for one."""
     last_seen: datetime | None
     reporter: str
 
@@ -49,8 +52,21 @@ def recent_events(*, gang: Gang, detail: Detail, viewer: Viewer) -> tuple[EventR
     for start in range(0, len(own), BATCH):
         rows = stored.filter(about__in=own[start : start + BATCH]).values_list("data", flat=True)
         found += (unpack(bytes(data), Event) for data in rows[: MOST_READ - len(found)])
-    newest = heapq.nlargest(MOST_EVENTS, found, key=lambda event: event.last_seen or _LONG_AGO)
-    return tuple(_row(event) for event in newest)
+    found.sort(key=_last_seen, reverse=True)
+    alike: dict[tuple[str, ...], list[Event]] = {}
+    for event in found:
+        alike.setdefault(_key(event), []).append(event)
+    return tuple(_row(events) for events in list(alike.values())[:MOST_EVENTS])
+
+
+def _last_seen(event: Event) -> datetime:
+    return event.last_seen or _LONG_AGO
+
+
+def _key(event: Event) -> tuple[str, ...]:
+    """Return what events have in common that are shown as one; a note may contain the object's name."""
+    note = event.note.replace(event.regarding.name, "…") if event.regarding.name else event.note
+    return event.regarding.kind, event.reason, event.type, event.reporter, note
 
 
 def _own(gang: Gang, detail: Detail) -> list[str]:
@@ -60,13 +76,31 @@ def _own(gang: Gang, detail: Detail) -> list[str]:
     return list(dict.fromkeys([*uids, *(member.ref.uid for member in members)]))
 
 
-def _row(event: Event) -> EventRow:
+def _row(events: Sequence[Event]) -> EventRow:
+    """Return events that are alike, the newest first, as one row."""
+    newest = events[0]
+    kind = newest.regarding.kind
+    names = sorted({printable(event.regarding.name) for event in events})
+    several = len(names) > 1
     return EventRow(
-        regarding=printable(f"{event.regarding.kind} {event.regarding.name}"),
-        reason=printable(event.reason),
-        note=printable(event.note),
-        type=printable(event.type),
-        count=event.count,
-        last_seen=event.last_seen,
-        reporter=printable(event.reporter),
+        regarding=printable(f"{len(names):,} {kind}s" if several else f"{kind} {names[0]}"),
+        reason=printable(newest.reason),
+        note=printable(newest.note),
+        type=printable(newest.type),
+        times=_times(events, several=several),
+        names=tuple(names) if several else (),
+        last_seen=newest.last_seen,
+        reporter=printable(newest.reporter),
     )
+
+
+def _times(events: Iterable[Event], *, several: bool) -> str:
+    """Return how often it was seen for each object: `7 times each`, `3 to 7 times each`."""
+    counts: dict[str, int] = {}
+    for event in events:
+        counts[event.regarding.name] = counts.get(event.regarding.name, 0) + max(1, event.count)
+    least, most = min(counts.values()), max(counts.values())
+    if most == 1:
+        return ""
+    text = f"{most:,} times" if least == most else f"{least:,} to {most:,} times"
+    return f"{text} each" if several else text

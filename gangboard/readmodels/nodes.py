@@ -26,8 +26,9 @@ from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow, build_rows
 from gangboard.readmodels.kubectl import KubectlCommand
 from gangboard.readmodels.members import MemberRow, member_row
+from gangboard.readmodels.node_amounts import Amount, NodeRow
 from gangboard.readmodels.node_fit import KeptOut, WaitingRow, kept_out, waiting_rows
-from gangboard.readmodels.pools import TOPOLOGY_LABELS, Amount, NodeRow, left_on, pool_of, sum_nodes
+from gangboard.readmodels.pools import TOPOLOGY_LABELS, left_on, pool_of, sum_nodes
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_detail

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
-from gangboard.domain.capacity import HOSTNAME, PODS
-from gangboard.domain.resources import is_accelerator, is_device
-from gangboard.readmodels.fit import dearest_first
+from gangboard.domain.capacity import HOSTNAME
+from gangboard.readmodels.node_amounts import (
+    Amount,
+    NodeRow,
+    node_amounts,
+    plain_number,
+    read_decimal,
+)
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import quantity_text
 
 POOL_LABELS = (
     "cloud.google.com/gke-nodepool",
@@ -33,7 +37,10 @@ TOPOLOGY_LABELS = (
 MOST_LABELS = 60
 MOST_TAINTS = 3
 MOST_SQUARES = 120
-_OTHERS = ("cpu", "memory", PODS)
+MOST_GANGS = 5
+"""Gangs that a square names."""
+MOST_NAMES = 3
+"""Nodes of a pool that are named where they are cordoned or not ready."""
 _STATES = (
     "node.kubernetes.io/unschedulable",
     "node.kubernetes.io/not-ready",
@@ -41,67 +48,6 @@ _STATES = (
 )
 """Taints that only repeat what the state of the node says."""
 _REFUSING = (":NoSchedule", ":NoExecute")
-
-
-@dataclass(frozen=True, slots=True)
-class NodeRow:
-    """One node as it is stored; amounts are decimal strings in base units."""
-
-    labels: Mapping[str, str]
-    taints: Sequence[str]
-    ready: bool
-    cordoned: bool
-    allocatable: Mapping[str, str]
-    used: Mapping[str, str]
-    held: Mapping[str, str]
-    unreadable: Sequence[str]
-    name: str = ""
-
-    @property
-    def takes_pods(self) -> bool:
-        """Whether its free room is free: it is ready and not cordoned."""
-        return self.ready and not self.cordoned
-
-
-@dataclass(frozen=True, slots=True)
-class Exact:
-    """The same amounts as decimal strings in base units, for those who calculate with them."""
-
-    allocatable: str
-    used: str
-    held: str
-    free: str
-    away: str
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """One resource over some nodes, as a person reads it, with its bar in percent."""
-
-    resource: str
-    is_accelerator: bool
-    allocatable: str
-    used: str
-    held: str
-    """The part of `used` that gangs hold that are not whole; empty for none."""
-    free: str
-    """On nodes that are ready and not cordoned, each overfull node counted as 0."""
-    away: str
-    """What is free on the other nodes, which is not free; empty for nothing."""
-    unreadable: int
-    """Nodes whose amount could not be read: they are in none of the numbers."""
-    bar: tuple[float, float, float, float]
-    """Used by whole gangs and others, held, free, away: where each ends."""
-    exact: Exact
-
-    @property
-    def short(self) -> str:
-        """How much of it is used, in a few words: `cpu 41 % used`."""
-        offered, used = Decimal(self.exact.allocatable), Decimal(self.exact.used)
-        if not offered:
-            return f"{self.resource} {f'{self.used} used of 0' if used else 'not known'}"
-        beside = f" ({_nodes(self.unreadable)} not read)" if self.unreadable else ""
-        return f"{self.resource} {_percent(used, offered)} used{beside}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +60,21 @@ class NodeSquare:
     offered: str
     state: str
     """What keeps them from being free, in words: cordoned, not ready, held; else full or free."""
+    gangs: tuple[str, ...] = ()
+    """The gangs with pods on it that the viewer may see, by name."""
 
     @property
     def sentence(self) -> str:
         """All of it, for a tooltip and for who cannot see it."""
-        return f"{self.name}: {self.free or 'unknown'} of {self.offered} free, {self.state}"
+        room = f"{self.name}: {self.free or 'unknown'} of {self.offered} free"
+        state = "" if self.state in ("free", "full") else f", {self.state}"
+        return f"{room}{state}{f'; {self.gangs_text}' if self.gangs else ''}"
+
+    @property
+    def gangs_text(self) -> str:
+        """The names of its gangs, the first few of many."""
+        more = len(self.gangs) - MOST_GANGS
+        return ", ".join(self.gangs[:MOST_GANGS]) + (f" and {more:,} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +96,9 @@ class Pool:
     squares: tuple[NodeSquare, ...] = ()
     """Its nodes with accelerators, by topology and name, the first MOST_SQUARES; of one pool alone."""
     more_squares: int = 0
+    cordoned_names: str = ""
+    """The first few of these nodes, for viewers who may read names of nodes; else empty."""
+    not_ready_names: str = ""
 
     @property
     def accelerators(self) -> tuple[Amount, ...]:
@@ -157,55 +116,45 @@ class Pool:
         return ", ".join(one.short for one in self.others)
 
 
-@dataclass(slots=True)
-class _Sum:
-    allocatable: Decimal = Decimal()
-    used: Decimal = Decimal()
-    held: Decimal = Decimal()
-    free: Decimal = Decimal()
-    away: Decimal = Decimal()
-    unreadable: int = 0
+def make_pools(
+    nodes: Iterable[NodeRow], by: str = "", gangs: Mapping[str, str] | None = None
+) -> tuple[Pool, ...]:
+    """Return the nodes by the label `by`, or by their pool; by label and value, the rest last.
 
-    def amount(self, resource: str) -> Amount:
-        """Return it in words."""
-
-        def text(value: Decimal) -> str:
-            return quantity_text(resource, _plain(value, commas=resource != "memory"))
-
-        parts = (self.used - self.held, self.held, self.free, self.away)
-        whole = (self.allocatable, self.used, self.held, self.free, self.away)
-        return Amount(
-            resource=printable(resource),
-            is_accelerator=is_accelerator(resource),
-            allocatable=text(self.allocatable),
-            used=text(self.used),
-            held=text(self.held) if self.held else "",
-            free=text(self.free),
-            away=text(self.away) if self.away else "",
-            unreadable=self.unreadable,
-            bar=_bar(parts),
-            exact=Exact(*(_plain(value, commas=False) for value in whole)),
-        )
-
-
-def make_pools(nodes: Iterable[NodeRow], by: str = "") -> tuple[Pool, ...]:
-    """Return the nodes by the label `by`, or by their pool; by label and value, the rest last."""
+    They name nodes and gangs: for viewers who may read these names. `gangs`: uid of an owner → name.
+    """
     groups: dict[tuple[str, str], list[NodeRow]] = {}
     for node in nodes:
         groups.setdefault(pool_of(node, by), []).append(node)
     order = sorted(groups, key=lambda group: (not group[0], group[1], group[0]))
     return tuple(
-        _with_squares(sum_nodes(label, value, groups[label, value]), groups[label, value])
-        for label, value in order
+        _with_squares(name_nodes(pool, members), members, gangs or {})
+        for (label, value), members in ((key, groups[key]) for key in order)
+        for pool in (sum_nodes(label, value, members),)
     )
 
 
-def _with_squares(pool: Pool, nodes: Iterable[NodeRow]) -> Pool:
+def name_nodes(pool: Pool, nodes: Sequence[NodeRow]) -> Pool:
+    """Return the pool with the names of its nodes that take no pods, for viewers who may read them."""
+    return replace(
+        pool,
+        cordoned_names=_first_names(node for node in nodes if node.ready and node.cordoned),
+        not_ready_names=_first_names(node for node in nodes if not node.ready),
+    )
+
+
+def _first_names(nodes: Iterable[NodeRow]) -> str:
+    names = sorted(printable(node.name) for node in nodes)
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _with_squares(pool: Pool, nodes: Iterable[NodeRow], gangs: Mapping[str, str]) -> Pool:
     main = next((one.resource for one in pool.amounts if one.is_accelerator), None)
     if main is None:
         return pool
     there = sorted((node for node in nodes if main in node.allocatable), key=_by_topology)
-    squares = tuple(_square(node, main) for node in there[:MOST_SQUARES])
+    squares = tuple(_square(node, main, gangs) for node in there[:MOST_SQUARES])
     return replace(pool, squares=squares, more_squares=len(there) - len(squares))
 
 
@@ -213,9 +162,9 @@ def _by_topology(node: NodeRow) -> tuple[tuple[str, ...], str]:
     return tuple(node.labels.get(label, "") for label in TOPOLOGY_LABELS), node.name
 
 
-def _square(node: NodeRow, resource: str) -> NodeSquare:
+def _square(node: NodeRow, resource: str, gangs: Mapping[str, str]) -> NodeSquare:
     offered, used = (
-        _decimal(column.get(resource, "0")) for column in (node.allocatable, node.used)
+        read_decimal(column.get(resource, "0")) for column in (node.allocatable, node.used)
     )
     known = resource not in node.unreadable and offered is not None and used is not None
     free = max(Decimal(), offered - used) if offered is not None and used is not None else Decimal()
@@ -231,9 +180,10 @@ def _square(node: NodeRow, resource: str) -> NodeSquare:
         state = "free" if free else "full"
     return NodeSquare(
         name=printable(node.name),
-        free=_plain(free, commas=False) if known else "",
+        free=plain_number(free, commas=False) if known else "",
         offered=printable(node.allocatable[resource]),
         state=state,
+        gangs=tuple(sorted({gangs[root] for root in node.roots.values() if root in gangs})),
     )
 
 
@@ -250,7 +200,7 @@ def left_on(node: NodeRow) -> dict[str, Decimal]:
         return {}
     found: dict[str, Decimal] = {}
     for resource, text in node.allocatable.items():
-        offered, used = _decimal(text), _decimal(node.used.get(resource, "0"))
+        offered, used = read_decimal(text), read_decimal(node.used.get(resource, "0"))
         if resource not in node.unreadable and offered is not None and used is not None:
             found[resource] = max(Decimal(), offered - used)
     return found
@@ -273,82 +223,13 @@ def sum_nodes(label: str, value: str, nodes: Sequence[NodeRow]) -> Pool:
         not_ready=not_ready,
         taints=tuple((printable(taint), number) for taint, number in often[:MOST_TAINTS]),
         more_taints=max(0, len(often) - MOST_TAINTS),
-        amounts=_amounts(nodes),
+        amounts=node_amounts(nodes),
     )
 
 
 def _refuses(taint: str) -> bool:
     """Whether it keeps pods away that do not tolerate it, and is not only a state of the node."""
     return taint.endswith(_REFUSING) and not taint.startswith(_STATES)
-
-
-def _amounts(nodes: Sequence[NodeRow]) -> tuple[Amount, ...]:
-    sums: dict[str, _Sum] = {}
-    for node in nodes:
-        resources = {*node.allocatable, *node.used, *node.unreadable}
-        for resource in resources:
-            if resource in _OTHERS or is_device(resource):
-                _add(sums.setdefault(resource, _Sum()), node, resource)
-    return tuple(
-        sums[resource].amount(resource)
-        for resource in sorted(sums, key=dearest_first)
-        if sums[resource].allocatable or sums[resource].used or sums[resource].unreadable
-    )
-
-
-def _add(total: _Sum, node: NodeRow, resource: str) -> None:
-    offered, used, held = (
-        _decimal(column.get(resource, "0")) for column in (node.allocatable, node.used, node.held)
-    )
-    if resource in node.unreadable or offered is None or used is None or held is None:
-        total.unreadable += 1
-        return
-    total.allocatable += offered
-    total.used += used
-    total.held += held
-    free = max(Decimal(), offered - used)
-    if node.takes_pods:
-        total.free += free
-    else:
-        total.away += free
-
-
-def _decimal(text: str) -> Decimal | None:
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        return None
-    return amount if amount.is_finite() else None
-
-
-def _plain(value: Decimal, *, commas: bool) -> str:
-    """Return a number without exponent and without zeros at its end."""
-    text = f"{value:,f}" if commas else f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _percent(part: Decimal, whole: Decimal) -> str:
-    """Return a share as a person says it: only nothing is 0 %, and only all of it 100 %."""
-    share = 100 * part / whole
-    if 0 < share < 1:
-        return "under 1 %"
-    if 99 < share < 100:
-        return "over 99 %"
-    return f"{share:.0f} %"
-
-
-def _nodes(number: int) -> str:
-    return "1 node" if number == 1 else f"{number:,} nodes"
-
-
-def _bar(parts: tuple[Decimal, ...]) -> tuple[float, float, float, float]:
-    sizes = [float(max(Decimal(), part)) for part in parts]
-    whole = sum(sizes) or 1.0
-    ends, at = [], 0.0
-    for size in sizes:
-        at += 100 * size / whole
-        ends.append(round(at, 2))
-    return (ends[0], ends[1], ends[2], ends[3])
 
 
 @dataclass(slots=True)

@@ -70,6 +70,12 @@ class Curve:
         return self.known[-1] if self.known else None
 
     @property
+    def range_text(self) -> str:
+        """Between which values it was: `3 to 9`."""
+        least, most = min(self.known), max(self.known)
+        return f"{most:,.0f}" if least == most else f"{least:,.0f} to {most:,.0f}"
+
+    @property
     def can_be_drawn(self) -> bool:
         """Whether there is more than one point: one makes no line."""
         return len(self.known) > 1
@@ -98,16 +104,24 @@ class Trends:
     """On other nodes: nobody can have them."""
     left_out: tuple[str, ...] = ()
     """Clusters that are silent now: they are in no point."""
+    unknown_points: int = 0
+    """Points that were left out at the beginning of the period: nothing was known then."""
 
     @property
     def times(self) -> tuple[datetime, ...]:
         """The time of each point."""
-        return tuple(self.began_at + self.period.step * at for at in range(self.period.points))
+        points = self.period.points - self.unknown_points
+        return tuple(self.began_at + self.period.step * place for place in range(points))
+
+    @property
+    def known_since(self) -> datetime | None:
+        """The time of the first point, if that is later than the beginning of the period."""
+        return self.began_at if self.unknown_points else None
 
 
 _Rows = Sequence[Sequence[Mapping[str, Any] | None]]
 """Of each cluster, what is stored for each point."""
-_ROOM = {
+ROOM = {
     "used": ("In use", "running"),
     "held": ("Held by gangs that are not whole", "degraded"),
     "free": ("Free", "free"),
@@ -134,7 +148,7 @@ def read_trends(
     begin = period.begin(now)
     if not asked.heard:
         return Trends(period, begin, left_out=asked.silent)
-    columns = [*_ROOM, *(("waiting", "gangs") if asked.sees_gangs else ())]
+    columns = [*ROOM, *(("waiting", "gangs") if asked.sees_gangs else ())]
     columns += ["reasons"] if asked.sees_gangs and with_reasons else []
     rows = _read_rows(asked.heard, columns, period, now)
     return Trends(
@@ -143,7 +157,10 @@ def read_trends(
         gangs=_gang_curves(rows) if asked.sees_gangs else {},
         waiting=_waiting_curve(rows) if asked.sees_gangs else None,
         reasons=_reason_curves(rows) if asked.sees_gangs and with_reasons else {},
-        **{name: _room_curve(rows, name) for name in _ROOM},
+        used=_room_curve(rows, "used"),
+        held=_room_curve(rows, "held"),
+        free=_room_curve(rows, "free"),
+        away=_room_curve(rows, "away"),
         left_out=asked.silent,
     )
 
@@ -216,7 +233,7 @@ def _room_curve(rows: _Rows, name: str) -> Curve:
         value: float | None = row[name]
         return value - row["held"] if name == "used" and value is not None else value
 
-    label, tone = _ROOM[name]
+    label, tone = ROOM[name]
     return Curve(name, label, tone, _sum(rows, read))
 
 

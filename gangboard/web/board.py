@@ -17,6 +17,7 @@ from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.board import Board, Line, read_board
 from gangboard.readmodels.gang_export import export_gangs, gang_csv_lines
 from gangboard.readmodels.gangs import GROUPINGS, GangFilters, GangRow
+from gangboard.readmodels.known_trends import since_known
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import reason_title
 from gangboard.readmodels.tiles import Tile
@@ -29,6 +30,7 @@ from gangboard.web.exports import Formats, send_file
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments, Frame
 from gangboard.web.pagination import ListPage, Paginated
+from gangboard.web.templatetags.trends import over_period
 
 _COLUMNS = (
     ("Status", "health", "column-status"),
@@ -117,9 +119,10 @@ class BoardPage(ListPage[Board, GangFilters]):
         filters = self.address.filters
         if filters.narrows_clusters:
             return Trends(DAY, DAY.begin(frame.now))
-        return read_gang_trends(
+        trends = read_gang_trends(
             viewer=frame.viewer, clusters=frame.clusters, now=frame.now, cluster=filters.cluster
         )
+        return since_known(trends)
 
     def context(self, frame: Frame, found: Paginated[Board]) -> dict[str, object]:
         """Return the filters, the headings, and what this person has chosen."""
@@ -148,7 +151,9 @@ def export(request: HttpRequest, ending: str) -> HttpResponseBase:
 def _tile_fragments(shown: Board, address: Address[GangFilters], trends: Trends) -> Fragments:
     """Return the tiles, and apart from them the curves: a number that changes does not send these anew."""
     curves = {word: curve for word, curve in trends.gangs.items() if curve.can_be_drawn}
-    tiles = tuple(_tile(tile, address, curves.get(tile.face.word)) for tile in shown.tiles)
+    tiles = tuple(
+        _tile(tile, address, _over_day(curves.get(tile.face.word), trends)) for tile in shown.tiles
+    )
     drawn = {"trends": trends, "curves": tuple(curves.values())}
     return (
         FragmentList("healths", tiles),
@@ -189,19 +194,14 @@ def _line(line: Line, offers: Offers) -> Fragment:
     return Fragment(line.id, "board/row.html", context, (line.shown, menu))
 
 
-def _tile(tile: Tile, address: Address[GangFilters], curve: Curve | None) -> Fragment:
+def _tile(tile: Tile, address: Address[GangFilters], over_day: str) -> Fragment:
     pressed = tile.face.word in address.filters.health
-    button = TileButton(tile, "" if pressed else tile.face.word, pressed, _over_day(curve))
+    button = TileButton(tile, "" if pressed else tile.face.word, pressed, over_day)
     return Fragment(f"tile-{tile.face.word}", "board/tile.html", {"button": button}, button)
 
 
-def _over_day(curve: Curve | None) -> str:
-    if curve is None:
-        return ""
-    least, most = min(curve.known), max(curve.known)
-    if least == most:
-        return f"{most:,.0f} over the last {DAY.label}"
-    return f"{least:,.0f} to {most:,.0f} over the last {DAY.label}"
+def _over_day(curve: Curve | None, trends: Trends) -> str:
+    return f"{curve.range_text}, {over_period(trends)}" if curve is not None else ""
 
 
 def _context(shown: Board, address: Address[GangFilters]) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gangboard.readmodels.capacity import Capacity, ClusterRow, read_capacity
+from gangboard.readmodels.known_trends import current_values, since_known
 from gangboard.readmodels.trends import Trends, read_trends
 from gangboard.readmodels.waits_by_queue import read_waits_by_queue
 from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
@@ -52,16 +53,21 @@ class CapacityPage(FilteredPage[Found, CapacityFilters]):
             cluster=filters.cluster,
             period=period_of(filters.days),
         )
-        return Found(capacity, trends)
+        return Found(capacity, since_known(trends))
 
     def fragments(self, frame: Frame, found: Found) -> Fragments:
         """Return the chart and a fragment for each cluster."""
         filtered = bool(self.address.filters.cluster and frame.clusters)
         rows, trends = found.capacity.clusters, found.trends
         nothing = {"empty": not rows, "filtered": filtered}
-        drawn = (trends.used, trends.held, trends.free, trends.away, trends.left_out)
+        drawn = (
+            *(trends.used, trends.held, trends.free, trends.away, trends.left_out),
+            trends.known_since,
+        )
+        legend = current_values(trends, found.capacity.accelerators)
         return (
             Fragment("trend", "capacity/trend.html", {"trends": trends}, drawn),
+            Fragment("trend-legend", "trends/legend.html", {"legend": legend}, legend),
             FragmentList("clusters", tuple(_cluster(row, self.address) for row in rows)),
             Fragment("nothing", "capacity/nothing.html", nothing, tuple(nothing.values())),
         )
@@ -75,7 +81,7 @@ class CapacityPage(FilteredPage[Found, CapacityFilters]):
             ),
             "selects": (
                 select_cluster(frame.clusters, filters.cluster),
-                make_select("by", "Nodes by", found.capacity.labels, filters.by, "pool"),
+                make_select("by", "Nodes by", found.capacity.labels, filters.by, "their pool"),
                 select_period(filters.days),
             ),
         }

@@ -57,6 +57,8 @@ class Confirmation:
     """What was wrong with what was sent last."""
     action_id: str = ""
     """The action that it is about, or empty."""
+    wrong_field: str = ""
+    """The field that has to be mended, `reason` or `until`; empty for none of them."""
     may_force: bool = False
     judged: tuple[SelectionRow, ...] = ()
     """What comes of all that is asked for together, gang by gang."""
@@ -64,6 +66,16 @@ class Confirmation:
     """What ends and becomes free with all that can be asked for; None of a resume, and where it is not known."""
     key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     """Of this form, which was not sent yet."""
+
+    @property
+    def reason_is_wrong(self) -> bool:
+        """Whether the reason has to be mended."""
+        return self.wrong_field == "reason"
+
+    @property
+    def until_is_wrong(self) -> bool:
+        """Whether the end has to be mended."""
+        return self.wrong_field == "until"
 
     @property
     def selections(self) -> tuple[SelectionRow, ...]:
@@ -155,7 +167,8 @@ def _show_form(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpRe
 def _submit(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpResponse:
     now = timezone.now()
     if not form.is_valid():
-        return _show_form_again(request, viewer, form, str(form.errors["until"][0]), 400, now)
+        problem = str(form.errors["until"][0])
+        return _show_form_again(request, viewer, form, problem, 400, now, wrong_field="until")
     action_requests = form.requests
     try:
         if len(action_requests) == 1:
@@ -165,8 +178,9 @@ def _submit(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpRespo
     except RequestError as error:
         if error.code is RequestErrorCode.NOT_FOUND:
             return _missing(request, viewer)
+        status, field = error.code.status, error.field
         return _show_form_again(
-            request, viewer, form, str(error), error.code.status, now, error.action_id
+            request, viewer, form, str(error), status, now, error.action_id, wrong_field=field
         )
     return _show_accepted_many(request, viewer, form, results, now)
 
@@ -210,11 +224,19 @@ def _show_form_again(
     status: int,
     now: datetime,
     action_id: str = "",
+    *,
+    wrong_field: str = "",
 ) -> HttpResponse:
     """Show the form once more: what was typed, how things are now, and what was wrong."""
     previews, judged = _preview(viewer, form, now)
     shown = Confirmation(
-        form, previews, problem, action_id, judged=judged, totals=_totals(form, previews)
+        form,
+        previews,
+        problem,
+        action_id,
+        wrong_field,
+        judged=judged,
+        totals=_totals(form, previews),
     )
     return _render_form(request, viewer, shown, now, status)
 

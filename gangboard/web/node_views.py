@@ -21,7 +21,7 @@ class NodeJobsPage(LivePage[tuple[OfferRow, ...]]):
 
     name = "node-jobs"
     template_name = "actions/node.html"
-    section = "board"
+    section = "capacity"
     cluster: str
     node: str
 

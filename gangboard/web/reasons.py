@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from gangboard.readmodels.known_trends import current_values, since_known
 from gangboard.readmodels.reasons import ReasonRow, Reasons, read_reasons
 from gangboard.readmodels.trends import Curve, Trends, read_trends
 from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
@@ -33,6 +34,8 @@ class ReasonLine:
     href: str
     curve: Curve | None = None
     """The accelerators that it holds back over time, where that is known."""
+    trends: Trends | None = None
+    """The curves of which it is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class ReasonsPage(FilteredPage[Found, ReasonFilters]):
         period = period_of(filters.days)
         if filters.namespace:
             return Trends(period, period.begin(frame.now))
-        return read_trends(
+        trends = read_trends(
             viewer=frame.viewer,
             clusters=frame.clusters,
             now=frame.now,
@@ -77,18 +80,21 @@ class ReasonsPage(FilteredPage[Found, ReasonFilters]):
             period=period,
             with_reasons=True,
         )
+        return since_known(trends)
 
     def fragments(self, frame: Frame, found: Found) -> Fragments:
         """Return the summary, the chart and a row for each reason."""
         address, trends = self.address, found.trends
         lines = [
-            _line(row, address, trends.reasons.get((row.stage, row.code)))
+            _line(row, address, trends.reasons.get((row.stage, row.code)), trends)
             for row in found.reasons.rows
         ]
         empty = {"empty": not lines}
+        legend = current_values(trends, {"waiting": found.reasons.accelerators})
         return (
             _summary(found.reasons, address, bool(frame.clusters)),
             Fragment("trend", "reasons/trend.html", {"trends": trends}, _drawn(trends)),
+            Fragment("trend-legend", "trends/legend.html", {"legend": legend}, legend),
             FragmentList("reason-rows", tuple(map(_row, lines))),
             Fragment("no-reasons", "reasons/nothing.html", empty, tuple(empty.values())),
         )
@@ -107,7 +113,7 @@ class ReasonsPage(FilteredPage[Found, ReasonFilters]):
 
 
 def _drawn(trends: Trends) -> tuple[object, ...]:
-    return trends.waiting, trends.left_out, trends.period
+    return trends.waiting, trends.left_out, trends.period, trends.known_since
 
 
 def _board(address: Address[ReasonFilters], **more: str) -> str:
@@ -137,11 +143,14 @@ def _summary(found: Reasons, address: Address[ReasonFilters], any_cluster: bool)
 
 def _row(line: ReasonLine) -> Fragment:
     key = f"r-{element_key(line.row.stage)}-{element_key(line.row.code)}"
-    return Fragment(key, "reasons/row.html", {"line": line}, line)
+    return Fragment(key, "reasons/row.html", {"line": line}, (line.row, line.href, line.curve))
 
 
 def _line(
-    row: ReasonRow, address: Address[ReasonFilters], curve: Curve | None = None
+    row: ReasonRow,
+    address: Address[ReasonFilters],
+    curve: Curve | None = None,
+    trends: Trends | None = None,
 ) -> ReasonLine:
     stage = {"stage": row.stage} if row.several_stages else {}
-    return ReasonLine(row, _board(address, code=row.code, **stage), curve)
+    return ReasonLine(row, _board(address, code=row.code, **stage), curve, trends)

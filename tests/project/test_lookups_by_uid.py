@@ -29,6 +29,7 @@ OURS = {
     "actions/service.py::_met": _ACTION,
     "polling/kept_rows.py::read": "The ownership graph checks the namespace of each reference.",
     "readmodels/action_ends.py::with_ends": _ACTION,
+    "readmodels/capacity.py::_gang_names": "The poller has noted which pods are on a node; the rows are the viewer's.",
     "readmodels/events.py::recent_events": "The rows are those of the gang's namespace already.",
     "readmodels/groups.py::group_detail": "The address names the object; the rows are the viewer's.",
     "readmodels/groups.py::groups_by_uid": _DETAIL,

@@ -191,6 +191,36 @@ def test_only_its_own_events_newest_first(owner: Viewer, monkeypatch: pytest.Mon
     assert [event.reason for event in detail.events] == ["Newer", "Older"]
 
 
+def test_events_that_are_alike_are_one_row(owner: Viewer) -> None:
+    cluster = make_cluster()
+    members = make_members("a", 4)
+
+    def store(pod: int, name: str, note: str, count: int) -> None:
+        last_seen = NOW - timedelta(minutes=pod)
+        ref = members[pod].ref
+        make_event(
+            *(cluster, name, note.format(ref.name)),
+            about=ref.uid,
+            pod=ref.name,
+            reason="FailedScheduling",
+            last_seen=last_seen,
+            count=count,
+        )
+
+    for pod in range(3):
+        store(pod, f"e{pod}", "pod group is unschedulable", 7)
+        store(pod, f"own{pod}", "pod {} waits", pod + 1)
+    store(3, "other", "0/4 nodes are available", 1)
+    detail = read(owner, cluster, detail=Detail(members=members))
+    names = tuple(member.ref.name for member in members)
+    assert [(row.regarding, row.times, row.names) for row in detail.events] == [
+        ("3 Pods", "7 times each", names[:3]),
+        ("3 Pods", "1 to 3 times each", names[:3]),
+        (f"Pod {names[3]}", "", ()),
+    ]
+    assert detail.events[0].last_seen == NOW
+
+
 def test_of_a_very_large_gang_events_of_members_in_trouble_come_first(
     owner: Viewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

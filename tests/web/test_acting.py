@@ -238,6 +238,10 @@ class TestAsking:
         assert response.status_code == 400
         assert sentence in page
         assert "Suspend Job llama-workers-1</button>" in page
+        if field in ("reason", "until"):
+            (marked,) = [tag for tag in page.split("<input ") if 'aria-invalid="true"' in tag]
+            assert f'name="{field}"' in marked
+            assert "autofocus" in marked.partition(">")[0]
         if field == "until":
             assert f'value="{REASON}"' in page
         assert Action.objects.count() == 0

@@ -56,3 +56,21 @@ def test_both_pages_work_without_script(browser: Browser, site: Site) -> None:
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_role("heading", name="rack-2")).to_be_visible()
     context.close()
+
+
+def test_the_name_of_each_node_is_read_on_a_wide_screen(page: Page, site: Site) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(f"{site.url}/capacity/?cluster=eu-train")
+    name = page.locator(".square-name", has_text="h100-1").first
+    assert (name.bounding_box() or {"width": 0})["width"] > 30
+    page.set_viewport_size({"width": 1024, "height": 900})
+    assert (name.bounding_box() or {"width": 99})["width"] < 30
+
+
+def test_every_page_can_be_reached_on_a_phone(page: Page, site: Site) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{site.url}/actions/")
+    links = page.get_by_role("navigation", name="Pages").get_by_role("link")
+    boxes = [link.bounding_box() for link in links.all()]
+    assert len(boxes) >= 6
+    assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)

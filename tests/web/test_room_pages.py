@@ -73,7 +73,7 @@ class TestOwner:
         page = text_of(owner.client, "/reasons/")
         for text in (
             ">Insufficient resources</a>, 2 of 2 gangs and 16 of 16 accelerators.",
-            "Over 2 clusters, gangs that you may see.",
+            "Over 2 clusters, all namespaces.",
             'href="/?code=insufficient-resources"',
             "It goes when 5 GPUs become free.",
             "llama-sft",
@@ -89,7 +89,7 @@ class TestOwner:
         assert "diffusion-run" in page
         assert "llama-sft" not in page
         assert 'href="/?cluster=us-train&amp;namespace=vision&amp;code=insufficient' in page
-        assert "Over 1 cluster, gangs" in page
+        assert "Over 1 cluster, all namespaces" in page
 
     def test_capacity_adds_up_what_there_is(self, owner: Person, nodes: World) -> None:
         page = text_of(owner.client, "/capacity/")
@@ -109,7 +109,7 @@ class TestOwner:
             "cannot tell: not understood: the toleration operator Gt",
             # What the numbers do not look at, and what the words mean.
             "a gang that must be in one topology domain may find less",
-            "held by gangs that are not whole: in formation or placement, and some members hold nodes",
+            "held by incomplete gangs",
             "Nothing can be said of room in this cluster: nodes: forbidden.",
         ):
             assert text in page, text
@@ -281,8 +281,10 @@ class TestCurves:
         record_two_points(nodes.cluster)
         page = text_of(owner.client, "/reasons/?cluster=eu-train")
         assert page.count('class="spark ') == 1
-        assert "Over the last 24 h" in page
+        assert "<caption>last 24 h" in page
         assert "<td>16</td>" in page
+        # The curve's newest point may be a quarter of an hour old: beside it stands the number of the page.
+        assert "<b>8</b> waiting</li>" in page
         page = text_of(owner.client, "/capacity/?cluster=eu-train")
         assert "Held by gangs that are not whole</th>" in page
         assert 'href="/nodes/eu-train/h100-1/"' in page
@@ -291,12 +293,12 @@ class TestCurves:
         record_two_points(nodes.cluster)
         page = text_of(owner.client, "/reasons/?cluster=eu-train&namespace=research")
         assert "spark" not in page
-        assert "Over the last" not in page
+        assert "<caption>last 24 h" not in page
 
 
 def record_two_points(cluster: Cluster) -> None:
-    """Write the points of this quarter of an hour and of the one before."""
-    for number in range(2):
+    """Write the points of this quarter of an hour, of the one before, and of a day ago."""
+    for number in (0, 1, 95):
         TrendPoint.objects.create(
             cluster=cluster,
             at=quarter_of(timezone.now()) - QUARTER * number,

@@ -157,12 +157,19 @@ def object_link(page: str, cluster: str, name: str) -> str:
 
 @register.simple_tag
 def node_square(cluster: str, square: NodeSquare) -> str:
-    """Print what is free on a node as a link to its page, which says all of it to who does not see it."""
+    """Print a node's name and what is free on it, as a link to its page; all of it shows on hover.
+
+    The name stands there as text on every screen, so that the browser's search finds it.
+    """
+    name = format_html('<span class="square-name"><bdi>{}</bdi></span>', square.name)
+    inside = format_html("{}<b>{}</b>", name, square.free or "?")
     address = _object_address("node", cluster, square.name)
-    free = square.free or "?"
     if not address:
-        return free
-    return format_html('<a href="{}" aria-label="{}">{}</a>', address, square.sentence, free)
+        return format_html('<span title="{}">{}</span>', square.sentence, inside)
+    sentence = square.sentence
+    return format_html(
+        '<a href="{}" title="{}" aria-label="{}">{}</a>', address, sentence, sentence, inside
+    )
 
 
 def _object_address(page: str, cluster: str, name: str) -> str:

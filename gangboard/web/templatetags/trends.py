@@ -1,6 +1,6 @@
 """Curves as SVG that needs no script and no style of its own, and as a table for who hears the page.
 
-`{% sparkline curve %}` is one curve in the size of a word, `{% stacked trends "used" "held" %}` several on top
+`{% sparkline trends curve %}` is one curve in the size of a word, `{% stacked trends "accelerators" "used" "held" %}` several on top
 of each other, `{% curve_table trends "waiting" %}` a table of the same that is heard and not seen.
 `{% curve_shape curve %}` and, elsewhere on the page, `{% drawn_curve "running" %}` are a sparkline in two parts: what
 is printed around it can be sent anew without the curve.
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django import template
+from django.utils import timezone
 from django.utils.html import format_html
 
 from gangboard.readmodels.trends import DAY, Curve, Trends, Values
@@ -22,28 +23,71 @@ register = template.Library()
 HEIGHT = 24
 """Units of a sparkline from zero to its highest point; one unit of width is one point."""
 CHART_HEIGHT = 80
+SLICES = 48
+"""Parts of a chart at the most that say their values on hover."""
 HEARD = 8
 """Rows of a table at the most: each point is no more than a reader wants to hear."""
 
 
+@register.simple_tag
+def over_period(trends: Trends) -> str:
+    """Print the time that the curves are about: `last 24 h`, or `since 23:19`."""
+    return f"since {_start(trends)}" if trends.known_since else f"last {trends.period.label}"
+
+
+@register.simple_tag
+def period_start(trends: Trends) -> str:
+    """Print when the curves begin: `24 h ago`, or `since 23:19`."""
+    return f"since {_start(trends)}" if trends.known_since else f"{trends.period.label} ago"
+
+
+def _start(trends: Trends) -> str:
+    return _moment(trends.began_at, trends)
+
+
+def _moment(time: datetime, trends: Trends) -> str:
+    """Return a time in the zone of the person, with its day where curves are over many."""
+    local = timezone.localtime(time)
+    return f"{local:%H:%M}" if trends.period.days == 1 else f"{local:%Y-%m-%d %H:%M}"
+
+
 @register.inclusion_tag("trends/sparkline.html")
-def sparkline(curve: Curve | None) -> dict[str, object]:
-    """Print one curve; nothing where fewer than two points are known."""
+def sparkline(trends: Trends, curve: Curve | None) -> dict[str, object]:
+    """Print one curve, with its range on hover; nothing where fewer than two points are known."""
     if curve is None or not curve.can_be_drawn:
         return {"curve": None}
-    return {"curve": curve, "path": _path(curve), "width": len(curve.values), "height": HEIGHT}
+    return {
+        "curve": curve,
+        "path": _path(curve),
+        "width": len(curve.values),
+        "height": HEIGHT,
+        "range": curve.range_text,
+        "trends": trends,
+    }
 
 
 @register.simple_tag
 def curve_shape(curve: Curve) -> str:
     """Print the shape of a curve of a day, which `drawn_curve` shows; for within `<defs>`."""
-    return format_html('<path id="curve-{}" d="{}"/>', curve.key, _path(curve))
+    return format_html('<path id="curve-{}" d="{}"/>', curve.key, _path(curve, DAY.points))
 
 
 @register.inclusion_tag("trends/drawn_curve.html")
-def drawn_curve(key: str) -> dict[str, object]:
-    """Print the curve of a day that has this key and is printed as `curve_shape` somewhere on the page."""
-    return {"key": key, "width": DAY.points, "height": HEIGHT}
+def drawn_curve(key: str, title: str) -> dict[str, object]:
+    """Print the curve of a day that has this key and is printed as `curve_shape` somewhere on the page.
+
+    `title` shows on hover.
+    """
+    return {"key": key, "title": title, "width": DAY.points, "height": HEIGHT}
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A part of a chart, from left to right, with what it says on hover."""
+
+    left: int
+    width: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +99,7 @@ class Band:
 
 
 @register.inclusion_tag("trends/chart.html")
-def stacked(trends: Trends, *names: str) -> dict[str, object]:
+def stacked(trends: Trends, unit: str, *names: str) -> dict[str, object]:
     """Print curves of `trends` on top of each other, the first one below; none of them: nothing."""
     curves = _curves(trends, names)
     sums = _running_sums([curve.values for curve in curves])
@@ -72,7 +116,9 @@ def stacked(trends: Trends, *names: str) -> dict[str, object]:
         "legend": curves[::-1],
         "trends": trends,
         "top": top,
-        "width": trends.period.points,
+        "unit": unit,
+        "slices": _slices(trends, curves[::-1]),
+        "width": len(trends.times),
         "height": CHART_HEIGHT,
         "rows": _heard(trends, curves),
     }
@@ -85,10 +131,28 @@ def curve_table(trends: Trends, *names: str) -> dict[str, object]:
     return {"trends": trends, "legend": curves, "rows": _heard(trends, curves)}
 
 
-def _path(curve: Curve) -> str:
+def _path(curve: Curve, width: int = 0) -> str:
+    """Return the shape of a curve, a unit wide for each point, or `width` units in all."""
     top = max(curve.known) or 1.0
     heights = [None if value is None else value / top for value in curve.values]
-    return " ".join(_steps(part, HEIGHT) for part in _parts(heights))
+    scale = width / len(heights) if width else 1.0
+    return " ".join(_steps(part, HEIGHT, scale) for part in _parts(heights))
+
+
+def _slices(trends: Trends, curves: Sequence[Curve]) -> list[Slice]:
+    """Return the parts of a chart, each with the values at its last point."""
+    times = trends.times
+    every = -(-len(times) // SLICES)
+    found = []
+    for place in range(len(times) - 1, -1, -every):
+        values = [(curve, curve.values[place]) for curve in curves]
+        known = [
+            f"{value:,.0f} {curve.label.lower()}" for curve, value in values if value is not None
+        ]
+        text = f"{_moment(times[place], trends)}: {', '.join(known) or 'not known'}"
+        left = max(0, place - every + 1)
+        found.append(Slice(left, place + 1 - left, text))
+    return found[::-1]
 
 
 def _curves(trends: Trends, names: Iterable[str]) -> list[Curve]:
@@ -136,16 +200,16 @@ def _parts(heights: Sequence[float | None]) -> Iterator[tuple[int, list[float]]]
             run = []
 
 
-def _steps(part: tuple[int, list[float]], height: int) -> str:
+def _steps(part: tuple[int, list[float]], height: int, scale: float = 1.0) -> str:
     """Return an area from zero to the values, in steps: `M3 24V12H5V0H6V24`."""
     start, run = part
-    words, last = [f"M{start} {height}"], ""
+    words, last = [f"M{_short(start * scale)} {height}"], ""
     for place, value in enumerate(run, start=start):
         level = f"V{_short(height * (1 - value))}"
         if level != last:
-            words.append(level if place == start else f"H{place}{level}")
+            words.append(level if place == start else f"H{_short(place * scale)}{level}")
         last = level
-    return "".join((*words, f"H{start + len(run)}V{height}"))
+    return "".join((*words, f"H{_short((start + len(run)) * scale)}V{height}"))
 
 
 def _short(value: float) -> str:
