@@ -18,7 +18,7 @@ from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.event import Event
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group
-from gangboard.domain.health import Stage
+from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
@@ -163,7 +163,10 @@ class Assessor:
         if before in (None, cache.queue_visibility):
             return set()
         rows = Gang.objects.filter(cluster_id=cache.claim.cluster_id, gone_at=None)
-        concerned = rows.exclude(queue="") | rows.filter(stage=Stage.ADMISSION.value)
+        stopped = rows.filter(stage=Stage.ADMISSION.value) | rows.filter(
+            health=Health.SUSPENDED.value
+        )
+        concerned = rows.exclude(queue="") | stopped
         return set(concerned.values_list("uid", flat=True))
 
     def _assess_pending(self, why: str, moment: _Moment, *, settle: bool) -> bool:

@@ -22,7 +22,7 @@ def finding(
     names = ("n0", "n1", "n3")
     nodes = () if why else tuple(NodeRoom(name, {HOSTNAME: name}) for name in names)
     chosen = (AssignedNodes(LABEL, "main", dict.fromkeys(assigned, 1)),)
-    entry = an_entry(JOB, admitted=True, has_quota=True, assigned=chosen)
+    entry = an_entry(JOB, admitted=True, has_quota=True, assigned=chosen if assigned else ())
     room = ClusterRoom(nodes, why)
     return assess(facts_of(JOB, *placed, waits, entry, room=room)).finding
 
@@ -36,6 +36,10 @@ def test_the_node_is_gone_and_another_one_is_assigned() -> None:
 
 def test_none_is_assigned_in_its_place() -> None:
     assert finding("n2", assigned=("n0", "n1", "n2")).advice == ()
+
+
+def test_a_name_that_no_queue_gave_may_never_have_been_a_node() -> None:
+    assert "node nn2, which does not exist" in finding("nn2", assigned=()).message
 
 
 def test_a_node_that_is_there_or_cannot_be_looked_at() -> None:

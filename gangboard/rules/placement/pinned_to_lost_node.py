@@ -1,4 +1,4 @@
-"""`pinned-to-lost-node`: a pod that asks for one node by its name, and that node is gone.
+"""`pinned-to-lost-node`: a pod asks for one node by its name, and no node has that name.
 
 A queue that assigns nodes pins its pods so. A pod keeps its pin, also where another node was assigned since: only its
 successor goes there.
@@ -38,11 +38,18 @@ def find(unit: Unit) -> Finding | None:
     free = sorted({node for pod, _ in lost for node in _assigned(unit, pod)} & there)
     one = len(pods) == 1
     now = f" {system(unit.facts)} now assigns {names(free)}." if free else ""
+    # A queue pins to nodes that exist. A name that a person gave may never have been one.
+    was_there = any(entry.assigned for entry in unit.facts.entries)
+    state = (
+        f"{is_or_are(len(gone))} gone"
+        if was_there
+        else f"{'does' if len(gone) == 1 else 'do'} not exist"
+    )
     return unit_finding(
         RULE,
         unit,
         f"{'Pod' if one else 'Pods'} {names(pods)} {plural(len(pods), 'ask')} for {noun} {names(gone)}, which "
-        f"{is_or_are(len(gone))} gone; {out_of(len(unit.placed), unit.wanted, 'pod')} "
+        f"{state}; {out_of(len(unit.placed), unit.wanted, 'pod')} "
         f"{plural(len(unit.placed), 'hold')} a node.{now}",
         health=Health.DEGRADED if unit.placed else Health.BLOCKED,
         advice=(
