@@ -36,7 +36,8 @@ from gangboard.domain.watch_state import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError
-from gangboard.polling.assessment_index import AssessmentIndex, is_whole
+from gangboard.domain.reading.wholeness import is_whole
+from gangboard.polling.assessment_index import AssessmentIndex
 from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingTracker
 from gangboard.polling.blueprints import BlueprintTracker
 from gangboard.polling.capacity import CapacityWriter

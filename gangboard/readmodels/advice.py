@@ -1,0 +1,277 @@
+"""Advice as it is read: in the order of the harm that it does, each other gang with what its end costs.
+
+What a rule advised is stored with the verdict. How other gangs stand is read when somebody looks, and only
+of gangs that the viewer may see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast
+
+from gangboard.domain.advice import AdvisedStep, AdviceKind, Harm, harm_of
+from gangboard.domain.health import Health
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.reading.wholeness import is_whole
+from gangboard.domain.reading.wording import count
+from gangboard.domain.shell import command_line
+from gangboard.readmodels.ages import age_text
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.state_labels import face_of
+from gangboard.readmodels.waits import TypicalWait
+from gangboard.store.access import Viewer
+from gangboard.store.gangs import unpack_advice
+from gangboard.store.models import Gang
+
+_STOPS = frozenset({Harm.BROKEN_GANGS, Harm.WHOLE_GANGS})
+VictimKey = tuple[int, str]
+"""Cluster, uid of the owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """Another gang that a step would stop, and what that costs."""
+
+    gang_id: str
+    api_group: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    health: str
+    since: datetime
+    """Since when it has this health's verdict."""
+    ready: int
+    desired: int
+    priority: int
+    compared: str
+    """How its priority stands to that of the gang that is advised; empty where nobody is advised."""
+    others: int | None = None
+    """Other gangs that are advised to stop it, of those that the viewer may see; None: not counted."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether it runs whole."""
+        return self.health == Health.RUNNING
+
+    @property
+    def state(self) -> str:
+        """What stands before the time: `runs`, `degraded for`."""
+        return "runs" if self.whole else f"{face_of(self.health).label.lower()} for"
+
+    @property
+    def facts(self) -> str:
+        """All behind the time: `4 of 4 ready, namespace team-infra, same priority`."""
+        parts = [f"{self.ready} of {self.desired} ready", f"namespace {self.namespace}"]
+        parts.append(self.compared or f"priority {self.priority}")
+        if self.others:
+            parts.append(f"also advised to {count(self.others, 'other gang')}")
+        return ", ".join(parts)
+
+    def cost(self, now: datetime) -> str:
+        """Return `moe-serve runs 9 d, 4 of 4 ready, namespace team-infra, same priority`."""
+        return f"{self.name} {self.state} {age_text(self.since, now)}, {self.facts}"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """One step of advice to one viewer."""
+
+    text: str
+    kind: str
+    harm: Harm
+    command: tuple[str, ...] = ()
+    objects: tuple[ObjectRef, ...] = ()
+    victims: tuple[Victim, ...] = ()
+    note: str = ""
+    """A sentence behind the text, such as the typical wait."""
+    read_at: datetime | None = field(default=None, compare=False)
+    """For the ages in `sentence`. Equal steps say the same but for a clock."""
+
+    @property
+    def stops_whole_gangs(self) -> bool:
+        """Whether it is of the last group."""
+        return self.harm is Harm.WHOLE_GANGS
+
+    @property
+    def step(self) -> str:
+        """The text with its note and the command at its end."""
+        text = f"{self.text} {self.note}".rstrip()
+        if not self.command:
+            return text
+        return f"{text.removesuffix('.')}: {command_line(self.command)}"
+
+    @property
+    def sentence(self) -> str:
+        """The step, and what it costs."""
+        if not self.victims or self.read_at is None:
+            return self.step
+        costs = "; ".join(one.cost(self.read_at) for one in self.victims)
+        return f"{self.step} Cost: {costs}."
+
+
+Victims = Mapping[VictimKey, Gang]
+
+
+def read_victims(
+    advised: Iterable[tuple[int, Iterable[AdvisedStep]]], *, viewer: Viewer
+) -> Victims:
+    """Return the living gangs that steps would stop, of those that the viewer may see (at most 1 query).
+
+    `advised`: cluster and the steps that are advised there.
+    """
+    uids = {
+        (cluster_id, ref.uid)
+        for cluster_id, steps in advised
+        for step in steps
+        if harm_of(step.kind) in _STOPS
+        for ref in step.objects
+    }
+    if not uids:
+        return {}
+    found = Gang.objects.filter(
+        viewer.gang_filter(), uid__in={uid for _, uid in uids}, gone_at=None
+    ).only(
+        *("id", "cluster", "api_group", "kind", "namespace", "name", "uid", "health", "stage"),
+        *("code", "since", "ready", "desired", "priority_value"),
+    )
+    return {(one.cluster_id, one.uid): one for one in found}
+
+
+def shown_steps(
+    steps: Iterable[AdvisedStep], gang: Gang, victims: Victims, *, now: datetime
+) -> tuple[ShownStep, ...]:
+    """Return the steps about a gang, the least harm first, and of what stops gangs the lowest priority first."""
+    shown = [_shown(step, gang, victims, now) for step in steps]
+    return tuple(
+        sorted(
+            shown,
+            key=lambda one: (one.harm.rank, max((each.priority for each in one.victims), default=0)),
+        )
+    )
+
+
+def plain_step(text: str) -> ShownStep:
+    """Return a sentence as a step that harms nobody."""
+    return ShownStep(text, "", Harm.NOTHING)
+
+
+def _shown(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) -> ShownStep:
+    harm = harm_of(step.kind)
+    found = []
+    if harm in _STOPS:
+        stored = (victims.get((gang.cluster_id, ref.uid)) for ref in step.objects)
+        others = [one for one in stored if one is not None and one.uid != gang.uid]
+        # One that has come together since is not free for the taking.
+        if any(is_whole(one.stage, one.code) for one in others):
+            harm = Harm.WHOLE_GANGS
+        found = [victim_of(one, gang) for one in others]
+    return ShownStep(
+        printable(step.text),
+        step.kind.value,
+        harm,
+        step.command,
+        step.objects,
+        tuple(found),
+        read_at=now,
+    )
+
+
+def victim_of(stored: Gang, advised: Gang | None) -> Victim:
+    """Return what the end of a gang costs, beside the gang that somebody advises to make room for."""
+    priority = stored.priority_value or 0
+    return Victim(
+        gang_id=stored.pk,
+        api_group=printable(stored.api_group),
+        kind=printable(stored.kind),
+        namespace=printable(stored.namespace),
+        name=printable(stored.name),
+        uid=stored.uid,
+        health=stored.health,
+        since=stored.since,
+        ready=stored.ready,
+        desired=stored.desired,
+        priority=priority,
+        compared="" if advised is None else _compared(priority, advised.priority_value or 0),
+    )
+
+
+def _compared(theirs: int, ours: int) -> str:
+    if theirs == ours:
+        return "same priority"
+    word = "lower" if theirs < ours else "higher"
+    return f"{word} priority ({theirs}, not {ours})"
+
+
+# What only the page of one gang reads
+
+
+def with_counts(
+    steps: Sequence[ShownStep], gang: Gang, *, viewer: Viewer
+) -> tuple[ShownStep, ...]:
+    """Return the steps with how many other gangs are advised to stop each victim (at most 1 query)."""
+    uids = {victim.uid for step in steps for victim in step.victims}
+    counts = count_advised(uids, cluster_id=gang.cluster_id, viewer=viewer, but=gang.pk)
+    return tuple(
+        replace(
+            step,
+            victims=tuple(replace(one, others=counts.get(one.uid, 0)) for one in step.victims),
+        )
+        for step in steps
+    )
+
+
+def count_advised(
+    uids: Iterable[str], *, cluster_id: int, viewer: Viewer, but: str = ""
+) -> dict[str, int]:
+    """Return uid of a gang → living gangs that are advised to stop it (1 query; none without uids)."""
+    wanted = set(uids) - {""}
+    if not wanted:
+        return {}
+    named = Q()
+    for uid in wanted:
+        named |= Q(written__contains=uid)
+    rows = (
+        Gang.objects.filter(viewer.gang_filter(), cluster_id=cluster_id, gone_at=None)
+        .annotate(written=Cast("advice", TextField()))
+        .filter(named)
+        .exclude(pk=but)
+        .values_list("uid", "advice")
+    )
+    counts = dict.fromkeys(wanted, 0)
+    for own, advice in rows:
+        stopped = {
+            ref.uid
+            for step in unpack_advice(advice)
+            if harm_of(step.kind) in _STOPS
+            for ref in step.objects
+        }
+        for uid in (stopped & wanted) - {own}:
+            counts[uid] += 1
+    return counts
+
+
+def with_typical_wait(
+    steps: Sequence[ShownStep], typical: TypicalWait | None
+) -> tuple[ShownStep, ...]:
+    """Return the steps, the one to wait for room with how long gangs like it waited."""
+    if typical is None:
+        return tuple(steps)
+    note = typical_text(typical)
+    return tuple(
+        replace(step, note=note) if step.kind == AdviceKind.WAIT_FOR_ROOM else step
+        for step in steps
+    )
+
+
+def typical_text(typical: TypicalWait) -> str:
+    """Return `Typical wait: 12 min.`, or that it is unknown and why."""
+    if typical.median_seconds is not None:
+        return f"Typical wait: {typical.text}."
+    if not typical.cases:
+        return "Typical wait: unknown, no similar gang has run yet."
+    return f"Typical wait: unknown, only {count(typical.cases, 'similar gang')} ran yet."
