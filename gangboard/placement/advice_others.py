@@ -125,9 +125,7 @@ def _held(what_if: WhatIf, running: RunningGangs) -> Whole:
     return running.held(what_if.deciding, where(what_if))
 
 
-def _by_places(
-    what_if: WhatIf, running: RunningGangs, allowed: Mask
-) -> tuple[_Candidate, ...]:
+def _by_places(what_if: WhatIf, running: RunningGangs, allowed: Mask) -> tuple[_Candidate, ...]:
     """Choose by the places that each makes: the fewest gangs, then those that lose the least."""
     codes, missing = what_if.missing_by_domain()
     gains = running.gains(what_if.snapshot, what_if.feasible, what_if.shape, codes)
@@ -178,9 +176,7 @@ def _several(
                 return
 
 
-def _by_search(
-    what_if: WhatIf, running: RunningGangs, allowed: Mask
-) -> tuple[_Candidate, ...]:
+def _by_search(what_if: WhatIf, running: RunningGangs, allowed: Mask) -> tuple[_Candidate, ...]:
     """Try a few that hold enough alone, those that lose the least first, then the two and three largest."""
     held = _held(what_if, running)
     least = lacking(what_if)

@@ -21,9 +21,9 @@ from gangboard.domain.group import Group
 from gangboard.domain.health import Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
+from gangboard.domain.reading.wholeness import is_whole
 from gangboard.domain.verdict import Verdict
 from gangboard.domain.watch_state import WatchState
-from gangboard.domain.reading.wholeness import is_whole
 from gangboard.polling.assessment_index import waiting_pod_sets
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.rows import differs, gang_row

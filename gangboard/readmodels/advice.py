@@ -6,14 +6,15 @@ of gangs that the viewer may see.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
-from gangboard.domain.advice import AdvisedStep, AdviceKind, Harm, harm_of
+from gangboard.domain.action import ActionTarget
+from gangboard.domain.advice import AdviceKind, AdvisedStep, Harm, harm_of
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.reading.wholeness import is_whole
@@ -27,7 +28,7 @@ from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_advice
 from gangboard.store.models import Gang
 
-_STOPS = frozenset({Harm.BROKEN_GANGS, Harm.WHOLE_GANGS})
+STOPPING = frozenset({AdviceKind.SUSPEND_BROKEN, AdviceKind.SUSPEND_GANGS})
 VictimKey = tuple[int, str]
 """Cluster, uid of the owner."""
 
@@ -68,8 +69,10 @@ class Victim:
         """All behind the time: `4 of 4 ready, namespace team-infra, same priority`."""
         parts = [f"{self.ready} of {self.desired} ready", f"namespace {self.namespace}"]
         parts.append(self.compared or f"priority {self.priority}")
-        if self.others:
+        if self.others and self.compared:
             parts.append(f"also advised to {count(self.others, 'other gang')}")
+        elif self.others:
+            parts.append(f"advised to {count(self.others, 'waiting gang')}")
         return ", ".join(parts)
 
     def cost(self, now: datetime) -> str:
@@ -109,8 +112,16 @@ class ShownStep:
     def sentence(self) -> str:
         """The step, and what it costs."""
         if not self.victims or self.read_at is None:
-            return self.step
+            return self.timeless
         costs = "; ".join(one.cost(self.read_at) for one in self.victims)
+        return f"{self.step} Cost: {costs}."
+
+    @property
+    def timeless(self) -> str:
+        """The step and what it costs, without what a clock changes."""
+        if not self.victims:
+            return self.step
+        costs = "; ".join(f"{one.name}, {one.facts}" for one in self.victims)
         return f"{self.step} Cost: {costs}."
 
 
@@ -128,7 +139,7 @@ def read_victims(
         (cluster_id, ref.uid)
         for cluster_id, steps in advised
         for step in steps
-        if harm_of(step.kind) in _STOPS
+        if step.kind in STOPPING
         for ref in step.objects
     }
     if not uids:
@@ -146,13 +157,16 @@ def shown_steps(
     steps: Iterable[AdvisedStep], gang: Gang, victims: Victims, *, now: datetime
 ) -> tuple[ShownStep, ...]:
     """Return the steps about a gang, the least harm first, and of what stops gangs the lowest priority first."""
-    shown = [_shown(step, gang, victims, now) for step in steps]
-    return tuple(
-        sorted(
-            shown,
-            key=lambda one: (one.harm.rank, max((each.priority for each in one.victims), default=0)),
-        )
-    )
+
+    def place(one: ShownStep) -> tuple[int, int]:
+        return one.harm.rank, max((victim.priority for victim in one.victims), default=0)
+
+    shown = sorted((_shown(step, gang, victims, now) for step in steps), key=place)
+    if shown and shown[0].stops_whole_gangs:
+        # Such is what an older release stored, and a gang that has come together since.
+        wait = "Wait for room to become free."
+        shown.insert(0, ShownStep(wait, AdviceKind.WAIT_FOR_ROOM.value, Harm.NOTHING))
+    return tuple(shown)
 
 
 def plain_step(text: str) -> ShownStep:
@@ -163,7 +177,7 @@ def plain_step(text: str) -> ShownStep:
 def _shown(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) -> ShownStep:
     harm = harm_of(step.kind)
     found = []
-    if harm in _STOPS:
+    if step.kind in STOPPING:
         stored = (victims.get((gang.cluster_id, ref.uid)) for ref in step.objects)
         others = [one for one in stored if one is not None and one.uid != gang.uid]
         # One that has come together since is not free for the taking.
@@ -210,16 +224,12 @@ def _compared(theirs: int, ours: int) -> str:
 # What only the page of one gang reads
 
 
-def with_counts(
-    steps: Sequence[ShownStep], gang: Gang, *, viewer: Viewer
-) -> tuple[ShownStep, ...]:
-    """Return the steps with how many other gangs are advised to stop each victim (at most 1 query)."""
-    uids = {victim.uid for step in steps for victim in step.victims}
-    counts = count_advised(uids, cluster_id=gang.cluster_id, viewer=viewer, but=gang.pk)
+def with_counts(steps: Iterable[ShownStep], counts: Mapping[str, int]) -> tuple[ShownStep, ...]:
+    """Return the steps, each victim with how many other gangs are advised to stop it."""
     return tuple(
         replace(
             step,
-            victims=tuple(replace(one, others=counts.get(one.uid, 0)) for one in step.victims),
+            victims=tuple(replace(one, others=counts.get(one.uid)) for one in step.victims),
         )
         for step in steps
     )
@@ -247,7 +257,7 @@ def count_advised(
         stopped = {
             ref.uid
             for step in unpack_advice(advice)
-            if harm_of(step.kind) in _STOPS
+            if step.kind in STOPPING
             for ref in step.objects
         }
         for uid in (stopped & wanted) - {own}:
@@ -256,7 +266,7 @@ def count_advised(
 
 
 def with_typical_wait(
-    steps: Sequence[ShownStep], typical: TypicalWait | None
+    steps: Iterable[ShownStep], typical: TypicalWait | None
 ) -> tuple[ShownStep, ...]:
     """Return the steps, the one to wait for room with how long gangs like it waited."""
     if typical is None:
@@ -275,3 +285,26 @@ def typical_text(typical: TypicalWait) -> str:
     if not typical.cases:
         return "Typical wait: unknown, no similar gang has run yet."
     return f"Typical wait: unknown, only {count(typical.cases, 'similar gang')} ran yet."
+
+
+# What a confirmation says
+
+
+def costs_of(targets: Iterable[ActionTarget], *, viewer: Viewer) -> tuple[Victim, ...]:
+    """Return what the end of each gang costs that runs now and would be suspended whole (2 queries a cluster)."""
+    wanted: dict[str, set[str]] = {}
+    for one in targets:
+        wanted.setdefault(one.cluster, set()).add(one.uid)
+    found: list[Victim] = []
+    for cluster, uids in sorted(wanted.items()):
+        gangs = list(
+            Gang.objects.filter(
+                viewer.gang_filter(), cluster__name=cluster, uid__in=uids, gone_at=None
+            ).exclude(ready=0)
+        )
+        for gang in gangs[:1]:
+            counts = count_advised(
+                (one.uid for one in gangs), cluster_id=gang.cluster_id, viewer=viewer
+            )
+            found += [replace(victim_of(one, None), others=counts.get(one.uid)) for one in gangs]
+    return tuple(sorted(found, key=lambda one: (one.namespace, one.name)))

@@ -116,7 +116,10 @@ def test_what_is_to_be_freed_is_enough_as_it_is_written() -> None:
 def test_only_the_names_that_are_printed_are_kept_to_be_hidden() -> None:
     unit = waiting([node(name, 4, 4) for name in "abcde"], 5, 4, quorum=5)
     found = only(advise(unit), AdviceKind.WAIT_FOR_ROOM)
-    assert found.text == "Wait for 4 nvidia.com/gpu on each of 5 nodes (a, b, …) to become free: then all 5 pods fit."
+    assert (
+        found.text
+        == "Wait for 4 nvidia.com/gpu on each of 5 nodes (a, b, …) to become free: then all 5 pods fit."
+    )
     assert [item.source.name for item in advice_of(unit)[1] if item.source] == ["a", "b"]
 
 
