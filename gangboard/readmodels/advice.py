@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from django.db.models import Q, TextField
+from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from gangboard.domain.action import ActionTarget
@@ -26,15 +26,14 @@ from gangboard.readmodels.state_labels import face_of
 from gangboard.readmodels.waits import TypicalWait
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_advice
-from gangboard.store.models import Gang
+from gangboard.store.models import Cluster, Gang
+from gangboard.store.uid_lookups import Reference, follow
 
 STOPPING = frozenset({AdviceKind.SUSPEND_BROKEN, AdviceKind.SUSPEND_GANGS})
-VictimKey = tuple[int, str]
-"""Cluster, uid of the owner."""
 
 
 @dataclass(frozen=True, slots=True)
-class Victim:
+class StoppedGang:
     """Another gang that a step would stop, and what that costs."""
 
     gang_id: str
@@ -89,7 +88,7 @@ class ShownStep:
     harm: Harm
     command: tuple[str, ...] = ()
     objects: tuple[ObjectRef, ...] = ()
-    victims: tuple[Victim, ...] = ()
+    victims: tuple[StoppedGang, ...] = ()
     note: str = ""
     """A sentence behind the text, such as the typical wait."""
     read_at: datetime | None = field(default=None, compare=False)
@@ -125,7 +124,7 @@ class ShownStep:
         return f"{self.step} Cost: {costs}."
 
 
-Victims = Mapping[VictimKey, Gang]
+Victims = Mapping[Reference, Gang]
 
 
 def read_victims(
@@ -135,22 +134,22 @@ def read_victims(
 
     `advised`: cluster and the steps that are advised there.
     """
-    uids = {
-        (cluster_id, ref.uid)
+    references = {
+        Reference(cluster_id, ref.namespace, ref.uid)
         for cluster_id, steps in advised
         for step in steps
         if step.kind in STOPPING
         for ref in step.objects
     }
-    if not uids:
-        return {}
-    found = Gang.objects.filter(
-        viewer.gang_filter(), uid__in={uid for _, uid in uids}, gone_at=None
-    ).only(
+    return follow(_living(viewer), references)
+
+
+def _living(viewer: Viewer) -> QuerySet[Gang]:
+    """Return the gangs that the viewer may see and that are there, with what a victim says of itself."""
+    return Gang.objects.filter(viewer.gang_filter(), gone_at=None).only(
         *("id", "cluster", "api_group", "kind", "namespace", "name", "uid", "health", "stage"),
         *("code", "since", "ready", "desired", "priority_value"),
     )
-    return {(one.cluster_id, one.uid): one for one in found}
 
 
 def shown_steps(
@@ -178,7 +177,9 @@ def _shown(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) -> Sh
     harm = harm_of(step.kind)
     found = []
     if step.kind in STOPPING:
-        stored = (victims.get((gang.cluster_id, ref.uid)) for ref in step.objects)
+        stored = (
+            victims.get(Reference(gang.cluster_id, ref.namespace, ref.uid)) for ref in step.objects
+        )
         others = [one for one in stored if one is not None and one.uid != gang.uid]
         # One that has come together since is not free for the taking.
         if any(is_whole(one.stage, one.code) for one in others):
@@ -195,10 +196,10 @@ def _shown(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) -> Sh
     )
 
 
-def victim_of(stored: Gang, advised: Gang | None) -> Victim:
+def victim_of(stored: Gang, advised: Gang | None) -> StoppedGang:
     """Return what the end of a gang costs, beside the gang that somebody advises to make room for."""
     priority = stored.priority_value or 0
-    return Victim(
+    return StoppedGang(
         gang_id=stored.pk,
         api_group=printable(stored.api_group),
         kind=printable(stored.kind),
@@ -290,21 +291,21 @@ def typical_text(typical: TypicalWait) -> str:
 # What a confirmation says
 
 
-def costs_of(targets: Iterable[ActionTarget], *, viewer: Viewer) -> tuple[Victim, ...]:
-    """Return what the end of each gang costs that runs now and would be suspended whole (2 queries a cluster)."""
-    wanted: dict[str, set[str]] = {}
-    for one in targets:
-        wanted.setdefault(one.cluster, set()).add(one.uid)
-    found: list[Victim] = []
-    for cluster, uids in sorted(wanted.items()):
-        gangs = list(
-            Gang.objects.filter(
-                viewer.gang_filter(), cluster__name=cluster, uid__in=uids, gone_at=None
-            ).exclude(ready=0)
-        )
-        for gang in gangs[:1]:
-            counts = count_advised(
-                (one.uid for one in gangs), cluster_id=gang.cluster_id, viewer=viewer
-            )
-            found += [replace(victim_of(one, None), others=counts.get(one.uid)) for one in gangs]
+def costs_of(targets: Iterable[ActionTarget], *, viewer: Viewer) -> tuple[StoppedGang, ...]:
+    """Return what the end of each gang costs that runs now and would be suspended whole (2 queries, and 1 a cluster)."""
+    wanted = tuple(targets)
+    ids = dict(
+        Cluster.objects.filter(
+            viewer.cluster_filter(), name__in={one.cluster for one in wanted}
+        ).values_list("name", "pk")
+    )
+    references = {
+        Reference(ids[one.cluster], one.namespace, one.uid) for one in wanted if one.cluster in ids
+    }
+    gangs = [one for one in follow(_living(viewer), references).values() if one.ready]
+    found: list[StoppedGang] = []
+    for cluster_id in {one.cluster_id for one in gangs}:
+        here = [one for one in gangs if one.cluster_id == cluster_id]
+        counts = count_advised((one.uid for one in here), cluster_id=cluster_id, viewer=viewer)
+        found += [replace(victim_of(one, None), others=counts.get(one.uid)) for one in here]
     return tuple(sorted(found, key=lambda one: (one.namespace, one.name)))

@@ -13,7 +13,7 @@ from gangboard.domain.shell import command, command_line
 from gangboard.domain.verdict import Finding
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
-from gangboard.readmodels.advice import STOPPING, ShownStep, Victim
+from gangboard.readmodels.advice import STOPPING, ShownStep, StoppedGang
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import build_rows
 from gangboard.readmodels.redaction import Redactor, mention_pattern
@@ -42,7 +42,7 @@ class NextStep:
     """Buttons of what is to be suspended or resumed."""
     note: str = ""
     """A sentence behind the text."""
-    victims: tuple[Victim, ...] = ()
+    victims: tuple[StoppedGang, ...] = ()
     stops_whole_gangs: bool = False
     """It is of the last group, which is folded."""
 

@@ -22,7 +22,7 @@ from gangboard.actions.requests import RequestError, RequestErrorCode, RequestRe
 from gangboard.domain.action import ActionRequest, Verb
 from gangboard.readmodels.action_totals import ActionTotals, read_totals
 from gangboard.readmodels.actions import action_row
-from gangboard.readmodels.advice import Victim, costs_of
+from gangboard.readmodels.advice import StoppedGang, costs_of
 from gangboard.readmodels.selections import SelectionRow, judge_selections
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
@@ -63,7 +63,7 @@ class Confirmation:
     """What comes of all that is asked for together, gang by gang."""
     totals: ActionTotals | None = None
     """What ends and becomes free with all that can be asked for; None of a resume, and where it is not known."""
-    costs: tuple[Victim, ...] = ()
+    costs: tuple[StoppedGang, ...] = ()
     """The gangs that would be suspended whole, as they run now; none of a resume."""
     key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     """Of this form, which was not sent yet."""
@@ -255,7 +255,7 @@ def _totals(form: ActionForm, previews: tuple[TargetPreview, ...]) -> ActionTota
 
 def _costs(
     viewer: Viewer, form: ActionForm, previews: tuple[TargetPreview, ...]
-) -> tuple[Victim, ...]:
+) -> tuple[StoppedGang, ...]:
     if form.cleaned_data["verb"] is not Verb.SUSPEND:
         return ()
     ready = {one.uid for one in previews if one.allowed}

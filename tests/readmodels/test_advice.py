@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def stop(*gangs: Gang, kind: AdviceKind = AdviceKind.SUSPEND_GANGS) -> AdvisedSt
     return AdvisedStep(f"Suspend {names}.", kind, objects=tuple(map(ref_of, gangs)))
 
 
-def advised(cluster: Cluster, name: str, *steps: AdvisedStep, **columns: object) -> Gang:
+def advised(cluster: Cluster, name: str, *steps: AdvisedStep, **columns: Any) -> Gang:
     return make_gang(cluster, name, advice=pack_advice(steps), health="waiting", **columns)
 
 
@@ -43,8 +44,14 @@ def read(viewer: Viewer, gang: Gang) -> GangDetail:
     return detail
 
 
-def runs(cluster: Cluster, name: str, priority: int = 0, **columns: object) -> Gang:
-    given = {"health": "running", "stage": "run", "code": "running", "ready": 4, "desired": 4}
+def runs(cluster: Cluster, name: str, priority: int = 0, **columns: Any) -> Gang:
+    given: dict[str, Any] = {
+        "health": "running",
+        "stage": "run",
+        "code": "running",
+        "ready": 4,
+        "desired": 4,
+    }
     since = NOW - timedelta(days=9)
     return make_gang(
         cluster, name, **{**given, "since": since, "priority_value": priority, **columns}
