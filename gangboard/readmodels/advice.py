@@ -181,9 +181,11 @@ def _shown(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) -> Sh
             victims.get(Reference(gang.cluster_id, ref.namespace, ref.uid)) for ref in step.objects
         )
         others = [one for one in stored if one is not None and one.uid != gang.uid]
-        # One that has come together since is not free for the taking.
+        # They can have come together, or apart, since the step was worked out.
         if any(is_whole(one.stage, one.code) for one in others):
             harm = Harm.WHOLE_GANGS
+        elif others and len(others) == len(step.objects):
+            harm = Harm.BROKEN_GANGS
         found = [victim_of(one, gang) for one in others]
     return ShownStep(
         printable(step.text),

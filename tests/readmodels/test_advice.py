@@ -87,6 +87,12 @@ def test_to_stop_a_whole_gang_is_never_first(owner: Viewer, cluster: Cluster) ->
         assert "Suspend" not in row.next_step
 
 
+def test_a_gang_that_has_come_apart_since_is_no_whole_one(owner: Viewer, cluster: Cluster) -> None:
+    half = runs(cluster, "half", stage="placement", code="partly-placed", health="degraded")
+    (step,) = read(owner, advised(cluster, "run", stop(half))).row.next_steps
+    assert step.harm is Harm.BROKEN_GANGS
+
+
 def test_a_victim_says_what_it_costs_and_who_else_is_told(owner: Viewer, cluster: Cluster) -> None:
     moe = runs(cluster, "moe")
     run, *_ = [advised(cluster, f"run-{at}", stop(moe), priority_value=0) for at in range(3)]
