@@ -22,7 +22,7 @@ class ChangeMethod(StrEnum):
 class AdviceKind(StrEnum):
     """What advice can be about."""
 
-    FREE_ROOM = "free room"
+    WAIT_FOR_ROOM = "wait for room"
     UNCORDON = "uncordon"
     TOLERATE = "tolerate a taint"
     SELECT = "select other nodes"
@@ -31,6 +31,7 @@ class AdviceKind(StrEnum):
     DROP_TOPOLOGY = "drop the topology constraint"
     OPT_OUT = "opt out of the gang"
     SUSPEND_GANGS = "suspend running gangs"
+    SUSPEND_BROKEN = "suspend gangs that are not whole"
     WAIT_FOR_END = "wait for pods that end by themselves"
     RESUME = "resume suspended Jobs"
     LOOK = "look at something"
@@ -42,6 +43,41 @@ class AdviceKind(StrEnum):
     def _missing_(cls, value: object) -> AdviceKind:  # noqa: ARG003  # enum's signature
         """Return OTHER for a kind that a newer release has stored."""
         return cls.OTHER
+
+
+class Harm(StrEnum):
+    """What a step costs, and whom, in the order in which steps are advised."""
+
+    NOTHING = "nothing"
+    """Somebody waits or looks."""
+    NODES = "nodes"
+    """Nodes that somebody closed take pods again."""
+    BROKEN_GANGS = "broken gangs"
+    """Other gangs lose room that they hold without being whole."""
+    OWN_GANG = "own gang"
+    """The gang itself changes."""
+    WHOLE_GANGS = "whole gangs"
+    """Other gangs stop that run whole."""
+
+    @property
+    def rank(self) -> int:
+        """Its place in the order: 0 is the least harm."""
+        return list(Harm).index(self)
+
+
+_HARMS: Mapping[AdviceKind, Harm] = {
+    AdviceKind.WAIT_FOR_END: Harm.NOTHING,
+    AdviceKind.WAIT_FOR_ROOM: Harm.NOTHING,
+    AdviceKind.LOOK: Harm.NOTHING,
+    AdviceKind.UNCORDON: Harm.NODES,
+    AdviceKind.SUSPEND_BROKEN: Harm.BROKEN_GANGS,
+    AdviceKind.SUSPEND_GANGS: Harm.WHOLE_GANGS,
+}
+
+
+def harm_of(kind: AdviceKind) -> Harm:
+    """Return what a step of a kind costs. A step of any other kind is about the gang itself."""
+    return _HARMS.get(kind, Harm.OWN_GANG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +125,7 @@ class Advice:
     named: tuple[ObjectRef, ...] = ()
     """The nodes that the sentence names."""
     free: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """FREE_ROOM: node → resource → how much more must become free there, in scheduler units."""
+    """WAIT_FOR_ROOM: node → resource → how much more must become free there, in scheduler units."""
     taint: Taint | None = None
     count: int | None = None
     """The new size or quorum."""
@@ -101,7 +137,7 @@ class Advice:
     values: tuple[str, ...] = ()
     """SELECT: the values of it that do, each by itself."""
     gangs: tuple[ObjectRef, ...] = ()
-    """SUSPEND_GANGS: the smallest set; WAIT_FOR_END: whose pods they are, as far as the sentence names
+    """SUSPEND_GANGS and SUSPEND_BROKEN: the smallest set; WAIT_FOR_END: whose pods they are, as far as the sentence names
     them. Names only for who may see them."""
     at: datetime | None = None
     """WAIT_FOR_END: when all of it has ended at the latest."""

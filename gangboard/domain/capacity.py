@@ -381,6 +381,8 @@ class Resident:
     suspendable: bool = True
     """A suspend of it stays: it has an owner that can be suspended, and no controller, queue or
     other manager that would undo it."""
+    began: datetime | None = None
+    """When the oldest of its pods that are there was created; None where it is not known."""
     ends: tuple[Ending, ...] = ()
     """What of it goes by itself, as far as that is known and nothing comes back; the first first."""
 

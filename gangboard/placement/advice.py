@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from gangboard.domain.advice import Advice
+from gangboard.domain.advice import Advice, Harm, harm_of
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Constraint, PlacementCause
 from gangboard.placement.advice_ends import (
@@ -23,8 +23,8 @@ from gangboard.placement.advice_gang import (
     select,
     tolerate,
 )
-from gangboard.placement.advice_nodes import free_room, uncordon
-from gangboard.placement.advice_others import suspend_gangs
+from gangboard.placement.advice_nodes import uncordon, wait_for_any_room, wait_for_room
+from gangboard.placement.advice_others import suspend_broken, suspend_gangs
 from gangboard.placement.advice_size import lower_quorum, lower_size
 from gangboard.placement.pod_removal import nodes_to_free
 from gangboard.placement.what_if import WhatIf
@@ -34,13 +34,13 @@ _SILENT = frozenset({PlacementCause.FITS, PlacementCause.TOO_FEW_PODS, Placement
 
 Maker = Callable[[WhatIf], Iterable[Advice]]
 
-# In the order in which a person would rather do them: what costs nobody anything first.
+# In the order of the harm that they do: what costs nobody anything comes first.
 _BY_NODES: tuple[Maker, ...] = (
-    select,
-    uncordon,
     wait_for_end,
-    suspend_gangs,
-    free_room,
+    wait_for_room,
+    uncordon,
+    suspend_broken,
+    select,
     lower_quorum,
     lower_size,
     tolerate,
@@ -48,21 +48,23 @@ _BY_NODES: tuple[Maker, ...] = (
     opt_out,
 )
 _BY_TOPOLOGY: tuple[Maker, ...] = (
-    drop_topology,
-    uncordon,
     wait_for_end,
-    suspend_gangs,
-    free_room,
+    wait_for_room,
+    uncordon,
+    suspend_broken,
+    drop_topology,
     lower_quorum,
 )
-_OF_ROOM: tuple[Maker, ...] = (wait_for_end, suspend_gangs, free_room)
+_OF_ROOM: tuple[Maker, ...] = (wait_for_end, wait_for_room, suspend_broken, suspend_gangs)
 """What is worked out on the nodes without the pods that are being deleted."""
 
 
 def advise(unit: Unit) -> tuple[Advice, ...]:
-    """Return up to three changes, the best first, each of which alone makes the members fit.
+    """Return up to three changes, the least harm first, each of which alone makes the members fit.
 
-    Where what is being deleted is enough, that alone is said: nobody has to change anything.
+    Behind these comes the one to stop gangs that run whole, where no gang that is not whole has enough
+    room. It is never the only one: the members can also wait. Where what is being deleted is enough,
+    that alone is said: nobody has to change anything.
     """
     placing = unit.placing
     if placing is None or placing.assessment is None or placing.assessment.cause in _SILENT:
@@ -73,12 +75,21 @@ def advise(unit: Unit) -> tuple[Advice, ...]:
     waits = wait_for_deletions(what_if, going) if going is not None else None
     if waits is not None:
         return (waits,)
+
+    def made(maker: Maker) -> Iterable[Advice]:
+        if going is not None and maker in _OF_ROOM:
+            return counting_on(what_if, going, maker(going.what_if))
+        return maker(what_if)
+
     found: list[Advice] = []
     for maker in _BY_TOPOLOGY if is_topology else _BY_NODES:
-        if going is not None and maker in _OF_ROOM:
-            found += counting_on(what_if, going, maker(going.what_if))
-        else:
-            found += maker(what_if)
+        found += made(maker)
         if len(found) >= MOST:
             break
-    return tuple(found[:MOST])
+    found = found[:MOST]
+    if not any(harm_of(one.change) is Harm.BROKEN_GANGS for one in found):
+        found += made(suspend_gangs)
+    harms = {harm_of(one.change) for one in found}
+    if Harm.WHOLE_GANGS in harms and Harm.NOTHING not in harms:
+        found.insert(0, wait_for_any_room(what_if))
+    return tuple(found)

@@ -1,4 +1,4 @@
-"""Advice about nodes: room to free on them, and cordons to lift."""
+"""Advice about nodes: room that must become free on them, and cordons to lift."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ EMPTIED = (1, 2, 3, 6)
 """Numbers of nodes that are emptied to see whether that is enough."""
 MOST_HALVINGS = 20
 
-# Free room
+# Room
 
 
-def free_room(what_if: WhatIf) -> Iterator[Advice]:
+def wait_for_room(what_if: WhatIf) -> Iterator[Advice]:
     """Say how much must become free on how few nodes, where that could happen at all."""
     if what_if.assessment.empty.answer is not FitAnswer.YES:
         return
@@ -38,11 +38,19 @@ def free_room(what_if: WhatIf) -> Iterator[Advice]:
         return
     names = sorted(freed)
     yield Advice(
-        AdviceKind.FREE_ROOM,
-        f"Free {room_of(freed)}: {then_fits(what_if)}.",
+        AdviceKind.WAIT_FOR_ROOM,
+        f"Wait for {room_of(freed)} to become free: {then_fits(what_if)}.",
         nodes=tuple(node_ref(name) for name in names),
         named=tuple(node_ref(name) for name in shown(names)),
         free=freed,
+    )
+
+
+def wait_for_any_room(what_if: WhatIf) -> Advice:
+    """Say that waiting helps, where it is not known how little room is enough."""
+    what = "room" if what_if.deciding == PODS else what_if.deciding
+    return Advice(
+        AdviceKind.WAIT_FOR_ROOM, f"Wait for more {what} to become free: {then_fits(what_if)}."
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import NodeRoom, Resident
 from gangboard.domain.placing import FitAnswer
-from gangboard.domain.reading.wording import listed, plural
+from gangboard.domain.reading.wording import is_or_are, listed, plural
 from gangboard.placement.advice_words import then_fits
 from gangboard.placement.amount_words import amount_of
 from gangboard.placement.amounts import taken
@@ -35,12 +35,28 @@ class _Candidate:
     """Of the deciding resource on nodes where members can go, in scheduler units."""
 
 
+def suspend_broken(what_if: WhatIf) -> Iterator[Advice]:
+    """Name the fewest gangs that hold enough room without being whole, at most three."""
+    yield from _suspend(what_if, AdviceKind.SUSPEND_BROKEN)
+
+
 def suspend_gangs(what_if: WhatIf) -> Iterator[Advice]:
-    """Name the fewest running gangs of lower or equal priority that make room, at most three."""
+    """Name the fewest gangs that make room, whole or not, at most three."""
+    yield from _suspend(what_if, AdviceKind.SUSPEND_GANGS)
+
+
+def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
+    """Name gangs of lower or equal priority: lower priorities first, then those that run shorter."""
     if what_if.assessment.empty.answer is not FitAnswer.YES:
         return
-    chosen = _by_places(what_if) if _adds_up(what_if) else ()
-    chosen = chosen or _by_search(what_if)
+    running = running_gangs_of(what_if.unit.facts.room, what_if.snapshot)
+    allowed = _allowed(what_if, running)
+    if kind is AdviceKind.SUSPEND_BROKEN:
+        allowed = allowed & ~running.are_whole
+    if not allowed.any():
+        return
+    chosen = _by_places(what_if, running, allowed) if _adds_up(what_if) else ()
+    chosen = chosen or _by_search(what_if, running, allowed)
     if not chosen:
         return
     whom = listed(
@@ -50,9 +66,13 @@ def suspend_gangs(what_if: WhatIf) -> Iterator[Advice]:
             for one in chosen
         ]
     )
+    if kind is AdviceKind.SUSPEND_BROKEN:
+        whom += f", which {is_or_are(len(chosen))} not whole and"
+    else:
+        whom += ", which"
     yield Advice(
-        AdviceKind.SUSPEND_GANGS,
-        f"Suspend {whom}, which {_what_they_hold(what_if, chosen)}: {then_fits(what_if)}.",
+        kind,
+        f"Suspend {whom} {_what_they_hold(what_if, chosen)}: {then_fits(what_if)}.",
         gangs=tuple(one.resident.ref for one in chosen),
     )
 
@@ -105,26 +125,35 @@ def _held(what_if: WhatIf, running: RunningGangs) -> Whole:
     return running.held(what_if.deciding, where(what_if))
 
 
-def _by_places(what_if: WhatIf) -> tuple[_Candidate, ...]:
-    """Choose by the places that each makes: the fewest gangs, then those that hold the least."""
-    running = running_gangs_of(what_if.unit.facts.room, what_if.snapshot)
-    if not running.all:
-        return ()
+def _by_places(what_if: WhatIf, running: RunningGangs, allowed: Mask) -> tuple[_Candidate, ...]:
+    """Choose by the places that each makes: the fewest gangs, then those that lose the least."""
     codes, missing = what_if.missing_by_domain()
     gains = running.gains(what_if.snapshot, what_if.feasible, what_if.shape, codes)
-    may = np.flatnonzero(_allowed(what_if, running)[gains.owners])
+    may = np.flatnonzero(allowed[gains.owners])
     owners, domains, places = gains.owners[may], gains.domains[may], gains.places[may]
     enough = np.flatnonzero(places >= missing[domains])
     if len(enough):
         held = _held(what_if, running)
-        best = enough[np.lexsort((owners[enough], held[owners[enough]]))[0]]
-        return (_Candidate(running.all[owners[best]], int(held[owners[best]])),)
+        best = _least_loss(running, held, owners[enough])[0]
+        return (_Candidate(running.all[best], int(held[best])),)
     for some in _several(owners, domains, places, missing):
         held = _held(what_if, running)
         found = tuple(_Candidate(running.all[at], int(held[at])) for at in some)
         if _fits_without(what_if, found):
             return without_needless(found, partial(_fits_without, what_if))
     return ()
+
+
+def _least_loss(running: RunningGangs, held: Whole, some: Whole) -> Whole:
+    """Return places in `RunningGangs.all`, those first whose end loses the least.
+
+    Gangs that are not whole, then low priorities, then short runs, then those that hold little.
+    """
+    order = np.lexsort(
+        (some, held[some], running.ages[some], running.priorities[some], running.are_whole[some])
+    )
+    found: Whole = some[order]
+    return found
 
 
 def _several(
@@ -147,19 +176,16 @@ def _several(
                 return
 
 
-def _by_search(what_if: WhatIf) -> tuple[_Candidate, ...]:
-    """Try a few that hold enough alone, the least first, then the two and three largest."""
-    running = running_gangs_of(what_if.unit.facts.room, what_if.snapshot)
-    if not running.all:
-        return ()
+def _by_search(what_if: WhatIf, running: RunningGangs, allowed: Mask) -> tuple[_Candidate, ...]:
+    """Try a few that hold enough alone, those that lose the least first, then the two and three largest."""
     held = _held(what_if, running)
     least = lacking(what_if)
-    there = np.flatnonzero((held > 0) & _allowed(what_if, running))
+    there = np.flatnonzero((held > 0) & allowed)
     if int(np.sort(held[there])[-MOST_GANGS:].sum()) < least:
         return ()
     order = there[np.lexsort((running.priorities[there], held[there]))]
-    first = int(np.searchsorted(held[order], least))
-    tried = [[at] for at in order[first : first + MOST_SEARCHED].tolist()]
+    alone = _least_loss(running, held, there[held[there] >= least])
+    tried = [[at] for at in alone[:MOST_SEARCHED].tolist()]
     tried += [order[-size:].tolist() for size in range(2, MOST_GANGS + 1) if len(order) >= size]
     for places in tried:
         some = tuple(_Candidate(running.all[at], int(held[at])) for at in places)

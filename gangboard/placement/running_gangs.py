@@ -122,6 +122,13 @@ class RunningGangs(Shares):
         self.places = {one.root: at for at, one in enumerate(self.all)}
         """uid of the owner → place in `all`."""
         self.priorities = np.array([one.priority for one in self.all], dtype=np.int64)
+        self.are_whole: Mask = np.array([one.whole for one in self.all], dtype=np.bool_)
+        self.ages = np.array([-_seconds(one) for one in self.all], dtype=np.float64)
+        """Larger is older; what is not known counts as oldest."""
+
+
+def _seconds(resident: Resident) -> float:
+    return resident.began.timestamp() if resident.began is not None else 0.0
 
 
 def running_gangs_of(room: ClusterRoom, snapshot: NodeSnapshot) -> RunningGangs:

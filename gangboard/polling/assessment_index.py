@@ -9,22 +9,9 @@ from decimal import Decimal
 
 from gangboard.domain.capacity import ClusterRoom, Needs, PodSet, PodTerm
 from gangboard.domain.group import Group
-from gangboard.domain.health import Stage
 from gangboard.domain.pod import Pod
 from gangboard.placement.members import shape_of, unread_text
 from gangboard.placement.neighbours import matcher
-
-_BROKEN_CODES = frozenset({"partly-placed", "quorum-lost"})
-_BROKEN_STAGES = frozenset({Stage.FORMATION.value, Stage.PLACEMENT.value})
-
-
-def is_whole(stage: str, code: str) -> bool:
-    """Whether the room that a gang holds, if any, is put to use by a gang that got together.
-
-    A gang in formation or placement is not whole: its members that have a node wait for the others
-    there. One that starts, runs, or lost members after it ran is not counted as broken.
-    """
-    return stage not in _BROKEN_STAGES and code not in _BROKEN_CODES
 
 
 @dataclass(frozen=True, slots=True)

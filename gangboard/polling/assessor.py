@@ -22,9 +22,10 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
+from gangboard.domain.reading.wholeness import is_whole
 from gangboard.domain.verdict import Verdict
 from gangboard.domain.watch_state import WatchState
-from gangboard.polling.assessment_index import is_whole, waiting_pod_sets
+from gangboard.polling.assessment_index import waiting_pod_sets
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.rows import differs, gang_row
 from gangboard.polling.visibility import (

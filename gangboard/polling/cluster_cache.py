@@ -31,12 +31,13 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import ResourceClaim, StorageClass, VolumeClaim
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue, QueueCheck
+from gangboard.domain.reading.wholeness import is_whole
 from gangboard.domain.registry import Resource
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError
-from gangboard.polling.assessment_index import AssessmentIndex, is_whole
+from gangboard.polling.assessment_index import AssessmentIndex
 from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingTracker
 from gangboard.polling.blueprints import BlueprintTracker
 from gangboard.polling.capacity import CapacityWriter

@@ -194,6 +194,7 @@ class NodeUsageTracker:
             waits=self._broken.get(root, ()),
             by_suspending=None if len(stay) == len(pods) else self._usage.load_of(stay),
             suspendable=self._is_suspendable(root, members),
+            began=min((pod.created_at for pod in pods.values() if pod.created_at), default=None),
             ends=ends,
         )
 

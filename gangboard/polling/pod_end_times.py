@@ -44,6 +44,7 @@ class HeldPod(NamedTuple):
     """When its deletion must be over."""
     comes_back: bool
     """The same pod is made anew wherever it ends."""
+    created_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ def held_pod(pod: Pod) -> HeldPod:
         deadline=deadline,
         deleted_at=pod.meta.deleting_since,
         comes_back=pod.stays or makes_same_pod_anew(controller),
+        created_at=pod.meta.created_at,
     )
 
 

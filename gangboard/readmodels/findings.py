@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -48,8 +49,11 @@ class FindingRow:
     """It is of the last look: its cluster does not answer now."""
 
 
-def finding_row(finding: Finding) -> FindingRow:
-    """Return the finding; names that its reader may not see are taken out before."""
+def finding_row(finding: Finding, advice: Iterable[str] | None = None) -> FindingRow:
+    """Return the finding; names that its reader may not see are taken out before.
+
+    `advice` are its sentences in their order; without it they stand as the rule gave them.
+    """
     return FindingRow(
         code=printable(finding.code),
         health=finding.health.value,
@@ -58,7 +62,7 @@ def finding_row(finding: Finding) -> FindingRow:
         title=printable(finding.title),
         message=printable(finding.message),
         unit=printable(finding.unit),
-        advice=tuple(printable(text) for text in finding.advice_texts),
+        advice=tuple(map(printable, finding.advice_texts if advice is None else advice)),
         evidence=tuple(
             EvidenceRow(printable(item.label), printable(item.value), item.source)
             for item in finding.evidence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue_status import QueueStanding
-from gangboard.domain.verdict import GangMode, JobState
+from gangboard.domain.verdict import Finding, GangMode, JobState
 from gangboard.readmodels.action_offers import (
     gang_offers,
     job_subject,
@@ -20,6 +20,15 @@ from gangboard.readmodels.action_offers import (
 )
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.actions import actions_of_gang
+from gangboard.readmodels.advice import (
+    STOPPING,
+    ShownStep,
+    count_advised,
+    read_victims,
+    shown_steps,
+    with_counts,
+    with_typical_wait,
+)
 from gangboard.readmodels.events import EventRow, recent_events
 from gangboard.readmodels.findings import FindingRow, finding_row
 from gangboard.readmodels.fit import FitShape, fit_shapes
@@ -41,6 +50,7 @@ from gangboard.readmodels.redaction import Redactor, redact
 from gangboard.readmodels.stage_steps import StageStep, make_steps
 from gangboard.readmodels.state_labels import Face, face_of, past_sentence
 from gangboard.readmodels.timeline import TimelineRow, make_timeline
+from gangboard.readmodels.waits import TypicalWait
 from gangboard.store.access import Viewer
 from gangboard.store.action_context import read_maker
 from gangboard.store.gangs import Detail, unpack_detail
@@ -270,6 +280,15 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
     )
     redactor = Redactor(viewer, gang.cluster_id, gang.name, nodes, quoted)
     hidden = redactor.hidden_refs(detail.findings)
+    gang_history = read_gang_history(viewer=viewer, gang=gang, cluster=cluster, now=now)
+    findings, row = _with_steps(
+        [redactor.redact_finding(item, hidden) for item in detail.findings],
+        row,
+        gang,
+        gang_history.typical,
+        viewer=viewer,
+        now=now,
+    )
     history = actions_of_gang(viewer=viewer, gang_id=gang.pk)
     maker = _visible_maker(gang, viewer)
     subjects = [owner_subject(gang), *(job_subject(job) for job in detail.jobs)]
@@ -279,7 +298,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
     found = GangDetail(
         row=row,
         findings=tuple(
-            finding_row(redactor.redact_finding(item, hidden)) for item in detail.findings
+            finding_row(item, (step.timeless for step in steps)) for item, steps in findings
         ),
         jobs=tuple(
             replace(
@@ -314,7 +333,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         history=history,
         maker=_maker(maker, offers, history) if maker is not None else None,
         fit=_fit(detail, gang, viewer, cluster),
-        gang_history=read_gang_history(viewer=viewer, gang=gang, cluster=cluster, now=now),
+        gang_history=gang_history,
         named=named_objects(
             detail.findings,
             gang,
@@ -328,6 +347,32 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
     if row.gone_at is not None:
         return _past(found)
     return _then(found) if row.members_were else found
+
+
+def _with_steps(
+    findings: Sequence[Finding],
+    row: GangRow,
+    gang: Gang,
+    typical: TypicalWait | None,
+    *,
+    viewer: Viewer,
+    now: datetime,
+) -> tuple[list[tuple[Finding, tuple[ShownStep, ...]]], GangRow]:
+    """Return the findings with their steps, and the row, each step with all that it costs (at most 2 queries)."""
+    given = [step for finding in findings for step in finding.advice]
+    victims = read_victims([(gang.cluster_id, given)], viewer=viewer)
+    uids = {ref.uid for step in given for ref in step.objects if step.kind in STOPPING}
+    uids.update(victim.uid for step in row.next_steps for victim in step.victims)
+    counts = count_advised(uids, cluster_id=gang.cluster_id, viewer=viewer, but=gang.pk)
+
+    def completed(steps: Iterable[ShownStep]) -> tuple[ShownStep, ...]:
+        return with_typical_wait(with_counts(steps, counts), typical)
+
+    told = [
+        (finding, completed(shown_steps(finding.advice, gang, victims, now=now)))
+        for finding in findings
+    ]
+    return told, replace(row, next_steps=completed(row.next_steps))
 
 
 def _quoted_texts(

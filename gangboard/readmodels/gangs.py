@@ -6,10 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Members
+from gangboard.readmodels.advice import (
+    ShownStep,
+    Victims,
+    plain_step,
+    read_victims,
+    shown_steps,
+)
 from gangboard.readmodels.cursors import CursorError, read_page
 from gangboard.readmodels.freshness import (
     Freshness,
@@ -87,8 +93,8 @@ class GangRow:
     code: str
     title: str
     message: str
-    next_steps: tuple[AdvisedStep, ...]
-    """What would let it go, the next step first."""
+    next_steps: tuple[ShownStep, ...]
+    """What would let it go, the least harm first."""
     members: Members
     requests: Mapping[str, str]
     queue: str
@@ -131,7 +137,8 @@ class GangRow:
     @property
     def shown(self) -> GangRow:
         """The row without what a clock changes: equal means that a page has nothing new to print."""
-        return replace(self, message="", observed_at=_LONG_AGO)
+        steps = tuple(replace(step, read_at=None) for step in self.next_steps)
+        return replace(self, message="", observed_at=_LONG_AGO, next_steps=steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +197,8 @@ def build_rows(
 ) -> tuple[GangRow, ...]:
     """Return gangs as this viewer is shown them at this time.
 
-    No query, or where the viewer may not see a whole cluster those of `unseen_names`.
+    No query where no step is to stop another gang, else 1; and where the viewer may not see a whole
+    cluster those of `unseen_names`.
     """
     texts: dict[int, list[str]] = {}
     for gang in gangs:
@@ -201,8 +209,19 @@ def build_rows(
     quoted = {
         id_: unseen_names(lines, viewer=viewer, cluster_id=id_) for id_, lines in texts.items()
     }
+    steps = {
+        gang.pk: () if gang.gone_at is not None else unpack_advice(gang.advice) for gang in gangs
+    }
+    victims = read_victims(((gang.cluster_id, steps[gang.pk]) for gang in gangs), viewer=viewer)
     return tuple(
-        _build_row(gang, quoted.get(gang.cluster_id, ()), viewer=viewer, clusters=clusters, now=now)
+        _build_row(
+            gang,
+            quoted.get(gang.cluster_id, ()),
+            victims,
+            viewer=viewer,
+            clusters=clusters,
+            now=now,
+        )
         for gang in gangs
     )
 
@@ -210,6 +229,7 @@ def build_rows(
 def _build_row(
     gang: Gang,
     quoted: tuple[ObjectRef, ...],
+    victims: Victims,
     *,
     viewer: Viewer,
     clusters: Mapping[int, Freshness],
@@ -245,7 +265,7 @@ def _build_row(
         code=printable(gang.code),
         title=printable(gang.title),
         message=message,
-        next_steps=() if gang.gone_at is not None else _next_steps(gang, hidden),
+        next_steps=() if gang.gone_at is not None else _next_steps(gang, hidden, victims, now),
         members=members,
         requests={printable(name): printable(str(value)) for name, value in gang.requests.items()},
         queue=printable(gang.queue),
@@ -269,11 +289,11 @@ def _build_row(
     return _silenced(row, cluster, now) if cluster.is_silent and gang.gone_at is None else row
 
 
-def _next_steps(gang: Gang, hidden: tuple[ObjectRef, ...]) -> tuple[AdvisedStep, ...]:
-    return tuple(
-        replace(step, text=printable(step.text))
-        for step in redact_advice(unpack_advice(gang.advice), hidden, own=gang.name)
-    )
+def _next_steps(
+    gang: Gang, hidden: tuple[ObjectRef, ...], victims: Victims, now: datetime
+) -> tuple[ShownStep, ...]:
+    steps = redact_advice(unpack_advice(gang.advice), hidden, own=gang.name)
+    return shown_steps(steps, gang, victims, now=now)
 
 
 def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:
@@ -288,7 +308,7 @@ def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:
         title=NOT_OBSERVED_TITLE,
         message=joined(parts, now),
         message_parts=parts,
-        next_steps=(AdvisedStep(cluster.sentence),) if cluster.sentence else (),
+        next_steps=(plain_step(cluster.sentence),) if cluster.sentence else (),
         face=face_of(Health.UNKNOWN),
         bar=_EMPTY,
         members_were=True,

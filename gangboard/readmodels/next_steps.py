@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gangboard.domain.action import Verb
-from gangboard.domain.advice import AdviceKind, AdvisedStep
+from gangboard.domain.advice import AdviceKind
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.shell import command, command_line
 from gangboard.domain.verdict import Finding
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
+from gangboard.readmodels.advice import STOPPING, ShownStep, StoppedGang
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import build_rows
 from gangboard.readmodels.redaction import Redactor, mention_pattern
@@ -39,6 +40,11 @@ class NextStep:
     """To copy: for what gangboard does not do itself."""
     offers: tuple[OfferRow, ...] = ()
     """Buttons of what is to be suspended or resumed."""
+    note: str = ""
+    """A sentence behind the text."""
+    victims: tuple[StoppedGang, ...] = ()
+    stops_whole_gangs: bool = False
+    """It is of the last group, which is folded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +123,7 @@ def _ref_of(gang: Gang) -> ObjectRef:
 
 
 def make_steps_to_take(
-    advice: Iterable[AdvisedStep], named: NamedObjects, own: Iterable[OfferRow]
+    advice: Iterable[ShownStep], named: NamedObjects, own: Iterable[OfferRow]
 ) -> tuple[NextStep, ...]:
     """Return advice as steps; `own` are the buttons of the gang and its Jobs that change something."""
     resumes = {one.uid: one for one in own if one.allowed and one.verb == Verb.RESUME}
@@ -127,14 +133,17 @@ def make_steps_to_take(
             named.pieces(step.text),
             command_line(step.command) or _uncordon(step, named),
             tuple(_offers(step, named, resumes)),
+            step.note,
+            step.victims,
+            step.stops_whole_gangs,
         )
         for step in advice
     )
 
 
-def _uncordon(step: AdvisedStep, named: NamedObjects) -> str:
+def _uncordon(step: ShownStep, named: NamedObjects) -> str:
     """Return the command that uncordons the nodes of the step; empty for other steps."""
-    if step.kind is not AdviceKind.UNCORDON or not step.objects:
+    if step.kind != AdviceKind.UNCORDON or not step.objects:
         return ""
     if not set(step.objects) <= set(named.nodes):
         return ""
@@ -143,13 +152,13 @@ def _uncordon(step: AdvisedStep, named: NamedObjects) -> str:
 
 
 def _offers(
-    step: AdvisedStep, named: NamedObjects, resumes: Mapping[str, OfferRow]
+    step: ShownStep, named: NamedObjects, resumes: Mapping[str, OfferRow]
 ) -> Iterator[OfferRow]:
     """Yield the buttons for the objects of a step to suspend gangs or to resume Jobs."""
     for ref in step.objects:
-        if step.kind is AdviceKind.RESUME and ref.uid in resumes:
+        if step.kind == AdviceKind.RESUME and ref.uid in resumes:
             yield resumes[ref.uid]
-        if step.kind is AdviceKind.SUSPEND_GANGS and ref in named.gangs:
+        if step.kind in STOPPING and ref in named.gangs:
             offer = named.offers.get(named.gangs[ref])
             if offer is not None and offer.allowed:
                 yield offer

@@ -33,6 +33,7 @@ class _Member:
     node: str = ""
 
 
+_WAITS = (AdviceKind.WAIT_FOR_END, AdviceKind.WAIT_FOR_ROOM)
 _decoder = msgspec.msgpack.Decoder(_StoredDetail)
 
 
@@ -126,7 +127,7 @@ def redact_advice(
         new
         for step in advice
         for new in (_redact_step(step, hidden, own),)
-        if new == step or step.kind is AdviceKind.WAIT_FOR_END
+        if new == step or step.kind in _WAITS
     )
 
 

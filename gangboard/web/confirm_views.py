@@ -22,6 +22,7 @@ from gangboard.actions.requests import RequestError, RequestErrorCode, RequestRe
 from gangboard.domain.action import ActionRequest, Verb
 from gangboard.readmodels.action_totals import ActionTotals, read_totals
 from gangboard.readmodels.actions import action_row
+from gangboard.readmodels.advice import StoppedGang, costs_of
 from gangboard.readmodels.selections import SelectionRow, judge_selections
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
@@ -64,6 +65,8 @@ class Confirmation:
     """What comes of all that is asked for together, gang by gang."""
     totals: ActionTotals | None = None
     """What ends and becomes free with all that can be asked for; None of a resume, and where it is not known."""
+    costs: tuple[StoppedGang, ...] = ()
+    """The gangs that would be suspended whole, as they run now; none of a resume."""
     key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     """Of this form, which was not sent yet."""
 
@@ -160,6 +163,7 @@ def _show_form(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpRe
         may_force=_may_force(viewer, form, previews),
         judged=judged,
         totals=_totals(form, previews),
+        costs=_costs(viewer, form, previews),
     )
     return _render_form(request, viewer, shown, now, shown.status)
 
@@ -237,6 +241,7 @@ def _show_form_again(
         wrong_field,
         judged=judged,
         totals=_totals(form, previews),
+        costs=_costs(viewer, form, previews),
     )
     return _render_form(request, viewer, shown, now, status)
 
@@ -263,6 +268,15 @@ def _totals(form: ActionForm, previews: tuple[TargetPreview, ...]) -> ActionTota
     ready = {one.uid for one in previews if one.allowed}
     targets = form.cleaned_data["target"]
     return read_totals(one for one in targets if one.uid in ready)
+
+
+def _costs(
+    viewer: Viewer, form: ActionForm, previews: tuple[TargetPreview, ...]
+) -> tuple[StoppedGang, ...]:
+    if form.cleaned_data["verb"] is not Verb.SUSPEND:
+        return ()
+    ready = {one.uid for one in previews if one.allowed}
+    return costs_of((one for one in form.cleaned_data["target"] if one.uid in ready), viewer=viewer)
 
 
 def _to_preview(form: ActionForm) -> list[ActionRequest]:

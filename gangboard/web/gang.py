@@ -19,7 +19,7 @@ from gangboard.web.gang_actions import (
     history_fragment,
     owner_fragment,
     reactions_fragment,
-    steps_to_take,
+    steps_context,
 )
 from gangboard.web.gang_tree import read_opened, tree_fragments
 from gangboard.web.live.fragments import Fragment
@@ -118,7 +118,7 @@ def _verdict(detail: GangDetail) -> Fragment:
         "verdict": detail.verdict,
         "steps": detail.steps,
         "cluster_sentence": detail.cluster_sentence,
-        "next_steps": steps_to_take(detail),
+        **steps_context(detail),
         "sentence": detail.named.pieces(row.message_parts[0]),
     }
     return Fragment(

@@ -21,6 +21,15 @@ def steps_to_take(detail: GangDetail) -> tuple[NextStep, ...]:
     return make_steps_to_take(detail.row.next_steps, detail.named, buttons)
 
 
+def steps_context(detail: GangDetail) -> dict[str, tuple[NextStep, ...]]:
+    """Return its steps for a template; those that stop gangs that run whole stand apart."""
+    steps = steps_to_take(detail)
+    return {
+        "next_steps": tuple(step for step in steps if not step.stops_whole_gangs),
+        "last_steps": tuple(step for step in steps if step.stops_whole_gangs),
+    }
+
+
 def owner_fragment(detail: GangDetail) -> Fragment:
     """Return the button of the owner, with the action on it that is not over."""
     # A gang that is over has nothing to suspend, so it needs no button and no reason either.

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.readmodels.members import WELL
 from gangboard.web.auth import viewer_for
-from gangboard.web.gang_actions import steps_to_take
+from gangboard.web.gang_actions import steps_context
 from gangboard.web.gang_tree import PodLine, TreeLine, pod_lines, tree_lines
 
 MOST_LINES = 8
@@ -46,7 +46,7 @@ def opened_row(request: HttpRequest, gang_id: str) -> HttpResponse:
     context = {
         "row": detail.row,
         "verdict": detail.verdict,
-        "next_steps": steps_to_take(detail),
+        **steps_context(detail),
         "lines": opened[:MOST_LINES],
         "more": len(opened[MOST_LINES:]),
         "why_all": why_all,

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.domain.advice import Advice, AdviceKind
+from gangboard.domain.advice import Advice, AdviceKind, Harm, harm_of
 from gangboard.domain.capacity import PODS, ClusterRoom, Resident
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
@@ -76,9 +76,19 @@ def _gang_of(pod: Pod) -> str:
 # What a case is like then
 
 
+def first_change(found: Sequence[Advice]) -> Advice:
+    """Return the first advice with which somebody does something, else the first."""
+    return next((one for one in found if harm_of(one.change) is not Harm.NOTHING), found[0])
+
+
+def is_plain_wait(advice: Advice) -> bool:
+    """Whether it says that room can become free, and not how little would be enough."""
+    return advice.change is AdviceKind.WAIT_FOR_ROOM and not advice.free
+
+
 def taken(case: Case, advice: Advice, *, half: bool = False) -> Case | None:
     """Return the case with the advice taken; half of it where it can be halved, else None."""
-    if advice.change is AdviceKind.FREE_ROOM:
+    if advice.change is AdviceKind.WAIT_FOR_ROOM:
         return _with_room(case, advice, half=half)
     if advice.change in (AdviceKind.UNCORDON, AdviceKind.SUSPEND_GANGS):
         return _without(case, advice, half=half)

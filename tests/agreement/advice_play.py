@@ -19,7 +19,7 @@ from gangboard.domain.placing import FitAnswer
 from gangboard.placement.advice import advise
 from gangboard.placement.advice_size import ONLY_IN_SOME_ORDERS
 from tests.agreement import objects
-from tests.agreement.advice_cases import Misfits, is_running_pod, taken
+from tests.agreement.advice_cases import Misfits, first_change, is_running_pod, taken
 from tests.agreement.advice_figures import End, Tried, faults, lines, misses, too_rare
 from tests.agreement.arena import BATCH, GANGS, Arena, Judgement, Look
 from tests.agreement.cases import Case, NodeSpec
@@ -80,7 +80,7 @@ def _taken_up(arena: Arena, results: Iterable[Result]) -> list[Tried]:
     for one in misfits:
         advice = advise(reading.unit(one.played.after.group)) if reading is not None else ()
         if advice:
-            tries.append(_Try(one, advice[0]))
+            tries.append(_Try(one, first_change(advice)))
         else:
             found.append(Tried(one.played.case, None, End.NONE, words=one.ours.why))
     return [*found, *_played(Stage(arena), tries)]

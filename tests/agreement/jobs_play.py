@@ -18,7 +18,7 @@ from gangboard.domain.facts import Unit
 from gangboard.placement.advice import advise
 from gangboard.placement.advice_size import ONLY_IN_SOME_ORDERS
 from tests.agreement import objects
-from tests.agreement.advice_cases import emptied, taken
+from tests.agreement.advice_cases import emptied, first_change, taken
 from tests.agreement.advice_figures import End, Tried
 from tests.agreement.advice_play import PLACED_WITHIN_SECONDS, Stage
 from tests.agreement.arena import GANGS, SETTLE_SECONDS, SPEAK_SECONDS, Arena
@@ -302,7 +302,7 @@ def _chosen(one: JobCase, units: Sequence[Unit]) -> _Try | str:
         if found:
             wrong = [piece for piece in found if wrong_on_paper(one, piece)]
             own = [piece for piece in found if piece.change in _OF_THE_GANG]
-            return _Try(one, unit, dice.choice(wrong or own or found[:1]))
+            return _Try(one, unit, dice.choice(wrong or own or [first_change(found)]))
     return "; ".join(f"{unit.name}: {_why(unit)}" for unit in units)
 
 

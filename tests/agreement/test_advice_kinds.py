@@ -116,7 +116,7 @@ def free_room(scene: Scene) -> None:
     holders = [(f"{node}-{at}", node) for node in "ab" for at in range(2)]
     scene.client.create_all([_holder(scene, name, node, 2) for name, node in holders])
     _waiting(scene, _run(scene, 2), 2)
-    found = _only(scene, AdviceKind.FREE_ROOM)
+    found = _only(scene, AdviceKind.WAIT_FOR_ROOM)
     assert found.free == {scene.node("a"): {GPU: 4}, scene.node("b"): {GPU: 4}}
     assert f"4 {GPU} on each of the nodes" in found.text
     assert found.method is None
@@ -132,8 +132,7 @@ def uncordon(scene: Scene) -> None:
     shut = Room(gpus=4, unschedulable=True)
     scene.make_nodes(a=shut, b=shut, c=Room(gpus=4))
     _waiting(scene, _run(scene, 3), 3)
-    found = scene.advice()[0]
-    assert found.change is AdviceKind.UNCORDON
+    found = _only(scene, AdviceKind.UNCORDON)
     assert [ref.name for ref in found.nodes] == [scene.node("a"), scene.node("b")]
     cordon(scene.client, scene.node("a"), unschedulable=False)
     scene.still_waits()
@@ -178,7 +177,7 @@ def wait_for_end(scene: Scene) -> None:
         "v1", "Pod", name, scene.namespace, until=lambda found: found["status"].get("startTime")
     )["status"]["startTime"]
     _waiting(scene, _run(scene, 1), 1)
-    found = scene.advice()[0]
+    found = _only(scene, AdviceKind.WAIT_FOR_END)
     assert found.change is AdviceKind.WAIT_FOR_END
     assert [ref.name for ref in found.gangs] == ["batch"]
     assert found.at is not None
@@ -196,7 +195,7 @@ def wait_for_the_deadline_of_a_job(scene: Scene) -> None:
     _running(scene, "batch", 1, job_spec={"activeDeadlineSeconds": DEADLINE_SECONDS})
     job = scene.client.get(BATCH, "Job", "batch", scene.namespace)
     _waiting(scene, _run(scene, 1), 1)
-    found = scene.advice()[0]
+    found = _only(scene, AdviceKind.WAIT_FOR_END)
     assert found.change is AdviceKind.WAIT_FOR_END
     assert found.text.startswith(f"Wait for Job {scene.namespace}/batch, which ends at ")
     assert found.at is not None
@@ -238,7 +237,7 @@ def tolerate(scene: Scene) -> None:
     kept = Room(gpus=4, taints=[taint("dedicated", "infra")])
     scene.make_nodes(a=kept, b=kept)
     _waiting(scene, _run(scene, 2), 2)
-    found = scene.advice()[0]
+    found = _only(scene, AdviceKind.TOLERATE)
     assert (found.change, found.method) == (AdviceKind.TOLERATE, ChangeMethod.RECREATE)
     assert "dedicated=infra:NoSchedule of 2 nodes" in found.text
     entry = {"key": "dedicated", "operator": "Equal", "value": "infra", "effect": "NoSchedule"}
@@ -333,7 +332,7 @@ def drop_topology(scene: Scene) -> None:
         b=Room(gpus=4, labels={"test.gangboard.dev/rack": "r2"}),
     )
     _waiting(scene, _run(scene, 2, topology="test.gangboard.dev/rack"), 2)
-    found = scene.advice()[0]
+    found = _only(scene, AdviceKind.DROP_TOPOLOGY)
     assert (found.change, found.method) == (AdviceKind.DROP_TOPOLOGY, ChangeMethod.RECREATE)
     _again(scene, _run(scene, 2))
     scene.wait_bound(2)

@@ -26,14 +26,16 @@ from gangboard.domain.quota import Queue, QueueTree
 from gangboard.domain.registry import Resource
 from gangboard.domain.verdict import Finding
 from gangboard.polling.cluster_cache import resources
+from gangboard.readmodels.advice import ShownStep, shown_steps
 from gangboard.readmodels.next_steps import NamedObjects, make_steps_to_take
 from gangboard.simulator.clock import SteppedClock
 from gangboard.simulator.fleet import EAST, MINORS, WEST
 from gangboard.simulator.plane import Plane
 from gangboard.simulator.scripts import Fleet
+from gangboard.store.models import Gang
 from tests.decode.reading import captures, model
 from tests.diagnosis.captured import models
-from tests.domain_objects import a_group, a_job, a_pod, ago
+from tests.domain_objects import NOW, a_group, a_job, a_pod, ago
 from tests.random_sets import sized
 from tests.rules.asking import found, unit_of
 
@@ -141,9 +143,13 @@ def test_texts_that_a_real_api_server_takes() -> None:
         ("not-attempted", unit_of(job, a_group("ring", quorum=2), *asks_nobody)),
         ("podgroup-missing", unit_of(grouped, *lacks_group)),
     ):
-        (step,) = make_steps_to_take(found(code, unit).advice, NamedObjects(), ())
+        (step,) = make_steps_to_take(_shown(found(code, unit)), NamedObjects(), ())
         assert text in step.text
         assert step.command == ""
+
+
+def _shown(finding: Finding) -> tuple[ShownStep, ...]:
+    return shown_steps(finding.advice, Gang(), {}, now=NOW)
 
 
 def _check(
@@ -155,7 +161,7 @@ def _check(
     jobs = (job.finding for job in verdict.jobs if job.finding is not None)
     findings = (*verdict.findings, *jobs)
     for finding in findings:
-        for step in make_steps_to_take(finding.advice, NamedObjects(nodes=_nodes(finding)), ()):
+        for step in make_steps_to_take(_shown(finding), NamedObjects(nodes=_nodes(finding)), ()):
             wrong = [word for word in step.command.split() if not _WORD.fullmatch(word)]
             assert not wrong, (changed, step.command)
             assert _STOLEN not in step.command, (changed, step.command)

@@ -64,12 +64,12 @@ def only(found: Sequence[Advice], change: AdviceKind) -> Advice:
 def test_the_least_is_freed_on_the_fewest_nodes() -> None:
     # 3 pods of 4: one fits on c. a lacks 1 for a pod, b lacks 3, d lacks 4.
     nodes = [node("a", 4, 1), node("b", 4, 3), node("c", 4, 0), node("d", 4, 4)]
-    found = only(advise(waiting(nodes, 3, 4, quorum=3)), AdviceKind.FREE_ROOM)
+    found = only(advise(waiting(nodes, 3, 4, quorum=3)), AdviceKind.WAIT_FOR_ROOM)
     assert found.free == {"a": {GPU: 1}, "b": {GPU: 3}}
     assert found.method is None
     assert [ref.name for ref in found.nodes] == ["a", "b"]
     assert found.text == (
-        "Free 1 nvidia.com/gpu on node a and 3 nvidia.com/gpu on node b: then all 3 pods fit."
+        "Wait for 1 nvidia.com/gpu on node a and 3 nvidia.com/gpu on node b to become free: then all 3 pods fit."
     )
 
 
@@ -78,27 +78,27 @@ def test_room_is_made_in_the_rack_where_it_costs_least() -> None:
     used = {"a": ("r1", 0), "b": ("r1", 4), "c": ("r2", 1), "d": ("r2", 2), "e": ("r3", 0)}
     nodes = [node(name, 4, taken, labels={"rack": rack}) for name, (rack, taken) in used.items()]
     in_one_rack = waiting(nodes, 2, 4, quorum=2, keys=("rack",))
-    found = only(advise(in_one_rack), AdviceKind.FREE_ROOM)
+    found = only(advise(in_one_rack), AdviceKind.WAIT_FOR_ROOM)
     assert found.free == {"c": {GPU: 1}, "d": {GPU: 2}}
 
 
 def test_what_fits_then_is_what_the_quorum_needs() -> None:
     found = only(
-        advise(waiting([node("a", 4, 1), node("b", 4)], 3, 4, quorum=2)), AdviceKind.FREE_ROOM
+        advise(waiting([node("a", 4, 1), node("b", 4)], 3, 4, quorum=2)), AdviceKind.WAIT_FOR_ROOM
     )
     assert found.text == (
-        "Free 1 nvidia.com/gpu on node a: then the 2 of 3 pods that its quorum needs fit."
+        "Wait for 1 nvidia.com/gpu on node a to become free: then the 2 of 3 pods that its quorum needs fit."
     )
 
 
 def test_of_many_nodes_two_are_named_with_what_is_theirs() -> None:
     nodes = [node(name, 4, used) for name, used in zip("abcd", (1, 3, 2, 2), strict=True)]
-    found = only(advise(waiting(nodes, 4, 4, quorum=4)), AdviceKind.FREE_ROOM)
+    found = only(advise(waiting(nodes, 4, 4, quorum=4)), AdviceKind.WAIT_FOR_ROOM)
     assert [ref.name for ref in found.nodes] == ["a", "b", "c", "d"]
     assert [ref.name for ref in found.named] == ["a", "b"]
     assert found.text == (
-        "Free up to 3 nvidia.com/gpu on each of 4 nodes (1 nvidia.com/gpu on node a, "
-        "3 nvidia.com/gpu on node b, …): then all 4 pods fit."
+        "Wait for up to 3 nvidia.com/gpu on each of 4 nodes (1 nvidia.com/gpu on node a, "
+        "3 nvidia.com/gpu on node b, …) to become free: then all 4 pods fit."
     )
 
 
@@ -109,40 +109,43 @@ def test_what_is_to_be_freed_is_enough_as_it_is_written() -> None:
     job = a_job("train", pods=1, requests=requests(memory="1500000000"))
     facts = {"room": ClusterRoom((full,)), "kubernetes": (1, 37)}
     unit = unit_of(job, *pods_of(job, 1), facts=facts)
-    found = only(advise(replace(unit, placing=placing_of(unit))), AdviceKind.FREE_ROOM)
-    assert found.text == "Free 1.4Gi of memory on node a: then the pod fits."
+    found = only(advise(replace(unit, placing=placing_of(unit))), AdviceKind.WAIT_FOR_ROOM)
+    assert found.text == "Wait for 1.4Gi of memory on node a to become free: then the pod fits."
 
 
 def test_only_the_names_that_are_printed_are_kept_to_be_hidden() -> None:
     unit = waiting([node(name, 4, 4) for name in "abcde"], 5, 4, quorum=5)
-    found = only(advise(unit), AdviceKind.FREE_ROOM)
-    assert found.text == "Free 4 nvidia.com/gpu on each of 5 nodes (a, b, …): then all 5 pods fit."
+    found = only(advise(unit), AdviceKind.WAIT_FOR_ROOM)
+    assert (
+        found.text
+        == "Wait for 4 nvidia.com/gpu on each of 5 nodes (a, b, …) to become free: then all 5 pods fit."
+    )
     assert [item.source.name for item in advice_of(unit)[1] if item.source] == ["a", "b"]
 
 
 def test_pods_of_daemonsets_are_never_asked_to_leave() -> None:
     # On a 1 of 4 stays for good: no pod of 4 ever fits there.
     nodes = [node("a", 4, 0, staying=1), node("b", 4, 4), node("c", 4, 4)]
-    found = only(advise(waiting(nodes, 1, 4, quorum=1)), AdviceKind.FREE_ROOM)
+    found = only(advise(waiting(nodes, 1, 4, quorum=1)), AdviceKind.WAIT_FOR_ROOM)
     assert found.free == {"b": {GPU: 4}}
 
 
 def test_a_slot_on_a_node_that_has_one_already_counts_too() -> None:
     # Pods of 2 on nodes of 4: a has room for one, and for two when 1 more is free.
     nodes = [node("a", 4, 1), node("b", 4, 4)]
-    found = only(advise(waiting(nodes, 2, 2, quorum=2)), AdviceKind.FREE_ROOM)
+    found = only(advise(waiting(nodes, 2, 2, quorum=2)), AdviceKind.WAIT_FOR_ROOM)
     assert found.free == {"a": {GPU: 1}}
 
 
 def test_mixed_shapes_are_freed_for_together() -> None:
     # The worker wants a whole node; the driver fits beside what is on b, where more CPU is free.
-    found = only(advise(driver_and_worker(cpu_on_a=4000)), AdviceKind.FREE_ROOM)
+    found = only(advise(driver_and_worker(cpu_on_a=4000)), AdviceKind.WAIT_FOR_ROOM)
     assert found.free == {"a": {GPU: 2}}
 
 
 def test_room_that_the_driver_may_take_from_the_worker_is_no_advice() -> None:
     # Both nodes are alike to the scheduler: once in two the driver goes on a, and nothing fits.
-    assert AdviceKind.FREE_ROOM not in kinds(advise(driver_and_worker(cpu_on_a=0)))
+    assert AdviceKind.WAIT_FOR_ROOM not in kinds(advise(driver_and_worker(cpu_on_a=0)))
 
 
 def test_each_pod_that_a_term_is_about_has_to_go() -> None:
@@ -164,7 +167,7 @@ def test_each_pod_that_a_term_is_about_has_to_go() -> None:
     )
     alone = advise(waiting([there], 1, 1, quorum=1, residents=gangs[:1], needs=needs))
     assert AdviceKind.SUSPEND_GANGS not in kinds(alone)
-    assert AdviceKind.FREE_ROOM not in kinds(alone)
+    assert AdviceKind.WAIT_FOR_ROOM not in kinds(alone)
 
 
 def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> None:
@@ -325,7 +328,7 @@ def test_two_gangs_that_make_a_place_only_together() -> None:
 def test_a_gang_of_thousands_is_not_told_node_by_node() -> None:
     nodes = [node(f"n{at}", 8, 8) for at in range(2_100)]
     found = kinds(advise(waiting(nodes, 2_100, 8, quorum=2_100)))
-    assert AdviceKind.FREE_ROOM not in found
+    assert AdviceKind.WAIT_FOR_ROOM not in found
 
 
 def test_nobody_of_higher_priority_and_nobody_without_a_lever_is_suspended() -> None:
@@ -352,7 +355,7 @@ def test_a_gang_that_somebody_else_decides_about_is_not_suspended() -> None:
 
 def test_what_can_never_fit_gets_no_advice_about_room() -> None:
     found = kinds(advise(waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3)))
-    assert AdviceKind.FREE_ROOM not in found
+    assert AdviceKind.WAIT_FOR_ROOM not in found
     assert AdviceKind.SUSPEND_GANGS not in found
 
 

@@ -139,8 +139,8 @@ def test_an_end_is_waited_for_where_the_domain_is_what_is_missing() -> None:
     nodes = [node("a", 4, labels={"rack": "r1"}), node("b", 4, 4, labels={"rack": "r1"})]
     nodes.append(node("c", 4, labels={"rack": "r2"}))
     found = advised(nodes, 2, 4, held("batch", ending(12, b=4)), keys=("rack",))
-    assert found[0].change is AdviceKind.DROP_TOPOLOGY
-    assert AdviceKind.WAIT_FOR_END in kinds(found)
+    assert kinds(found)[0] is AdviceKind.WAIT_FOR_END
+    assert AdviceKind.DROP_TOPOLOGY in kinds(found)
 
 
 # Pods that are being deleted
@@ -183,10 +183,10 @@ def test_only_what_is_needed_is_waited_for() -> None:
 def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
     """Two pods of 4: a gets free by itself, for the other somebody has to make room."""
     found = advised([FULL, node("b", 4, 4)], 2, 4, going("gone", 2, a=4), resident("small", b=4))
-    room = only(found, AdviceKind.FREE_ROOM)
+    room = only(found, AdviceKind.WAIT_FOR_ROOM)
     assert room.free == {"b": {GPU: 4}}
     assert room.text == (
-        "Free 4 nvidia.com/gpu on node b: then all 2 pods fit, once 1 pod on node a that is being "
+        "Wait for 4 nvidia.com/gpu on node b to become free: then all 2 pods fit, once 1 pod on node a that is being "
         "deleted is gone (12:02 UTC at the latest)."
     )
     assert room.until == NOW + timedelta(minutes=2)

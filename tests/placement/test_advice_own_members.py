@@ -58,14 +58,14 @@ def test_nobody_is_told_to_take_away_a_pod_of_the_gang() -> None:
 
 def test_room_is_freed_beside_it() -> None:
     unit = work_list(holding("a", 8))
-    assert only(advise(unit), AdviceKind.FREE_ROOM).free == {"a": {GPU: 4}}
+    assert only(advise(unit), AdviceKind.WAIT_FOR_ROOM).free == {"a": {GPU: 4}}
 
 
 def test_room_is_freed_elsewhere() -> None:
     """Node a has room for one only, and that is taken by the pod that runs."""
     own = replace(node("a", gpu=4), now=Load({GPU: 4}, 1))
     unit = work_list(own, holding("b", 8))
-    assert only(advise(unit), AdviceKind.FREE_ROOM).free == {"b": {GPU: 4}}
+    assert only(advise(unit), AdviceKind.WAIT_FOR_ROOM).free == {"b": {GPU: 4}}
 
 
 def jobset(*, others_wait: bool) -> Unit:

@@ -174,7 +174,7 @@ def test_room_to_free_in_the_full_zone() -> None:
     unit = gang(8, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     finding = found("spread-constraints", unit)
     assert "and only 7 of 8 fit now" in finding.message
-    assert "Free 1 CPU on node b0: then all 8 pods fit." in finding.advice_texts
+    assert "Wait for 1 CPU on node b0 to become free: then all 8 pods fit." in finding.advice_texts
     # Who leaves could be one of those that count.
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=7, even=1))
     unit = gang(8, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)

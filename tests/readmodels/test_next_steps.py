@@ -50,7 +50,8 @@ def read(
     )
     detail = gang_detail(viewer=viewer, gang_id=gang.id, now=NOW)
     assert detail is not None
-    (step,) = make_steps_to_take(detail.row.next_steps, detail.named, detail.actions)
+    # Before a step that stops gangs that run whole stands one to wait.
+    *_, step = make_steps_to_take(detail.row.next_steps, detail.named, detail.actions)
     return detail, step
 
 

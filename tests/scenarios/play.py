@@ -11,6 +11,7 @@ from typing import Any
 
 import urllib3
 
+from gangboard.domain.advice import Harm
 from tests.controlplane.client import wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import make_nodes
@@ -149,6 +150,9 @@ def faults(gang: Json | None, expected: Step) -> list[str]:
     advice = gang["advice"]
     if not any(all(words in one for words in expected.advises) for one in advice or [""]):
         found.append(f"no advice of {expected.advises!r} in {advice!r}")
+    steps = gang.get("next_steps")
+    if steps and steps[0]["harm"] == Harm.WHOLE_GANGS:
+        found.append(f"the first advice stops a gang that runs whole: {advice[0]!r}")
     return found
 
 

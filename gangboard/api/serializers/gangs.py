@@ -17,6 +17,7 @@ from gangboard.api.serializers.groups import (
     UnseenGroupsSerializer,
 )
 from gangboard.api.serializers.queues import FlavorAmountSerializer, PlaceSerializer
+from gangboard.domain.advice import Harm
 from gangboard.readmodels.gang_page import GangDetail
 
 
@@ -51,6 +52,27 @@ class ObjectSerializer(serializers.Serializer[Any]):
     uid = serializers.CharField()
 
 
+class VictimSerializer(serializers.Serializer[Any]):
+    """Another gang that a step would stop, as it is now."""
+
+    gang = serializers.CharField(source="gang_id", help_text="Its id.")
+    api_group = serializers.CharField()
+    kind = serializers.CharField()
+    namespace = serializers.CharField()
+    name = serializers.CharField()
+    uid = serializers.CharField()
+    health = serializers.ChoiceField(HEALTHS)
+    since = TimeField(help_text="Since when its verdict has been this one.")
+    ready = serializers.IntegerField(help_text="Pods that are ready.")
+    desired = serializers.IntegerField(help_text="Pods that its owner asks for.")
+    priority = serializers.IntegerField()
+    also_advised_to = serializers.IntegerField(
+        source="others",
+        allow_null=True,
+        help_text="Other gangs that are advised to stop it; null in lists.",
+    )
+
+
 class NextStepSerializer(serializers.Serializer[Any]):
     """One step of advice: its sentence, and as fields what carries it out."""
 
@@ -62,6 +84,13 @@ class NextStepSerializer(serializers.Serializer[Any]):
     )
     objects = ObjectSerializer(
         many=True, help_text="What it acts on: nodes, gangs or Jobs; empty if it does not name all."
+    )
+    harm = serializers.ChoiceField(
+        [one.value for one in Harm], help_text="What it costs, and whom. Steps come in this order."
+    )
+    note = WordField(help_text="A sentence behind the text, such as the typical wait.")
+    victims = VictimSerializer(
+        many=True, help_text="Other gangs that it would stop, as far as the caller may see them."
     )
 
 

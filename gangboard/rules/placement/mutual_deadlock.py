@@ -67,7 +67,7 @@ def _advice(own: Resident, rival: Resident) -> tuple[AdvisedStep, ...]:
 
 
 def _suspend(gang: Resident, text: str) -> AdvisedStep:
-    return AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(gang.ref,))
+    return AdvisedStep(text, AdviceKind.SUSPEND_BROKEN, objects=(gang.ref,))
 
 
 def _may_let_go(one: Resident, other: Resident) -> bool:
