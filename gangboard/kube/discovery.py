@@ -23,6 +23,11 @@ AGGREGATED = ",".join(
 )
 """One answer for all groups, since Kubernetes 1.26; older servers send the plain list."""
 
+SYSTEM_NAMESPACE = "kube-system"
+IDENTITY_SECONDS = 5.0
+LONGEST_UID = 128
+"""Characters that are kept: those of a real uid are 36."""
+
 _OF_THE_WHOLE_SERVER = frozenset(
     {
         KubeErrorCode.UNREACHABLE,
@@ -55,6 +60,8 @@ class Discovery:
     """(group, plural) → its versions in the server's order of preference. The core group is ''."""
     failed: Mapping[str, KubeError]
     """`group/version` (core: `v1`) → why we do not know what it serves. Never "not served"."""
+    cluster_uid: str = ""
+    """uid of the namespace `kube-system`; empty where it may not be read, or was not answered."""
 
     def failure_of(self, group: str) -> KubeError | None:
         """Return why something of this group may be served although it is not listed."""
@@ -136,7 +143,17 @@ class _Version(_Wire):
     git_version: str = ""
 
 
+class _Identity(_Wire):
+    uid: str = ""
+
+
+class _Namespace(_Wire):
+    kind: str = ""
+    metadata: _Identity = msgspec.field(default_factory=_Identity)
+
+
 _KIND = msgspec.json.Decoder(_Kind)
+_NAMESPACE = msgspec.json.Decoder(_Namespace)
 _AGGREGATED_LIST = msgspec.json.Decoder(_AggregatedList)
 _GROUP_LIST = msgspec.json.Decoder(_GroupList)
 _RESOURCE_LIST = msgspec.json.Decoder(_ResourceList)
@@ -164,7 +181,22 @@ def discover(connection: Connection, *, groups: Collection[str] | None = None) -
             # What stands in between may answer `{}`: that is not "nothing is served".
             raise _no_discovery(connection, "/apis")
     resources = {key: tuple(served) for key, served in found.resources.items()}
-    return Discovery(version, resources, found.failed)
+    return Discovery(version, resources, found.failed, read_cluster_uid(connection))
+
+
+def read_cluster_uid(connection: Connection) -> str:
+    """Return what tells this cluster from all others, whatever its address; empty where nobody tells.
+
+    It is the uid of the namespace `kube-system`, which no cluster is without and which lives as long as
+    the cluster. A cluster is read without it too, so no error of this request counts.
+    """
+    path = f"/api/v1/namespaces/{SYSTEM_NAMESPACE}"
+    try:
+        body = connection.get(path, deadline=IDENTITY_SECONDS)
+        found = _decode(connection, path, body, _NAMESPACE)
+    except KubeError:
+        return ""
+    return found.metadata.uid[:LONGEST_UID] if found.kind == "Namespace" else ""
 
 
 def path_for(group: str, version: str, plural: str, namespace: str | None = None) -> str:

@@ -46,6 +46,10 @@ class KubeErrorCode(StrEnum):
     """409: the object is another than the request says."""
     INVALID = "invalid"
     """422: the server does not accept what was sent."""
+    SAME_CLUSTER = "same-cluster"
+    """Another name of gangboard's is this cluster already: its `kube-system` has the same uid."""
+    OTHER_CLUSTER = "other-cluster"
+    """Another cluster answers now than the one that was added: its `kube-system` has another uid."""
 
 
 PERMANENT = frozenset(
@@ -61,6 +65,8 @@ PERMANENT = frozenset(
         KubeErrorCode.ALREADY_EXISTS,
         KubeErrorCode.INVALID,
         KubeErrorCode.CREDENTIALS,
+        KubeErrorCode.SAME_CLUSTER,
+        KubeErrorCode.OTHER_CLUSTER,
     }
 )
 """Codes that the same request will meet again until a person or the cluster changes something."""

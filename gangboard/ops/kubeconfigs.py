@@ -26,6 +26,8 @@ from gangboard.kube.safe_yaml import load_document
 from gangboard.store import clusters
 
 STANDARD_INPUT = Path("-")
+LONGEST_CONTEXT = 253
+"""Characters: a longer name is no use in a command to copy."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -37,6 +39,8 @@ class Access:
     expires_at: datetime | None
     cluster_name: str = ""
     """A name for the cluster, made of the context's; empty for a pod's own account."""
+    context: str = ""
+    """What the person's kubectl calls the cluster; empty for a pod's own account and standard input."""
 
 
 def read_access(path: Path, *, context: str | None = None, token_file: bool = False) -> Access:
@@ -51,8 +55,13 @@ def read_access(path: Path, *, context: str | None = None, token_file: bool = Fa
         files = NamedFiles(path.parent, private=private, token_file=token_file)
     text = _text(path)
     credentials = read_kubeconfig(text, context=context, files=files)
-    name = _cluster_name(str(context or load_document(text)["current-context"]))
-    return _access(credentials, cluster_name=name)
+    chosen = str(context or load_document(text)["current-context"])
+    kept = chosen if path != STANDARD_INPUT or context else ""
+    return _access(
+        credentials,
+        cluster_name=_cluster_name(chosen),
+        context=kept if len(kept) <= LONGEST_CONTEXT else "",
+    )
 
 
 def in_cluster_access() -> Access:
@@ -60,8 +69,10 @@ def in_cluster_access() -> Access:
     return _access(in_cluster())
 
 
-def _access(credentials: Credentials, *, cluster_name: str = "") -> Access:
-    return Access(credentials.to_document(), credentials.server, _expiry(credentials), cluster_name)
+def _access(credentials: Credentials, *, cluster_name: str = "", context: str = "") -> Access:
+    return Access(
+        credentials.to_document(), credentials.server, _expiry(credentials), cluster_name, context
+    )
 
 
 def _text(path: Path) -> str:
@@ -83,10 +94,11 @@ def _cluster_name(context: str) -> str:
     return name[:63].rstrip("-") or "cluster"
 
 
-def save_access(name: str, access: Access, *, by: str = "gangboard") -> bool:
+def save_access(name: str, access: Access, *, by: str = "gangboard", uid: str = "") -> bool:
     """Watch the cluster in this way from now on; return whether it is new.
 
-    `by` is who did it, for the audit. Raises ClusterError.
+    `by` is who did it, for the audit, `uid` that of the namespace `kube-system`, if it is known. Raises
+    ClusterError, also for a cluster that has a name already.
     """
     new = name not in clusters.cluster_names()
     save = clusters.add_cluster if new else clusters.replace_credentials
@@ -96,6 +108,8 @@ def save_access(name: str, access: Access, *, by: str = "gangboard") -> bool:
         server=access.server,
         expires_at=access.expires_at,
         by=by,
+        uid=uid,
+        context=access.context,
     )
     return new
 

@@ -70,7 +70,10 @@ def gang_row(
             float(amount) for name, amount in verdict.requests.items() if is_accelerator(name)
         ),
         "bottleneck": bottleneck_of(verdict.fit),
-        "queue": facts.queue.queue or owner.queue or _queue_of_pods(facts),
+        "queue": facts.queue.queue
+        or owner.queue
+        or _queue_of_groups(facts)
+        or _queue_of_pods(facts),
         "priority": verdict.priority,
         "priority_value": verdict.priority_value,
         "restarts": verdict.restarts,
@@ -197,3 +200,9 @@ def differs(row: dict[str, Any], before: dict[str, Any] | None) -> bool:
         for name, value in row.items()
         if name not in _BOOKKEEPING
     )
+
+
+def _queue_of_groups(facts: GangFacts) -> str:
+    """Return the queue of its scheduler that its groups wait in; empty for none, and where they name several."""
+    queues = {group.queue for group in facts.groups if group.queue}
+    return queues.pop() if len(queues) == 1 else ""

@@ -27,7 +27,7 @@ from gangboard.polling.store_writer import CONTACT_EVERY, StoreWriter, is_overdu
 from gangboard.polling.visibility import are_pods_grouped
 from gangboard.polling.watched import Watched
 from gangboard.store.cluster_leases import renew_lease
-from gangboard.store.observations import save_controller_build, save_discovery
+from gangboard.store.observations import save_controller_build, save_discovery, save_identity
 
 log = get_logger(__name__)
 
@@ -119,11 +119,33 @@ class Window:
         told = schedule.error.sentence if schedule.error else ""
         answer = schedule.take(is_known=cache.discovery is not None)
         if answer is not None:
+            if (stranger := self._is_stranger(answer[0].cluster_uid)) is not None:
+                # Nothing of it may come among the objects of the cluster that was added.
+                cache.discovery, schedule.error = None, stranger
+                return False
             self._take_discovery(*answer)
         elif schedule.error is not None and schedule.error.sentence != told:
             why = schedule.error.sentence
             log.warning("cluster does not say what it serves", cluster=cache.cluster_name, why=why)
         return cache.discovery is not None
+
+    def _is_stranger(self, uid: str) -> KubeError | None:
+        """Return why what answers is not to be read: it is another cluster, or one with a name already."""
+        found = save_identity(self._cache.claim, uid)
+        if found.is_own:
+            return None
+        name, host = self._cache.cluster_name, self._cache.connection.host
+        if found.known_as:
+            return KubeError(
+                KubeErrorCode.SAME_CLUSTER,
+                f"{found.known_as} is this cluster already: both have the same kube-system namespace. "
+                f"Nothing is read twice. Remove {name}.",
+            )
+        return KubeError(
+            KubeErrorCode.OTHER_CLUSTER,
+            f"Another cluster answers at {host} than the one that was added as {name}: its kube-system "
+            "namespace has another uid. Nothing of it is read.",
+        )
 
     def _take_discovery(self, found: Discovery, at: datetime) -> None:
         self._cache.discovery = found

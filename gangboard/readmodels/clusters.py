@@ -12,6 +12,7 @@ from gangboard.domain.action import ClusterLevers
 from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.cluster_levers import LeverBoard, lever_board
+from gangboard.readmodels.cluster_reach import ReachStep, reach_step
 from gangboard.readmodels.freshness import Freshness, Level, level_of
 from gangboard.readmodels.liveness import Liveness, read_liveness
 from gangboard.readmodels.outages import OutageRow, read_outages
@@ -21,6 +22,8 @@ from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers, read_independent_owners
 from gangboard.store.models import Cluster, Gang, Lease, ResourceState
 
+_READ = frozenset({WatchState.OK, WatchState.NOT_SERVED, WatchState.NOT_NEEDED})
+"""States in which all objects of a resource are known."""
 EXPIRY_WARNING = timedelta(days=7)
 
 _RESOURCE_FACES: Mapping[str, Face] = {
@@ -116,10 +119,12 @@ class ClusterState:
     actor_expiry: Expiry | None
     """Of the second identity, which acts."""
     levers: LeverBoard
+    step: ReachStep | None
+    """What makes it readable; None where it is read, and for who does not look after the whole cluster."""
     holder: str
     """The worker that polls it now, or empty."""
-    gangs: int
-    """Gangs of it that the viewer may see."""
+    gangs: int | None
+    """Gangs of it that the viewer may see; None where there are none and not all could be read: that is not zero."""
     outages: tuple[OutageRow, ...] = ()
     """When nothing was seen of it lately, the newest first."""
     claims: tuple[str, ...] | None = None
@@ -164,9 +169,16 @@ class ClusterState:
         return tuple(row for row in self.resources if row.state == WatchState.NOT_SERVED)
 
     @property
-    def objects(self) -> int:
-        """Objects that are kept of it, those of the last look where it cannot be read now."""
+    def objects(self) -> int | None:
+        """Objects that are kept of it, those of the last look where it cannot be read now; None before that."""
+        if self.freshness.level is Level.NEVER:
+            return None
         return sum(row.kept or 0 for row in self.resources)
+
+    @property
+    def next_command(self) -> str:
+        """The command for the next step, or empty: what keeps us from looking goes before the levers."""
+        return self.step.command if self.step is not None else self.levers.command
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,9 +291,10 @@ def _state(
         resources=resources,
         expiry=_expiry(cluster.credentials_expire_at, now, "this cluster") if wide else None,
         actor_expiry=_expiry(cluster.actor_expires_at, now, "the actor") if wide else None,
-        levers=_lever_board(levers, resources, wide),
+        levers=_lever_board(levers, resources, wide, freshness),
+        step=reach_step(cluster.name, cluster.problem) if wide else None,
         holder=holders.get(cluster.pk, "") if wide else "",
-        gangs=gangs.get(cluster.pk, 0),
+        gangs=gangs.get(cluster.pk) or _no_gangs(freshness, resources),
     )
 
 
@@ -325,10 +338,23 @@ def _resource_row(state: ResourceState, viewer: Viewer) -> ResourceRow:
     )
 
 
+def _no_gangs(freshness: Freshness, resources: tuple[ResourceRow, ...]) -> int | None:
+    """Return 0 where it is known that there are no gangs, and None where nobody could look."""
+    unread = any(row.needed and row.state not in _READ for row in resources)
+    return None if freshness.is_silent or not freshness.listed or unread else 0
+
+
 def _lever_board(
-    levers: ClusterLevers, resources: tuple[ResourceRow, ...], wide: bool
+    levers: ClusterLevers,
+    resources: tuple[ResourceRow, ...],
+    wide: bool,
+    freshness: Freshness,
 ) -> LeverBoard:
     """Return the levers; the command is for those who look after the whole cluster."""
+    if freshness.level is Level.NEVER:
+        return LeverBoard(
+            (), f"What can be stopped in it is not known: it {freshness.has_not_once}.", ""
+        )
     not_served = {row.resource for row in resources if row.state == WatchState.NOT_SERVED}
     board = lever_board(levers, not_served)
     return board if wide else replace(board, command="")

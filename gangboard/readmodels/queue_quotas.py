@@ -43,7 +43,7 @@ class QuotaRow:
 
     flavor: str
     is_flavor_known: bool
-    """False where flavors can be looked at and there is none of this name."""
+    """False where it has a flavor, flavors can be looked at, and there is none of this name."""
     resource: str
     is_accelerator: bool
     nominal: str
@@ -97,7 +97,7 @@ def _row(
     whole = max(nominal, reserved)
     return QuotaRow(
         flavor=printable(quota.flavor),
-        is_flavor_known=flavors is None or quota.flavor in flavors,
+        is_flavor_known=not quota.flavor or flavors is None or quota.flavor in flavors,
         resource=printable(quota.resource),
         is_accelerator=is_accelerator(quota.resource),
         nominal=text(quota.nominal) if quota.nominal is not None else "",

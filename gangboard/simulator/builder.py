@@ -25,11 +25,14 @@ class FleetError(ValueError):
 class Builder:
     """Builds one fleet into an empty world."""
 
-    def __init__(self, world: World, fleet: Fleet, minor: str, *, hold: bool) -> None:
+    def __init__(
+        self, world: World, fleet: Fleet, minor: str, *, hold: bool, identity: str = ""
+    ) -> None:
         self.world = world
         self._fleet = fleet
         self._minor = minor
         self._hold = hold
+        self._identity = identity
         self._now = world.clock.now()
         self.groups = GroupBuilder(world, self._now)
         """Makes the groups of its gangs."""
@@ -37,7 +40,7 @@ class Builder:
 
     def build(self) -> None:
         """Make everything; gangs that wait come last, when it is known what is free."""
-        make_cluster(self.world, self._fleet, self._now, hold=self._hold)
+        make_cluster(self.world, self._fleet, self._now, hold=self._hold, identity=self._identity)
         for gang in self._fleet.gangs_of(self._minor):
             if not self._hold and any(role.held for role in gang.roles):
                 continue

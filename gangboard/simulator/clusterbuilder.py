@@ -20,15 +20,19 @@ _AGE = timedelta(days=41)
 _LOST = timedelta(minutes=14)
 
 
-def make_cluster(world: World, fleet: Fleet, now: datetime, *, hold: bool) -> None:
-    """Make everything but the gangs of a fleet."""
+def make_cluster(
+    world: World, fleet: Fleet, now: datetime, *, hold: bool, identity: str = ""
+) -> None:
+    """Make everything but the gangs of a fleet. `identity` is the uid of the namespace `kube-system`."""
     since = now - _AGE
 
     def create(resource: Resource, obj: Json) -> None:
         obj["metadata"]["creationTimestamp"] = timestamp(since)
         world.writer.create(resource, obj)
 
-    for name in ("kube-system", *fleet.namespaces()):
+    own = {"uid": identity} if identity else {}
+    create(NAMESPACES, {"metadata": {"name": "kube-system", **own}})
+    for name in fleet.namespaces():
         create(NAMESPACES, {"metadata": {"name": name}})
     for pool in fleet.pools:
         for node in _nodes(pool, since, now - _LOST):

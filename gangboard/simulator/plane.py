@@ -40,8 +40,12 @@ class Plane:
         history: int = 20_000,
         bookmark_seconds: float = 10.0,
         extra: tuple[Resource, ...] = (),
+        identity: str = "",
     ) -> None:
-        """`hold` installs the Hold; `independent` has the JobSet controller honour that mode."""
+        """`hold` installs the Hold; `independent` has the JobSet controller honour that mode.
+
+        `identity` is the uid of its namespace `kube-system`, one of the seed by default.
+        """
         self.clock = clock
         self.faults = Faults()
         of_kinds = tuple(one for one in kinds.served_for(fleet) if one not in extra)
@@ -53,7 +57,7 @@ class Plane:
             self.writer.admission = HoldPolicy(self.store)
         version = served_resources.gang_version(minor)
         self.world = World(self.store, self.writer, clock, version=version)
-        Builder(self.world, fleet, minor, hold=hold).build()
+        Builder(self.world, fleet, minor, hold=hold, identity=identity).build()
         self.queueing = Queueing(self.world, fleet)
         if fleet.queues:
             self.queueing.build()

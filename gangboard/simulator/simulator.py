@@ -13,6 +13,7 @@ import json
 import secrets
 import ssl
 import threading
+import uuid
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
@@ -73,6 +74,8 @@ class Simulator:
             history=history,
             bookmark_seconds=bookmark_seconds,
             extra=extra,
+            # Two simulators of one seed are two clusters.
+            identity=str(uuid.uuid4()),
         )
         self.clock, self.faults, self.api = plane.clock, plane.faults, plane.api
         self.store, self.writer, self.world = plane.store, plane.writer, plane.world

@@ -46,6 +46,16 @@ def find_cluster(*, name: str) -> Cluster:
     return cluster
 
 
+def refuse_second_name(name: str, uid: str) -> None:
+    """Raise ClusterError where another cluster is known by this uid; an empty one is nobody's."""
+    other = Cluster.objects.exclude(name=name).filter(uid=uid).first() if uid else None
+    if other is not None:
+        raise ClusterError(
+            f"{other.name} is this cluster already: both have the same kube-system namespace "
+            f"(uid {uid})"
+        )
+
+
 def add_cluster(
     *,
     name: str,
@@ -53,14 +63,18 @@ def add_cluster(
     server: str,
     expires_at: datetime | None = None,
     by: str = "gangboard",
+    uid: str = "",
+    context: str = "",
 ) -> Cluster:
     """Start to watch a cluster.
 
     `document` is what kube.credentials needs to connect; it is encrypted here. `server` is the
     address to show, `expires_at` when the credentials end, if they say so, `by` who did it, for the
-    audit. Raises ClusterError.
+    audit. `uid` is that of its namespace `kube-system`, if it is known, `context` what the person's
+    kubectl calls the cluster. Raises ClusterError, also for a cluster that has a name already.
     """
     check_dns_label(name, "a cluster")
+    refuse_second_name(name, uid)
     try:
         with transaction.atomic():
             cluster = Cluster.objects.create(
@@ -68,6 +82,8 @@ def add_cluster(
                 server=server,
                 credentials=seal(document),
                 credentials_expire_at=expires_at,
+                uid=uid,
+                context=context,
             )
             _changed("cluster-added", f"Cluster {name} at {server} is watched.", by, cluster)
             return cluster
@@ -84,20 +100,26 @@ def replace_credentials(
     server: str,
     expires_at: datetime | None = None,
     by: str = "gangboard",
+    uid: str = "",
+    context: str = "",
 ) -> None:
     """Reach a watched cluster in another way from now on. Raises ClusterError.
 
     Whoever polls it holds a connection made with the old credentials: it is fenced off, so that
     the next poll begins anew. At another address resource versions mean something else, so
     everything is read again there, also objects of the same version, and the actor, who is known at the old one, is forgotten.
+    `uid` and `context` are as in `add_cluster`: a uid that is not known now is kept at the same address.
     """
+    refuse_second_name(name, uid)
     with transaction.atomic():
         cluster = find_cluster(name=name)
         moved = cluster.server != server
         cluster.server = server
         cluster.credentials = seal(document)
         cluster.credentials_expire_at = expires_at
-        changed = ["server", "credentials", "credentials_expire_at"]
+        cluster.context = context
+        cluster.uid = uid or ("" if moved else cluster.uid)
+        changed = ["server", "credentials", "credentials_expire_at", "context", "uid"]
         if moved:
             cluster.discovered_at = cluster.actor_credentials = cluster.actor_expires_at = None
             changed += ["discovered_at", "actor_credentials", "actor_expires_at"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 
 from gangboard.store.bulk import upsert_rows
@@ -234,6 +234,36 @@ def save_contact(
         values["data_version"] = F("data_version") + 1
     row.update(**values)
     return differs or was_silent
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """How the uid of the cluster that answers fits what is stored."""
+
+    is_own: bool = True
+    """It is the cluster that was added, or nobody can tell."""
+    known_as: str = ""
+    """The other name under which it is watched already, or empty."""
+
+
+def save_identity(lease: ClusterLease, uid: str) -> Identity:
+    """Compare the uid of the cluster that answers with the stored one; store the first. Raises LeaseLostError.
+
+    `uid` is empty where it could not be read: then nothing is refused.
+    """
+    if not uid:
+        return Identity()
+    row = Cluster.objects.filter(pk=lease.cluster_id)
+    try:
+        with writing(lease):
+            stored = row.values_list("uid", flat=True).first() or ""
+            if stored:
+                return Identity(is_own=stored == uid)
+            row.update(uid=uid)
+    except IntegrityError:
+        other = Cluster.objects.filter(uid=uid).values_list("name", flat=True).first() or ""
+        return Identity(is_own=False, known_as=other)
+    return Identity()
 
 
 def save_discovery(lease: ClusterLease, *, server_version: str, at: datetime) -> None:

@@ -73,6 +73,7 @@ def _shown(state: ClusterState) -> tuple[object, ...]:
         state.expiry and state.expiry.tone,
         state.actor_expiry and state.actor_expiry.tone,
         state.levers,
+        state.step,
         state.claims,
         state.holder,
         state.gangs,

@@ -93,7 +93,7 @@ AGGREGATED: dict[str, Any] = {
 }
 
 
-def test_aggregated_discovery_needs_three_requests(serve: Serve, connect: Connect) -> None:
+def test_aggregated_discovery_needs_four_requests(serve: Serve, connect: Connect) -> None:
     server = serve(answering(AGGREGATED))
     found = discover(connect(server))
     assert found.server_version == "v1.37.0+vendor"
@@ -102,8 +102,14 @@ def test_aggregated_discovery_needs_three_requests(serve: Serve, connect: Connec
     )
     assert found.resources["", "pods"][0].kind == "Pod"
     assert [item.version for item in found.resources[SCHEDULING, "podgroups"]] == ["v1beta1"]
-    assert len(server.requests) == 3
-    assert "as=APIGroupDiscoveryList" in server.requests[-1].headers["Accept"]
+    assert [one.target for one in server.requests] == [
+        "/version",
+        "/api",
+        "/apis",
+        "/api/v1/namespaces/kube-system",
+    ]
+    assert "as=APIGroupDiscoveryList" in server.requests[2].headers["Accept"]
+    assert found.cluster_uid == "", "one that does not tell its uid is read all the same"
 
 
 def test_versions_of_a_resource_keep_the_order_of_the_server(

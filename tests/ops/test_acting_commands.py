@@ -36,7 +36,13 @@ def refused(*arguments: Any) -> str:
 
 @pytest.fixture
 def east(tmp_path: Path) -> Cluster:
-    run("add_cluster", "east", "--kubeconfig", write_kubeconfig(tmp_path / "reader"))
+    run(
+        "add_cluster",
+        "east",
+        "--kubeconfig",
+        write_kubeconfig(tmp_path / "reader"),
+        "--without-trying",
+    )
     return Cluster.objects.get()
 
 
@@ -52,7 +58,15 @@ def test_without_an_actor_a_cluster_is_read_only(east: Cluster) -> None:
 def test_an_actor_may_be_given_with_the_cluster(tmp_path: Path) -> None:
     reader = write_kubeconfig(tmp_path / "reader")
     actor = write_kubeconfig(tmp_path / "actor", user={"token": jwt(1_900_000_000)})
-    out = run("add_cluster", "east", "--kubeconfig", reader, "--actor-kubeconfig", actor)
+    out = run(
+        "add_cluster",
+        "east",
+        "--kubeconfig",
+        reader,
+        "--actor-kubeconfig",
+        actor,
+        "--without-trying",
+    )
     assert out.splitlines() == [
         "Cluster east at https://127.0.0.1:1 is watched from now on.",
         "gangboard may act on it.",

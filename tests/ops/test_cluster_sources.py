@@ -56,7 +56,7 @@ def test_both_commands_read_standard_input(typed: Any, tmp_path: Path) -> None:
     text = write_kubeconfig(tmp_path / "k").read_bytes()
     typed(text)
     assert "Cluster new at https://127.0.0.1:1 is watched" in run(
-        "add_cluster", "new", "--kubeconfig", "-"
+        "add_cluster", "new", "--kubeconfig", "-", "--without-trying"
     )
     typed(text)
     assert "may act on cluster new" in run("set_actor", "new", "--kubeconfig", "-")
@@ -105,12 +105,19 @@ def test_a_token_file_needs_a_flag(tmp_path: Path, command: str) -> None:
     kubeconfig = write_kubeconfig(tmp_path / "k", user={"tokenFile": "token"})
     (tmp_path / "token").write_text("sesame")
     if command == "set_actor":
-        run("add_cluster", "east", "--kubeconfig", write_kubeconfig(tmp_path / "reader"))
+        run(
+            "add_cluster",
+            "east",
+            "--kubeconfig",
+            write_kubeconfig(tmp_path / "reader"),
+            "--without-trying",
+        )
     name = "new" if command == "add_cluster" else "east"
     said = refused(command, name, "--kubeconfig", kubeconfig)
     assert "--allow-token-file" in said
     assert "sesame" not in said
-    run(command, name, "--kubeconfig", kubeconfig, "--allow-token-file")
+    untried = ["--without-trying"] if command == "add_cluster" else []
+    run(command, name, "--kubeconfig", kubeconfig, "--allow-token-file", *untried)
     cluster = Cluster.objects.get(name=name)
     stored = cluster.credentials if command == "add_cluster" else cluster.actor_credentials
     assert unseal(bytes(stored or b""))["token_file"] == str(tmp_path / "token")
@@ -136,7 +143,7 @@ def test_a_pod_adds_its_own_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setattr(credentials, "SERVICE_ACCOUNT", tmp_path)
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
-    assert run("add_cluster", "new", "--in-cluster") == (
+    assert run("add_cluster", "new", "--in-cluster", "--without-trying") == (
         "Cluster new at https://10.96.0.1:443 is watched from now on.\n"
     )
     document = unseal(bytes(Cluster.objects.get().credentials))

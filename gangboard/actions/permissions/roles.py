@@ -17,6 +17,7 @@ from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
 from gangboard.diagnosis import registry
 from gangboard.domain.hold_manifest import POLICY_NAME
 from gangboard.domain.registry import Resource
+from gangboard.kube.discovery import SYSTEM_NAMESPACE
 
 _RBAC = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]
@@ -53,6 +54,15 @@ def reader_roles() -> list[Manifest]:
             "resources": [POLICY.plural, BINDING.plural],
             "resourceNames": [POLICY_NAME],
             "verbs": _READ,
+        }
+    )
+    # Its uid tells whether a cluster that is added has a name already.
+    rules.append(
+        {
+            "apiGroups": [""],
+            "resources": ["namespaces"],
+            "resourceNames": [SYSTEM_NAMESPACE],
+            "verbs": ["get"],
         }
     )
     rules.append({"nonResourceURLs": _DISCOVERY, "verbs": ["get"]})

@@ -103,9 +103,12 @@ class ClusterSerializer(serializers.Serializer[Any]):
         source="levers.sentence", help_text="Why nothing may be sent to it; null when it may."
     )
     next_command = WordField(
-        source="levers.command", help_text="What would make the next lever ready."
+        help_text="What would make it readable, else what would make the next lever ready."
     )
-    gangs = serializers.IntegerField(help_text="Gangs of it that the caller may see.")
+    gangs = serializers.IntegerField(
+        allow_null=True,
+        help_text="Gangs of it that the caller may see; null: none was seen, and not all could be read.",
+    )
     served = ResourceNamesField(lambda state: state != WatchState.NOT_SERVED)
     not_served = ResourceNamesField(lambda state: state == WatchState.NOT_SERVED)
     forbidden = ResourceNamesField(lambda state: state == WatchState.FORBIDDEN)

@@ -11,6 +11,10 @@ class Cluster(models.Model):
     name = models.CharField(max_length=63, unique=True)
     server = models.CharField(max_length=500)
     """Address of the API server, to show."""
+    uid = models.CharField(max_length=128, default="", db_default="")
+    """uid of its namespace `kube-system`, which is the cluster's own; empty while it is not known."""
+    context = models.CharField(max_length=253, default="", db_default="")
+    """The context of the person's kubeconfig, for commands to copy; empty where there was none."""
     credentials = models.BinaryField()
     """Encrypted document of kube.credentials; see store.secrets."""
     credentials_expire_at = models.DateTimeField(null=True)
@@ -42,6 +46,11 @@ class Cluster(models.Model):
         """Ordered by name wherever a list is shown."""
 
         ordering = ("name",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=("uid",), condition=~models.Q(uid=""), name="one_cluster_per_uid"
+            )
+        ]
 
 
 class Lease(models.Model):

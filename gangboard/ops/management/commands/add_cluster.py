@@ -5,7 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from gangboard.kube.errors import CredentialError
+from gangboard.kube.errors import CredentialError, KubeError
+from gangboard.ops.cluster_trial import Trial, try_cluster
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.kubeconfigs import (
     STANDARD_INPUT,
@@ -24,8 +25,8 @@ class Command(DatabaseCommand):
     help = (
         "Watch a cluster with server, CA and token or client certificate of a kubeconfig; or give "
         "a watched one new credentials for the same address. It is read-only unless "
-        "--actor-kubeconfig is given, or manage.py set_actor is run. The cluster need not be "
-        "reachable now."
+        "--actor-kubeconfig is given, or manage.py set_actor is run. The cluster is tried first: one that "
+        "does not answer is refused."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -52,6 +53,12 @@ class Command(DatabaseCommand):
             help="let a kubeconfig name a file (tokenFile) whose text is sent to its server",
         )
 
+        parser.add_argument(
+            "--without-trying",
+            action="store_true",
+            help="watch it although it is not reachable now; a second name for a cluster is not noticed",
+        )
+
     def handle(self, *_: Any, **options: Any) -> None:
         name: str = options["name"]
         try:
@@ -59,7 +66,9 @@ class Command(DatabaseCommand):
             access, actor = _accesses(options)
             _refuse_other_server(name, access)
             _refuse_other_actor(access, actor)
-            new = save_access(name, access, by=command_author())
+            trial = None if options["without_trying"] else self._try(name, access)
+            uid = trial.uid if trial is not None else ""
+            new = save_access(name, access, by=command_author(), uid=uid)
             if actor is not None:
                 save_actor(name, actor, by=command_author())
         except (CredentialError, clusters.ClusterError) as error:
@@ -68,6 +77,24 @@ class Command(DatabaseCommand):
         if actor is not None:
             self.stdout.write("gangboard may act on it.")
             self._print(expiry_sentence(actor, "The actor's credentials"))
+
+    def _try(self, name: str, access: Access) -> Trial:
+        """Return what the cluster answers, and say it. Raises CommandError where it is not to be watched."""
+        try:
+            trial = try_cluster(access)
+        except KubeError as error:
+            raise CommandError(
+                f"Cluster {name} was not added: {error.sentence} To watch it all the same: --without-trying."
+            ) from error
+        clusters.refuse_second_name(name, trial.uid)
+        _refuse_other_cluster(name, trial)
+        self.stdout.write(f"Cluster {name} {trial.sentence}.")
+        if not trial.uid:
+            self.stdout.write(
+                "The account may not get the namespace kube-system, so gangboard cannot tell whether this "
+                "cluster has another name already. manage.py print_rbac has that right."
+            )
+        return trial
 
     def _say(self, name: str, access: Access, new: bool) -> None:
         self.stdout.write(
@@ -108,6 +135,18 @@ def _refuse_other_server(name: str, access: Access) -> None:
                 f"cluster {name} is at {server} and {_address(access)}; "
                 f"choose another name, or run manage.py remove_cluster {name} first"
             )
+
+
+def _refuse_other_cluster(name: str, trial: Trial) -> None:
+    """Behind an address may be another cluster than before: it is not merged into the old one."""
+    if name not in clusters.cluster_names():
+        return
+    uid = clusters.find_cluster(name=name).uid
+    if uid and trial.uid and uid != trial.uid:
+        raise CommandError(
+            f"another cluster answers than the one that was added as {name}: its kube-system namespace has "
+            f"another uid; choose another name, or run manage.py remove_cluster {name} first"
+        )
 
 
 def _refuse_other_actor(access: Access, actor: Access | None) -> None:

@@ -1,0 +1,69 @@
+"""One try of a cluster before it is watched: whether it answers, which one it is, and what may be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gangboard.kube.connection import Connection
+from gangboard.kube.credentials import Credentials
+from gangboard.kube.discovery import Discovery, discover, path_for
+from gangboard.kube.errors import KubeError, KubeErrorCode
+from gangboard.ops.kubeconfigs import Access
+from gangboard.polling.cluster_cache import resources
+
+_OF_ONE_KIND = frozenset({KubeErrorCode.FORBIDDEN, KubeErrorCode.NOT_FOUND})
+"""Errors of a list that say nothing about the whole cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a cluster answered."""
+
+    server_version: str
+    """Empty where the account may not ask."""
+    uid: str
+    """uid of its namespace `kube-system`; empty where the account may not get it."""
+    readable: int
+    unreadable: tuple[str, ...]
+    """Keys of the kinds that are served and that the account may not list."""
+
+    @property
+    def sentence(self) -> str:
+        """`answers, v1.37.2, may read 16 of 16 kinds`."""
+        version = f", {self.server_version}" if self.server_version else ""
+        served = self.readable + len(self.unreadable)
+        missing = f"; not {', '.join(self.unreadable)}" if self.unreadable else ""
+        return f"answers{version}, may read {self.readable} of {served} kinds{missing}"
+
+
+def try_cluster(access: Access) -> Trial:
+    """Ask a cluster what it serves, and for one object of each kind. Raises KubeError where it does not answer."""
+    with Connection(Credentials.from_document(access.document)) as connection:
+        found = discover(connection, groups={one.group for one in resources()})
+        served = dict(_served(found))
+        unreadable = tuple(key for key, path in served.items() if not _may_list(connection, path))
+    return Trial(found.server_version, found.cluster_uid, len(served) - len(unreadable), unreadable)
+
+
+def _served(found: Discovery) -> list[tuple[str, str]]:
+    """Return key and path of the kinds that are served in a version that gangboard reads."""
+    return [
+        (one.key, path_for(one.group, version, one.plural))
+        for one in resources()
+        if (version := _version(found, one.group, one.plural, one.versions))
+    ]
+
+
+def _version(found: Discovery, group: str, plural: str, versions: tuple[str, ...]) -> str:
+    served = {one.version for one in found.resources.get((group, plural), ())}
+    return next((one for one in versions if one in served), "")
+
+
+def _may_list(connection: Connection, path: str) -> bool:
+    try:
+        connection.get(path, {"limit": "1"})
+    except KubeError as error:
+        if error.code in _OF_ONE_KIND:
+            return False
+        raise
+    return True

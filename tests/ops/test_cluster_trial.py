@@ -1,0 +1,100 @@
+"""`add_cluster` tries a cluster before it watches it, and knows one that has a name already."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from gangboard.simulator import Simulator
+from gangboard.store.models import Cluster
+from tests.ops.kubeconfigs import write_kubeconfig
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def simulator() -> Iterator[Simulator]:
+    with Simulator(fleet="west", story=False, hold=False) as started:
+        yield started
+
+
+@pytest.fixture
+def kubeconfig(simulator: Simulator, tmp_path: Path) -> Path:
+    path = tmp_path / "kubeconfig"
+    path.write_text(simulator.kubeconfig_text(read_only=True))
+    return path
+
+
+def run(*arguments: object) -> str:
+    out = io.StringIO()
+    call_command(*arguments, stdout=out, no_color=True)
+    return out.getvalue()
+
+
+def refused(*arguments: object) -> str:
+    with pytest.raises(CommandError) as caught:
+        run(*arguments)
+    return str(caught.value)
+
+
+def test_a_cluster_that_answers_says_what_may_be_read(kubeconfig: Path) -> None:
+    said = run("add_cluster", "west", "--kubeconfig", kubeconfig)
+    found = re.search(r"Cluster west answers, v1\.3\d\.\d, may read (\d+) of (\d+) kinds\.", said)
+    assert found is not None, said
+    assert found[1] == found[2]
+    assert Cluster.objects.get().uid
+
+
+def test_a_kind_that_may_not_be_read_is_named(simulator: Simulator, kubeconfig: Path) -> None:
+    simulator.faults.forbidden(resource="pods")
+    try:
+        said = run("add_cluster", "west", "--kubeconfig", kubeconfig)
+    finally:
+        simulator.faults.clear()
+    found = re.search(r"may read (\d+) of (\d+) kinds; not pods\.", said)
+    assert found is not None, said
+    assert int(found[1]) == int(found[2]) - 1
+
+
+def test_a_dead_server_is_refused_and_nothing_is_stored(tmp_path: Path) -> None:
+    dead = write_kubeconfig(tmp_path / "dead")
+    assert "127.0.0.1:1 refuses connections" in refused("add_cluster", "new", "--kubeconfig", dead)
+    assert not Cluster.objects.exists()
+
+
+def test_a_second_name_for_a_cluster_is_refused(kubeconfig: Path) -> None:
+    run("add_cluster", "west", "--kubeconfig", kubeconfig)
+    said = refused("add_cluster", "west2", "--kubeconfig", kubeconfig)
+    assert said.startswith("west is this cluster already")
+    assert Cluster.objects.count() == 1
+
+
+def test_without_the_right_nothing_is_refused_and_that_is_said(
+    simulator: Simulator, kubeconfig: Path
+) -> None:
+    simulator.faults.forbidden(resource="namespaces")
+    try:
+        run("add_cluster", "west", "--kubeconfig", kubeconfig)
+        said = run("add_cluster", "west2", "--kubeconfig", kubeconfig)
+    finally:
+        simulator.faults.clear()
+    assert "may not get the namespace kube-system" in said
+    assert list(Cluster.objects.values_list("uid", flat=True)) == ["", ""]
+
+
+def test_another_cluster_behind_a_name_is_refused(kubeconfig: Path) -> None:
+    run("add_cluster", "west", "--kubeconfig", kubeconfig)
+    Cluster.objects.update(uid="of-the-one-before")
+    assert "another cluster answers" in refused("add_cluster", "west", "--kubeconfig", kubeconfig)
+    assert Cluster.objects.get().uid == "of-the-one-before"
+
+
+def test_the_context_is_kept_for_commands_to_copy(tmp_path: Path) -> None:
+    path = write_kubeconfig(tmp_path / "k", context="prod/admin")
+    run("add_cluster", "new", "--kubeconfig", path, "--without-trying")
+    assert Cluster.objects.get().context == "prod/admin"

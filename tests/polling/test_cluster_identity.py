@@ -1,0 +1,50 @@
+"""A poll knows the cluster that it reads by the uid of `kube-system`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gangboard.kube.credentials import read_kubeconfig
+from gangboard.store.clusters import add_cluster
+from gangboard.store.models import Gang
+from tests.polling.conftest import Watching
+
+
+def test_the_first_poll_stores_the_uid(watch: Callable[..., Watching]) -> None:
+    one = watch()
+    assert one.cluster.uid == ""
+    one.settle()
+    assert one.fresh().uid
+
+
+def test_a_second_name_is_not_read_and_says_whose_cluster_it_is(
+    watch: Callable[..., Watching],
+) -> None:
+    first = watch("west")
+    first.settle()
+    credentials = read_kubeconfig(first.simulator.kubeconfig_text())
+    second = Watching(
+        first.simulator,
+        add_cluster(name="west2", document=credentials.to_document(), server=credentials.server),
+    )
+    second.window(0.5)
+    assert second.fresh().problem == "same-cluster"
+    assert second.cluster.sentence.startswith("west is this cluster already")
+    assert not Gang.objects.filter(cluster=second.cluster).exists()
+
+
+def test_another_cluster_behind_the_address_is_not_merged(watch: Callable[..., Watching]) -> None:
+    one = watch()
+    one.cluster.uid = "of-the-one-before"
+    one.cluster.save()
+    one.window(0.5)
+    assert one.fresh().problem == "other-cluster"
+    assert one.cluster.uid == "of-the-one-before"
+    assert not Gang.objects.filter(cluster=one.cluster).exists()
+
+
+def test_without_the_right_it_is_read_all_the_same(watch: Callable[..., Watching]) -> None:
+    one = watch()
+    one.simulator.faults.forbidden(resource="namespaces")
+    one.settle()
+    assert (one.fresh().uid, one.cluster.problem) == ("", "")

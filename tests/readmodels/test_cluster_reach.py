@@ -1,0 +1,60 @@
+"""What cannot be read is no zero, and the next step is its cause."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.kube.errors import KubeErrorCode
+from gangboard.readmodels.cluster_reach import STEPS, reach_step
+from gangboard.readmodels.clusters import ClusterState, cluster_detail
+from gangboard.store.access import Viewer
+from gangboard.store.models import Cluster
+from tests.factories import NOW, make_cluster, make_gang, make_resource
+
+pytestmark = pytest.mark.django_db
+
+
+def shown(cluster: Cluster, viewer: Viewer) -> ClusterState:
+    state = cluster_detail(cluster.name, viewer=viewer, now=NOW)
+    assert state is not None
+    return state
+
+
+def test_a_cluster_that_never_answered_has_no_number_and_its_cause_as_step(owner: Viewer) -> None:
+    dead = make_cluster("dead", contact_at=None, listed_at=None, problem="unreachable")
+    state = shown(dead, owner)
+    assert (state.gangs, state.objects, state.levers.rows) == (None, None, ())
+    assert state.next_command == "manage.py add_cluster dead --kubeconfig FILE"
+
+
+@pytest.mark.parametrize(
+    ("columns", "pods", "gangs"),
+    [
+        ({}, "ok", 0),
+        ({}, "forbidden", None),
+        ({"contact_at": NOW - timedelta(minutes=3)}, "ok", None),
+        ({"listed_at": None}, "ok", None),
+    ],
+    ids=["read", "pods forbidden", "silent", "first look"],
+)
+def test_no_gangs_is_zero_only_where_all_was_read(
+    owner: Viewer, columns: dict[str, Any], pods: str, gangs: int | None
+) -> None:
+    cluster = make_cluster("east", **columns)
+    make_resource(cluster, "pods", state=pods, needed=True)
+    assert shown(cluster, owner).gangs == gangs
+    make_gang(cluster, "run")
+    assert shown(cluster, owner).gangs == 1, "what was seen is counted"
+
+
+def test_every_step_is_about_a_problem_that_is_stored() -> None:
+    assert set(STEPS) <= set(KubeErrorCode)
+
+
+def test_a_name_that_is_not_safe_has_no_command() -> None:
+    step = reach_step("a; rm -rf /", "unreachable")
+    assert step is not None
+    assert step.command == ""
