@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
 from gangboard.domain.capacity import Taint
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.shell import command_line
+from gangboard.domain.shell import command_line, in_context
 
 
 class ChangeMethod(StrEnum):
@@ -103,6 +103,14 @@ class AdvisedStep:
         if not self.command:
             return self.text
         return f"{self.text.removesuffix('.')}: {command_line(self.command)}"
+
+
+def in_cluster(step: AdvisedStep, cluster: str, context: str) -> AdvisedStep:
+    """Return the step with a command that names its cluster, or with the name of the cluster in its text."""
+    words = in_context(step.command, context)
+    if not words or words != step.command:
+        return replace(step, command=words)
+    return replace(step, text=f"{step.text.removesuffix('.')} (in cluster {cluster}).")
 
 
 def advised_steps(advice: Iterable[AdvisedStep | str]) -> tuple[AdvisedStep, ...]:

@@ -25,6 +25,22 @@ def command(template: str, *names: str) -> tuple[str, ...]:
     return tuple(template.format(*names).split())
 
 
+def in_context(words: Iterable[str], context: str) -> tuple[str, ...]:
+    """Return the words of a command with the context that names its cluster, if it is one of kubectl.
+
+    `context` is what the person's kubectl calls the cluster, any printable text; empty: unchanged.
+    """
+    found = tuple(words)
+    if found[:1] != ("kubectl",) or not is_context(context):
+        return found
+    return ("kubectl", "--context", context, *found[1:])
+
+
+def is_context(context: str) -> bool:
+    """Return True for a name that can stand behind `--context`: one line, and no option of its own."""
+    return bool(context) and context.isprintable() and not context.startswith("-")
+
+
 def command_line(words: Iterable[str]) -> str:
     """Return the words as one line for a shell, which takes each of them as one word."""
     return shlex.join(words)

@@ -308,6 +308,7 @@ def _freshness(cluster: Cluster, viewer: Viewer, now: datetime) -> Freshness:
         sentence=printable(cluster.sentence) if viewer.sees_cluster(cluster.pk) else "",
         data_version=cluster.data_version,
         listed=cluster.listed_at is not None,
+        context=cluster.context,
     )
 
 
@@ -356,7 +357,7 @@ def _lever_board(
             (), f"What can be stopped in it is not known: it {freshness.has_not_once}.", ""
         )
     not_served = {row.resource for row in resources if row.state == WatchState.NOT_SERVED}
-    board = lever_board(levers, not_served)
+    board = lever_board(levers, not_served, freshness.context)
     return board if wide else replace(board, command="")
 
 

@@ -59,6 +59,8 @@ class Freshness:
     data_version: int
     listed: bool
     """Whether all that it serves has been read once: until then gangs may be missing."""
+    context: str = ""
+    """What the person's kubectl calls it, for commands to copy; empty where that is not known."""
 
     @property
     def is_silent(self) -> bool:
@@ -133,7 +135,7 @@ def level_of(contact_at: datetime | None, now: datetime) -> Level:
 def read_freshness(*, viewer: Viewer, now: datetime) -> dict[int, Freshness]:
     """Return the clusters of which the viewer may see something, by id, ordered by name (1 query)."""
     rows = Cluster.objects.filter(viewer.cluster_filter()).values_list(
-        "id", "name", "contact_at", "problem", "sentence", "data_version", "listed_at"
+        "id", "name", "contact_at", "problem", "sentence", "data_version", "listed_at", "context"
     )
     return {
         id_: Freshness(
@@ -145,8 +147,9 @@ def read_freshness(*, viewer: Viewer, now: datetime) -> dict[int, Freshness]:
             sentence=printable(sentence) if viewer.sees_cluster(id_) else "",
             data_version=data_version,
             listed=listed_at is not None,
+            context=context,
         )
-        for id_, name, contact_at, problem, sentence, data_version, listed_at in rows
+        for id_, name, contact_at, problem, sentence, data_version, listed_at, context in rows
     }
 
 

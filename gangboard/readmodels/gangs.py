@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from gangboard.domain.advice import in_cluster
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Members
@@ -118,6 +119,8 @@ class GangRow:
     restarts: int
     max_restarts: int | None
     gone_at: datetime | None
+    context: str
+    """What the person's kubectl calls its cluster; empty where that is not known."""
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -265,7 +268,9 @@ def _build_row(
         code=printable(gang.code),
         title=printable(gang.title),
         message=message,
-        next_steps=() if gang.gone_at is not None else _next_steps(gang, hidden, victims, now),
+        next_steps=()
+        if gang.gone_at is not None
+        else _next_steps(gang, hidden, victims, cluster, now),
         members=members,
         requests={printable(name): printable(str(value)) for name, value in gang.requests.items()},
         queue=printable(gang.queue),
@@ -284,16 +289,18 @@ def _build_row(
         restarts=gang.restarts,
         max_restarts=gang.max_restarts,
         gone_at=gang.gone_at,
+        context=cluster.context,
     )
     # What is gone stays as it was: no silence of its cluster makes that unknown.
     return _silenced(row, cluster, now) if cluster.is_silent and gang.gone_at is None else row
 
 
 def _next_steps(
-    gang: Gang, hidden: tuple[ObjectRef, ...], victims: Victims, now: datetime
+    gang: Gang, hidden: tuple[ObjectRef, ...], victims: Victims, cluster: Freshness, now: datetime
 ) -> tuple[ShownStep, ...]:
     steps = redact_advice(unpack_advice(gang.advice), hidden, own=gang.name)
-    return shown_steps(steps, gang, victims, now=now)
+    named = (in_cluster(step, cluster.cluster, cluster.context) for step in steps)
+    return shown_steps(named, gang, victims, now=now)
 
 
 def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:

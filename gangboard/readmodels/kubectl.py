@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gangboard.diagnosis import registry
-from gangboard.domain.shell import is_safe_in_shell
+from gangboard.domain.shell import command, command_line, in_context, is_context
 from gangboard.domain.verdict import NOT_STARTING
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.members import MemberRow
@@ -19,6 +19,23 @@ class KubectlCommand:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class KubectlPlace:
+    """The cluster in which a command runs."""
+
+    cluster: str
+    context: str = ""
+    """What the person's kubectl calls it; empty where that is not known: then its name stands beside."""
+
+    def command(self, meaning: str, template: str, *names: str) -> KubectlCommand | None:
+        """Return a command of kubectl for this cluster; None where a name is not fit for a shell."""
+        words = command(template, *names)
+        if not words:
+            return None
+        beside = "" if is_context(self.context) else f" in cluster {self.cluster}"
+        return KubectlCommand(meaning + beside, command_line(in_context(words, self.context)))
+
+
 def commands_for(row: GangRow) -> tuple[KubectlCommand, ...]:
     """Return the commands for a gang; none when a name of it is not fit for a shell.
 
@@ -28,37 +45,37 @@ def commands_for(row: GangRow) -> tuple[KubectlCommand, ...]:
     kind = row.kind.lower()
     if row.api_group:
         kind = f"{kind}.{row.api_version}.{row.api_group}"
-    if not is_safe_in_shell(kind, row.namespace, row.name, row.uid):
-        return ()
-    place = f"-n {row.namespace}"
-    label = _selector_label(row)
-    pods = f"kubectl get pods {place} -l {label}={row.name} -o wide"
-    return (
-        KubectlCommand("The object", f"kubectl get {kind} {row.name} {place} -o yaml"),
-        KubectlCommand("What its controller says", f"kubectl describe {kind} {row.name} {place}"),
-        *((KubectlCommand("Its pods and where they are", pods),) if label else ()),
-        KubectlCommand(
-            "What happened to it",
-            f"kubectl get events {place} --field-selector involvedObject.uid={row.uid}",
-        ),
+    place, label = KubectlPlace(row.cluster, row.context), _selector_label(row)
+    own = (kind, row.name, row.namespace)
+    pods = f"kubectl get pods -n {{}} -l {label}={{}} -o wide"
+    events = "kubectl get events -n {} --field-selector involvedObject.uid={}"
+    found = (
+        place.command("The object", "kubectl get {} {} -n {} -o yaml", *own),
+        place.command("What its controller says", "kubectl describe {} {} -n {}", *own),
+        place.command("Its pods and where they are", pods, row.namespace, row.name)
+        if label
+        else None,
+        place.command("What happened to it", events, row.namespace, row.uid),
     )
+    # One that is not fit for a shell makes the others doubtful.
+    is_safe = all(found[index] is not None for index in (0, 3))
+    return tuple(one for one in found if one is not None) if is_safe else ()
 
 
-def member_command(namespace: str, member: MemberRow) -> KubectlCommand | None:
+def member_command(namespace: str, member: MemberRow, place: KubectlPlace) -> KubectlCommand | None:
     """Return the command that shows what a pod says; None when a name in it is not fit for a shell.
 
     One without a node, and one whose container never ran, has no logs: its events say what it waits for.
     """
-    if not is_safe_in_shell(namespace, member.name, *filter(None, [member.container])):
-        return None
-    where = f"-n {namespace} {member.name}"
     stuck = member.label == NOT_STARTING
+    names = (namespace, member.name)
     if not member.node or (stuck and member.exit_code is None):
-        return KubectlCommand("Describe", f"kubectl describe pod {where}")
-    container = f" -c {member.container}" if member.container else ""
+        return place.command("Describe", "kubectl describe pod -n {} {}", *names)
+    container = (member.container,) if member.container else ()
     # What waits to be started again has nothing but the words of its last end.
     earlier = " --previous" if stuck else ""
-    return KubectlCommand("Log command", f"kubectl logs {where}{container}{earlier}")
+    template = f"kubectl logs -n {{}} {{}}{' -c {}' if container else ''}{earlier}"
+    return place.command("Log command", template, *names, *container)
 
 
 def _selector_label(row: GangRow) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from gangboard.domain.action import Verb
 from gangboard.domain.advice import AdviceKind
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.shell import command, command_line
+from gangboard.domain.shell import command, command_line, in_context
 from gangboard.domain.verdict import Finding
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
@@ -53,6 +53,8 @@ class NamedObjects:
 
     own: str = ""
     """The name of the gang itself."""
+    context: str = ""
+    """What the person's kubectl calls its cluster; empty where that is not known."""
     nodes: tuple[ObjectRef, ...] = ()
     gangs: Mapping[ObjectRef, str] = field(default_factory=dict)
     """Owner → id of its gang."""
@@ -98,8 +100,9 @@ def named_objects(
     }
     nodes = tuple(sorted((ref for ref in refs if ref.kind == "Node"), key=lambda ref: ref.name))
     uids = {ref.uid for ref in refs if ref.namespace and ref.uid and ref.uid != gang.uid}
+    context = clusters[gang.cluster_id].context if gang.cluster_id in clusters else ""
     if not uids:
-        return NamedObjects(gang.name, nodes)
+        return NamedObjects(gang.name, context, nodes)
     others = {
         # Anyone can write the uid of another gang into a reference, so compare the whole reference.
         ref: other
@@ -112,6 +115,7 @@ def named_objects(
     offers = board_offers(viewer=viewer, rows=rows, clusters=clusters)
     return NamedObjects(
         own=gang.name,
+        context=context,
         nodes=nodes,
         gangs={ref: other.pk for ref, other in others.items()},
         offers={id_: found[0] for id_, found in offers.items()},
@@ -148,7 +152,8 @@ def _uncordon(step: ShownStep, named: NamedObjects) -> str:
     if not set(step.objects) <= set(named.nodes):
         return ""
     names = [node.name for node in step.objects]
-    return command_line(command(f"kubectl uncordon{' {}' * len(names)}", *names))
+    words = command(f"kubectl uncordon{' {}' * len(names)}", *names)
+    return command_line(in_context(words, named.context))
 
 
 def _offers(

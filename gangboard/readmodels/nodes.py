@@ -19,12 +19,11 @@ from gangboard.domain.health import NOT_WHOLE
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.domain.resources import is_accelerator
-from gangboard.domain.shell import is_safe_in_shell
 from gangboard.placement.one_node import Stranded, stranded_on
 from gangboard.readmodels.capacity import blind_of
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow, build_rows
-from gangboard.readmodels.kubectl import KubectlCommand
+from gangboard.readmodels.kubectl import KubectlCommand, KubectlPlace
 from gangboard.readmodels.members import MemberRow, member_row
 from gangboard.readmodels.node_amounts import Amount, NodeRow
 from gangboard.readmodels.node_fit import KeptOut, WaitingRow, kept_out, waiting_rows
@@ -215,7 +214,9 @@ class _Found:
             waiting=waiting,
             more_waiting=more,
             whole=whole,
-            commands=_commands(self.row.name, node),
+            commands=_commands(
+                self.row.name, node, KubectlPlace(self.cluster.cluster, self.cluster.context)
+            ),
         )
 
     def _occupants(
@@ -353,15 +354,14 @@ def _sum(pods: Iterable[Pod]) -> PodSum:
     return PodSum(len(found), sum(map(_accelerators, found)))
 
 
-def _commands(name: str, node: Node) -> tuple[KubectlCommand, ...]:
+def _commands(name: str, node: Node, place: KubectlPlace) -> tuple[KubectlCommand, ...]:
     """Return the commands for a node; none when its name is not fit for a shell."""
-    if not is_safe_in_shell(name):
-        return ()
-    let_in = (KubectlCommand("Let pods in again", f"kubectl uncordon {name}"),)
-    return (
-        *(let_in if node.unschedulable else ()),
-        KubectlCommand("The node", f"kubectl describe node {name}"),
-        KubectlCommand(
-            "Its pods", f"kubectl get pods -A --field-selector spec.nodeName={name} -o wide"
-        ),
+    pods = "kubectl get pods -A --field-selector spec.nodeName={} -o wide"
+    found = (
+        place.command("Let pods in again", "kubectl uncordon {}", name)
+        if node.unschedulable
+        else None,
+        place.command("The node", "kubectl describe node {}", name),
+        place.command("Its pods", pods, name),
     )
+    return tuple(one for one in found if one is not None)

@@ -48,7 +48,7 @@ def find_cluster(*, name: str) -> Cluster:
 
 def refuse_second_name(name: str, uid: str) -> None:
     """Raise ClusterError where another cluster is known by this uid; an empty one is nobody's."""
-    other = Cluster.objects.exclude(name=name).filter(uid=uid).first() if uid else None
+    other = Cluster.objects.exclude(name=name).filter(system_uid=uid).first() if uid else None
     if other is not None:
         raise ClusterError(
             f"{other.name} is this cluster already: both have the same kube-system namespace "
@@ -82,7 +82,7 @@ def add_cluster(
                 server=server,
                 credentials=seal(document),
                 credentials_expire_at=expires_at,
-                uid=uid,
+                system_uid=uid,
                 context=context,
             )
             _changed("cluster-added", f"Cluster {name} at {server} is watched.", by, cluster)
@@ -118,8 +118,8 @@ def replace_credentials(
         cluster.credentials = seal(document)
         cluster.credentials_expire_at = expires_at
         cluster.context = context
-        cluster.uid = uid or ("" if moved else cluster.uid)
-        changed = ["server", "credentials", "credentials_expire_at", "context", "uid"]
+        cluster.system_uid = uid or ("" if moved else cluster.system_uid)
+        changed = ["server", "credentials", "credentials_expire_at", "context", "system_uid"]
         if moved:
             cluster.discovered_at = cluster.actor_credentials = cluster.actor_expires_at = None
             changed += ["discovered_at", "actor_credentials", "actor_expires_at"]

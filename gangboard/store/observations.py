@@ -237,7 +237,7 @@ def save_contact(
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ClusterIdentity:
     """How the uid of the cluster that answers fits what is stored."""
 
     is_own: bool = True
@@ -246,24 +246,24 @@ class Identity:
     """The other name under which it is watched already, or empty."""
 
 
-def save_identity(lease: ClusterLease, uid: str) -> Identity:
+def save_identity(lease: ClusterLease, uid: str) -> ClusterIdentity:
     """Compare the uid of the cluster that answers with the stored one; store the first. Raises LeaseLostError.
 
     `uid` is empty where it could not be read: then nothing is refused.
     """
     if not uid:
-        return Identity()
+        return ClusterIdentity()
     row = Cluster.objects.filter(pk=lease.cluster_id)
     try:
         with writing(lease):
-            stored = row.values_list("uid", flat=True).first() or ""
+            stored = row.values_list("system_uid", flat=True).first() or ""
             if stored:
-                return Identity(is_own=stored == uid)
-            row.update(uid=uid)
+                return ClusterIdentity(is_own=stored == uid)
+            row.update(system_uid=uid)
     except IntegrityError:
-        other = Cluster.objects.filter(uid=uid).values_list("name", flat=True).first() or ""
-        return Identity(is_own=False, known_as=other)
-    return Identity()
+        other = Cluster.objects.filter(system_uid=uid).values_list("name", flat=True).first() or ""
+        return ClusterIdentity(is_own=False, known_as=other)
+    return ClusterIdentity()
 
 
 def save_discovery(lease: ClusterLease, *, server_version: str, at: datetime) -> None:

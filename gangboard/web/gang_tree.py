@@ -10,7 +10,7 @@ from gangboard.domain.action import Verb
 from gangboard.domain.reading.wording import for_each
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.gang_page import GangDetail, JobRow
-from gangboard.readmodels.kubectl import member_command
+from gangboard.readmodels.kubectl import KubectlPlace, member_command
 from gangboard.readmodels.members import EVERY, WELL, Branch, MemberRow, make_branches
 from gangboard.web.forms import element_key
 from gangboard.web.live.fragments import Fragment, FragmentList
@@ -169,7 +169,10 @@ def _bodies(
 def pod_lines(detail: GangDetail, line: TreeLine) -> tuple[PodLine, ...]:
     """Return the pods of a Job or role that are named, each with its command."""
     rows = line.branch.rows if line.branch is not None else ()
-    commands = (None if line.is_past else member_command(detail.row.namespace, pod) for pod in rows)
+    place = KubectlPlace(detail.row.cluster, detail.row.context)
+    commands = (
+        None if line.is_past else member_command(detail.row.namespace, pod, place) for pod in rows
+    )
     return tuple(
         PodLine(pod, command.meaning if command else "", command.text if command else "")
         for pod, command in zip(rows, commands, strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gangboard.domain.action import Verb
-from gangboard.domain.shell import is_safe_in_shell
+from gangboard.domain.shell import command, command_line, in_context
 from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.action_offers import no_right
 from gangboard.readmodels.action_rows import HoldPage, HoldRow, OfferRow, UnseenHolds
@@ -85,11 +85,10 @@ def _row(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) -> Fra
     )
 
 
-def _by_hand(row: HoldRow) -> str:
+def _by_hand(row: HoldRow, context: str) -> str:
     """Return how the Hold goes without gangboard: no command where a name is not fit for a shell."""
-    if not is_safe_in_shell(row.name, row.namespace):
-        return "Delete the Hold by hand."
-    return f"kubectl delete hold {row.name} -n {row.namespace}"
+    words = command("kubectl delete hold {} -n {}", row.name, row.namespace)
+    return command_line(in_context(words, context)) or "Delete the Hold by hand."
 
 
 def _release(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) -> OfferRow:
@@ -99,7 +98,7 @@ def _release(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) ->
     if not why_not and id_ in clusters:
         why_not = clusters[id_].why_closed
     if not why_not and not row.job_uid:
-        why_not = f"There is no Job to resume. {_by_hand(row)}"
+        why_not = f"There is no Job to resume. {_by_hand(row, clusters[id_].context if id_ in clusters else '')}"
     return OfferRow(
         verb=Verb.RESUME.value,
         label="Release",

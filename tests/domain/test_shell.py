@@ -2,7 +2,7 @@
 
 import pytest
 
-from gangboard.domain.shell import command, command_line, is_safe_in_shell
+from gangboard.domain.shell import command, command_line, in_context, is_safe_in_shell
 
 
 @pytest.mark.parametrize("name", ["main", "train-0", "n1.example", "A_b"])
@@ -25,3 +25,24 @@ def test_a_command_has_only_safe_words_or_none() -> None:
     assert command("kubectl uncordon {} {}", "n1", "-rf") == ()
     # What stands between names is ours; a quoted word stays one word.
     assert command_line(("kubectl", "x y")) == "kubectl 'x y'"
+
+
+@pytest.mark.parametrize(
+    ("context", "line"),
+    [
+        ("sim-west", "kubectl --context sim-west get pods"),
+        ("admin@prod", "kubectl --context admin@prod get pods"),
+        ("a b; rm -rf /", "kubectl --context 'a b; rm -rf /' get pods"),
+        ("$(id)", "kubectl --context '$(id)' get pods"),
+        ("", "kubectl get pods"),
+        ("--server=evil", "kubectl get pods"),
+        ("a\nb", "kubectl get pods"),
+    ],
+)
+def test_a_command_names_its_cluster_by_the_context(context: str, line: str) -> None:
+    assert command_line(in_context(command("kubectl get pods"), context)) == line
+
+
+def test_only_kubectl_has_a_context() -> None:
+    words = command("vcctl queue operate -a open -n {}", "research")
+    assert in_context(words, "prod") == words

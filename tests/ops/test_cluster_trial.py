@@ -47,7 +47,7 @@ def test_a_cluster_that_answers_says_what_may_be_read(kubeconfig: Path) -> None:
     found = re.search(r"Cluster west answers, v1\.3\d\.\d, may read (\d+) of (\d+) kinds\.", said)
     assert found is not None, said
     assert found[1] == found[2]
-    assert Cluster.objects.get().uid
+    assert Cluster.objects.get().system_uid
 
 
 def test_a_kind_that_may_not_be_read_is_named(simulator: Simulator, kubeconfig: Path) -> None:
@@ -84,14 +84,14 @@ def test_without_the_right_nothing_is_refused_and_that_is_said(
     finally:
         simulator.faults.clear()
     assert "may not get the namespace kube-system" in said
-    assert list(Cluster.objects.values_list("uid", flat=True)) == ["", ""]
+    assert list(Cluster.objects.values_list("system_uid", flat=True)) == ["", ""]
 
 
 def test_another_cluster_behind_a_name_is_refused(kubeconfig: Path) -> None:
     run("add_cluster", "west", "--kubeconfig", kubeconfig)
-    Cluster.objects.update(uid="of-the-one-before")
+    Cluster.objects.update(system_uid="of-the-one-before")
     assert "another cluster answers" in refused("add_cluster", "west", "--kubeconfig", kubeconfig)
-    assert Cluster.objects.get().uid == "of-the-one-before"
+    assert Cluster.objects.get().system_uid == "of-the-one-before"
 
 
 def test_the_context_is_kept_for_commands_to_copy(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from tests.polling.conftest import Watching
 
 def test_the_first_poll_stores_the_uid(watch: Callable[..., Watching]) -> None:
     one = watch()
-    assert one.cluster.uid == ""
+    assert one.cluster.system_uid == ""
     one.settle()
-    assert one.fresh().uid
+    assert one.fresh().system_uid
 
 
 def test_a_second_name_is_not_read_and_says_whose_cluster_it_is(
@@ -35,11 +35,11 @@ def test_a_second_name_is_not_read_and_says_whose_cluster_it_is(
 
 def test_another_cluster_behind_the_address_is_not_merged(watch: Callable[..., Watching]) -> None:
     one = watch()
-    one.cluster.uid = "of-the-one-before"
+    one.cluster.system_uid = "of-the-one-before"
     one.cluster.save()
     one.window(0.5)
     assert one.fresh().problem == "other-cluster"
-    assert one.cluster.uid == "of-the-one-before"
+    assert one.cluster.system_uid == "of-the-one-before"
     assert not Gang.objects.filter(cluster=one.cluster).exists()
 
 
@@ -47,4 +47,4 @@ def test_without_the_right_it_is_read_all_the_same(watch: Callable[..., Watching
     one = watch()
     one.simulator.faults.forbidden(resource="namespaces")
     one.settle()
-    assert (one.fresh().uid, one.cluster.problem) == ("", "")
+    assert (one.fresh().system_uid, one.cluster.problem) == ("", "")

@@ -10,7 +10,7 @@ import pytest
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import NOT_STARTING, MemberState
 from gangboard.readmodels.job_scheduling import scheduled_alike
-from gangboard.readmodels.kubectl import member_command
+from gangboard.readmodels.kubectl import KubectlPlace, member_command
 from gangboard.readmodels.members import EVERY, Branch, make_branches, member_row
 from tests.factories import NOW, make_members
 
@@ -115,14 +115,26 @@ def test_each_pod_has_the_command_that_shows_what_it_says(
     fields: dict[str, Any], command: str
 ) -> None:
     (member,) = make_members("a", 1, **fields)
-    found = member_command("research", member_row(member))
+    found = member_command("research", member_row(member), KubectlPlace("east", "prod/admin"))
     assert found is not None
-    assert found.text == command
+    assert found.text == command.replace("kubectl", "kubectl --context prod/admin")
+
+
+def test_a_cluster_without_a_context_is_named_beside_the_command() -> None:
+    (member,) = make_members("a", 1, state=Health.WAITING, node="")
+    found = member_command("research", member_row(member), KubectlPlace("east"))
+    assert found is not None
+    assert (found.meaning, found.text) == (
+        "Describe in cluster east",
+        "kubectl describe pod -n research a-0",
+    )
 
 
 def test_no_command_is_offered_with_a_name_that_a_shell_would_read() -> None:
     (member,) = make_members("$(reboot)", 1)
-    assert member_command("research", member_row(member)) is None
+    assert (
+        member_command("research", member_row(member), KubectlPlace("east", "prod/admin")) is None
+    )
 
 
 def test_jobs_of_which_the_same_is_said_are_named_together() -> None:

@@ -71,8 +71,15 @@ def test_reading_the_log_is_a_command(owner: Viewer, cluster: Cluster) -> None:
     words = ("kubectl", "logs", "-n", "a", "b", "-c", "main")
     detail, step = read(owner, cluster, AdvisedStep("Read it.", AdviceKind.LOOK, words))
     assert step.command == "kubectl logs -n a b -c main"
-    assert [piece.text for piece in step.pieces] == ["Read it."]
-    assert detail.row.advice == ("Read it: kubectl logs -n a b -c main",)
+    assert [piece.text for piece in step.pieces] == [f"Read it (in cluster {cluster.name})."]
+    assert detail.row.advice == (
+        f"Read it (in cluster {cluster.name}): kubectl logs -n a b -c main",
+    )
+    cluster.context = "prod/admin"
+    cluster.save()
+    detail, step = read(owner, cluster, AdvisedStep("Read it.", AdviceKind.LOOK, words))
+    assert step.command == "kubectl --context prod/admin logs -n a b -c main"
+    assert detail.row.advice == ("Read it: kubectl --context prod/admin logs -n a b -c main",)
 
 
 def test_whom_to_suspend_is_a_link(owner: Viewer, cluster: Cluster, other: Gang) -> None:

@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     dependencies = [("store", "0002_hashed_sessions")]
     operations = [
         migrations.AddField(
-            "cluster", "uid", models.CharField(max_length=128, default="", db_default="")
+            "cluster", "system_uid", models.CharField(max_length=128, default="", db_default="")
         ),
         migrations.AddField(
             "cluster", "context", models.CharField(max_length=253, default="", db_default="")
@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             "cluster",
             models.UniqueConstraint(
-                fields=("uid",), condition=~models.Q(uid=""), name="one_cluster_per_uid"
+                fields=("system_uid",), condition=~models.Q(system_uid=""), name="one_cluster_per_uid"
             ),
         ),
     ]

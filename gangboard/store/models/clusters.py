@@ -11,7 +11,7 @@ class Cluster(models.Model):
     name = models.CharField(max_length=63, unique=True)
     server = models.CharField(max_length=500)
     """Address of the API server, to show."""
-    uid = models.CharField(max_length=128, default="", db_default="")
+    system_uid = models.CharField(max_length=128, default="", db_default="")
     """uid of its namespace `kube-system`, which is the cluster's own; empty while it is not known."""
     context = models.CharField(max_length=253, default="", db_default="")
     """The context of the person's kubeconfig, for commands to copy; empty where there was none."""
@@ -48,7 +48,9 @@ class Cluster(models.Model):
         ordering = ("name",)
         constraints = [
             models.UniqueConstraint(
-                fields=("uid",), condition=~models.Q(uid=""), name="one_cluster_per_uid"
+                fields=("system_uid",),
+                condition=~models.Q(system_uid=""),
+                name="one_cluster_per_uid",
             )
         ]
 

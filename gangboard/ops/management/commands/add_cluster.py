@@ -141,7 +141,7 @@ def _refuse_other_cluster(name: str, trial: Trial) -> None:
     """Behind an address may be another cluster than before: it is not merged into the old one."""
     if name not in clusters.cluster_names():
         return
-    uid = clusters.find_cluster(name=name).uid
+    uid = clusters.find_cluster(name=name).system_uid
     if uid and trial.uid and uid != trial.uid:
         raise CommandError(
             f"another cluster answers than the one that was added as {name}: its kube-system namespace has "
