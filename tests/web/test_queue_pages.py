@@ -98,7 +98,7 @@ def test_who_waits_in_a_queue_and_stands_in_no_line_is_not_first(
         waits("kept", message=kept_out),
     )
     page = text_of(owner, "/queues/")
-    assert "1 in no line" in page
+    assert "1 not eligible" in page
     assert "nobody stands in line" in page
 
 
