@@ -99,7 +99,7 @@ def test_who_waits_in_a_queue_and_stands_in_no_line_is_not_first(
     )
     page = text_of(owner, "/queues/")
     assert "1 not eligible" in page
-    assert "nobody stands in line" in page
+    assert "nobody is eligible" in page
 
 
 def test_one_queue_in_full(owner: Person, queued: str) -> None:
@@ -119,7 +119,7 @@ def test_what_a_queue_does_not_say_of_itself_is_not_known(owner: Person, world: 
     serve(world.cluster)
     store(world.cluster, a_queue("gpu", pending=None, admitted=None))
     page = text_of(owner, "/queues/eu-train/gpu/")
-    assert "how many wait is not known · how many are admitted is not known" in page
+    assert "how many are waiting is not known · how many are admitted is not known" in page
 
 
 def test_a_reader_sees_his_queue_with_names_of_his_own_only(reader: Person, queued: str) -> None:
