@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -30,13 +31,13 @@ def kubeconfig(simulator: Simulator, tmp_path: Path) -> Path:
     return path
 
 
-def run(*arguments: object) -> str:
+def run(*arguments: Any) -> str:
     out = io.StringIO()
     call_command(*arguments, stdout=out, no_color=True)
     return out.getvalue()
 
 
-def refused(*arguments: object) -> str:
+def refused(*arguments: Any) -> str:
     with pytest.raises(CommandError) as caught:
         run(*arguments)
     return str(caught.value)
@@ -61,10 +62,11 @@ def test_a_kind_that_may_not_be_read_is_named(simulator: Simulator, kubeconfig: 
     assert int(found[1]) == int(found[2]) - 1
 
 
-def test_a_dead_server_is_refused_and_nothing_is_stored(tmp_path: Path) -> None:
+def test_a_dead_server_is_watched_and_its_cause_is_said(tmp_path: Path) -> None:
     dead = write_kubeconfig(tmp_path / "dead")
-    assert "127.0.0.1:1 refuses connections" in refused("add_cluster", "new", "--kubeconfig", dead)
-    assert not Cluster.objects.exists()
+    said = run("add_cluster", "new", "--kubeconfig", dead)
+    assert "Cluster new does not answer: 127.0.0.1:1 refuses connections" in said
+    assert "Cluster new at https://127.0.0.1:1 is watched from now on." in said
 
 
 def test_a_second_name_for_a_cluster_is_refused(kubeconfig: Path) -> None:

@@ -25,8 +25,8 @@ class Command(DatabaseCommand):
     help = (
         "Watch a cluster with server, CA and token or client certificate of a kubeconfig; or give "
         "a watched one new credentials for the same address. It is read-only unless "
-        "--actor-kubeconfig is given, or manage.py set_actor is run. The cluster is tried first: one that "
-        "does not answer is refused."
+        "--actor-kubeconfig is given, or manage.py set_actor is run. The cluster is tried first, and the "
+        "command says what it answers. A second name for a cluster is refused."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -52,11 +52,10 @@ class Command(DatabaseCommand):
             action="store_true",
             help="let a kubeconfig name a file (tokenFile) whose text is sent to its server",
         )
-
         parser.add_argument(
             "--without-trying",
             action="store_true",
-            help="watch it although it is not reachable now; a second name for a cluster is not noticed",
+            help="do not try the cluster now; a second name for it is not noticed then",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -78,14 +77,20 @@ class Command(DatabaseCommand):
             self.stdout.write("gangboard may act on it.")
             self._print(expiry_sentence(actor, "The actor's credentials"))
 
-    def _try(self, name: str, access: Access) -> Trial:
-        """Return what the cluster answers, and say it. Raises CommandError where it is not to be watched."""
+    def _try(self, name: str, access: Access) -> Trial | None:
+        """Print what the cluster answers, and return it; None if it does not answer.
+
+        A cluster that is down now is watched all the same, because a poll worker tries again. Raises
+        CommandError for a second name, ClusterError for another cluster.
+        """
         try:
             trial = try_cluster(access)
         except KubeError as error:
-            raise CommandError(
-                f"Cluster {name} was not added: {error.sentence} To watch it all the same: --without-trying."
-            ) from error
+            self.stdout.write(
+                f"Cluster {name} does not answer: {error.sentence} gangboard tries again by itself. If the "
+                f"address is wrong, run manage.py remove_cluster {name} and add it again."
+            )
+            return None
         clusters.refuse_second_name(name, trial.uid)
         _refuse_other_cluster(name, trial)
         self.stdout.write(f"Cluster {name} {trial.sentence}.")
