@@ -26,7 +26,7 @@ def _has(value: Any, paths: Sequence[_Path]) -> bool:  # any part of a wire stru
     if isinstance(value, msgspec.Raw):
         return _has(msgspec.json.decode(value), paths)
     if any(not path for path in paths):
-        return value != ""
+        return bool(value != "")
     heads = dict.fromkeys(path[0] for path in paths)
     return any(
         _has(_member(value, head), [path[1:] for path in paths if path[0] == head])

@@ -13,7 +13,7 @@ from gangboard.domain.registry import Resource
 
 RESOURCES = {resource.key: resource for resource in registry.resources()}
 GROUPS, WORKLOADS = "podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io"
-BASIC = {"schedulingPolicy": {"basic": {}}}
+BASIC: dict[str, Any] = {"schedulingPolicy": {"basic": {}}}
 GANG: dict[str, Any] = {"schedulingPolicy": {"gang": {"minCount": 3}}}
 RENAMED: dict[str, Any] = {"schedulingPolicy": {"gang": {"minimum": 3}}}
 

@@ -57,8 +57,9 @@ def unknown_version(gang: GangIndex) -> PlanRefusal | None:
     if not gang.unknown_versions:
         return None
     context = gang.context
-    objects = (context.owner, *context.middle, *context.jobs, *context.entries)
-    for ref in (one.meta.ref for one in objects):
+    owners = (context.owner, *context.middle, *context.jobs)
+    metas = (*(owner.meta for owner in owners), *(entry.meta for entry in context.entries))
+    for ref in (meta.ref for meta in metas):
         version = gang.unknown_versions.get((ref.group, ref.kind))
         if version is not None:
             return PlanRefusal(
