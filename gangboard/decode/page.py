@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from gangboard.decode.density import MOST_OF_OBJECT, MOST_OF_PAGE, is_denser
+from gangboard.decode.fitting import lacks_fields
 from gangboard.decode.problems import DecodeProblem, PartlyDecoded
 from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.registry import DecodeError, Resource
@@ -259,9 +260,12 @@ def build_model(
 
     (None, None) means that the resource does not keep this object, such as an event of a reason
     that no rule uses. `version` is the API version that the object was served in.
+    Bad data is also an object of an unknown version without the resource's `fields`.
     """
     metadata = wire.metadata
     try:
+        if not resource.is_known(version) and lacks_fields(resource, wire):
+            raise DecodeError(f"it has not the fields of {resource.versions[0]}")
         return resource.build(wire, version), None
     except BAD_DATA as error:
         lost = not isinstance(error, PartlyDecoded)

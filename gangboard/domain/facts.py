@@ -223,7 +223,8 @@ class Unit:
     unplaced: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
     """Current pods without a node."""
     refused: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
-    """Current pods without a node of which the scheduler says Unschedulable."""
+    """Current pods without a node of which the scheduler says Unschedulable; not those that only wait for
+    another pod of their group (`Pod.is_innocent`)."""
     placed: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
     """Current pods on a node."""
     ready: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
@@ -238,7 +239,11 @@ class Unit:
             "live": live,
             "current": current,
             "unplaced": unplaced,
-            "refused": tuple(pod for pod in unplaced if pod.failed_scheduling == "Unschedulable"),
+            "refused": tuple(
+                pod
+                for pod in unplaced
+                if pod.failed_scheduling == "Unschedulable" and not pod.is_innocent
+            ),
             "placed": tuple(pod for pod in current if pod.is_placed),
             "ready": tuple(pod for pod in self.pods if pod.is_ready),
         }

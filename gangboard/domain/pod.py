@@ -16,6 +16,11 @@ STOCK_SCHEDULER = "default-scheduler"
 """`spec.schedulerName` of a pod that asks for none."""
 _LONGEST_GRACE = 100 * 365 * 86_400
 """Seconds. The API bounds the field by 64 bits, a calendar has room for fewer."""
+INNOCENT = (
+    "pod is schedulable but gang scheduling failed",
+    "pod was not evaluated: gang scheduling aborted",
+)
+"""What a scheduler says of pods that are not why their group waits."""
 _SAME = {"SchedulingSkipped": "Unschedulable"}
 """What another scheduler says of a pod that its queue keeps back."""
 
@@ -144,6 +149,15 @@ class Pod:
         """Why it has no node: `Unschedulable`, `SchedulerError`, or another reason of its condition; empty for none."""
         said = self.scheduled
         return _SAME.get(said.reason, said.reason) if said is not None and said.is_false else ""
+
+    @property
+    def is_innocent(self) -> bool:
+        """True if the scheduler says that not this pod, but another of its group, finds no node.
+
+        Texts as planned for later releases (kubernetes#141025). Its condition is False all the same.
+        """
+        said = self.scheduled
+        return said is not None and said.is_false and any(one in said.message for one in INNOCENT)
 
     @property
     def is_at_gate(self) -> bool:

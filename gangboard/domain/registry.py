@@ -49,11 +49,23 @@ class Resource:
     decoder_version: int = 1
     """Goes up by one with every change of what `wire`, `model` or `build` keep of an object, or how: rows
     that another version of the decoder has stored are read again at the next poll."""
+    fields: tuple[str, ...] = ()
+    """JSON paths such as `spec.podSets.name` of which every object has at least one; in a list every item
+    has. With them an API version that this release does not know is read as the newest that it knows."""
 
     @property
     def key(self) -> str:
         """`pods`, `jobs.batch`: how kubectl and RBAC name it."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def readable_version(self, served: Sequence[str]) -> str:
+        """Return the version to read of those that a server lists in its order; empty for none."""
+        known = next((version for version in self.versions if version in served), "")
+        return known or (served[0] if served and self.fields else "")
+
+    def is_known(self, version: str) -> bool:
+        """Whether this release was written for that version."""
+        return version in self.versions
 
     @property
     def is_job(self) -> bool:

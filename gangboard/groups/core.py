@@ -222,12 +222,18 @@ def _inner(spec: _WireWorkloadSpec | _WireTemplate) -> list[tuple[_WireTemplate,
     ]
 
 
+def _policy_of(path: str, quorum: str) -> tuple[str, ...]:
+    """Return the fields of a policy at that path: it is basic, or a gang with a quorum."""
+    return f"{path}.basic", f"{path}.gang.{quorum}"
+
+
 def _resource(
     plural: str,
     kind: str,
     versions: tuple[str, ...],
     wire: type[msgspec.Struct],
     build: Callable[[Any, str], Group],
+    fields: tuple[str, ...],
 ) -> Resource:
     return Resource(
         group=_GROUP,
@@ -239,6 +245,7 @@ def _resource(
         build=build,
         needed=True,
         decoder_version=3,
+        fields=fields,
     )
 
 
@@ -260,6 +267,7 @@ GROUPING = GroupingAPI(
             ("v1", "v1beta1", "v1alpha3", "v1alpha2"),
             WireGroup,
             lambda wire, version: _build_group(wire, version, "PodGroup"),
+            _policy_of("spec.schedulingPolicy", "minCount"),
         ),
         _resource(
             "compositepodgroups",
@@ -267,6 +275,7 @@ GROUPING = GroupingAPI(
             ("v1beta1", "v1alpha3"),
             WireGroup,
             lambda wire, version: _build_group(wire, version, "CompositePodGroup"),
+            _policy_of("spec.schedulingPolicy", "minGroupCount"),
         ),
         _resource(
             "workloads",
@@ -274,6 +283,10 @@ GROUPING = GroupingAPI(
             ("v1", "v1beta1", "v1alpha3", "v1alpha2", "v1alpha1"),
             WireWorkload,
             _build_workload,
+            (
+                *_policy_of("spec.podGroupTemplates.schedulingPolicy", "minCount"),
+                *_policy_of("spec.compositePodGroupTemplates.schedulingPolicy", "minGroupCount"),
+            ),
         ),
     ),
 )

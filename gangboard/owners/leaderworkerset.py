@@ -152,6 +152,7 @@ OWNER = OwnerKind(
         build=_build,
         needed=True,
         decoder_version=5,
+        fields=("spec.leaderWorkerTemplate.workerTemplate",),
     ),
     label="LeaderWorkerSet",
     notes=KindNotes(

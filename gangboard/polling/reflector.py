@@ -6,11 +6,12 @@ import math
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 from gangboard.decode.events import EVENT
 from gangboard.decode.page import (
+    DecodeProblem,
     Page,
     TooLargeError,
     WatchEvent,
@@ -49,6 +50,10 @@ COMPARED = PODS_KEY
 """The resource whose resourceVersion is compared regularly: every cluster has it, and it changes most."""
 LOOK_EVERY = 0.2
 """Seconds after which whoever waits for another thread looks whether it was told to halt."""
+
+
+class _MisfitError(Exception):
+    """An object of a version that is not known cannot be read as the newest known version."""
 
 
 class Reflector(threading.Thread):
@@ -128,6 +133,10 @@ class Reflector(threading.Thread):
                 self._compare()
                 self._look()
                 failures = 0
+            except _MisfitError:
+                self.is_listing = False
+                self._hand_over(self._misfit())
+                return
             except KubeError as error:
                 self.is_listing = False
                 self._watched.revision.is_doubtful = True
@@ -143,6 +152,21 @@ class Reflector(threading.Thread):
                     return
                 self._wait(error.retry_after or BACKOFF[min(failures, len(BACKOFF) - 1)])
                 failures += 1
+
+    def _misfit(self) -> Seen:
+        """Return the news that the served version cannot be read. No object is named: all may see it."""
+        key, version = self._watched.resource.key, self._watched.version
+        return Seen(
+            key,
+            WatchState.UNKNOWN_VERSION,
+            f"{key} is served as {version}, which this release cannot read: not all of its objects have "
+            f"the fields of {self._watched.resource.versions[0]}",
+        )
+
+    def _check_fit(self, problems: Iterable[DecodeProblem]) -> None:
+        """Raise _MisfitError if the version is guessed and an object is lost by that."""
+        if self._watched.is_guess and any(problem.lost for problem in problems):
+            raise _MisfitError
 
     def _wait_as_asked(self) -> None:
         """Let the time pass for which the server put us off, also when that was a window ago."""
@@ -243,6 +267,7 @@ class Reflector(threading.Thread):
             raise KubeError(KubeErrorCode.NOT_JSON, str(error)) from error
 
     def _hand_on(self, page: Page, seen: set[str], troubled: set[tuple[str, str]]) -> None:
+        self._check_fit(page.problems)
         batch = Batch(self._watched.resource.key, problems=list(page.problems))
         for problem in page.problems:
             seen.add(problem.uid)
@@ -259,6 +284,7 @@ class Reflector(threading.Thread):
         """Build the model of a changed object into the batch."""
         model, problem = build_model(self._watched.resource, wire, self._watched.version)
         if problem is not None:
+            self._check_fit((problem,))
             batch.problems.append(problem)
         if model is None:
             return
@@ -358,6 +384,7 @@ class Reflector(threading.Thread):
         if event.type == "DELETED":
             self._take_deletion(batch, event)
         elif event.problem is not None:
+            self._check_fit((event.problem,))
             batch.problems.append(event.problem)
         elif event.object is not None and event.type != "BOOKMARK":
             self._take(batch, event.object)

@@ -70,6 +70,9 @@ class StoreWriter:
             self._take_end_of_list(watched, news)
         elif isinstance(news, Seen):
             self._pages_differ |= watched.show(news.state, news.sentence)
+            if news.state is WatchState.UNKNOWN_VERSION:
+                # The next discovery tries again. Objects that are stored stay.
+                watched.version = watched.resource_version = ""
 
     def _take_batch(self, watched: Watched, batch: Batch) -> None:
         key = batch.resource

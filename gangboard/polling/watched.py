@@ -82,8 +82,18 @@ class Watched:
         self.silences = [one for one in self.silences if known_at is None or one[0] >= known_at]
         self.silences.append((began_at, ended_at))
 
+    @property
+    def is_guess(self) -> bool:
+        """True if it is read in a version that this release does not know."""
+        return bool(self.version) and not self.resource.is_known(self.version)
+
     def show(self, state: WatchState, sentence: str = "") -> bool:
-        """Set the state; return whether that is news."""
+        """Set the state; return whether that is news. A version that is guessed is said while it is read."""
+        if state is WatchState.OK and self.is_guess:
+            sentence = (
+                f"{self.resource.key} is served as {self.version}, which this release does not know: "
+                f"it is read as {self.resource.versions[0]}"
+            )
         news = (self.state, self.sentence) != (state, sentence)
         self.state, self.sentence = state, sentence
         self.changed |= news

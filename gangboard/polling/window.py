@@ -27,7 +27,12 @@ from gangboard.polling.store_writer import CONTACT_EVERY, StoreWriter, is_overdu
 from gangboard.polling.visibility import are_pods_grouped
 from gangboard.polling.watched import Watched
 from gangboard.store.cluster_leases import renew_lease
-from gangboard.store.observations import save_controller_build, save_discovery, save_identity
+from gangboard.store.observations import (
+    read_again,
+    save_controller_build,
+    save_discovery,
+    save_identity,
+)
 
 log = get_logger(__name__)
 
@@ -213,18 +218,14 @@ class Window:
         """Set for each resource whether it is served, and in which version we read it."""
         for watched in self._cache.watched.values():
             resource = watched.resource
-            served = {
-                item.version for item in found.resources.get((resource.group, resource.plural), ())
-            }
+            items = found.resources.get((resource.group, resource.plural), ())
+            served = [item.version for item in items]
             failure = found.failure_of(resource.group)
-            version = next((known for known in resource.versions if known in served), "")
+            version = resource.readable_version(served)
             if version:
-                if version != watched.version:
-                    watched.version, watched.resource_version = version, ""
-                if watched.state in (WatchState.NOT_SERVED, WatchState.UNKNOWN_VERSION):
-                    watched.show(WatchState.LISTING)
+                self._read_in(watched, version)
             elif served:
-                names = ", ".join(sorted(served))
+                names = ", ".join(sorted(set(served)))
                 watched.version = watched.resource_version = ""
                 watched.show(
                     WatchState.UNKNOWN_VERSION,
@@ -234,6 +235,23 @@ class Window:
                 watched.show(WatchState.FAILING, failure.sentence)
             else:
                 self._take_away(watched)
+
+    def _read_in(self, watched: Watched, version: str) -> None:
+        """Read a resource in a version from now on. Raises LeaseLostError.
+
+        Objects keep their resourceVersion when the API version changes, so all of them count as unread;
+        none counts as gone. An unknown version that could not be read is tried again, and stays
+        unobserved until its list came to its end.
+        """
+        if version != watched.version:
+            watched.version, watched.resource_version = version, ""
+            versions = self._cache.versions[watched.resource.key]
+            if versions:
+                versions.update(dict.fromkeys(versions, ""))
+                read_again(self._cache.claim, [watched.resource.key])
+        is_known_again = watched.state == WatchState.UNKNOWN_VERSION and not watched.is_guess
+        if watched.state == WatchState.NOT_SERVED or is_known_again:
+            watched.show(WatchState.LISTING)
 
     def _take_away(self, watched: Watched) -> None:
         """Forget the objects of a resource that is not served any more.

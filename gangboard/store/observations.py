@@ -5,7 +5,7 @@ Every function that changes something belongs inside one `writing(lease)` block.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -137,12 +137,17 @@ def forget_other_decoders(lease: ClusterLease, decoders: Mapping[str, int]) -> N
     states = ResourceState.objects.filter(cluster_id=lease.cluster_id)
     stored = dict(states.values_list("resource", "decoder_version"))
     others = [key for key, version in decoders.items() if stored.get(key) != version]
-    if not others:
-        return
+    if others:
+        read_again(lease, others)
+
+
+def read_again(lease: ClusterLease, resources: Collection[str]) -> None:
+    """Let the stored objects of these resources count as not read yet. Raises LeaseLostError."""
+    states = ResourceState.objects.filter(cluster_id=lease.cluster_id)
     with writing(lease):
         # First, so that whoever goes on after a crash begins anew.
-        states.filter(resource__in=others).update(resource_version="", decoder_version=0)
-    objects = WatchedObject.objects.filter(cluster_id=lease.cluster_id, resource__in=others)
+        states.filter(resource__in=resources).update(resource_version="", decoder_version=0)
+    objects = WatchedObject.objects.filter(cluster_id=lease.cluster_id, resource__in=resources)
     unread = objects.exclude(resource_version="").order_by("pk").values_list("pk", flat=True)
     last = 0
     while portion := list(unread.filter(pk__gt=last)[:CHUNK]):

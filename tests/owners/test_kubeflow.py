@@ -231,7 +231,7 @@ def test_queue_managers_and_who_suspended_it() -> None:
     assert pytorch(policy=elsewhere).managed_by == "kueue.x-k8s.io/multikueue"
 
 
-def test_an_mpijob_has_its_launcher_as_a_job_in_v2beta1_only() -> None:
+def test_an_mpijob_has_its_launcher_as_a_job_from_v2beta1_on() -> None:
     found = mpi(slotsPerWorker=8)
     assert found.desired == 4
     assert [(role.name, role.pods, role.child_names) for role in found.roles] == [
@@ -239,6 +239,8 @@ def test_an_mpijob_has_its_launcher_as_a_job_in_v2beta1_only() -> None:
         ("Worker", 3, ()),
     ]
     assert registry_of("MPIJob").facts(found) == {"Slots per worker": "8"}
+    later = read("MPIJob", {"Launcher": replicas(1), "Worker": replicas(3)}, version="v2")
+    assert later.roles[0].child_names == ("run-launcher",)
     older = read("MPIJob", {"Launcher": replicas(1), "Worker": replicas(None)})
     assert (older.desired, {role.child_names for role in older.roles}) == (2, {()})
     assert mpi(workers=None).desired == 1

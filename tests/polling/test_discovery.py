@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from gangboard.domain.group import Group
 from gangboard.kube import discovery
 from gangboard.kube.discovery import Discovery, ServedVersion
-from gangboard.polling import window
-from gangboard.store.models import Gang, ResourceState
+from gangboard.polling import poll, reflector, window
+from gangboard.polling.cluster_cache import resources
+from gangboard.store.models import Gang, ResourceState, WatchedObject
+from gangboard.store.objects import unpack
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]
@@ -36,21 +40,125 @@ def _serve_as(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
     monkeypatch.setattr(window, "discover", discover)
 
 
-def test_a_later_version_is_said_and_not_guessed(
+def _play(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    """Let the simulator serve the core groups in this version only; objects look as in v1alpha3."""
+    _serve_as(monkeypatch, version)
+
+    def path_for(group: str, asked: str, plural: str, namespace: str | None = None) -> str:
+        served = "v1alpha3" if plural in GROUPS and asked == version else asked
+        return discovery.path_for(group, served, plural, namespace)
+
+    monkeypatch.setattr(reflector, "path_for", path_for)
+
+
+def _codes() -> dict[str, str]:
+    return dict(Gang.objects.filter(gone_at=None).values_list("uid", "code"))
+
+
+def _versions_read() -> set[str]:
+    """Return the API versions in which the stored PodGroups were read."""
+    rows = WatchedObject.objects.filter(resource=PODGROUPS).values_list("data", flat=True)
+    return {unpack(bytes(data), Group).meta.api_version for data in rows}
+
+
+def _drop_policy(group: dict[str, Any]) -> None:
+    del group["spec"]["schedulingPolicy"]
+
+
+def _break_podgroup(watching: Watching) -> str:
+    """Take the policy from a PodGroup; return its name."""
+    objects = watching.simulator.objects
+    version = "scheduling.k8s.io/v1beta1"
+    meta = objects.list(version, "PodGroup")[0]["metadata"]
+    objects.update(version, "PodGroup", meta["name"], _drop_policy, meta["namespace"])
+    return str(meta["name"])
+
+
+def test_the_version_of_the_next_release_is_read(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching = watch()
+    watching.once()
+    before = _codes()
+    _play(monkeypatch, "v1")
+    watching.once()
+    state = watching.state(PODGROUPS)
+    assert (state.state, state.version, state.sentence) == ("ok", "v1", "")
+    assert _codes() == before
+    assert _versions_read() == {"v1"}
+
+
+def test_an_unknown_version_is_read_as_the_newest_one_and_said(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching = watch()
+    watching.once()
+    before, count = _codes(), watching.objects(PODGROUPS)
+    _play(monkeypatch, "v2")
+    watching.once()
+    state = watching.state(PODGROUPS)
+    assert (state.state, state.version) == ("ok", "v2")
+    assert state.sentence == (
+        "podgroups.scheduling.k8s.io is served as v2, which this release does not know: "
+        "it is read as v1"
+    )
+    assert watching.objects(PODGROUPS) == count > 0
+    assert _codes() == before
+    assert _versions_read() == {"v2"}
+    watching.settle()
+    assert watching.state(PODGROUPS).sentence == state.sentence
+
+
+def test_an_unknown_version_without_the_fields_is_not_read(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching = watch()
+    watching.once()
+    count = watching.objects(PODGROUPS)
+    name = _break_podgroup(watching)
+    _play(monkeypatch, "v2")
+    for _ in range(2):  # it is tried again, and nothing is said in between
+        watching.once()
+        state = watching.state(PODGROUPS)
+        assert (state.state, state.version) == ("unknown-version", "")
+        assert "v2" in state.sentence
+        assert name not in state.sentence
+        assert watching.objects(PODGROUPS) == count
+        assert set(_codes().values()) == {"not-observed"}
+
+
+def test_an_object_without_the_fields_that_comes_later_ends_the_reading(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching = watch()
+    _play(monkeypatch, "v2")
+    watching.settle()
+    assert watching.state(PODGROUPS).state == "ok"
+    assert "not-observed" not in _codes().values()
+    count = watching.objects(PODGROUPS)
+    _break_podgroup(watching)
+    watching.windows_until(lambda: watching.state(PODGROUPS).state == "unknown-version")
+    assert watching.objects(PODGROUPS) == count > 0
+    assert set(_codes().values()) == {"not-observed"}
+
+
+def test_an_unknown_version_is_not_tried_where_no_field_is_named(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
     watching.once()
     before = watching.objects(PODGROUPS)
     _serve_as(monkeypatch, "v2")
+    grouped = {resource.key: resource for resource in resources()}
+    without = [replace(one, fields=()) for one in grouped.values()]
+    monkeypatch.setattr(poll, "resources", lambda: without)
+    watching.forget()
     watching.once()
     assert watching.objects(PODGROUPS) == before > 0
-    state = watching.state("podgroups.scheduling.k8s.io")
+    state = watching.state(PODGROUPS)
     assert state.state == "unknown-version"
     assert "v2" in state.sentence
-    found = Gang.objects.filter(gone_at=None)
-    assert found.exists()
-    assert set(found.values_list("code", "health")) == {("not-observed", "unknown")}
+    assert set(_codes().values()) == {"not-observed"}
 
 
 def test_an_api_that_is_not_served_is_no_fault(

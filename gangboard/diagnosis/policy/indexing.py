@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gangboard.diagnosis import registry
 from gangboard.domain.acting.gang_index import GangIndex, ServedKind, index_gang
 from gangboard.domain.action import ActionContext
@@ -23,7 +25,18 @@ def gang_of(context: ActionContext, queue_visibility: str) -> GangIndex:
         )
         for kind in registry.owner_kinds()
     }
-    return index_gang(context, kinds, _systems(context), queue_visibility)
+    gang = index_gang(context, kinds, _systems(context), queue_visibility)
+    unknown = _unknown_versions(context)
+    return replace(gang, unknown_versions=unknown) if unknown else gang
+
+
+def _unknown_versions(context: ActionContext) -> dict[tuple[str, str], str]:
+    """Return `GangIndex.unknown_versions`."""
+    return {
+        (resource.group, resource.kind): version
+        for resource in registry.resources()
+        if (version := context.api_versions.get(resource.key)) and not resource.is_known(version)
+    }
 
 
 def kind_of(owner: Owner) -> OwnerKind | None:

@@ -91,7 +91,11 @@ def _plan(gang: GangIndex, desired: DesiredAction, uid: str, *, with_steps: bool
     if meta is None:
         owner = gang.owner.meta
         return _refused(desired, owner, refusals.not_of_gang(gang, uid))
-    decided = refusals.cluster_closed(desired.levers) or _decide(gang, desired, uid)
+    decided = (
+        refusals.cluster_closed(desired.levers)
+        or refusals.unknown_version(gang)
+        or _decide(gang, desired, uid)
+    )
     if isinstance(decided, PlanRefusal):
         return _refused(desired, meta, decided)
     found = decided.decision

@@ -49,6 +49,26 @@ def cluster_closed(levers: ClusterLevers) -> PlanRefusal | None:
     return None
 
 
+def unknown_version(gang: GangIndex) -> PlanRefusal | None:
+    """Refuse a gang with objects of an API version that this release does not know.
+
+    It reads them as an older version. How their controllers take a change is not known.
+    """
+    if not gang.unknown_versions:
+        return None
+    context = gang.context
+    owners = (context.owner, *context.middle, *context.jobs)
+    metas = (*(owner.meta for owner in owners), *(entry.meta for entry in context.entries))
+    for ref in (meta.ref for meta in metas):
+        version = gang.unknown_versions.get((ref.group, ref.kind))
+        if version is not None:
+            return PlanRefusal(
+                f"{label(ref)} is served as {version}, which this release does not know: gangboard reads "
+                "it, and changes nothing of its gang."
+            )
+    return None
+
+
 def owner_out_of_reach(gang: GangIndex) -> PlanRefusal | None:
     """Refuse an owner that is going, done, or that somebody else decides about."""
     return _ended(gang.owner, gang.name) or _foreign(gang)

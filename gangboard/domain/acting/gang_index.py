@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gangboard.domain.action import ActionContext
 from gangboard.domain.group import Group
@@ -85,6 +85,9 @@ class GangIndex:
     """Name of a PodGroup → pods that running child Jobs have or will have in it."""
     sharers: Mapping[str, int]
     """Name of a PodGroup → unfinished child Jobs whose templates name it."""
+    unknown_versions: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """API group and kind → the served version, of kinds that are served in a version that this release does
+    not know."""
 
     @property
     def owner(self) -> Owner:

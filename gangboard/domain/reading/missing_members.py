@@ -94,7 +94,10 @@ def _tried(unit: Unit, waiting: int, reason: str) -> str:
         return reason
     if said is not None:
         # Members of a gang are tried as one; without a quorum each is told of itself.
-        refused = waiting if unit.quorum is not None else len(unit.refused) or waiting
+        tried = waiting - sum(pod.is_innocent and not pod.gates for pod in unit.unplaced)
+        refused = tried if unit.quorum is not None else len(unit.refused) or tried
+        if not refused:
+            return sentence(f"{_wait(waiting)} for the rest of the group: {quote(said.reasons)}")
         what = f"{count(refused, 'pod')} {plural(refused, 'find')} no room"
         text = sentence(f"{what}: {quote(said.reasons)}")
         rest = waiting - refused

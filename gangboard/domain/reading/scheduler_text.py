@@ -15,7 +15,7 @@ from datetime import datetime
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import Condition, ObjectRef
-from gangboard.domain.pod import Pod
+from gangboard.domain.pod import INNOCENT, Pod
 from gangboard.domain.reading.progress import lacks_room
 
 LONGEST_KEPT = 4096
@@ -28,7 +28,9 @@ _TIMEOUT = re.compile(r"rejected due to timeout after waiting .{1,40} at plugin 
 # With the gate TopologyAwareWorkloadScheduling every text has this part, topology or not.
 _ONE_PLACEMENT = re.compile(r"0/1 placements are available, (?:first|reported) placement status: ")
 # `0/6 nodes are available: ` and reasons with their numbers of nodes, or one reason without.
-_REASONS = re.compile(r"\d{1,9}/\d{1,9} nodes are available: (.*)")
+_REASONS = re.compile(
+    r"\d{1,9}/\d{1,9} nodes are available: (.*?)(?:; (?:Saturated|Excluded) nodes \(.*)?$"
+)
 _NEXT_REASON = re.compile(r"[,.] (?=\d+ )")
 NO_ROOM = "Unschedulable"
 """The reason by which the scheduler says that it found no place."""
@@ -37,10 +39,6 @@ _NO_ATTEMPT = frozenset({"", "SchedulingGated"})
 _LACK = "Insufficient "
 _COUNTED = re.compile(r"(\d{1,9}) (.*)")
 _PREEMPTION = re.compile(r"(?:no new claims to deallocate, )?(?:pod group )?preemption: .*")
-# What later releases say of pods that are not why their group waits (kubernetes#141025).
-_INNOCENT = re.compile(
-    "pod is schedulable but gang scheduling failed|pod was not evaluated: gang scheduling aborted"
-)
 _TELLING = ("preemptionPolicy=Never", "terminating pod on the nominated node")
 _EMPTY_TAILS = (
     "No preemption victims found for incoming preemptor",
@@ -76,6 +74,11 @@ def clean(text: str) -> str:
 
 
 def _cleaned(text: str) -> str:
+    """Clean each line. Later releases write several (kubernetes#142315)."""
+    return "; ".join(filter(None, map(_cleaned_line, text.splitlines())))
+
+
+def _cleaned_line(text: str) -> str:
     line = " ".join(text.split())
     tail = _PREEMPTION.search(line)
     if tail is not None and not any(word in tail.group() for word in _TELLING):
@@ -192,7 +195,9 @@ def node_reasons(text: str) -> tuple[tuple[str, int], ...]:
 
 
 def _rank(text: str) -> int:
-    if text == _PREFIX or _INNOCENT.search(text):
+    if any(one in text for one in INNOCENT):
+        return -1
+    if text == _PREFIX:
         return 0
     if _TIMEOUT.search(text):
         return 2

@@ -201,6 +201,7 @@ OWNER = OwnerKind(
         build=_build,
         needed=True,
         decoder_version=8,
+        fields=("spec.replicatedJobs.template.spec",),
     ),
     label="JobSet",
     notes=KindNotes(

@@ -27,8 +27,8 @@ from gangboard.owners.kubeflow.wire import (
 )
 
 _KIND = "MPIJob"
-_JOBS = "v2beta1"
-"""The version whose launcher is a Job."""
+_JOBS, _PODS = "v2beta1", "v1"
+"""The version whose launcher is a Job, as in any later one, and that whose launcher is a pod."""
 _WAITS = "WaitForWorkersReady"
 _SLOTS = "slots"  # in `detail`
 _NOT_MADE = {"ValidationError": "Found validation errors: ", "ErrResourceExists": ""}
@@ -37,10 +37,10 @@ _NOT_MADE = {"ValidationError": "Found validation errors: ", "ErrResourceExists"
 def _build(wire: WireTrainingJob, version: str) -> Owner:
     spec = wire.spec or WireTrainingSpec()
     # Where it does not say how many workers, the MPI operator makes none.
-    owner = training.build(wire, version, kind=_KIND, unsaid_workers=0 if version == _JOBS else 1)
+    owner = training.build(wire, version, kind=_KIND, unsaid_workers=1 if version == _PODS else 0)
     if spec.slots_per_worker is not None:
         owner = replace(owner, detail={**owner.detail, _SLOTS: str(spec.slots_per_worker)})
-    if version != _JOBS:
+    if version == _PODS:
         return owner
     status = wire.status or WireTrainingStatus()
     waits = spec.launcher_creation_policy == _WAITS
@@ -86,7 +86,7 @@ def _reactions(owner: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
 
 
 OWNER = OwnerKind(
-    resource=training.resource(_KIND, (_JOBS, "v1"), _build),
+    resource=training.resource(_KIND, (_JOBS, _PODS), _build),
     label=_KIND,
     notes=KindNotes(
         gang="the MPIJob with the Job of its launcher and its pods",

@@ -178,6 +178,10 @@ def reactions(owner: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
     )
 
 
+_WORDS = ("jax", "mpi", "paddle", "pytorch", "tf", "xgb")
+"""How each kind begins the name of its replica specs."""
+
+
 def resource(
     kind: str, versions: tuple[str, ...], build_owner: Callable[[WireTrainingJob, str], Owner]
 ) -> Resource:
@@ -192,4 +196,5 @@ def resource(
         build=build_owner,
         needed=True,
         decoder_version=2,
+        fields=tuple(f"spec.{word}ReplicaSpecs" for word in _WORDS),
     )

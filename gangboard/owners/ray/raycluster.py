@@ -82,6 +82,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
+        fields=("spec.headGroupSpec",),
     ),
     label=CLUSTER,
     notes=KindNotes(

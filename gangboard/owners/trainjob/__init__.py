@@ -192,6 +192,7 @@ OWNER = OwnerKind(
         build=_build,
         needed=True,
         decoder_version=4,
+        fields=("spec.runtimeRef.name",),
     ),
     label="TrainJob",
     selector_label="jobset.sigs.k8s.io/jobset-name",  # its JobSet is called as it

@@ -321,6 +321,7 @@ QUEUE = QueueSystem(
             model=QueueEntry,
             build=_build,
             decoder_version=6,
+            fields=("spec.queueName",),
         ),
         *QUEUE_RESOURCES,
         FLAVORS,

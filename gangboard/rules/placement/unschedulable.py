@@ -54,8 +54,11 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _message(unit: Unit, best: SchedulerMessage | None) -> str:
-    number = sum(not pod.gates for pod in unit.unplaced)
+    tried = [pod for pod in unit.unplaced if not pod.gates]
+    guilty = [pod for pod in tried if not pod.is_innocent]
+    number = len(guilty or tried)
     pods = f"{number} of {unit.wanted} pods" if unit.placed else count(number, "pod")
+    pods = pods if guilty or not tried else f"the group of {pods}"
     verb = "found" if fits_now(unit) and not is_refused_since(unit) else "finds"
     who = f"Scheduler {unit.other_scheduler}" if unit.other_scheduler else "The scheduler"
     message = f"{who} {verb} no room for {pods}"

