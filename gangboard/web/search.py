@@ -12,7 +12,12 @@ from django.views.decorators.http import require_safe
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.search import MOST_HITS, PlaceHit, SearchResults, search_everything
+from gangboard.readmodels.search_results import (
+    MOST_HITS,
+    PlaceHit,
+    SearchResults,
+    search_everything,
+)
 from gangboard.web.addresses import read_text
 from gangboard.web.auth import viewer_for
 from gangboard.web.layout import layout_fragments, render_page

@@ -242,14 +242,15 @@ class TestLive:
         page.clock.install()
         page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")
         told = page.locator("#announcer")
-        site.write("UPDATE store_gang SET message = 'First.' WHERE name = 'llama-sft'")
-        expect(told).to_contain_text("changed", timeout=SOON)
+        change = "UPDATE store_gang SET message = ?, health = ? WHERE name = 'llama-sft'"
+        site.write(change, "First.", "blocked")
+        expect(told).to_have_text("llama-sft is now blocked", timeout=SOON)
         told.evaluate("(element) => { element.textContent = ''; }")
-        site.write("UPDATE store_gang SET message = 'Last.' WHERE name = 'llama-sft'")
+        site.write(change, "Last.", "waiting")
         expect(page.locator("#verdict .sentence")).to_have_text("Last.", timeout=SOON)
         expect(told).to_be_empty()
         page.clock.fast_forward(10_000)
-        expect(told).to_contain_text("changed", timeout=SOON)
+        expect(told).to_have_text("llama-sft is now waiting", timeout=SOON)
 
     def test_a_pause_holds_everything_still(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/")
