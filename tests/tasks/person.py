@@ -110,7 +110,7 @@ class Person:
         if self.form.by == "pointer":
             self.press(field)
         else:
-            self.page.keyboard.press("/")
+            self.page.keyboard.press("f")
         expect(field).to_be_focused()
         self.type(text)
         # Who reads first waits until it is found: a tile that is pressed before would not know of it.
