@@ -106,7 +106,7 @@ class Person:
 
     def search(self, text: str) -> None:
         """Look for words on the Board. By pointer the field is a click."""
-        field = self.page.get_by_role("searchbox")
+        field = self.page.locator("#q")
         if self.form.by == "pointer":
             self.press(field)
         else:
