@@ -87,6 +87,11 @@ class GangQuery(PageQuery):
         "cluster, Jobs, pods, groups and nodes, or in its reason; in its sentence only in clusters "
         "that the caller may see as a whole.",
     )
+    gone = serializers.BooleanField(
+        default=False,
+        help_text="Deleted gangs instead of those that exist, the last deleted first. `health` is their last "
+        "one, and `observed_at` is when they were seen deleted.",
+    )
     ordering = serializers.ChoiceField(
         ORDERINGS, default="health", help_text="`health`: worst first, then longest."
     )

@@ -5,29 +5,29 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.conf import settings
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from gangboard.store.batched_deletes import delete_expired_sessions, delete_in_batches
+from gangboard.store.gangs import outline_gone_gangs
 from gangboard.store.heartbeats import delete_dead_heartbeats
 from gangboard.store.models import AccessToken, Attempts, Gang, Outage, SignInLink
 from gangboard.store.trends import delete_old_points
 from gangboard.store.verdict_spans import delete_old_spans
 
 GONE_GANGS = timedelta(hours=1)
-"""Long enough for every open page to have noticed."""
+"""How long all of a deleted gang is kept: every open page has noticed by then. Later an outline is left."""
 OVER = timedelta(days=1)
 """Links and tokens that let nobody in any more: long enough to see in the tables why."""
 
 
 def clean_up() -> None:
-    """Drop gangs that are long gone, old verdicts, outages and curves, dead processes, and what has let people in.
+    """Outline gangs that are long gone; drop old verdicts with their gangs, outages and curves, dead processes, and what has let people in.
 
     That is sessions, links and tokens whose time is over, and old counts of attempts. A verdict
     that still holds is kept, however old it is. Each in pieces, so that no poll waits for it long.
     """
     now = timezone.now()
-    delete_in_batches(Gang.objects.filter(gone_at__lt=Now() - GONE_GANGS))
+    outline_gone_gangs(gone_for=GONE_GANGS)
     delete_expired_sessions(ended_before=now)
     delete_in_batches(SignInLink.objects.filter(expires_at__lt=now - OVER))
     delete_in_batches(AccessToken.objects.filter(expires_at__lt=now - OVER))
@@ -35,5 +35,6 @@ def clean_up() -> None:
     delete_dead_heartbeats()
     oldest = now - timedelta(days=settings.HISTORY_DAYS)
     delete_old_spans(ended_before=oldest)
+    delete_in_batches(Gang.objects.filter(gone_at__lt=oldest))
     delete_in_batches(Outage.objects.filter(ended_at__lt=oldest))
     delete_old_points(now)

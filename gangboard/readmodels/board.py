@@ -80,12 +80,14 @@ def read_board(
     clusters: Mapping[int, Freshness],
     now: datetime,
 ) -> Board:
-    """Return the Board (3 queries, 4 with groups). Raises CursorError, and ValueError for filters."""
+    """Return the Board (3 queries, one more with groups and one with deleted gangs). Raises CursorError, and ValueError for filters."""
     page = list_gangs(
         viewer=viewer, filters=filters, limit=PAGE, cursor=cursor, now=now, clusters=clusters
     )
     tiles = count_by_health(viewer=viewer, filters=filters, clusters=clusters)
     total, hidden = _totals(tiles, filters)
+    if filters.gone:
+        total = select_gangs(viewer=viewer, filters=filters, silent=()).count()
     return Board(
         tiles=tiles,
         choices=_choices(viewer, clusters),

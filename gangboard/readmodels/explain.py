@@ -10,6 +10,7 @@ from gangboard.domain.health import Health
 from gangboard.readmodels.ages import age_text, standing_text
 from gangboard.readmodels.fit import FitReasonRow, FitShape
 from gangboard.readmodels.freshness import Freshness
+from gangboard.readmodels.gang_history import DeletedGang
 from gangboard.readmodels.gang_page import GangDetail, JobRow
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
@@ -71,6 +72,12 @@ def find_gang(address: GangAddress, *, viewer: Viewer) -> str:
     if found:
         return (living or found)[0].pk
     raise NotFoundError(_instead(address, named, viewer))
+
+
+def explain_deleted(gang: DeletedGang, now: datetime) -> str:
+    """Return what is left to say of a gang that was deleted more than an hour ago."""
+    age = age_text(gang.observed_at, now)
+    return f"Deleted {age} ago. Last state: {gang.face.label}. Its page has its history."
 
 
 def _instead(address: GangAddress, named: list[Gang], viewer: Viewer) -> str:

@@ -43,6 +43,7 @@ COLUMNS = (
     "created_at",
     "observed_at",
     "stale",
+    "gone_at",
 )
 """Attributes of a GangRow; the headings are their last names."""
 BATCH = 500
@@ -67,7 +68,9 @@ def export_gangs(viewer: Viewer, filters: GangFilters, *, now: datetime) -> Iter
     unread = ("memory", "detail") if viewer.sees_everything else ("memory",)
     for start in range(0, len(ids), BATCH):
         batch = ids[start : start + BATCH]
-        found = Gang.objects.filter(viewer.gang_filter(), gone_at=None).defer(*unread)
+        found = Gang.objects.filter(viewer.gang_filter(), gone_at__isnull=not filters.gone).defer(
+            *unread
+        )
         rows = found.in_bulk(batch)
         present = [rows[id_] for id_ in batch if id_ in rows]
         yield from build_rows(present, viewer=viewer, clusters=clusters, now=now)

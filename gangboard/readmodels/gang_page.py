@@ -263,8 +263,8 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
     if "\x00" in gang_id:  # the one character that PostgreSQL refuses
         return None
     gang = Gang.objects.filter(viewer.gang_filter(), pk=gang_id).first()
-    if gang is None:
-        return None
+    if gang is None or (gang.gone_at is not None and not gang.detail):
+        return None  # of the outline of a deleted gang its history says more
     clusters = read_freshness(viewer=viewer, now=now)
     cluster = clusters.get(gang.cluster_id)
     if cluster is None:

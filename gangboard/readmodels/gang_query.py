@@ -21,6 +21,7 @@ from gangboard.store.gang_search import has_words
 from gangboard.store.models import Gang
 
 _WORST_FIRST = (SortKey("shown_severity"), SortKey("since"), SortKey("id"))
+_LAST_GONE_FIRST = (SortKey("gone_at", descending=True), SortKey("id"))
 _ORDERINGS: dict[str, SortKey] = {
     "name": SortKey("name"),
     "since": SortKey("since"),
@@ -62,6 +63,8 @@ class GangFilters:
     Jobs, pods, groups and nodes, or in what is said of it."""
     show_finished: bool | None = None
     """False hides gangs that have succeeded, unless a health is asked for."""
+    gone: bool = False
+    """Deleted gangs instead of those that exist; the last deleted first, unless another order is asked for."""
     ordering: str = "health"
     """One of ORDERINGS."""
     group_by: str = ""
@@ -70,7 +73,7 @@ class GangFilters:
     @property
     def hides_finished(self) -> bool:
         """Whether succeeded gangs are left out."""
-        return self.show_finished is False and not self.health
+        return self.show_finished is False and not self.health and not self.gone
 
     @property
     def narrows_clusters(self) -> bool:
@@ -80,7 +83,7 @@ class GangFilters:
 
     def of_any_health(self) -> GangFilters:
         """Return the same filters for all states: what the tiles count."""
-        return replace(self, health=(), show_finished=None)
+        return replace(self, health=(), show_finished=None, gone=False)
 
 
 def sort_keys(filters: GangFilters) -> tuple[SortKey, ...]:
@@ -89,7 +92,7 @@ def sort_keys(filters: GangFilters) -> tuple[SortKey, ...]:
         raise ValueError(f"ordering must be one of {', '.join(ORDERINGS)}")
     if filters.group_by and filters.group_by not in _GROUPINGS:
         raise ValueError(f"group_by must be one of {', '.join(GROUPINGS)}")
-    keys: Sequence[SortKey] = _WORST_FIRST
+    keys: Sequence[SortKey] = _LAST_GONE_FIRST if filters.gone else _WORST_FIRST
     if filters.ordering != "health":
         key = _ORDERINGS[filters.ordering.removeprefix("-")]
         descending = filters.ordering.startswith("-")
@@ -105,7 +108,11 @@ def select_gangs(*, viewer: Viewer, filters: GangFilters, silent: Sequence[int])
     Rows have `shown_health`, `shown_severity`, `shown_code`, `made_at`, `shown_priority` (0 where
     `priority_unknown` is 1) besides their columns.
     """
-    gangs: QuerySet[Any] = Gang.objects.filter(viewer.gang_filter(), gone_at=None).annotate(
+    # What is gone stays as it was: no silence of its cluster makes that unknown.
+    silent = () if filters.gone else silent
+    gangs: QuerySet[Any] = Gang.objects.filter(
+        viewer.gang_filter(), gone_at__isnull=not filters.gone
+    ).annotate(
         made_at=Coalesce("created_at", "first_seen_at"),
         shown_priority=Coalesce("priority_value", 0),
         priority_unknown=Case(

@@ -183,16 +183,19 @@ def find_gangs_named(
 ) -> tuple[str, ...]:
     """Return the ids of gangs that have exactly this name, or a Job, pod, group or node of it: two at most.
 
-    Only of those that the viewer may see, in the places that are given (1 query).
+    Of those that exist, else of deleted ones. Only of those that the viewer may see, in the places that are
+    given (2 queries at most).
     """
     places = {"cluster__name": cluster, "namespace": namespace}
     found = Gang.objects.filter(
         has_name(name),
         viewer.gang_filter(),
-        gone_at=None,
         **{place: text for place, text in places.items() if text},
     )
-    return tuple(found.order_by("id").values_list("id", flat=True)[:2])
+    living = found.filter(gone_at=None).order_by("id").values_list("id", flat=True)[:2]
+    return tuple(living) or tuple(
+        found.exclude(gone_at=None).order_by("-gone_at", "id").values_list("id", flat=True)[:2]
+    )
 
 
 def build_rows(
@@ -285,7 +288,7 @@ def _build_row(
         accelerators=gang.accelerators,
         bar=_bar(members) if known else _EMPTY,
         members_known=known,
-        members_were=False,
+        members_were=gang.gone_at is not None,
         restarts=gang.restarts,
         max_restarts=gang.max_restarts,
         gone_at=gang.gone_at,

@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from gangboard.store.access import Viewer
 from gangboard.store.bulk import upsert_rows
-from gangboard.store.models import Cluster, GangSearch
+from gangboard.store.models import Cluster, Gang, GangSearch
 
 _COLUMNS = ("gang_id", "cluster_id", "names", "said", "sentence")
 _PLACE = ("namespace", "kind", "queue")
@@ -61,24 +61,32 @@ def save_search(gangs: Sequence[Mapping[str, Any]]) -> None:
     upsert_rows(GangSearch._meta.db_table, _COLUMNS, ("gang_id",), [_row(one) for one in gangs])
 
 
-def drop_search(gang_uids: Collection[str], *, cluster_id: int) -> None:
-    """Find gangs no more that are gone."""
-    GangSearch.objects.filter(cluster_id=cluster_id, gang__uid__in=gang_uids).delete()
+def rename_gone(gang_uids: Collection[str], *, cluster_id: int) -> None:
+    """Let deleted gangs be found by their own name and place only: their pods and sentence are past."""
+    rows = Gang.objects.filter(cluster_id=cluster_id, uid__in=gang_uids)
+    gone = rows.values("id", "cluster_id", "name", *_PLACE)
+    values = [
+        (one["id"], one["cluster_id"], _text((one["name"], _place(one))), "", "") for one in gone
+    ]
+    upsert_rows(GangSearch._meta.db_table, _COLUMNS, ("gang_id",), values)
 
 
 def _row(gang: Mapping[str, Any]) -> tuple[str, int, str, str, str]:
     detail = bytes(gang["detail"])
     found = _decoder.decode(detail) if detail else _Names()
     names = dict.fromkeys(name for name in (gang["name"], *found) if name)
-    # In one line: none of these is a name by which somebody wants to find one gang.
-    place = " ".join(gang[column] for column in _PLACE)
     return (
         gang["id"],
         gang["cluster_id"],
-        _text((*names, place)),
+        _text((*names, _place(gang))),
         _text((gang["title"], gang["code"])),
         _text((gang["message"],)),
     )
+
+
+def _place(gang: Mapping[str, Any]) -> str:
+    """Return namespace, kind and queue in one line: none of them names a single gang."""
+    return " ".join(gang[column] for column in _PLACE)
 
 
 def _text(lines: Iterable[str]) -> str:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import msgspec
+from django.db.models import F
+from django.db.models.functions import Now
 
 from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Finding, FitRow, GangMode, JobState, MemberState, UnitMemory
+from gangboard.store.models import Gang
 
 Stored = TypeVar("Stored")
 """A Detail, or a class with some of its fields."""
@@ -33,6 +37,8 @@ class Detail:
     """uid of a group → topology key → where its pods are."""
 
 
+_OUTLINE_BATCH = 200
+"""Rows of one update: a poll that wants to write waits for no more than that."""
 _encoder = msgspec.msgpack.Encoder()
 _detail = msgspec.msgpack.Decoder(Detail)
 _memory = msgspec.msgpack.Decoder(dict[str, UnitMemory])
@@ -96,3 +102,14 @@ def pack_memory(memory: dict[str, UnitMemory]) -> bytes:
 def unpack_memory(data: bytes) -> dict[str, UnitMemory]:
     """Decode the column `memory`."""
     return _memory.decode(bytes(data)) if data else {}
+
+
+def outline_gone_gangs(*, gone_for: timedelta) -> None:
+    """Reduce the rows of gangs that were deleted so long ago to what lists show of them.
+
+    The references by which names in the sentence are redacted go, so the title takes its place.
+    """
+    whole = Gang.objects.filter(gone_at__lt=Now() - gone_for).exclude(detail=b"")
+    while keys := list(whole.values_list("pk", flat=True)[:_OUTLINE_BATCH]):
+        rows = Gang.objects.filter(pk__in=keys)
+        rows.update(detail=b"", memory=b"", advice=[], message=F("title"))

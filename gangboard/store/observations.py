@@ -16,7 +16,7 @@ from django.db.models import F
 
 from gangboard.store.bulk import upsert_rows
 from gangboard.store.cluster_leases import ClusterLease, confirm_lease
-from gangboard.store.gang_search import drop_search
+from gangboard.store.gang_search import rename_gone
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from gangboard.store.outages import record_outage
 
@@ -204,7 +204,7 @@ def mark_gangs_gone(cluster_id: int, uids: Sequence[str], *, at: datetime, versi
         changed += Gang.objects.filter(cluster_id=cluster_id, uid__in=some, gone_at=None).update(
             gone_at=at, changed_version=version
         )
-        drop_search(some, cluster_id=cluster_id)
+        rename_gone(some, cluster_id=cluster_id)
     return changed
 
 

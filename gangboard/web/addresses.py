@@ -173,6 +173,7 @@ def read_board_address(query: QueryDict) -> Address[GangFilters]:
         stage=read_text(query, "stage"),
         q=read_text(query, "q"),
         show_finished=read_text(query, "show_finished") == "1",
+        gone=read_text(query, "gone") == "1",
         ordering=_one_of(read_text(query, "ordering"), ORDERINGS, "health"),
         group_by=_one_of(read_text(query, "group_by"), GROUPINGS, ""),
     )
@@ -187,6 +188,7 @@ def read_board_address(query: QueryDict) -> Address[GangFilters]:
         ("group_by", filters.group_by),
         ("ordering", "" if filters.ordering == "health" else filters.ordering),
         ("show_finished", "1" if filters.show_finished else ""),
+        ("gone", "1" if filters.gone else ""),
         ("health", ",".join(filters.health)),
         (
             "columns",

@@ -65,10 +65,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class TileButton:
-    """One tile: a press shows only these gangs, a second one all again."""
+    """One tile: a press adds these gangs to those of other pressed tiles, a second one takes them out."""
 
     tile: Tile
     value: str
+    """The health words that are shown after a press, with commas."""
     pressed: bool
     over_day: str
     """Between which numbers it was over the last day; empty where no curve can be drawn."""
@@ -168,6 +169,8 @@ def _fragments(
     count = {
         "total": shown.total,
         "hidden": shown.hidden,
+        "gone": address.filters.gone,
+        "living": address.link(gone=""),
         "show_all": address.link(show_finished="1"),
         "any_cluster": shown.any_cluster,
         "filtered": any(name not in _NO_FILTERS for name, _ in address.pairs),
@@ -189,14 +192,21 @@ def _fragments(
 def _line(line: Line, offers: Offers) -> Fragment:
     if line.row is None:
         return Fragment(line.id, "board/heading.html", {"heading": line.heading}, line.shown)
+    if line.row.gone_at is not None:
+        return Fragment(line.id, "board/gone_row.html", {"row": line.row}, line.shown)
     menu = offers.get(line.row.id, ())
     context = {"row": line.row, "offers": menu}
     return Fragment(line.id, "board/row.html", context, (line.shown, menu))
 
 
 def _tile(tile: Tile, address: Address[GangFilters], over_day: str) -> Fragment:
-    pressed = tile.face.word in address.filters.health
-    button = TileButton(tile, "" if pressed else tile.face.word, pressed, over_day)
+    word, chosen = tile.face.word, address.filters.health
+    if address.filters.gone:
+        chosen = ()  # tiles count gangs that exist, and lead back to these
+    others = tuple(one for one in chosen if one != word)
+    pressed = word in chosen
+    value = ",".join(others if pressed else (*chosen, word))
+    button = TileButton(tile, value, pressed, over_day)
     return Fragment(f"tile-{tile.face.word}", "board/tile.html", {"button": button}, button)
 
 
@@ -223,7 +233,7 @@ def _context(shown: Board, address: Address[GangFilters]) -> dict[str, object]:
         ),
         "reason": reason_title(filters.code) if filters.code else "",
         "without_reason": address.link(code=""),
-        "any_health": address.without("health"),
+        "any_health": address.without("health", "gone"),
         "query": urlencode(address.pairs),
     }
 

@@ -140,7 +140,7 @@ class Confirmation:
         return error_code.status if error_code is not None else 200
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
     """Show what would happen, or ask for it. GET sends and writes nothing."""
     viewer = viewer_for(request)

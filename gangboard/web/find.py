@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from gangboard.readmodels.gangs import find_gangs_named
 from gangboard.web.addresses import read_text
@@ -15,7 +15,7 @@ from gangboard.web.auth import viewer_for
 _PLACES = ("cluster", "namespace")
 
 
-@require_GET
+@require_safe
 def find(request: HttpRequest) -> HttpResponseRedirect:
     """Lead to the gang that has this name, or a part of this name; to a search where it is not one gang."""
     name = read_text(request.GET, "name")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from gangboard.readmodels.bundle import bundle_text
 from gangboard.readmodels.gang_page import gang_detail
@@ -12,7 +12,7 @@ from gangboard.readmodels.stored_objects import stored_yaml
 from gangboard.web.auth import viewer_for
 
 
-@require_GET
+@require_safe
 def bundle(request: HttpRequest, gang_id: str) -> HttpResponse:
     """Return the evidence of a gang as Markdown. Raises Http404 where it is not there or not to be seen."""
     now = timezone.now()
@@ -27,7 +27,7 @@ def bundle(request: HttpRequest, gang_id: str) -> HttpResponse:
     )
 
 
-@require_GET
+@require_safe
 def stored(request: HttpRequest, gang_id: str) -> HttpResponse:
     """Return the stored objects of a gang as YAML. Raises Http404 as `bundle` does."""
     text = stored_yaml(viewer=viewer_for(request), gang_id=gang_id)

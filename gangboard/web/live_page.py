@@ -56,14 +56,19 @@ class LivePage(View, Generic[Found]):
     updates = False
     """Whether this is the view of its waiting requests."""
     status = 200
-    http_method_names = ["get"]  # noqa: RUF012  # a list, as in its base class
+    http_method_names = ["get", "head"]  # noqa: RUF012  # a list, as in its base class
 
     @classmethod
     def urls(cls, route: str, updates_route: str) -> tuple[URLPattern, URLPattern]:
         """Return the addresses of the page and of its waiting requests."""
         return (
             path(route, cls.as_view(), name=cls.name),
-            path(updates_route, cls.as_view(updates=True), name=f"{cls.name}-updates"),
+            # A waiting request has nothing to say without its body.
+            path(
+                updates_route,
+                cls.as_view(updates=True, http_method_names=["get"]),
+                name=f"{cls.name}-updates",
+            ),
         )
 
     def get(self, request: HttpRequest, **_: str) -> HttpResponse:

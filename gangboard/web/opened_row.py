@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.readmodels.members import WELL
@@ -34,7 +34,7 @@ class OpenedLine:
         return face is not None and face.word in WELL
 
 
-@require_GET
+@require_safe
 def opened_row(request: HttpRequest, gang_id: str) -> HttpResponse:
     """Return what stands below the row of a gang. Raises Http404 where it is not there or not to be seen."""
     viewer, now = viewer_for(request), timezone.now()

@@ -100,7 +100,7 @@ class SignInView(_LoginView):
 
     form_class = SignInForm
     template_name = "sign_in.html"
-    http_method_names = ["get", "post"]  # noqa: RUF012  # a list, as in its base class
+    http_method_names = ["get", "head", "post"]  # noqa: RUF012  # a list, as in its base class
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Show the form; who is signed in already needs none, but may send one."""

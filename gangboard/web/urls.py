@@ -21,6 +21,7 @@ from gangboard.web import (
     progress_views,
     queues,
     reasons,
+    search,
     sign_in,
 )
 
@@ -30,6 +31,7 @@ urlpatterns = [
     path("board/columns/", board_choices.keep_columns, name="board-columns"),
     path("board/views/", board_choices.keep_view, name="board-views"),
     path("board/views/<str:view_id>/remove/", board_choices.drop_view, name="board-view-remove"),
+    path("search/", search.search, name="search"),
     path("find/", find.find, name="find"),
     *gang.GangPage.urls("gangs/<str:gang_id>/", "live/gangs/<str:gang_id>/"),
     path("gangs/<str:gang_id>/row/", opened_row.opened_row, name="gang-row"),

@@ -144,6 +144,28 @@ function count() {
   }
 }
 
+// Other filters bring other rows: what is still there stays selected, and the rest is said to be dropped.
+function keepSelection() {
+  let values = [];
+  const isBoard = ({ detail }) => detail.target?.id === "board";
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (!isBoard(event)) return;
+    values = [...document.querySelectorAll("#board input[name=target]:checked")].map((box) => box.value);
+  });
+  document.addEventListener("htmx:afterSwap", (event) => {
+    if (!isBoard(event) || !values.length) return;
+    const chosen = new Set(values);
+    for (const box of document.querySelectorAll("#board input[name=target]"))
+      if (chosen.delete(box.value)) box.checked = true;
+    values = [];
+    count();
+    const place = document.getElementById("dropped");
+    if (!place || !chosen.size) return;
+    place.textContent = `${chosen.size} selected ${chosen.size === 1 ? "gang is" : "gangs are"} not in this list and no longer selected`;
+    place.hidden = false;
+  });
+}
+
 function startSelecting() {
   let last = null;
   document.addEventListener("click", (event) => {
@@ -161,6 +183,7 @@ function startSelecting() {
     count();
   });
   document.addEventListener("reset", () => setTimeout(count));
+  keepSelection();
   // Rows come and go.
   document.addEventListener("htmx:load", count);
 }

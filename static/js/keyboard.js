@@ -1,7 +1,8 @@
-// `/` search, `j` `k` rows, `o` opens the row in place, `x` selects it, `m` the row's menu, `p` pause, `?` help. Enter follows the row's own link.
+// `/` search, `f` filter of the list, `j` `k` rows, `o` opens the row in place, `x` selects it, `s` `r` act on what is
+// selected, `m` the row's menu, `p` pause, `?` help. Enter follows the row's own link.
 import { toggleFocused } from "./rows.js";
 
-const LINKS = "tbody th a, .cards h2 a";
+const LINKS = "tbody th a, tbody th summary, .cards h2 a, .node-squares a, .hits li > a";
 
 export function startKeyboard() {
   const help = document.getElementById("help");
@@ -21,13 +22,16 @@ export function startKeyboard() {
     }
     if (document.querySelector("dialog[open]")) return;
     const action = {
-      "/": () => document.getElementById("q")?.focus(),
+      "/": () => document.getElementById("search")?.focus(),
+      f: () => document.getElementById("q")?.focus(),
       "?": () => help?.showModal(),
       j: () => step(1),
       k: () => step(-1),
       o: toggleFocused,
       x: () => select(false),
       X: () => select(true),
+      s: () => actOnSelected("suspend"),
+      r: () => actOnSelected("resume"),
       m: () => document.activeElement?.closest("tr, section")?.querySelector(".menu summary, .button")?.focus(),
       p: () => document.getElementById("pause")?.click(),
     }[event.key];
@@ -43,10 +47,17 @@ function select(shiftKey) {
   box?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey }));
 }
 
+// Opens what the button of the selection opens: nothing is sent before the confirmation.
+function actOnSelected(verb) {
+  if (document.querySelector("input[name=target]:checked")) document.getElementById(`pick-${verb}`)?.click();
+}
+
 function step(by) {
   const links = [...document.querySelectorAll(LINKS)];
   const row = document.activeElement?.closest("tr, section");
-  const here = links.findIndex((link) => link === document.activeElement || row?.contains(link));
+  // A panel may have many links: where the focus is goes before what it is in.
+  const exact = links.indexOf(document.activeElement);
+  const here = exact >= 0 ? exact : links.findIndex((link) => row?.contains(link));
   const next = here < 0 ? (by > 0 ? 0 : links.length - 1) : here + by;
   links[next]?.focus();
 }

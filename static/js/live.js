@@ -8,11 +8,12 @@ const ASK_AGAIN = 50; // milliseconds, and up to SPREAD more: all pages hear of 
 const SPREAD = 250;
 const SLOWEST = 10_000;
 const ANNOUNCE_EVERY = 10_000;
+const MOST_TOLD = 3;
 // What can be scrolled by itself can have the focus: it has a tabindex.
 const SCROLLABLE = "[tabindex]";
 const FOCUSABLE = `a, button, summary, input, select, textarea, ${SCROLLABLE}`;
 
-const state = { paused: false, lostSince: null, announced: 0, news: 0, teller: 0 };
+const state = { paused: false, lostSince: null, announced: 0, news: new Map(), teller: 0 };
 // What asks: the page, and a dialog that follows an action. By id: {failures, timer}.
 const askers = new Map();
 const asker = (id) => askers.get(id) ?? askers.set(id, { failures: 0, timer: 0 }).get(id);
@@ -155,6 +156,7 @@ function swap(live, fragment) {
   // The page has moved on to other filters while this answer was on its way.
   if (!live.isConnected || isPaused(live)) return [];
   const focus = keepFocus();
+  const before = healths();
   const added = [];
   for (const template of fragment.querySelectorAll("template[data-part]"))
     added.push(...replace(template));
@@ -163,7 +165,7 @@ function swap(live, fragment) {
   const next = fragment.querySelector("[data-live]");
   live.replaceWith(next);
   focus();
-  announce(added.length);
+  announce(before);
   return [...added, next];
 }
 
@@ -245,9 +247,16 @@ function keepFocus() {
   };
 }
 
-function announce(changes) {
-  state.news += changes;
-  if (!state.news || state.teller) return;
+// Health words by name: what changes of these is news to who hears the page, an age or a number is not.
+function healths() {
+  const rows = [...document.querySelectorAll("[data-health][data-name]")];
+  return new Map(rows.map(({ id, dataset }) => [id, `${dataset.name} is now ${dataset.health}`]));
+}
+
+function announce(before) {
+  for (const [id, sentence] of healths())
+    if (before.has(id) && before.get(id) !== sentence) state.news.set(id, sentence);
+  if (!state.news.size || state.teller) return;
   const wait = state.announced + ANNOUNCE_EVERY - Date.now();
   if (wait <= 0) tell();
   // The last change must not wait for a next one.
@@ -257,6 +266,9 @@ function announce(changes) {
 function tell() {
   state.teller = 0;
   state.announced = Date.now();
-  element("announcer").textContent = `${state.news} ${state.news === 1 ? "part" : "parts"} of the page changed`;
-  state.news = 0;
+  const sentences = [...state.news.values()];
+  const more = sentences.length - MOST_TOLD;
+  const rest = more > 0 ? [`${more} more changed`] : [];
+  element("announcer").textContent = [...sentences.slice(0, MOST_TOLD), ...rest].join(", ");
+  state.news.clear();
 }

@@ -244,3 +244,11 @@ def test_what_may_be_older_than_its_first_sight_is_said_so(cluster: Cluster) -> 
     Gang.objects.update(since_first_seen=True)
     line = "◔ Waiting · stage placement · insufficient-resources · for at least 38 min (first seen)"
     assert line in run(GANG)
+
+
+def test_of_an_outline_the_last_state_is_said(cluster: Cluster) -> None:
+    now = timezone.now()
+    gang = make_gang(cluster, "older", gone_at=now - timedelta(hours=3), now=now)
+    make_history(gang, now - timedelta(hours=9), ("room", 6 * 60), gone=True)
+    Gang.objects.filter(pk=gang.pk).update(detail=b"", memory=b"", advice=[])
+    assert run("eu-train/research/JobSet/older").startswith("Deleted 3 h ago. Last state: Waiting.")

@@ -31,17 +31,19 @@ from tests.factories import make_cluster, make_gang, make_history
 pytestmark = pytest.mark.django_db
 
 
-def test_gangs_that_are_long_gone_are_dropped_and_others_stay() -> None:
+def test_gangs_that_are_long_gone_are_outlined_then_dropped_and_others_stay() -> None:
     cluster = make_cluster()
     now = timezone.now()
     for name, gone_at in (
         ("here", None),
         ("just-gone", now - timedelta(minutes=5)),
-        ("long-gone", now - timedelta(hours=2)),
+        ("outlined", now - timedelta(hours=2)),
+        ("long-gone", now - timedelta(days=settings.HISTORY_DAYS, hours=1)),
     ):
         make_gang(cluster, name=name, gone_at=gone_at)
     housekeep()
-    assert set(Gang.objects.values_list("name", flat=True)) == {"here", "just-gone"}
+    kept = {gang.name: bool(gang.detail) for gang in Gang.objects.all()}
+    assert kept == {"here": True, "just-gone": True, "outlined": False}
 
 
 def test_past_verdicts_go_after_their_days_and_what_holds_stays(
@@ -68,8 +70,8 @@ def test_past_verdicts_go_after_their_days_and_what_holds_stays(
 def test_the_past_of_a_gang_outlives_its_row() -> None:
     gang = make_gang(make_cluster(), gone_at=timezone.now() - timedelta(hours=2))
     make_history(gang, timezone.now() - timedelta(hours=9), ("runs", 7 * 60), gone=True)
+    Gang.objects.all().delete()
     housekeep()
-    assert not Gang.objects.exists()
     assert VerdictSpan.objects.count() == 1
 
 

@@ -139,7 +139,7 @@ def test_a_deleted_owner_takes_its_gang_along(watch: Watch) -> None:
     watching.once()
     gone = Gang.objects.get(name=name, namespace=namespace)
     assert gone.gone_at is not None
-    assert not Gang.objects.filter(has_name(name)).exists()
+    assert not Gang.objects.filter(has_name(name), gone_at=None).exists()
     assert not WatchedObject.objects.filter(name=name, resource="pods").exists()
 
 

@@ -38,7 +38,7 @@ OURS = {
     "readmodels/nodes.py::read_node": "The poller has noted which pods are on a node.",
     "readmodels/nodes.py::_occupants": "The poller has noted which pods are on a node; the rows are the viewer's.",
     "readmodels/selections.py::_offer": _ACTION,
-    "store/gang_search.py::drop_search": _STORED,
+    "store/gang_search.py::rename_gone": _STORED,
     "store/objects.py::read_objects": "Its callers are in this table.",
     "store/objects.py::read_packed": "Its callers are in this table.",
     "store/observations.py::delete_objects": _STORED,

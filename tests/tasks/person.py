@@ -106,11 +106,11 @@ class Person:
 
     def search(self, text: str) -> None:
         """Look for words on the Board. By pointer the field is a click."""
-        field = self.page.get_by_role("searchbox")
+        field = self.page.locator("#q")
         if self.form.by == "pointer":
             self.press(field)
         else:
-            self.page.keyboard.press("/")
+            self.page.keyboard.press("f")
         expect(field).to_be_focused()
         self.type(text)
         # Who reads first waits until it is found: a tile that is pressed before would not know of it.

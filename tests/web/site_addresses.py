@@ -32,8 +32,11 @@ def addresses(site: Site) -> dict[str, str]:
         "Jobs of a node": "/actions/node/?cluster=gpu-east&node=gpu-02",
         "queues": "/queues/",
         "queue": "/queues/gpu-east/gpu/",
-        "search": "/?q=llama%20research",
-        "search that finds nothing": "/?q=zzz",
+        "board, filtered": "/?q=llama%20research",
+        "board, filtered to nothing": "/?q=zzz",
+        "board of deleted gangs": "/?gone=1",
+        "search": "/search/?q=llama",
+        "search that finds nothing": "/search/?q=zzz",
         **{
             f"action {state}": f"/actions/{site.action_id(state)}/"
             for state in ("verified", "applied", "reverted", "refused")

@@ -242,14 +242,15 @@ class TestLive:
         page.clock.install()
         page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")
         told = page.locator("#announcer")
-        site.write("UPDATE store_gang SET message = 'First.' WHERE name = 'llama-sft'")
-        expect(told).to_contain_text("changed", timeout=SOON)
+        change = "UPDATE store_gang SET message = ?, health = ? WHERE name = 'llama-sft'"
+        site.write(change, "First.", "blocked")
+        expect(told).to_have_text("llama-sft is now blocked", timeout=SOON)
         told.evaluate("(element) => { element.textContent = ''; }")
-        site.write("UPDATE store_gang SET message = 'Last.' WHERE name = 'llama-sft'")
+        site.write(change, "Last.", "waiting")
         expect(page.locator("#verdict .sentence")).to_have_text("Last.", timeout=SOON)
         expect(told).to_be_empty()
         page.clock.fast_forward(10_000)
-        expect(told).to_contain_text("changed", timeout=SOON)
+        expect(told).to_have_text("llama-sft is now waiting", timeout=SOON)
 
     def test_a_pause_holds_everything_still(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/")
@@ -397,7 +398,7 @@ class TestFilters:
 
     def test_typing_searches(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/")
-        page.keyboard.press("/")
+        page.keyboard.press("f")
         page.keyboard.type("degr")
         expect(page.locator("#gangs th a")).to_have_text(["is-degraded"])
         expect(page.locator("#q")).to_be_focused()
@@ -425,6 +426,41 @@ def test_the_keyboard_goes_through_the_rows(page: Page, site: Site) -> None:
     first.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("is-failed")
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/reasons/", "/queues/", "/capacity/", "/groups/", "/clusters/", "/actions/"]
+)
+def test_the_search_is_one_key_away_and_enter_opens_the_only_hit(
+    page: Page, site: Site, path: str
+) -> None:
+    page.goto(site.url + path)
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.type("is-degraded")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{site.url}/gangs/{site.gang_id('is-degraded')}/")
+
+
+@pytest.mark.parametrize("path", ["/capacity/", "/groups/"])
+def test_rows_of_these_pages_have_the_keyboard_too(page: Page, site: Site, path: str) -> None:
+    page.goto(site.url + path)
+    page.keyboard.press("j")
+    first = page.evaluate("document.activeElement.outerHTML")
+    assert first.startswith(("<a ", "<summary"))
+    page.keyboard.press("k")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement !== document.body")
+
+
+def test_a_screen_reader_hears_what_a_gang_became_and_nothing_else(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}/?q=is-starting")
+    site.write("UPDATE store_gang SET message = 'Only words.' WHERE name = 'is-starting'")
+    expect(page.get_by_text("Only words.")).to_be_visible(timeout=SOON)
+    expect(page.locator("#announcer")).to_be_empty()
+    site.write("UPDATE store_gang SET health = 'blocked', severity = 1 WHERE name = 'is-starting'")
+    expect(page.locator("#announcer")).to_have_text("is-starting is now blocked", timeout=SOON)
+    site.write("UPDATE store_gang SET health = 'starting', severity = 4 WHERE name = 'is-starting'")
 
 
 def test_the_chosen_theme_is_kept(page: Page, site: Site) -> None:

@@ -334,7 +334,7 @@ class TestBoard:
         assert "diffusion-run" in page
         assert "llama-sft" not in page
         assert 'name="health" value="" aria-pressed="true"' in page
-        assert 'name="health" value="running" aria-pressed="false"' in page
+        assert 'name="health" value="blocked,running" aria-pressed="false"' in page
 
     @pytest.mark.parametrize(
         "query", ["q=diffusion", "cluster=us-train", "namespace=vision", "health=blocked,failed"]

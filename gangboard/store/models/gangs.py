@@ -65,9 +65,9 @@ class Gang(models.Model):
     changed_version = models.BigIntegerField(default=0)
     """The cluster's data_version at which this row last changed."""
     gone_at = models.DateTimeField(null=True)
-    """When its owner was seen deleted; such rows are kept a while so that pages notice."""
+    """When its owner was seen deleted. The row is kept as long as the history, without `detail` after an hour."""
     detail = models.BinaryField()
-    """msgpack of store.gangs.Detail: findings, jobs, members, groups."""
+    """msgpack of store.gangs.Detail: findings, jobs, members, groups. Empty in the outline of a deleted gang."""
     memory = models.BinaryField()
     """msgpack of the verdict's memory."""
     first_seen_at = models.DateTimeField()

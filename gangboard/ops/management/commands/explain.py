@@ -13,6 +13,7 @@ from gangboard.logs import one_line
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.readmodels import explain
 from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.gang_history import find_deleted_gang
 from gangboard.readmodels.gang_page import gang_detail
 from gangboard.store.access import Scope, Viewer
 
@@ -48,6 +49,11 @@ class Command(DatabaseCommand):
         freshness = next(
             (one for one in clusters.values() if one.cluster == options["gang"].cluster), None
         )
+        if detail is None:
+            deleted = find_deleted_gang(viewer=OPERATOR, gang_id=gang_id, now=now)
+            if deleted is not None:
+                self.stdout.write(explain.explain_deleted(deleted, now))
+                return
         if detail is None or freshness is None:
             raise CommandError("the gang was deleted while it was looked up")
         for line in explain.explain(detail, freshness=freshness, now=now):

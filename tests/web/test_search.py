@@ -1,0 +1,175 @@
+"""One search for everything, HEAD, several tiles at once, and deleted gangs on the Board."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from gangboard.polling.retention import clean_up
+from gangboard.store.gang_search import rename_gone
+from gangboard.store.models import Gang, GangSearch, NodeCapacity
+from tests.factories import make_gang
+from tests.personas import Person
+from tests.web.conftest import World
+
+PAGES = ("/", "/reasons/", "/queues/", "/capacity/", "/groups/", "/clusters/", "/actions/")
+
+
+def _delete(gang: Gang, minutes: int = 1) -> None:
+    Gang.objects.filter(pk=gang.pk).update(gone_at=timezone.now() - timedelta(minutes=minutes))
+    rename_gone([gang.uid], cluster_id=gang.cluster_id)
+
+
+def _search(person: Person, text: str, path: str = "/search/") -> str:
+    return person.client.get(path, {"q": text, "all": "1"}).content.decode()
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/holds/", "/actions/audit/", "/sign-in/", "/find/"])
+def test_head_answers_as_get_without_a_body(owner: Person, path: str) -> None:
+    asked, told = owner.client.head(path), owner.client.get(path)
+    assert asked.status_code == told.status_code
+    assert asked.status_code in (200, 302)
+    assert asked.content == b""
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_has_the_search(owner: Person, path: str) -> None:
+    page = owner.client.get(path).content.decode()
+    assert page.count('id="search"') == 1
+    assert 'action="/search/"' in page
+
+
+def test_a_second_tile_is_added_and_taken_out_again(owner: Person) -> None:
+    page = owner.client.get("/?health=failed").content.decode()
+    tiles = {line.split('"')[1]: line for line in page.split("<button ") if 'class="tile' in line}
+    assert 'value="failed,blocked"' in tiles["tile-blocked"]
+    assert 'value=""' in tiles["tile-failed"]
+    both = owner.client.get("/?health=failed&health=blocked").content.decode()
+    assert 'value="blocked"' in both.partition('id="tile-failed"')[2][:200]
+
+
+def test_the_export_stands_before_the_gangs(owner: Person) -> None:
+    page = owner.client.get("/").content.decode()
+    assert page.index("export.csv") < page.index('id="gangs"')
+
+
+class TestDeleted:
+    def test_the_board_shows_them_on_request(self, owner: Person, world: World) -> None:
+        _delete(world.gang)
+        assert "llama-sft" not in owner.client.get("/").content.decode()
+        page = owner.client.get("/?gone=1").content.decode()
+        assert "llama-sft" in page
+        assert "diffusion-run" not in page
+        assert "Last state: Waiting." in page
+        row = page.partition('id="gangs"')[2]
+        for live in ("→", "data-opens", "/actions/confirm/", 'name="target"'):
+            assert live not in row.partition("</tbody>")[0], live
+
+    def test_the_api_lists_them(self, owner: Person, world: World) -> None:
+        _delete(world.gang)
+        rows = owner.client.get("/api/v1/gangs/?gone=true").json()["results"]
+        assert [(row["name"], row["advice"]) for row in rows] == [("llama-sft", [])]
+        names = [row["name"] for row in owner.client.get("/api/v1/gangs/").json()["results"]]
+        assert names == ["diffusion-run"]
+
+    def test_the_file_has_them_without_a_step(self, owner: Person, world: World) -> None:
+        _delete(world.gang)
+        sent = owner.client.post("/export.csv?gone=1")
+        lines = b"".join(sent.streaming_content).decode()  # type: ignore[attr-defined]
+        (row,) = csv.DictReader(io.StringIO(lines))
+        assert (row["name"], row["next_step"]) == ("llama-sft", "")
+        assert row["gone_at"]
+
+    def test_search_and_find_lead_to_it(self, owner: Person, world: World) -> None:
+        _delete(world.gang)
+        page = _search(owner, "llama")
+        assert "deleted <time" in page
+        for path in (f"/search/?q={world.gang.name}", f"/find/?name={world.gang.name}"):
+            assert owner.client.get(path)["Location"] == f"/gangs/{world.gang.pk}/", path
+
+    def test_after_an_hour_its_outline_is_found_and_names_nothing_else(
+        self, owner: Person, world: World
+    ) -> None:
+        world.gang.message = "diffusion-run has what it waits for."
+        world.gang.save()
+        _delete(world.gang, minutes=90)
+        clean_up()
+        row = Gang.objects.get(pk=world.gang.pk)
+        assert (bytes(row.detail), bytes(row.memory), row.advice) == (b"", b"", [])
+        assert "diffusion" not in row.message
+        assert "diffusion" not in GangSearch.objects.get(pk=row.pk).sentence
+        assert "llama-sft" in owner.client.get("/?gone=1").content.decode()
+        answer = owner.client.get(f"/api/v1/gangs/{row.pk}/")
+        assert answer.status_code == 404, "no span was written of it"
+
+    def test_it_goes_with_the_history(self, world: World) -> None:
+        _delete(world.gang, minutes=91 * 24 * 60)
+        clean_up()
+        assert not Gang.objects.filter(pk=world.gang.pk).exists()
+
+    def test_nobody_else_sees_it(self, reader: Person, stranger: Person, world: World) -> None:
+        _delete(world.other_gang)
+        for person in (reader, stranger):
+            assert "diffusion-run" not in person.client.get("/?gone=1").content.decode()
+            assert not person.client.get("/api/v1/gangs/?gone=true").json()["results"]
+            assert "/gangs/" not in _search(person, "diffusion-run")
+
+
+class TestSearch:
+    @pytest.fixture(autouse=True)
+    def node(self, world: World) -> None:
+        NodeCapacity.objects.create(cluster=world.cluster, name="gpu-01")
+        NodeCapacity.objects.create(cluster=world.cluster, name="spare-7")
+
+    def test_a_pod_says_where_it_is_and_leads_there(self, owner: Person) -> None:
+        page = _search(owner, "llama-workers-0-3")
+        assert "pod llama-workers-0-3 on node" in page
+        assert 'href="/nodes/eu-train/gpu-01/"' in page
+
+    @pytest.mark.parametrize(
+        ("text", "address"),
+        [
+            ("spare-7", "/nodes/eu-train/spare-7/"),
+            ("diffusion-run", "/gangs/{other}/"),
+            ("vision", "/?cluster=us-train&namespace=vision"),
+        ],
+    )
+    def test_the_only_hit_opens(self, owner: Person, world: World, text: str, address: str) -> None:
+        if text == "vision":
+            assert address.replace("&", "&amp;") in _search(owner, text)
+            return
+        answer = owner.client.get("/search/", {"q": text})
+        assert answer["Location"] == address.format(other=world.other_gang.pk)
+
+    def test_several_hits_are_a_page(self, owner: Person) -> None:
+        answer = owner.client.get("/search/", {"q": "train"})
+        assert answer.status_code == 200
+
+    @pytest.mark.parametrize("text", ["diffusion", "vision", "spare-7", "gpu-01", "us-train"])
+    def test_a_viewer_of_a_namespace_learns_of_nothing_else(
+        self, reader: Person, stranger: Person, text: str
+    ) -> None:
+        for person in (reader, stranger):
+            page = _search(person, text).partition("<main")[2]
+            for link in ("/nodes/", "namespace=vision", "diffusion-run", "us-train/"):
+                assert link not in page, (person.user, link)
+
+    def test_an_operator_finds_his_own(self, reader: Person) -> None:
+        assert "llama-sft" in _search(reader, "llama-workers-0-3")
+
+    def test_nothing_and_no_words(self, owner: Person) -> None:
+        assert "No match for" in _search(owner, "zzz")
+        assert owner.client.get("/search/").status_code == 200
+        assert owner.client.get("/search/", {"q": "\x00"}).status_code == 200
+
+    def test_its_queries_do_not_grow(
+        self, owner: Person, world: World, django_assert_max_num_queries: object
+    ) -> None:
+        for index in range(60):
+            make_gang(world.cluster, f"many-{index}", now=timezone.now())
+        with django_assert_max_num_queries(20):  # type: ignore[operator]
+            owner.client.get("/search/", {"q": "many"})
