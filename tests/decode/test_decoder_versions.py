@@ -38,7 +38,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "mutatingadmissionpolicies.admissionregistration.k8s.io": (1, "0f6d8cbf6a68"),
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": (1, "0f6d8cbf6a68"),
     "nodeclaims.karpenter.sh": (1, "8ddb5fb36775"),
-    "nodes": (1, "2baf7a2d76f9"),
+    "nodes": (2, "2a0b61b80287"),
     "paddlejobs.kubeflow.org": (2, "12a481278847"),
     "persistentvolumeclaims": (1, "aae1a3baa6cd"),
     "podcliques.grove.io": (4, "26dee786a9ea"),
