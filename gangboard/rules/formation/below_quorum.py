@@ -190,22 +190,19 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
 
 
 def _or_lower(unit: Unit, more: str, quorum: int) -> str:
-    """Return both ways; the one in place goes before one that is not."""
-    ways = list(filter(None, (more, _lower(unit, quorum))))
-    if len(ways) > 1 and _is_gentler(ways[1], ways[0]):
+    """Return both ways; a lower quorum in place goes before an owner that is to be made anew or scaled."""
+    in_place = f"({ChangeMethod.IN_PLACE})"
+    lower = _lower(unit, quorum)
+    ways = [more, lower]
+    if lower.endswith(in_place) and not more.endswith(in_place) and not is_bare_group(unit):
         ways.reverse()
-    text = ", or ".join(ways)
+    text = ", or ".join(filter(None, ways))
     return f"{text[:1].upper()}{text[1:]}."
-
-
-def _is_gentler(way: str, other: str) -> bool:
-    mark = f"({ChangeMethod.IN_PLACE})"
-    return way.endswith(mark) and not other.endswith(mark)
 
 
 def _ask_for_more(unit: Unit, number: int) -> str:
     owner = unit.owner
-    more = f"Let {label(owner.meta.ref)} ask for {count(number, 'pod')} more"
+    more = f"let {label(owner.meta.ref)} ask for {count(number, 'pod')} more"
     is_of_parts = bool(unit.facts.traits.parts)
     if not owner.meta.ref.is_job and not is_of_parts:
         return more
@@ -254,7 +251,9 @@ def _is_left_alone(unit: Unit) -> bool:
     if group is None or group.meta.ref.group == _CORE:
         return False
     maker = group.meta.controller
-    return maker is None or group.meta.ref.group in unit.facts.traits_of(maker).leaves_groups
+    if maker is None:
+        return not group.meta.owner_uids
+    return group.meta.ref.group in unit.facts.traits_of(maker).leaves_groups
 
 
 def _changed_object(unit: Unit) -> ChangedObject | None:
