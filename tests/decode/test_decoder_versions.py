@@ -31,7 +31,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "jobs.batch": (7, "549452997015"),
     "jobs.batch.volcano.sh": (2, "fd2ee745ae5e"),
     "jobsets.jobset.x-k8s.io": (8, "769431693cec"),
-    "leaderworkersets.leaderworkerset.x-k8s.io": (5, "35ff7704c8a1"),
+    "leaderworkersets.leaderworkerset.x-k8s.io": (6, "2d0a9b57308e"),
     "localqueues.kueue.x-k8s.io": (1, "46489af0fe2e"),
     "miniclusters.flux-framework.org": (1, "246fcef856bd"),
     "mpijobs.kubeflow.org": (2, "12a481278847"),
