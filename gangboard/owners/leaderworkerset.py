@@ -174,7 +174,8 @@ def _is_numbered(_role: Role) -> bool:
 def _find_refused(unit: Unit) -> Finding | None:
     """Return a finding while a StatefulSet that would make its pods is refused.
 
-    From 1.35 on the API server refuses a StatefulSet with `maxUnavailable: 0`, which a LeaderWorkerSet may have.
+    From 1.35 on the API server refuses a StatefulSet with `maxUnavailable: 0`, which 0.8.0 makes of a
+    LeaderWorkerSet that has it. 0.9.0 makes another one, which runs (both seen on 1.37.0).
     """
     if is_formed(unit) or not missing(unit):
         return None

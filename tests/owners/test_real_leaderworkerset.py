@@ -122,14 +122,6 @@ def _leader_unready(place: Place) -> None:
     place.run("twin", replicas=1, leader=unready)
 
 
-def _refused(place: Place) -> None:
-    """The API server refuses a StatefulSet with `maxUnavailable: 0`. Twin: one pod may be away."""
-    for name, away in (("run", 0), ("twin", 1)):
-        rolling = {"maxUnavailable": away, "maxSurge": 1}
-        rollout = {"type": "RollingUpdate", "rollingUpdateConfiguration": rolling}
-        place.run(name, replicas=1, size=2, rolloutStrategy=rollout)
-
-
 def _leader_first(place: Place) -> None:
     """Its workers are not made before it is ready, and it has no node. Twin: it is ready."""
     place.run(replicas=1, leader=template("9"), startupPolicy="LeaderReady")
@@ -211,12 +203,6 @@ SITUATIONS: dict[str, Situation[Place]] = {
         "Replica run-1: 0 of 3 members run, 3 of 6 of LeaderWorkerSet run. 3 pods are not ready.",
         {"desired": 6, "created": 6, "ready": 3}, twin="running",
     ),
-    "refused": Situation(
-        _refused, "pod-creation-refused", "blocked",
-        "0 of 2 pods exist. The StatefulSet of its leaders is refused: maxUnavailable of its "
-        "rolloutStrategy is 0.",
-        {"desired": 2, "created": 0}, twin="running",
-    ),
     "exclusive": Situation(
         _exclusive, "partly-placed", "degraded",
         "Replica run-1: 1 pod must not share a value of test.gangboard.dev/rack with certain "
@@ -239,14 +225,6 @@ def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[di
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
-
-
-def test_what_lets_a_refused_one_start(places: dict[str, Place]) -> None:
-    place = places["refused"]
-    assert place.told()["advice"][0].startswith("Set maxUnavailable of its rolloutStrategy to 1")
-    rolling = {"rollingUpdateConfiguration": {"maxUnavailable": 1}}
-    place.change({"rolloutStrategy": rolling})
-    place.wait_ready(2)
 
 
 def test_a_deleted_worker_takes_its_replica_along_and_all_are_told_whole_again(

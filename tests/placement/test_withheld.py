@@ -71,7 +71,10 @@ def test_what_is_read(
 
 
 def test_a_node_without_any_allocatable_device() -> None:
-    good, bad = a_served_node("a", {GPU: "8"}, {GPU: "8"}), a_served_node("b", {GPU: "8"}, {GPU: "0"})
+    good, bad = (
+        a_served_node("a", {GPU: "8"}, {GPU: "8"}),
+        a_served_node("b", {GPU: "8"}, {GPU: "0"}),
+    )
     code, text, kinds, first = told(2, 8, good, bad)
     assert code == "exceeds-capacity"
     assert text.endswith(f"; 8 {GPU} of node b are not allocatable (0 of 8)")

@@ -140,7 +140,9 @@ def resumed(request: GangRequest | None) -> Unit:
 @pytest.mark.parametrize("derived", [True, False])
 def test_the_quorum_of_a_job_is_lowered_in_its_spec(derived: bool) -> None:
     unit = resumed(GangRequest("gang", 4, derived=derived))
-    assert found("quorum-lost", unit).advice_texts == ("Set minCount of Job sweep to 3 (in place).",)
+    assert found("quorum-lost", unit).advice_texts == (
+        "Set minCount of Job sweep to 3 (in place).",
+    )
 
 
 def test_a_job_that_asks_for_more_pods_asks_for_a_larger_quorum() -> None:
@@ -148,4 +150,6 @@ def test_a_job_that_asks_for_more_pods_asks_for_a_larger_quorum() -> None:
     derived = resumed(GangRequest("gang", 4, derived=True))
     stated = resumed(GangRequest("gang", 4))
     assert "more" not in " ".join(found("below-quorum", derived).advice_texts)
-    assert "Let Job sweep ask for 1 pod more" in " ".join(found("below-quorum", stated).advice_texts)
+    assert "Let Job sweep ask for 1 pod more" in " ".join(
+        found("below-quorum", stated).advice_texts
+    )

@@ -90,9 +90,7 @@ def _give_up(unit: Unit) -> tuple[AdvisedStep, ...]:
     noun = "pod" if len(pods) == 1 else "pods"
     are_off = "it is off" if len(nodes) == 1 else "they are off"
     node = "node" if len(nodes) == 1 else "nodes"
-    text = (
-        f"If {are_off} for good, delete {node} {names(nodes)}, or force-delete {noun} {listed}"
-    )
+    text = f"If {are_off} for good, delete {node} {names(nodes)}, or force-delete {noun} {listed}"
     words = command(
         "kubectl delete pod -n {} {} --grace-period=0 --force", pods[0].namespace, pods[0].name
     )
