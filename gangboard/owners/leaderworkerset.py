@@ -189,7 +189,7 @@ def _find_refused(unit: Unit) -> Finding | None:
     exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}."
     text = f"{exist} The StatefulSet of its {found[1]}s is refused"
     log = "Read the log of the LeaderWorkerSet controller: it has the API server's words."
-    advice = (log,)
+    advice: tuple[str, ...] = (log,)
     evidence = [Evidence("refused", refusal.event.note, refusal.event.regarding)]
     if none_away and found[1] == "leader":
         text = f"{text}: maxUnavailable of its rolloutStrategy is 0"

@@ -22,7 +22,7 @@ from gangboard.owners.leaderworkerset import OWNER
 from tests.decode.reading import Json, model
 from tests.diagnosis.policy.making import READY
 from tests.domain_objects import NOW, Made, a_pod, ago, an_event
-from tests.rules.asking import found, unit_of
+from tests.rules.asking import unit_of
 
 PREFIX = "leaderworkerset.sigs.k8s.io"
 TEMPLATE = {
@@ -249,7 +249,9 @@ def _refused(away: Any, which: str = "leader") -> tuple[str, str]:
     rollout = {"type": "RollingUpdate", "rollingUpdateConfiguration": rolling}
     owner = model(OWNER.resource, {**LWS, "spec": {**LWS["spec"], "rolloutStrategy": rollout}})
     event = an_event(owner, "FailedCreate", f"Failed to create {which} statefulset")
-    finding = found("pod-creation-refused", unit_of(owner, event, noun="LeaderWorkerSet"))
+    (rule,) = OWNER.rules
+    finding = rule.find(unit_of(owner, event, desired=6))
+    assert finding is not None
     return finding.message, finding.advice_texts[0]
 
 

@@ -52,7 +52,7 @@ def _suspend_and_resume(stage: Stage) -> None:
 
     def done() -> bool:
         found = stage.client.get("batch/v1", "Job", "sweep", stage.namespace)
-        return found["status"].get("succeeded", 0) == 1
+        return bool(found["status"].get("succeeded", 0) == 1)
 
     wait(done, timeout=300, what="one index to be done")
     suspend(stage, True)
