@@ -257,7 +257,7 @@ LET_IN_AGAIN = UnitRule(
     "lost-members",
     Stage.RUN,
     "Lost members",
-    5,
+    15,
     _find_let_in_again,
     overrides=True,
     health=Health.DEGRADED,
