@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 from gangboard.decode.podspec import Quantities
 from gangboard.decode.problems import deliver
 from gangboard.decode.quantities import parse_amount
@@ -32,6 +34,7 @@ class _WireNodeSpec(Wire):
 class _WireNodeStatus(Wire):
     conditions: list[WireCondition] | None = None
     allocatable: Quantities | None = None
+    capacity: Quantities | None = None
 
 
 class WireNode(Wire):
@@ -53,8 +56,28 @@ def _build(wire: WireNode, version: str) -> Node:
         taints=tuple(Taint(one.key, one.effect, one.value or "") for one in spec.taints or ()),
         allocatable=allocatable,
         unreadable=frozenset(faults),
+        withheld=_withheld(_amounts(status.capacity)[0], allocatable, faults),
     )
     return deliver(node, faults.values())
+
+
+def _withheld(
+    capacity: Mapping[str, int], allocatable: Mapping[str, int], faults: Collection[str]
+) -> dict[str, int]:
+    """Return how much of each device and huge page size is not allocatable.
+
+    A kubelet reserves CPU, memory and disk for itself, so that difference is no fault. A device that is not
+    allocatable is broken, or its plugin is down: the kubelet counts it in `capacity` alone.
+    """
+    if not allocatable:
+        return {}  # a node that has just registered
+    return {
+        resource: amount - max(0, allocatable.get(resource, 0))
+        for resource, amount in capacity.items()
+        if ("/" in resource or resource.startswith("hugepages-"))
+        and resource not in faults
+        and amount > max(0, allocatable.get(resource, 0))
+    }
 
 
 def _amounts(quantities: Quantities | None) -> tuple[dict[str, int], dict[str, str]]:
@@ -81,4 +104,5 @@ NODE = Resource(
     wire=WireNode,
     model=Node,
     build=_build,
+    decoder_version=2,
 )

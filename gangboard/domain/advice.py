@@ -24,6 +24,7 @@ class AdviceKind(StrEnum):
 
     WAIT_FOR_ROOM = "wait for room"
     UNCORDON = "uncordon"
+    RESTORE = "make devices allocatable again"
     TOLERATE = "tolerate a taint"
     SELECT = "select other nodes"
     SIZE = "lower the size"

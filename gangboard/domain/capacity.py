@@ -290,6 +290,8 @@ class NodeRoom:
     """The part of `now` that cannot leave: pods of DaemonSets and static pods."""
     unreadable: frozenset[str] = frozenset()
     """Resources whose amount here is not known, since some quantity was malformed."""
+    withheld: Amounts = field(default_factory=dict)
+    """Devices and huge pages that the node has and pods cannot get: capacity without allocatable."""
 
     @property
     def is_silent(self) -> bool:

@@ -24,6 +24,8 @@ class Node:
     """In scheduler units, `pods` included; what is not in it is not there."""
     unreadable: frozenset[str] = frozenset()
     """Resources whose quantity was malformed."""
+    withheld: Amounts = field(default_factory=dict)
+    """Devices and huge pages that the node has and pods cannot get: capacity without allocatable."""
 
     @property
     def is_ready(self) -> bool:

@@ -29,6 +29,9 @@ class KindTraits:
     does: the field that its lever writes."""
     suspended_detail: str = ""
     """Name in `Owner.detail` of that field's value, where it is not just true."""
+    leaves_groups: frozenset[str] = frozenset()
+    """API groups of the PodGroups that its controller makes once, and never changes: their minimum can be
+    lowered by hand."""
     resumes_jobs: bool = False
     """Its controller resumes a Job of it that is suspended alone."""
     holds_jobs: bool = False

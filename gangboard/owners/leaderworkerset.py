@@ -14,6 +14,8 @@ has a node: their StatefulSet is not made before (seen on 0.9.0; pod_controller.
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec
@@ -28,12 +30,22 @@ from gangboard.decode.wire import (
     read_conditions,
     read_meta,
 )
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import LeaderState, Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource
+from gangboard.domain.reading.creation_refusal import newest_creation_refusal
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import is_formed, missing
+from gangboard.domain.reading.wording import out_of
+from gangboard.domain.registry import KindNotes, OwnerKind, Resource, UnitRule
+from gangboard.domain.verdict import Evidence, Finding
 
 _GROUP = "leaderworkerset.x-k8s.io"
 _PREFIX = "leaderworkerset.sigs.k8s.io"
+_MAX_UNAVAILABLE = "maxUnavailable"
+_NO_SET = re.compile(r"^Failed to create (leader|worker) statefulset\b")
+"""How its controller begins to say that a StatefulSet was refused; the API server's words are in its log."""
 _NAME, _INDEX = f"{_PREFIX}/name", f"{_PREFIX}/group-index"
 
 
@@ -66,12 +78,21 @@ class _WireLeaderWorkerTemplate(Wire):
         return (self.leader_template and self.leader_template.spec) or self.worker
 
 
+class _WireRollingUpdate(Wire):
+    max_unavailable: int | str | None = None
+
+
+class _WireRollout(Wire):
+    rolling_update_configuration: _WireRollingUpdate | None = None
+
+
 class WireLeaderWorkerSetSpec(Wire):
     """`spec` of a LeaderWorkerSet."""
 
     replicas: Int32 | None = None
     leader_worker_template: _WireLeaderWorkerTemplate | None = None
     startup_policy: str | None = None
+    rollout_strategy: _WireRollout | None = None
 
 
 class _WireLeaderWorkerSetStatus(Wire):
@@ -107,8 +128,17 @@ def _build(wire: WireLeaderWorkerSet, version: str) -> Owner:
         group_name=_same(*(one.group_name for one in specs)),
         priority_class=_same(*(one.priority_class_name or "" for one in specs)),
         grace_seconds=max(one.grace_seconds for one in specs),
+        detail=_detail(spec),
     )
     return deliver(owner, tuple(dict.fromkeys((*faults_of_leader, *faults_of_worker))))
+
+
+def _detail(spec: WireLeaderWorkerSetSpec) -> dict[str, str]:
+    rollout = spec.rollout_strategy or _WireRollout()
+    rolling = rollout.rolling_update_configuration or _WireRollingUpdate()
+    if rolling.max_unavailable is None:
+        return {}
+    return {_MAX_UNAVAILABLE: str(rolling.max_unavailable)}
 
 
 def _role(wire: WireLeaderWorkerSet, replicas: int, size: int) -> Role:
@@ -141,6 +171,49 @@ def _is_numbered(_role: Role) -> bool:
     return True
 
 
+def _find_refused(unit: Unit) -> Finding | None:
+    """Return a finding while a StatefulSet that would make its pods is refused.
+
+    From 1.35 on the API server refuses a StatefulSet with `maxUnavailable: 0`, which 0.8.0 makes of a
+    LeaderWorkerSet that has it. 0.9.0 makes another one, which runs (both seen on 1.37.0).
+    """
+    if is_formed(unit) or not missing(unit):
+        return None
+    refusal = newest_creation_refusal(unit)
+    found = _NO_SET.search(refusal.event.note) if refusal is not None else None
+    if refusal is None or found is None:
+        return None
+    owner = next((one for one in unit.facts.makers if _MAX_UNAVAILABLE in one.detail), unit.owner)
+    none_away = owner.detail.get(_MAX_UNAVAILABLE, "") in ("0", "0%")
+    there = len(unit.current)
+    exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}."
+    text = f"{exist} The StatefulSet of its {found[1]}s is refused"
+    log = "Read the log of the LeaderWorkerSet controller: it has the API server's words."
+    advice: tuple[str, ...] = (log,)
+    evidence = [Evidence("refused", refusal.event.note, refusal.event.regarding)]
+    if none_away and found[1] == "leader":
+        text = f"{text}: maxUnavailable of its rolloutStrategy is 0"
+        advice = ("Set maxUnavailable of its rolloutStrategy to 1 or more (in place).", log)
+        evidence.append(Evidence(_MAX_UNAVAILABLE, "0", owner.meta.ref))
+    return unit_finding(
+        _REFUSED,
+        unit,
+        f"{text}.",
+        advice=advice,
+        evidence=tuple(evidence),
+        since=refusal.event.first_seen,
+    )
+
+
+_REFUSED = UnitRule(
+    "pod-creation-refused",
+    Stage.FORMATION,
+    "Pods refused",
+    59,
+    _find_refused,
+    health=Health.BLOCKED,
+)
+
 OWNER = OwnerKind(
     resource=Resource(
         group=_GROUP,
@@ -151,7 +224,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=5,
+        decoder_version=6,
         fields=("spec.leaderWorkerTemplate.workerTemplate",),
     ),
     label="LeaderWorkerSet",
@@ -170,6 +243,7 @@ OWNER = OwnerKind(
     pod_label=_NAME,
     role_of=_role_of,
     is_numbered=_is_numbered,
+    rules=(_REFUSED,),
     no_lever=(
         "LeaderWorkerSets have no suspend field, and scaling to 0 would end all pods without a "
         "record of how many there were."

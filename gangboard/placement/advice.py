@@ -26,6 +26,7 @@ from gangboard.placement.advice_gang import (
 from gangboard.placement.advice_nodes import uncordon, wait_for_any_room, wait_for_room
 from gangboard.placement.advice_others import suspend_broken, suspend_gangs
 from gangboard.placement.advice_size import lower_quorum, lower_size
+from gangboard.placement.advice_withheld import restore
 from gangboard.placement.pod_removal import nodes_to_free
 from gangboard.placement.what_if import WhatIf
 
@@ -39,6 +40,7 @@ _BY_NODES: tuple[Maker, ...] = (
     wait_for_end,
     wait_for_room,
     uncordon,
+    restore,
     suspend_broken,
     select,
     lower_quorum,
@@ -51,6 +53,7 @@ _BY_TOPOLOGY: tuple[Maker, ...] = (
     wait_for_end,
     wait_for_room,
     uncordon,
+    restore,
     suspend_broken,
     drop_topology,
     lower_quorum,

@@ -174,7 +174,7 @@ def uncordon(what_if: WhatIf) -> Iterator[Advice]:
     opened = _cordoned(what_if)
     if not opened:
         return
-    chosen = _fewest(what_if, opened)
+    chosen = fewest(what_if, opened)
     if not chosen or not what_if.frees(changed=chosen):
         return
     names = sorted(chosen)
@@ -212,8 +212,8 @@ def _with_cordon(snapshot: NodeSnapshot) -> tuple[NodeRoom, ...]:
     return found
 
 
-def _fewest(what_if: WhatIf, opened: Mapping[str, NodeRoom]) -> dict[str, NodeRoom]:
-    """Return the fewest of the nodes that are enough, those with the most places first."""
+def fewest(what_if: WhatIf, opened: Mapping[str, NodeRoom]) -> dict[str, NodeRoom]:
+    """Return the fewest of the changed nodes that are enough, those with the most places first."""
     best: dict[str, NodeRoom] = {}
     for here in _by_domain(what_if, opened):
         ranked = sorted(here, key=lambda node: (-_places(what_if, node), node.name))[:MOST_CORDONS]

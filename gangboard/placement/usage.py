@@ -195,6 +195,7 @@ def _bare(node: Node) -> NodeRoom:
         ready=node.is_ready,
         allocatable=node.allocatable,
         unreadable=node.unreadable,
+        withheld=node.withheld,
     )
 
 
@@ -211,4 +212,5 @@ def _filled(bare: NodeRoom, info: NodeInfo | None) -> NodeRoom:
         now=info.now.load(),
         staying=info.staying.load(),
         unreadable=bare.unreadable.union(info.unread) if info.unread else bare.unreadable,
+        withheld=bare.withheld,
     )

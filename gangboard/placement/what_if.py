@@ -254,7 +254,7 @@ class WhatIf:
         before = int(self.feasible.caps(When.NOW)[at])
         was = self.snapshot.nodes[at]
         asked = self.asked
-        if node.taints is was.taints and node.unschedulable == was.unschedulable:
+        if _asks_the_same(node, was):
             eligible = bool(self.feasible.eligible(self.request.topology_keys)[at])
         else:
             eligible = is_eligible(node, self.shape, self.request.topology_keys, asked)
@@ -274,6 +274,15 @@ class WhatIf:
             caps = feasible_nodes_of(self.snapshot, pod_set.shape).caps(when)
             found.update(largest(caps, min(pod_set.count, MOST_HOSTS) + SPARE_HOSTS))
         return tuple(sorted(found))
+
+
+def _asks_the_same(node: NodeRoom, was: NodeRoom) -> bool:
+    """Whether a node differs from before only by what is on it: then the same pods may go there."""
+    return (
+        node.taints is was.taints
+        and node.unschedulable == was.unschedulable
+        and node.allocatable is was.allocatable
+    )
 
 
 def largest(column: Whole, number: int) -> list[int]:

@@ -30,8 +30,12 @@ def node(
     taints: Iterable[Json] = (),
     unschedulable: bool = False,
     extra: Mapping[str, str] | None = None,
+    withheld: Mapping[str, str] | None = None,
 ) -> Json:
-    """Return a node with its status; `extra` are further resources, such as {"rdma/hca": "8"}."""
+    """Return a node with its status; `extra` are further resources, such as {"rdma/hca": "8"}.
+
+    `withheld` is what is allocatable of resources of which the node has more.
+    """
     room = {"cpu": cpu, "memory": memory, "pods": str(pods), **(extra or {})}
     if gpus:
         room["nvidia.com/gpu"] = str(gpus)
@@ -60,7 +64,7 @@ def node(
         "status": {
             "phase": "Running",
             "capacity": dict(room),
-            "allocatable": dict(room),
+            "allocatable": {**room, **(withheld or {})},
             "conditions": [_condition(kind, status, reason) for kind, status, reason in _HEALTHY],
             "addresses": [{"type": "Hostname", "address": name}],
             "nodeInfo": _NODE_INFO,

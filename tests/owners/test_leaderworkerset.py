@@ -21,7 +21,8 @@ from gangboard.domain.verdict import Verdict
 from gangboard.owners.leaderworkerset import OWNER
 from tests.decode.reading import Json, model
 from tests.diagnosis.policy.making import READY
-from tests.domain_objects import NOW, Made, a_pod, ago
+from tests.domain_objects import NOW, Made, a_pod, ago, an_event
+from tests.rules.asking import unit_of
 
 PREFIX = "leaderworkerset.sigs.k8s.io"
 TEMPLATE = {
@@ -240,3 +241,32 @@ def test_each_pod_is_shown_with_its_replica() -> None:
     pods = [member(replica, index) for replica in (0, 1) for index in (0, 1, 2)]
     shown = judged(lws(), *pods).pods
     assert [one.part for one in shown] == ["run-0"] * 3 + ["run-1"] * 3
+
+
+def _refused(away: Any, which: str = "leader") -> tuple[str, str]:
+    """Return the sentence and the first advice where a StatefulSet was refused."""
+    rolling = {"maxSurge": 1, "maxUnavailable": away, "partition": 0}
+    rollout = {"type": "RollingUpdate", "rollingUpdateConfiguration": rolling}
+    owner = model(OWNER.resource, {**LWS, "spec": {**LWS["spec"], "rolloutStrategy": rollout}})
+    event = an_event(owner, "FailedCreate", f"Failed to create {which} statefulset")
+    (rule,) = OWNER.rules
+    finding = rule.find(unit_of(owner, event, desired=6))
+    assert finding is not None
+    return finding.message, finding.advice_texts[0]
+
+
+@pytest.mark.parametrize("away", [0, "0%"])
+def test_a_set_that_is_refused_since_no_pod_may_be_away(away: Any) -> None:
+    message, advice = _refused(away)
+    assert message == (
+        "0 of 6 pods exist. The StatefulSet of its leaders is refused: maxUnavailable of its "
+        "rolloutStrategy is 0."
+    )
+    assert advice == "Set maxUnavailable of its rolloutStrategy to 1 or more (in place)."
+
+
+@pytest.mark.parametrize(("away", "which"), [(1, "leader"), (0, "worker")])
+def test_a_set_that_is_refused_for_a_reason_in_the_log(away: Any, which: str) -> None:
+    message, advice = _refused(away, which)
+    assert message == f"0 of 6 pods exist. The StatefulSet of its {which}s is refused."
+    assert advice.startswith("Read the log of the LeaderWorkerSet controller")

@@ -135,3 +135,19 @@ def test_one_that_lost_a_member_and_finds_no_room_for_its_replacement() -> None:
 def test_it_is_not_the_job_of_kubernetes() -> None:
     assert (OWNER.resource.group, OWNER.resource.kind) == ("batch.volcano.sh", "Job")
     assert not OWNER.resource.is_job
+
+
+def test_a_job_that_is_to_be_let_in_again_while_a_pod_runs() -> None:
+    """A PodGroup that is Pending waits for its queue, and that is what keeps the other pod away."""
+    job = a_vcjob("Restarting", retries=1, minAvailable=2, tasks=[task("worker", 2)])
+    pending = replace(its_group(job, "Pending"), quorum=2)
+    labels = {"volcano.sh/task-spec": "worker"}
+    runs = member(pending, "mnist-worker-0", "volcano", of=job, labels=labels, on="n0")
+    found = judged(job, pending, runs).finding
+    assert (found.code, found.health) == ("lost-members", Health.DEGRADED)
+    assert found.message == (
+        "1 of 2 members runs; the other pod is not made before Queue default lets PodGroup mnist-v1 in."
+    )
+    # Let in, it is made anew: what its own status says then counts.
+    inqueue = replace(its_group(job, "Inqueue"), quorum=2)
+    assert judged(job, inqueue, runs).finding.code != "lost-members"

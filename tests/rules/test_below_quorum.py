@@ -7,6 +7,7 @@ import pytest
 
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
+from gangboard.domain.group import GroupTemplate, Policy
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import GangRequest, Owner
@@ -16,6 +17,7 @@ from tests.domain_objects import (
     a_hold,
     a_job,
     a_jobset,
+    a_meta,
     a_pod,
     a_role,
     ago,
@@ -252,9 +254,11 @@ def test_how_a_job_is_let_ask_for_more(fields: dict[str, Any], way: str) -> None
     job = a_job("train", pods=2, group_name="ring", **fields)
     group = a_group("ring", quorum=4)
     unit = unit_of(job, group, *pods_of(job, 2), facts={"kubernetes": (1, 37)})
+    lower = "ower the quorum of PodGroup ring from 4 to 2 (in place)"
     assert found("below-quorum", unit).advice_texts == (
-        f"Let Job train ask for 2 pods more ({way}), or lower the quorum of PodGroup ring from 4 to "
-        "2 (in place).",
+        f"Let Job train ask for 2 pods more (in place), or l{lower}."
+        if way == "in place"
+        else f"L{lower}, or let Job train ask for 2 pods more (recreate).",
     )
 
 
@@ -292,3 +296,59 @@ def test_the_quorum_of_a_group_that_a_job_made_stands_in_the_job() -> None:
     )
     size = a_job("train", pods=4, gang_request=GangRequest("gang"))
     assert found("below-quorum", unit_of(size, own, *pods)).advice_texts == ()
+
+
+def scaled_down(group: str, *, by: str = "RayCluster") -> Unit:
+    """A PodGroup that its controller made for six pods, and an owner that asks for three by now."""
+    owner = Owner(meta=a_meta("ray.io", by, "tune", version="v1"), desired=3)
+    pods = [a_pod(f"tune-{index}", of=owner, group="ring") for index in range(3)]
+    made = a_group("ring", quorum=6, of=owner)
+    ref = replace(made.meta.ref, group=group)
+    return unit_of(owner, replace(made, meta=replace(made.meta, ref=ref)), *pods)
+
+
+def test_the_minimum_of_a_group_that_its_maker_leaves_alone_is_lowered() -> None:
+    (advice,) = found("below-quorum", scaled_down("scheduling.x-k8s.io")).advice_texts
+    assert advice == (
+        "Lower the quorum of PodGroup ring from 6 to 3 (in place), or let RayCluster tune ask for "
+        "3 pods more."
+    )
+
+
+@pytest.mark.parametrize(
+    ("group", "by"),
+    [("scheduling.volcano.sh", "RayCluster"), ("scheduling.x-k8s.io", "RayThing")],
+)
+def test_the_minimum_of_a_group_that_is_kept_up_to_date_is_not(group: str, by: str) -> None:
+    (advice,) = found("below-quorum", scaled_down(group, by=by)).advice_texts
+    assert advice == "Let RayCluster tune ask for 3 pods more.".replace("RayCluster", by)
+
+
+def in_parts(pods: int) -> Unit:
+    """A group of two subgroups of which one has no pod, since what makes its pods makes that many."""
+    owner = Owner(meta=a_meta("grove.io", "PodCliqueSet", "front", version="v1alpha1"), desired=1)
+    web, decode = (
+        Owner(
+            meta=a_meta("grove.io", "PodClique", name, version="v1alpha1", of=owner), desired=number
+        )
+        for name, number in (("front-0-web", 1), ("front-0-decode", pods))
+    )
+    parts = tuple(GroupTemplate(one.meta.ref.name, Policy.GANG, 1) for one in (web, decode))
+    group = a_group("ring", quorum=2, templates=parts, part_label="part")
+    pod = a_pod("front-0-web-0", of=web, group="ring", labels={"part": "front-0-web"})
+    return unit_of(owner, group, pod, facts={"middle": (web, decode)})
+
+
+def test_a_part_that_is_scaled_to_zero() -> None:
+    finding = found("below-quorum", in_parts(0))
+    assert finding.message == (
+        "0 of 1 pod that group ring needs of front-0-decode exist: PodClique front-0-decode is "
+        "scaled to 0."
+    )
+    assert finding.advice_texts == ("Scale PodClique front-0-decode to 1.",)
+
+
+def test_a_part_whose_pod_is_still_to_come() -> None:
+    finding = found("below-quorum", in_parts(1))
+    assert "scaled to 0" not in finding.message
+    assert "Scale" not in " ".join(finding.advice_texts)

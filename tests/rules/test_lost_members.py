@@ -110,7 +110,7 @@ def test_who_was_preempted() -> None:
     leaving = a_pod("train-3", group="ring", on="n1", deleting_since=ago(5), disruption=target)
     finding = found("lost-members", lost(leaving, memory=ran()))
     assert finding.message == (
-        "3 of 4 members run. 1 was preempted by the scheduler. 1 pod is not made yet."
+        "3 of 4 members run. 1 was preempted by the scheduler. 1 pod is still being deleted."
     )
 
 

@@ -171,3 +171,21 @@ def test_several_nodes_have_to_come_back() -> None:
     assert found("node-lost", unit).advice_texts == (
         "Bring nodes n1 and n2 back: members are still bound to them.",
     )
+
+
+def test_a_pod_that_is_kept_by_a_dead_node() -> None:
+    """Nobody can make its successor before it is gone, and its kubelet does not answer."""
+    leaving = silent(deleting_since=ago(60))
+    finding = found("node-lost", lost(leaving, a_node("n1", ready=None), memory=ran()))
+    assert finding.message == (
+        "3 of 4 members run: node n1 is NotReady. 1 pod is still being deleted."
+    )
+    back, away = finding.advice_texts
+    assert back.startswith("Bring node n1 back")
+    assert "delete node n1" in away
+    assert "force-delete pod train-3" in away
+
+
+def test_a_pod_that_is_not_being_deleted_is_not_forced_away() -> None:
+    finding = found("node-lost", lost(silent(), a_node("n1", ready=None), memory=ran()))
+    assert [text for text in finding.advice_texts if "force" in text] == []

@@ -3,8 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
+from gangboard.domain.owner import GangRequest
 from tests.domain_objects import (
     a_group,
     a_hold,
@@ -122,4 +125,31 @@ def test_a_member_whose_index_failed_for_good_is_missing_to_the_quorum() -> None
     assert found("quorum-lost", unit).message == (
         "3 pods can never start: the group needs 4 live pods and can have only 3; 1 failed for "
         "good (backoffLimitPerIndex)."
+    )
+
+
+def resumed(request: GangRequest | None) -> Unit:
+    """One of four is done, the Job was suspended and resumed: three wait, and its group needs four."""
+    job = a_job("sweep", pods=4, group_name="ring", succeeded_pods=1, gang_request=request)
+    done = a_pod("sweep-0", of=job, group="ring", on="n0", phase="Succeeded")
+    waiting = [a_pod(f"sweep-{index}", of=job, group="ring") for index in (1, 2, 3)]
+    group = a_group("ring", quorum=4, of=job)
+    return unit_of(job, group, done, *waiting, facts={"kubernetes": (1, 37)})
+
+
+@pytest.mark.parametrize("derived", [True, False])
+def test_the_quorum_of_a_job_is_lowered_in_its_spec(derived: bool) -> None:
+    unit = resumed(GangRequest("gang", 4, derived=derived))
+    assert found("quorum-lost", unit).advice_texts == (
+        "Set minCount of Job sweep to 3 (in place).",
+    )
+
+
+def test_a_job_that_asks_for_more_pods_asks_for_a_larger_quorum() -> None:
+    """The quorum of a Job that states none is its parallelism: one pod more needs one more."""
+    derived = resumed(GangRequest("gang", 4, derived=True))
+    stated = resumed(GangRequest("gang", 4))
+    assert "more" not in " ".join(found("below-quorum", derived).advice_texts)
+    assert "Let Job sweep ask for 1 pod more" in " ".join(
+        found("below-quorum", stated).advice_texts
     )

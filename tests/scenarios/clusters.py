@@ -29,6 +29,7 @@ from tests.scenarios.one_by_one import ONE_BY_ONE
 from tests.scenarios.over_time import ON_136 as OVER_TIME_136
 from tests.scenarios.over_time import OVER_TIME
 from tests.scenarios.plain import PLAIN
+from tests.scenarios.reports import REPORTS
 from tests.scenarios.room import room_scenarios
 from tests.scenarios.scenario import Scenario, Step
 from tests.scenarios.sharing import sharing_of
@@ -56,7 +57,7 @@ CLUSTERS: dict[str, tuple[Scenario, ...]] = {
     "k137": (
         FIRST["k137"], *EVERYWHERE, *scenarios_of("1.37"), *HOLDS, *room_scenarios("1.37"),
         *TOPOLOGY_AND_MORE, *two_causes("1.37"), *CONTENTION, *OVER_TIME,
-        *conflicts_137(), *ADVISED, *sharing_of("1.37"), *ROOM, *GANGS, *CONSTRAINTS,
+        *conflicts_137(), *ADVISED, *sharing_of("1.37"), *ROOM, *GANGS, *CONSTRAINTS, *REPORTS,
     ),
     "k136": (
         FIRST["k136"], *EVERYWHERE, *scenarios_of("1.36"), *room_scenarios("1.36"),

@@ -41,6 +41,7 @@ class Room(TypedDict, total=False):
     taints: list[Json]
     unschedulable: bool
     extra: Mapping[str, str]
+    withheld: Mapping[str, str]
 
 
 def patiently(look: Callable[[], T | None], what: str) -> T:

@@ -68,12 +68,24 @@ def _others(unit: Unit, reason: str) -> str:
     if unit.unplaced:
         return _unplaced(unit, reason)
     if missing(unit):
-        number = missing(unit)
-        return f"{count(number, 'pod')} {is_or_are(number)} not made yet."
+        return _not_made(unit)
     starting = [pod for pod in unit.placed if not pod.is_ready]
     if not starting:
         return ""
     return f"{count(len(starting), 'pod')} {is_or_are(len(starting))} not ready."
+
+
+def _not_made(unit: Unit) -> str:
+    """Return how many pods are not made; of those whose predecessor is still there, that it is."""
+    number = missing(unit)
+    leaving = min(number, sum(pod.is_live and pod.is_terminating for pod in unit.pods))
+    texts = []
+    if leaving:
+        texts.append(f"{count(leaving, 'pod')} {is_or_are(leaving)} still being deleted.")
+    if number > leaving:
+        left = number - leaving
+        texts.append(f"{count(left, 'pod')} {is_or_are(left)} not made yet.")
+    return " ".join(texts)
 
 
 def _unplaced(unit: Unit, reason: str) -> str:

@@ -15,6 +15,8 @@ from gangboard.domain.quota import Queue, QueueState
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.gang_refusal import gang_refusal, lacks_queue, queue_of
 from gangboard.domain.reading.grace import ATTEMPT_GRACE
+from gangboard.domain.reading.losses import how_many_run
+from gangboard.domain.reading.progress import missing
 from gangboard.domain.reading.scheduler_rules import (
     exceeds_quota,
     no_room,
@@ -167,6 +169,27 @@ def _find_in_queue(unit: Unit) -> Finding | None:
     )
 
 
+def _find_let_in_again(unit: Unit) -> Finding | None:
+    """Return a finding where it waits for its queue once more while some of its pods run.
+
+    A PodGroup that goes back to Pending, as that of a Job that restarts, is let in anew. Pods that are gone
+    are not made before (job_controller_actions.go of v1.14.1).
+    """
+    group = unit.group
+    if group is None or group.detail[PHASE] != "Pending" or not unit.placed:
+        return None
+    number = missing(unit)
+    if not number:
+        return None
+    rest = "the other pod is" if number == 1 else f"the other {number} pods are"
+    return unit_finding(
+        LET_IN_AGAIN,
+        unit,
+        f"{how_many_run(unit)}; {rest} not made before Queue {_queue_name(unit)} lets {_whose(unit)} in.",
+        evidence=_evidence(unit),
+    )
+
+
 def _newest(unit: Unit, text: re.Pattern[str]) -> tuple[Event, str] | None:
     """Return the newest event about the group, where its text is of this sort, and what it names."""
     group = unit.group
@@ -230,5 +253,22 @@ IN_QUEUE = UnitRule(
     _find_in_queue,
     health=Health.WAITING,
 )
+LET_IN_AGAIN = UnitRule(
+    "lost-members",
+    Stage.RUN,
+    "Lost members",
+    15,
+    _find_let_in_again,
+    overrides=True,
+    health=Health.DEGRADED,
+)
 NO_ROOM = no_room(_find_no_room)
-RULES = (QUEUE_MISSING, QUEUE_STOPPED, EXCEEDS_QUOTA, WAITING_FOR_QUOTA, IN_QUEUE, NO_ROOM)
+RULES = (
+    LET_IN_AGAIN,
+    QUEUE_MISSING,
+    QUEUE_STOPPED,
+    EXCEEDS_QUOTA,
+    WAITING_FOR_QUOTA,
+    IN_QUEUE,
+    NO_ROOM,
+)

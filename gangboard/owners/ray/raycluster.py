@@ -99,7 +99,8 @@ OWNER = OwnerKind(
     makes=(),
     levers=("suspend",),
     suspended_condition="RayClusterSuspended",
-    traits=KindTraits(ends_pods=True),
+    # It makes a PodGroup of this API once, and changes it no more when it is scaled.
+    traits=KindTraits(ends_pods=True, leaves_groups=frozenset({"scheduling.x-k8s.io"})),
     tries_again=tries_again,
     # Of Jobs it makes one only, that clears a Redis once it is deleted.
     child_label=CLUSTER_LABEL,

@@ -24,6 +24,7 @@ from gangboard.placement.sentences.numbers import (
     not_said,
 )
 from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref
+from gangboard.placement.sentences.withheld import withheld_devices
 
 # What was done to a node, with the code of each. The order is that of a tie.
 _CODES: Mapping[Filter, str] = {
@@ -77,8 +78,9 @@ def excluded(
     whose = shape.shape.name if len(shapes) > 1 else ""
     crowd = Crowd(shape.count, shape.count, whose)
     if code == "no-matching-node":
-        text = f"{_unmatched(unit, shape, crowd)}{_unsaid(shape)}"
-        return PlacementReason(code, text, True, _labels(shape.shape))
+        withheld, named = withheld_devices(unit, [shape])
+        text = f"{_unmatched(unit, shape, crowd)}{_unsaid(shape)}{withheld}"
+        return PlacementReason(code, text, True, (*_labels(shape.shape), *named))
     if _decisive(shape) is Filter.UNSAID:
         number = shape.eligibility.excluded[Filter.UNSAID].count
         text = f"no node is known that could host {crowd}, and {count(number, 'node')}"

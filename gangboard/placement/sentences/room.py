@@ -28,6 +28,7 @@ from gangboard.placement.sentences.numbers import (
     usable_nodes,
 )
 from gangboard.placement.sentences.placement_reason import PlacementReason
+from gangboard.placement.sentences.withheld import withheld_devices
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +59,25 @@ def lack_of_room(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str
 ) -> PlacementReason:
     """Return the reason of a cause that is about room."""
+    withheld, evidence = withheld_devices(unit, shapes)
+    text = f"{_lack_text(unit, assessment, shapes)}{_besides(shapes)}{withheld}"
+    is_blocked = assessment.cause is PlacementCause.TOO_LARGE
+    return PlacementReason(code, text, is_blocked, evidence)
+
+
+def _lack_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     if assessment.cause is PlacementCause.TOO_LARGE:
-        return PlacementReason(
-            code, f"{_too_large(unit, assessment, shapes)}{_besides(shapes)}", True
-        )
+        return _too_large(unit, assessment, shapes)
     if assessment.cause is PlacementCause.FRAGMENTED:
-        return PlacementReason(
-            code, f"{_fragmented(unit, assessment, shapes)}{_besides(shapes)}", False
-        )
+        return _fragmented(unit, assessment, shapes)
     found = find_lack(unit, assessment, shapes, When.NOW)
     if found is None:
-        crowd = crowd_of(assessment)
-        text = f"too little is free for {crowd} on {_where(shapes)}"
-    elif found.resource == PODS:
-        text = f"{_without_places(found)}{some_fit(unit, assessment, shapes, When.NOW)}"
+        return f"too little is free for {crowd_of(assessment)} on {_where(shapes)}"
+    if found.resource == PODS:
+        text = _without_places(found)
     else:
         text = _short(found, assessment.cause is PlacementCause.OCCUPIED)
-        text = f"{text}{some_fit(unit, assessment, shapes, When.NOW)}"
-    return PlacementReason(code, f"{text}{_besides(shapes)}", False)
+    return f"{text}{some_fit(unit, assessment, shapes, When.NOW)}"
 
 
 def _besides(shapes: Sequence[ShapeFit]) -> str:

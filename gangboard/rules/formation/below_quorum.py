@@ -65,6 +65,9 @@ def find(unit: Unit) -> Finding | None:
     due = since + COUNT_GRACE if since is not None else None
     name = unit.group_name or unit.name
     live = live_count(unit)
+    part = _part_without_pods(unit)
+    if part is not None and (due is None or due <= unit.now):
+        return part
     noun = "group" if unit.group_name else unit.noun
     counts = f"{live} of {count(unit.quorum, 'pod')} that {noun} {name} needs "
     counts += "exists" if live == 1 else "exist"
@@ -90,8 +93,22 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
+def _part_without_pods(unit: Unit) -> Finding | None:
+    """Return a finding where the group lacks pods since the maker of a part of it is scaled to zero."""
+    group = unit.group
+    if group is None or not any(_idle_maker(unit, part.name) for part in group.templates):
+        return None
+    return _short_part(unit)
+
+
+def _idle_maker(unit: Unit, part: str) -> Owner | None:
+    """Return the object of that name that makes the pods of a part, and makes none on purpose."""
+    makers = (one for one in unit.facts.makers if one.meta.ref.name == part)
+    return next((one for one in makers if not one.desired), None)
+
+
 def _short_part(unit: Unit) -> Finding | None:
-    """Return a finding where the group has enough pods, and one of its parts has not."""
+    """Return a finding where one part of the group has fewer pods than it needs."""
     group = unit.group
     if group is None or not group.part_label or unit.placed:
         return None
@@ -105,12 +122,19 @@ def _short_part(unit: Unit) -> Finding | None:
     since = unchanged_since(unit)
     if not short or (since is not None and since + COUNT_GRACE > unit.now):
         return None
-    name, number, least = short[0]
+    idle = [(one, part) for part in short if (one := _idle_maker(unit, part[0])) is not None]
+    name, number, least = idle[0][1] if idle else short[0]
+    text = (
+        f"{number} of {count(least, 'pod')} that group {unit.group_name} needs of {name} "
+        f"{'exists' if number == 1 else 'exist'}"
+    )
+    if idle:
+        text = f"{text}: {label(idle[0][0].meta.ref)} is scaled to 0"
     return unit_finding(
         RULE,
         unit,
-        f"{number} of {count(least, 'pod')} that group {unit.group_name} needs of {name} "
-        f"{'exists' if number == 1 else 'exist'}.",
+        f"{text}.",
+        advice=[f"Scale {label(one.meta.ref)} to {part[2]}." for one, part in idle],
         evidence=tuple(
             Evidence(f"pods of {part}", f"{pods} of at least {minimum}", group.meta.ref)
             for part, pods, minimum in short
@@ -156,7 +180,9 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
         more = f"Make {new} in {_whose(unit)}"
         return (_or_lower(unit, more, there),)
     if possible < quorum:
-        return (_or_lower(unit, _ask_for_more(unit, quorum - possible), possible),)
+        # A quorum that follows from the size of the Job grows with it.
+        more = "" if _has_derived_quorum(unit) else _ask_for_more(unit, quorum - possible)
+        return (_or_lower(unit, more, possible),)
     if any(job.retries for job in unit.jobs):
         return ()  # then the Job controller waits before it makes the next ones
     lower = _lower(unit, there)
@@ -164,12 +190,19 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
 
 
 def _or_lower(unit: Unit, more: str, quorum: int) -> str:
-    return ", or ".join(filter(None, (more, _lower(unit, quorum)))) + "."
+    """Return both ways; a lower quorum in place goes before an owner that is to be made anew or scaled."""
+    in_place = f"({ChangeMethod.IN_PLACE})"
+    lower = _lower(unit, quorum)
+    ways = [more, lower]
+    if lower.endswith(in_place) and not more.endswith(in_place) and not is_bare_group(unit):
+        ways.reverse()
+    text = ", or ".join(filter(None, ways))
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _ask_for_more(unit: Unit, number: int) -> str:
     owner = unit.owner
-    more = f"Let {label(owner.meta.ref)} ask for {count(number, 'pod')} more"
+    more = f"let {label(owner.meta.ref)} ask for {count(number, 'pod')} more"
     is_of_parts = bool(unit.facts.traits.parts)
     if not owner.meta.ref.is_job and not is_of_parts:
         return more
@@ -192,14 +225,35 @@ def _is_list_too_short(job: Owner, pods: int) -> bool:
 
 def _lower(unit: Unit, quorum: int) -> str:
     """Return `lower the quorum of …`; nothing where it is not set by hand at its group or Job."""
+    if quorum < 1:
+        return ""
+    if _is_left_alone(unit):
+        return _lowered(unit, _whose(unit), quorum, ChangeMethod.IN_PLACE)
     changed_object = _changed_object(unit)
-    if changed_object is None or quorum < 1:
+    if changed_object is None:
         return ""
     method = change_method(AdviceKind.QUORUM, changed_object, unit.facts.kubernetes)
-    whose = (
-        label(unit.jobs[0].meta.ref) if changed_object is ChangedObject.GANG_JOB else _whose(unit)
-    )
+    if changed_object is not ChangedObject.GANG_JOB:
+        return _lowered(unit, _whose(unit), quorum, method)
+    whose = label(unit.jobs[0].meta.ref)
+    if _has_derived_quorum(unit):
+        return f"set minCount of {whose}, which has none, to {quorum} ({method})"
+    return _lowered(unit, whose, quorum, method)
+
+
+def _lowered(unit: Unit, whose: str, quorum: int, method: ChangeMethod) -> str:
     return f"lower the quorum of {whose} from {unit.quorum} to {quorum} ({method})"
+
+
+def _is_left_alone(unit: Unit) -> bool:
+    """Whether its group is a custom resource that no controller changes once it is made."""
+    group = unit.group
+    if group is None or group.meta.ref.group == _CORE:
+        return False
+    maker = group.meta.controller
+    if maker is None:
+        return not group.meta.owner_uids
+    return group.meta.ref.group in unit.facts.traits_of(maker).leaves_groups
 
 
 def _changed_object(unit: Unit) -> ChangedObject | None:
@@ -210,6 +264,12 @@ def _changed_object(unit: Unit) -> ChangedObject | None:
         return ChangedObject.POD_GROUP if group.entry is None else ChangedObject.WORKLOAD
     asked = unit.jobs[0].gang_request if len(unit.jobs) == 1 else None
     return ChangedObject.GANG_JOB if asked is not None and asked.quorum is not None else None
+
+
+def _has_derived_quorum(unit: Unit) -> bool:
+    """Whether its only Job states no quorum: then the group follows the size of the Job."""
+    asked = unit.jobs[0].gang_request if len(unit.jobs) == 1 else None
+    return _changed_object(unit) is ChangedObject.GANG_JOB and asked is not None and asked.derived
 
 
 def _whose(unit: Unit) -> str:

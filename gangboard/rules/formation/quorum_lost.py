@@ -8,7 +8,7 @@ of Kubernetes itself: other schedulers count finished members.
 
 from __future__ import annotations
 
-from gangboard.domain.advice import AdvisedStep
+from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
@@ -16,9 +16,10 @@ from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.job_holds import how_to_resume
 from gangboard.domain.reading.progress import given_up, live_count, seats, succeeded
 from gangboard.domain.reading.queue_sentences import pods_to_be_admitted
-from gangboard.domain.reading.wording import count, names, plural
+from gangboard.domain.reading.wording import count, label, names, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.placement.change_methods import ChangedObject, change_method
 
 _CORE = "scheduling.k8s.io"
 # Versions in which `gang.minCount` can be changed (1.37); lowering it there lets the replacement
@@ -81,7 +82,18 @@ def _advice(unit: Unit, possible: int) -> list[AdvisedStep | str]:
     group = unit.group
     if group is not None and group.meta.api_version in _MUTABLE and group.meta.controller is None:
         found.append(f"Lower minCount of PodGroup {group.meta.ref.name} to {possible} (in place).")
+    elif possible and _is_quorum_of_job(unit):
+        found.append(f"Set minCount of {label(unit.jobs[0].meta.ref)} to {possible} (in place).")
     return found
+
+
+def _is_quorum_of_job(unit: Unit) -> bool:
+    """Whether the quorum stands, or could, in the spec of its only Job, and can be changed there."""
+    asked = unit.jobs[0].gang_request if len(unit.jobs) == 1 else None
+    if asked is None or asked.quorum is None:
+        return False
+    method = change_method(AdviceKind.QUORUM, ChangedObject.GANG_JOB, unit.facts.kubernetes)
+    return method is ChangeMethod.IN_PLACE
 
 
 RULE = UnitRule(
