@@ -4,7 +4,7 @@ import pytest
 
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health
-from tests.domain_objects import a_job, a_jobset, a_role, an_entry, child_jobs, facts_of
+from tests.domain_objects import a_job, a_jobset, a_role, an_entry, an_event, child_jobs, facts_of
 
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 
@@ -31,3 +31,9 @@ def test_whoever_makes_them_here_is_judged_by_them() -> None:
     jobset = a_jobset("here", a_role("worker", jobs=1), managed_by="example.com/mine")
     finding = assess(facts_of(jobset, *child_jobs(jobset))).finding
     assert finding.code == "pods-not-created"
+
+
+def test_a_controller_that_is_refused_here_works_here() -> None:
+    job = a_job("here", managed_by="example.com/mine")
+    finding = assess(facts_of(job, an_event(job, "FailedCreate", "no"))).finding
+    assert finding.code == "pod-creation-refused"

@@ -10,6 +10,7 @@ from dataclasses import replace
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
+from gangboard.domain.reading.creation_refusal import tells_of_refusal
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.wording import label, names, out_of, shorten
 from gangboard.domain.registry import GangRule
@@ -25,6 +26,8 @@ def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
         return None
     if any(job.meta.ref.uid != owner.meta.ref.uid for job in facts.jobs):
         return None
+    if any(tells_of_refusal(event) for event in facts.events):
+        return None  # its controller works here
     entries = [entry for entry in facts.entries if entry.cluster and entry.is_in_use]
     clusters = names(dict.fromkeys(shorten(entry.cluster) for entry in entries))
     where = f"Runs in cluster {clusters}" if clusters else _left_to(owner)
