@@ -42,6 +42,7 @@ from gangboard.owners.grove.wire import (
     GROUP,
     PODCLIQUE,
     PODCLIQUESET,
+    PODGANG_LABEL,
     SCALING_GROUP,
     WireClique,
     WireCliqueSpec,
@@ -147,6 +148,11 @@ def _role_of(pod: Pod) -> str:
     return pod.labels.get(CLIQUE_LABEL, "")
 
 
+def _podgang_of(pod: Pod) -> str:
+    """Return the PodGang that a pod is placed with."""
+    return pod.labels.get(PODGANG_LABEL, "")
+
+
 def _resource(
     plural: str, kind: str, wire: type[Any], build: Callable[[Any, str], Owner]
 ) -> Resource:
@@ -185,6 +191,7 @@ OWNERS = (
         current=_is_current,
         complete=complete_set,
         role_of=_role_of,
+        placed_with=_podgang_of,
         rules=(*failures.RULES, *gates.RULES),
         evidence=failures.evidence,
         no_lever=(
