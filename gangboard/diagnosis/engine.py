@@ -15,7 +15,6 @@ from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.job_states import job_states, member_states
 from gangboard.diagnosis.running_units import RUNNING, running_finding
 from gangboard.diagnosis.ungrouped_workers import fit_table_units, merge_waiting_workers
-from gangboard.diagnosis.units_placed_together import merge_units_placed_together
 from gangboard.diagnosis.unit_findings import (
     HEALTH_RANKS,
     Arithmetic,
@@ -25,6 +24,7 @@ from gangboard.diagnosis.unit_findings import (
     first,
     with_placing,
 )
+from gangboard.diagnosis.units_placed_together import merge_units_placed_together
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Stage
 from gangboard.domain.owner import Owner

@@ -46,6 +46,7 @@ from gangboard.owners.grove.wire import (
     SCALING_GROUP,
     WireClique,
     WireCliqueSpec,
+    WireLabels,
     WirePodClique,
     WirePodCliqueScalingGroup,
     WirePodCliqueSet,
@@ -106,7 +107,7 @@ def _role(name: str, spec: WireCliqueSpec | None) -> tuple[Role, tuple[str, ...]
 
 def _build_clique(wire: WirePodClique, version: str) -> Owner:
     role, faults = _role(wire.metadata.name, wire.spec)
-    labels = wire.metadata.labels
+    labels = wire.metadata.labels or WireLabels()
     status = wire.status or WireClique()
     owner = Owner(
         meta=read_meta(wire.metadata, GROUP, PODCLIQUE, version),
@@ -118,7 +119,8 @@ def _build_clique(wire: WirePodClique, version: str) -> Owner:
         detail={
             "scheduled": str(status.scheduled_replicas or 0),
             "minAvailable": str(role.quorum),
-            "podgang": (labels.podgang or "") if labels is not None else "",
+            "podgang": labels.podgang or "",
+            **labels.detail,
             **last_error(status),
         },
     )
@@ -133,6 +135,7 @@ def _build_scaling_group(wire: WirePodCliqueScalingGroup, version: str) -> Owner
         detail={
             "replicas": str(or_one(spec.replicas)),
             "cliques": " ".join(spec.clique_names or ()),
+            **(wire.metadata.labels or WireLabels()).detail,
             **last_error(wire.status),
         },
     )
@@ -154,7 +157,7 @@ def _podgang_of(pod: Pod) -> str:
 
 
 def _resource(
-    plural: str, kind: str, wire: type[Any], build: Callable[[Any, str], Owner]
+    plural: str, kind: str, wire: type[Any], build: Callable[[Any, str], Owner], decoder: int
 ) -> Resource:
     return Resource(
         group=GROUP,
@@ -165,13 +168,13 @@ def _resource(
         model=Owner,
         build=build,
         needed=True,
-        decoder_version=4,
+        decoder_version=decoder,
     )
 
 
 OWNERS = (
     OwnerKind(
-        resource=_resource("podcliquesets", PODCLIQUESET, WirePodCliqueSet, _build_set),
+        resource=_resource("podcliquesets", PODCLIQUESET, WirePodCliqueSet, _build_set, 4),
         label=PODCLIQUESET,
         notes=KindNotes(
             gang="the PodCliqueSet with its scaling groups, PodCliques and their pods, and its PodGangs",
@@ -205,6 +208,7 @@ OWNERS = (
             SCALING_GROUP,
             WirePodCliqueScalingGroup,
             _build_scaling_group,
+            5,
         ),
         label=SCALING_GROUP,
         makes=((GROUP, PODCLIQUE),),
@@ -213,7 +217,7 @@ OWNERS = (
         complete=complete_scaling_group,
     ),
     OwnerKind(
-        resource=_resource("podcliques", PODCLIQUE, WirePodClique, _build_clique),
+        resource=_resource("podcliques", PODCLIQUE, WirePodClique, _build_clique, 5),
         label=PODCLIQUE,
         makes=(),
         stands_alone=False,
