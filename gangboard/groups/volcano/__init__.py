@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from gangboard.domain.group import Group
 from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
+from gangboard.groups.volcano.queue_gate import GATED
 from gangboard.groups.volcano.reasons import RULES
 from gangboard.groups.volcano.wire import GROUP, REFUSED, WirePodGroup, build
 
@@ -36,7 +37,7 @@ GROUPING = GroupingAPI(
         "scheduling.volcano.sh/group-name": "PodGroup",
     },
     schedulers=("volcano",),
-    rules=RULES,
+    rules=(*RULES, GATED),
     event_reasons=frozenset({REFUSED}),
     notes=GroupingNotes(
         members=(
