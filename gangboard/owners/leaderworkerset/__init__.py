@@ -16,7 +16,12 @@ from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec
+from gangboard.decode.jobs import (
+    WirePodTemplate,
+    WireScheduling,
+    WireTemplateSpec,
+    read_gang_request,
+)
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import (
@@ -31,6 +36,7 @@ from gangboard.decode.wire import (
 from gangboard.domain.owner import LeaderState, Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
+from gangboard.owners.leaderworkerset import groups
 
 _GROUP = "leaderworkerset.x-k8s.io"
 _PREFIX = "leaderworkerset.sigs.k8s.io"
@@ -72,6 +78,7 @@ class WireLeaderWorkerSetSpec(Wire):
     replicas: Int32 | None = None
     leader_worker_template: _WireLeaderWorkerTemplate | None = None
     startup_policy: str | None = None
+    scheduling: WireScheduling | None = None
 
 
 class _WireLeaderWorkerSetStatus(Wire):
@@ -107,6 +114,8 @@ def _build(wire: WireLeaderWorkerSet, version: str) -> Owner:
         group_name=_same(*(one.group_name for one in specs)),
         priority_class=_same(*(one.priority_class_name or "" for one in specs)),
         grace_seconds=max(one.grace_seconds for one in specs),
+        # A group for each replica, by default of all its pods (KEP-666).
+        gang_request=read_gang_request(spec.scheduling, quorum=size, default="gang"),
     )
     return deliver(owner, tuple(dict.fromkeys((*faults_of_leader, *faults_of_worker))))
 
@@ -151,7 +160,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=5,
+        decoder_version=6,
         fields=("spec.leaderWorkerTemplate.workerTemplate",),
     ),
     label="LeaderWorkerSet",
@@ -170,6 +179,7 @@ OWNER = OwnerKind(
     pod_label=_NAME,
     role_of=_role_of,
     is_numbered=_is_numbered,
+    rules=groups.RULES,
     no_lever=(
         "LeaderWorkerSets have no suspend field, and scaling to 0 would end all pods without a "
         "record of how many there were."
