@@ -14,7 +14,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import count
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.ray import reasons
+from gangboard.owners.ray import gangs, reasons
 from gangboard.owners.ray.wire import (
     CLUSTER,
     CLUSTER_LABEL,
@@ -82,6 +82,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
+        decoder_version=2,
         fields=("spec.headGroupSpec",),
     ),
     label=CLUSTER,
@@ -109,7 +110,7 @@ OWNER = OwnerKind(
         "InvalidRayClusterSpec": "The RayCluster spec is invalid NAMESPACE/NAME: ",
         "InvalidRayClusterMetadata": "The RayCluster metadata is invalid NAMESPACE/NAME: ",
     },
-    rules=reasons.RULES,
+    rules=(*reasons.RULES, gangs.NOT_GANGED),
     evidence=reasons.evidence,
     reactions=_reactions,
 )
