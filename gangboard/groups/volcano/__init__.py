@@ -46,7 +46,7 @@ GROUPING = GroupingAPI(
         ),
         limits=(
             "why its queue does not let it in stands in events alone; its conditions are never taken "
-            "back, the later one counts"
+            "back, the later one counts. Pods behind its gate `queue-allocation-gate` (1.15) wait for their queue"
         ),
         tested="Volcano 1.14 on 1.37",
     ),

@@ -184,7 +184,7 @@ OWNERS = (
             limits=(
                 "it has no suspend field. Cliques, `minAvailable` and scaling groups are changed by "
                 "making it anew. Pods of a scaled PodGang wait behind a gate until the base PodGang "
-                "is placed"
+                "is placed. PodCliques of one PodGang that wait for nodes are judged together"
             ),
             tested=(
                 "CRDs of Grove 0.1 alpha 12, its operator played, real schedulers of 1.35, 1.36 and 1.37"

@@ -149,8 +149,7 @@ class _Expected:
         self._labels: dict[str, str] = {}
         """Name of a PodClique → its label about the replica of the set."""
         for one in made:
-            index = one.detail.get(SET_INDEX, "")
-            self._labels.update(dict.fromkeys(_names_of(one), index))
+            self._labels.update(dict.fromkeys(_names_of(one), one.detail.get(SET_INDEX, "")))
             if (one.meta.ref.group, one.meta.ref.kind) == (GROUP, SCALING_GROUP):
                 self._take_group(one)
         self._existing: dict[str, dict[int, str]] = defaultdict(dict)

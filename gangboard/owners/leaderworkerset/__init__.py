@@ -171,7 +171,7 @@ OWNER = OwnerKind(
         limits=(
             "it has no suspend field. What it says of its readiness is not believed: pods are "
             "counted. Workers that wait for their leader (`LeaderReady`, exclusive placement) are "
-            "not missed"
+            "not missed. Why its groups are not made stands in `WorkloadSchedulingReady` (planned)"
         ),
         tested="LeaderWorkerSet 0.9 on 1.37",
     ),

@@ -93,7 +93,8 @@ OWNER = OwnerKind(
         queues="Kueue",
         limits="a suspension that has begun runs to its end, and Ray keeps nothing. What its status "
         "says of being ready is not taken back: pods are counted. Workers that wait for the head "
-        "(`wait-gcs-ready`) are a symptom",
+        "(`wait-gcs-ready`) are a symptom. KubeRay 1.7 makes core groups with `v1alpha2` only, and none with "
+        "the autoscaler",
         tested="KubeRay 1.6.2 on 1.37",
     ),
     own_managers=OWN_MANAGERS,
