@@ -24,6 +24,7 @@ from gangboard.diagnosis.unit_findings import (
     first,
     with_placing,
 )
+from gangboard.diagnosis.units_placed_together import merge_units_placed_together
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Stage
 from gangboard.domain.owner import Owner
@@ -48,7 +49,8 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     The first gang rule that finds something decides. Otherwise each unit gets the first override
     rule that finds something, else the first rule of the first stage, and the gang shows its worst
     unit; what rules tell aside comes last. Where the units decide, arithmetic comes first, for each of which a member waits for a
-    node: rules only read it. Of workers without a group that wait beside each other it is about all. A rule that crashes is a finding `not-observed`; the others are asked
+    node: rules only read it. Of workers without a group that wait beside each other it is about all, and so of units
+    that one object places together. A rule that crashes is a finding `not-observed`; the others are asked
     all the same. `arithmetic` can be another way to the same answers, to compare them.
     """
     parts = units(facts)
@@ -62,6 +64,8 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     by_unit = {one.unit.name: one.finding for one in unit_findings if one.unit is not None}
     beside = [] if decided else [found for unit in parts for found in asides(unit, crashes)]
     unit_findings, whole = merge_waiting_workers(facts, unit_findings, arithmetic, crashes)
+    unit_findings, bundles = merge_units_placed_together(facts, unit_findings, arithmetic, crashes)
+    wholes = (*bundles, *((whole,) if whole is not None else ()))
     unit_findings += [UnitFinding(crash) for crash in crashes]
     ranked = sorted(_tell_running_together(facts, unit_findings, len(parts)), key=_rank)
     found = _with_idle_holds(
@@ -92,7 +96,7 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
         priority_value=_priority_value(facts),
         restarts=restarts,
         max_restarts=max_restarts,
-        fit=tuple(row for unit in fit_table_units(parts, whole) for row in fit_rows(unit)),
+        fit=tuple(row for unit in fit_table_units(parts, wholes) for row in fit_rows(unit)),
         gang_mode=gang_mode_of(facts, parts),
         domains=group_domains(facts),
     )

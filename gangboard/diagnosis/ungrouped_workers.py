@@ -25,6 +25,7 @@ from gangboard.domain.placing import PlacementCause
 from gangboard.domain.verdict import Finding
 
 _OPEN = frozenset({PlacementCause.FITS, PlacementCause.TOO_FEW_PODS, PlacementCause.CANNOT_TELL})
+"""Answers that do not prove that the waiting members find no room."""
 _YOUNG = "starting"
 """The code of pods, too, that nobody has had the time to try."""
 MOST_KINDS = 16
@@ -53,7 +54,7 @@ def merge_waiting_workers(
     if len(kinds) > MOST_KINDS:
         return unit_findings, None
     whole = with_placing(whole, arithmetic, crashes)
-    told = first(rules, whole, crashes) if _is_decided(whole) else None
+    told = first(rules, whole, crashes) if is_decided(whole) else None
     if told is None:
         return unit_findings, None
     told = replace(told, unit="")
@@ -65,7 +66,7 @@ def merge_waiting_workers(
         elif one.finding.code in codes:
             own.append((one.unit, one.finding))
         else:
-            found.append(_retold(one.unit, whole, told, crashes))
+            found.append(retold(one.unit, whole, told, crashes))
     if any(HEALTH_RANKS[finding.health] < HEALTH_RANKS[told.health] for _, finding in own):
         return unit_findings, None
     if own:
@@ -74,13 +75,13 @@ def merge_waiting_workers(
     return found, whole
 
 
-def fit_table_units(units: Sequence[Unit], whole: Unit | None) -> tuple[Unit, ...]:
-    """Return the units whose waiting members the node-fit table is about: `whole` in place of its parts."""
-    if whole is None:
-        return tuple(units)
-    there = {pod.meta.ref.uid for pod in whole.pods}
-    others = [one for one in units if not any(pod.meta.ref.uid in there for pod in one.pods)]
-    return (*others, whole)
+def fit_table_units(units: Sequence[Unit], wholes: Sequence[Unit]) -> tuple[Unit, ...]:
+    """Return the units whose waiting members the node-fit table is about: each of `wholes` in place of its parts."""
+    waiting = {pod.meta.ref.uid for whole in wholes for pod in whole.unplaced}
+    others = [
+        unit for unit in units if not any(pod.meta.ref.uid in waiting for pod in unit.unplaced)
+    ]
+    return (*others, *wholes)
 
 
 def merge_units(facts: GangFacts, units: Sequence[Unit]) -> Unit:
@@ -137,13 +138,13 @@ def _workers(unit_findings: Sequence[UnitFinding], short: set[str]) -> list[Unit
     ]
 
 
-def _is_decided(unit: Unit) -> bool:
+def is_decided(unit: Unit) -> bool:
     """Whether it is proven that its waiting members do not all find room now."""
     assessment = unit.placing.assessment if unit.placing is not None else None
     return assessment is not None and assessment.cause not in _OPEN
 
 
-def _retold(unit: Unit, whole: Unit, told: Finding, crashes: list[Finding]) -> UnitFinding:
+def retold(unit: Unit, whole: Unit, told: Finding, crashes: list[Finding]) -> UnitFinding:
     """Return what is said of a loss whose members are kept away together with those of others."""
     again = evaluate_unit(replace(unit, together=whole), crashes)
     return UnitFinding(again.finding, unit, (told,))

@@ -205,6 +205,9 @@ class OwnerKind:
     """Pod → the role of the owner that it belongs to, by its labels, or empty: of a kind that makes pods
     without Jobs. Each of its roles is a unit of its own then, but those of which it makes Jobs. None where
     the pods are one unit."""
+    placed_with: Callable[[Pod], str] | None = None
+    """Pod → the name of the object by which its unit is placed together with others, or empty. Units of such an
+    object that wait for nodes are judged together. None where every unit is placed by itself."""
     is_numbered: Callable[[Role], bool] | None = None
     """Role → whether each of its replicas is a unit of its own, `<role>-<index>`, which `role_of` returns. None
     for a kind without such roles."""

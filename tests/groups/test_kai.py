@@ -223,3 +223,49 @@ def test_one_that_fell_below_its_minimum_is_deleted_soon() -> None:
     )
     near = members(group, 4, on="n0")
     assert told(group, pods=near)[0] == "running"
+
+
+@pytest.mark.parametrize(
+    ("period", "end"),
+    [
+        (None, "KAI deletes the rest at about 12:00:40 UTC, unless the lost members are placed again."),
+        ("5m30s", "KAI deletes the rest at about 12:05:10 UTC, unless the lost members are placed again."),
+        ("1.5s", "KAI deletes the rest now, unless the lost members are placed again."),
+        ("-1s", "KAI leaves the rest running (stalenessGracePeriod -1s)."),
+        # Near miss: a text that is no duration is not guessed at.
+        ("soon", "KAI deletes the rest at about 12:00:40 UTC, unless the lost members are placed again."),
+    ],
+)  # fmt: skip
+def test_how_long_one_below_its_minimum_goes_on_is_its_own_field(
+    period: str | None, end: str
+) -> None:
+    spec = {} if period is None else {"stalenessGracePeriod": period}
+    group = a_group(stale="2026-11-21T11:59:40Z", **spec)
+    pods = [*members(group, 2, on="n0"), member(group, "p9", "kai-scheduler", text="no")]
+    verdict = judge(group, pods=pods)
+    assert (verdict.finding.code, verdict.finding.health) == ("lost-members", Health.DEGRADED)
+    assert verdict.finding.message == f"2 of 4 members run. {end}"
+    assert (verdict.finding.recheck_at is None) is (period in ("-1s", "1.5s"))
+
+
+def test_a_queue_that_its_scheduler_says_does_not_exist() -> None:
+    """Since 0.17 it says so; near miss: a Queue that exists was made after that."""
+    said = condition("QueueDoesNotExist", "Queue 'team-a' does not exist")
+    code, health, message = told(a_group(said))
+    assert (code, health) == ("queue-missing", Health.BLOCKED)
+    assert message.startswith("Queue team-a does not exist")
+    made = told(a_group(said), queues=[a_queue("team-a")], known_kinds=QUEUES)
+    assert made[0] == "unschedulable"
+
+
+def test_preemption_that_is_delayed() -> None:
+    said = condition("PreemptionDelayNotElapsed", "Preemption delay has not elapsed yet")
+    code, health, message = told(a_group(said, preemptionDelay="5m0s"))
+    assert (code, health) == ("unschedulable", Health.WAITING)
+    assert message == (
+        "KAI finds no room for 4 pods: it preempts nothing for them before their preemptionDelay of 5m0s has "
+        "passed."
+    )
+    # Near miss: the field alone says nothing of why it waits.
+    other = told(a_group(condition("PodSchedulingErrors", NO_ROOM), preemptionDelay="5m0s"))
+    assert "preemptionDelay" not in other[2]

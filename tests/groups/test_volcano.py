@@ -213,3 +213,30 @@ def test_one_that_lost_members() -> None:
     code, health, message = told(group, pods=pods, queues=[queue()])
     assert (code, health) == ("lost-members", Health.DEGRADED)
     assert message.startswith("2 of 3 members run")
+
+
+QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
+
+
+def test_pods_that_wait_for_the_capacity_of_their_queue() -> None:
+    """Volcano 1.15 takes the gate away when the queue has room for the pod."""
+    group = ring("Inqueue")
+    pods = members(group, gates=(QUEUE_GATE,))
+    assert told(group, pods=pods) == (
+        "waiting-for-quota",
+        Health.WAITING,
+        "Queue research has no capacity for 3 of 3 pods, so Volcano keeps them gated.",
+    )
+
+
+@pytest.mark.parametrize("gates", [("example.com/approval",), (QUEUE_GATE, "example.com/approval")])
+def test_gates_of_others_are_told_as_gates(gates: tuple[str, ...]) -> None:
+    """Near miss: what somebody else has to take away."""
+    group = ring("Inqueue")
+    assert told(group, pods=members(group, gates=gates))[0] == "scheduling-gated"
+
+
+def test_a_queue_that_is_closed_is_told_before_its_gate() -> None:
+    group = ring("Inqueue")
+    pods = members(group, gates=(QUEUE_GATE,))
+    assert told(group, pods=pods, queues=[queue("Closed")])[0] == "queue-stopped"

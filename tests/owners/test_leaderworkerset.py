@@ -249,7 +249,7 @@ def _refused(away: Any, which: str = "leader") -> tuple[str, str]:
     rollout = {"type": "RollingUpdate", "rollingUpdateConfiguration": rolling}
     owner = model(OWNER.resource, {**LWS, "spec": {**LWS["spec"], "rolloutStrategy": rollout}})
     event = an_event(owner, "FailedCreate", f"Failed to create {which} statefulset")
-    (rule,) = OWNER.rules
+    (rule,) = (one for one in OWNER.rules if one.code == "pod-creation-refused")
     finding = rule.find(unit_of(owner, event, desired=6))
     assert finding is not None
     return finding.message, finding.advice_texts[0]

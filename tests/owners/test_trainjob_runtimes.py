@@ -179,3 +179,29 @@ def test_a_runtime_with_nothing_in_it_is_read() -> None:
     bare: Blueprint = model(CLUSTER, {"metadata": {"name": "plain", "uid": "u", "namespace": ""}})
     assert completed(bare, jobset(node=NODES)).desired == NODES
     assert NAMESPACED.kind == "TrainingRuntime"
+
+
+@pytest.mark.parametrize(
+    ("spec", "policy", "quorum"),
+    [
+        ({"scheduling": {}}, "gang", None),
+        ({"scheduling": {"schedulingPolicy": {"gang": {}}}}, "gang", None),
+        ({"scheduling": {"schedulingPolicy": {"gang": {"minCount": 0}}}}, "gang", None),
+        ({"scheduling": {"schedulingPolicy": {"gang": {"minCount": 4}}}}, "gang", 4),
+        ({"scheduling": {"schedulingPolicy": {"basic": {}}}}, "basic", None),
+        ({"scheduling": {"schedulingPolicy": {"gang": {}}}, "podGroupPolicy": {"workload": {}}}, "gang", None),
+    ],
+)  # fmt: skip
+def test_the_gang_that_its_scheduling_asks_for(spec: Json, policy: str, quorum: int | None) -> None:
+    """Kubernetes' own API, as the old place of the same wish meant it."""
+    known = runtime(**spec)
+    request = completed(known).gang_request
+    assert request is not None
+    assert (request.policy, request.quorum, request.api) == (policy, quorum, "")
+    assert request.asker == known.meta.ref
+
+
+@pytest.mark.parametrize("spec", [{}, {"scheduling": None}])
+def test_a_runtime_without_scheduling_asks_for_no_gang(spec: Json) -> None:
+    """Near miss."""
+    assert completed(runtime(**spec)).gang_request is None

@@ -133,7 +133,10 @@ def test_what_did_the_crashing_container_write(person: Person, gangboard: Gangbo
     """Both pods of yolo-export are in a crash loop: the command asks for the log of the last try."""
     person.open_gang("yolo-export")
     pod = gangboard.pod_names("team-vision", "yolo-export")[0]
-    person.reads(person.part("Verdict"), f"kubectl logs -n team-vision {pod} -c main --previous")
+    person.reads(
+        person.part("Verdict"),
+        f"kubectl --context sim logs -n team-vision {pod} -c main --previous",
+    )
     expect(person.button("Copy command")).to_be_visible()
 
 

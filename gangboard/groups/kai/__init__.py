@@ -29,7 +29,7 @@ GROUPING = GroupingAPI(
             model=Group,
             build=build,
             needed=True,
-            decoder_version=2,
+            decoder_version=3,
         ),
     ),
     annotations={"pod-group-name": "PodGroup"},
@@ -40,7 +40,8 @@ GROUPING = GroupingAPI(
         members="the annotation `pod-group-name`, which its podgrouper writes; read by `kai-scheduler` only",
         limits=(
             "what it has not got a grouper for, such as a JobSet, it places pod by pod. Of a queue that "
-            "does not exist it says nothing. A gang that falls below its minimum it deletes after a minute"
+            "does not exist it says nothing before 0.17. A gang that falls below its minimum it deletes after its "
+            "`stalenessGracePeriod`, else after a minute"
         ),
         tested="KAI-Scheduler 0.12 on 1.37",
     ),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from gangboard.decode.durations import read_duration
 from gangboard.decode.wire import read_time
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.gang_refusal import gang_refusal, lacks_queue, queue_of
+from gangboard.domain.reading.gang_refusal import gang_refusal, queue_of
 from gangboard.domain.reading.losses import how_many_run
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.scheduler_rules import (
@@ -22,15 +23,19 @@ from gangboard.domain.reading.scheduler_rules import (
 from gangboard.domain.reading.wording import count, label, plural, quote
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.groups.kai.wire import GROUP, REASON, STALE
+from gangboard.groups.kai.wire import GROUP, PREEMPTION_DELAY, REASON, STALE, STALE_GRACE
 
 _QUEUES = f"Queue.{GROUP}"
 EVICTED_BY = "Evict"
 """The reason of its events about what it takes away."""
 _OVER_LIMIT, _OVER_QUOTA = "OverLimit", "NonPreemptibleOverQuota"
-_STALE_GRACE = timedelta(seconds=60)
-"""How long one that fell below its minimum may go on, unless its scheduler is told otherwise
-(`defaultStalenessGracePeriod`); the rest was deleted after 61 s (observed)."""
+_NO_QUEUE, _DELAYED = "QueueDoesNotExist", "PreemptionDelayNotElapsed"
+"""Reasons of v0.17."""
+_DEFAULT_GRACE = timedelta(seconds=60)
+"""How long one that fell below its minimum may go on, unless its spec or its scheduler says otherwise
+(`stalenessGracePeriod`, `defaultStalenessGracePeriod`); the rest was deleted after 61 s (observed)."""
+
+_LONGEST_GRACE = timedelta(days=3650)
 
 _FOUND = re.compile(
     r"Resources were found for (\d{1,9}) pods? while (\d{1,9}) (?:is|are) required for gang scheduling\. "
@@ -57,15 +62,22 @@ def _text(unit: Unit, reason: str = "") -> str:
 
 
 def _find_queue_missing(unit: Unit) -> Finding | None:
-    """Return a finding where its queue, or the one above, does not exist: KAI says nothing then (observed)."""
+    """Return a finding where its queue, or the one above, does not exist.
+
+    Before v0.17 KAI says nothing then (observed). Where queues cannot be read its own word counts.
+    """
     group, queue = unit.group, queue_of(unit)
-    if group is None or unit.placed or _QUEUES not in unit.facts.known_kinds or not group.queue:
+    if group is None or unit.placed or not group.queue:
+        return None
+    said = _text(unit, _NO_QUEUE)
+    if _QUEUES not in unit.facts.known_kinds and not said:
         return None
     above = queue.parent if queue is not None else None
     if queue is not None and (above is None or unit.facts.queues.get(above) is not None):
         return None
-    name = group.queue if lacks_queue(unit, _QUEUES) or above is None else above.name
+    name = group.queue if queue is None or above is None else above.name
     whose = "" if name == group.queue else f", the parent of Queue {group.queue},"
+    heard = (Evidence("KAI says", said, group.meta.ref),) if said else ()
     return unit_finding(
         QUEUE_MISSING,
         unit,
@@ -73,7 +85,7 @@ def _find_queue_missing(unit: Unit) -> Finding | None:
         advice=(
             f"Create Queue {name}, or give its owner another one (label kai.scheduler/queue).",
         ),
-        evidence=_evidence(unit),
+        evidence=(*heard, *_evidence(unit)),
     )
 
 
@@ -125,10 +137,24 @@ def _number(text: str) -> float:
 
 def _find_no_room(unit: Unit) -> Finding | None:
     text = _text(unit)
+    if _text(unit, _DELAYED):
+        return _delayed(unit, text)
+    if _text(unit, _NO_QUEUE):
+        # Its queue exists, or `queue-missing` had been told.
+        return gang_refusal(NO_ROOM, unit, "KAI", "its queue did not exist when KAI last looked")
     found = _FOUND.search(text)
     if found is None:
         return gang_refusal(NO_ROOM, unit, "KAI", text.rstrip(". "))
     return gang_refusal(NO_ROOM, unit, "KAI", found[3].rstrip(". "), fits=int(found[1]))
+
+
+def _delayed(unit: Unit, text: str) -> Finding | None:
+    """Return a finding while it may not preempt others yet."""
+    delay = unit.group.detail.get(PREEMPTION_DELAY) if unit.group is not None else None
+    if not delay:
+        return gang_refusal(NO_ROOM, unit, "KAI", text.rstrip(". "))
+    cause = f"it preempts nothing for them before their preemptionDelay of {delay} has passed"
+    return gang_refusal(NO_ROOM, unit, "KAI", cause)
 
 
 def _find_evicted(unit: Unit) -> Finding | None:
@@ -167,17 +193,12 @@ def _find_stale(unit: Unit) -> Finding | None:
     since = _stale_since(unit)
     if since is None or not unit.placed or len(unit.placed) >= unit.needed:
         return None
-    due = since + _STALE_GRACE
-    is_soon = due > unit.now
-    end = (
-        f"KAI deletes the rest at about {due:%H:%M:%S} UTC"
-        if is_soon
-        else "KAI deletes the rest now"
-    )
+    due = _deleted_at(unit, since)
+    is_soon = due is not None and due > unit.now
     return unit_finding(
         BELOW_MINIMUM,
         unit,
-        f"{how_many_run(unit)}. {end}, unless the lost members are placed again.",
+        f"{how_many_run(unit)}. {_end(unit, due)}.",
         evidence=(
             Evidence("members placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref),
             *_evidence(unit),
@@ -185,6 +206,23 @@ def _find_stale(unit: Unit) -> Finding | None:
         recheck_at=due if is_soon else None,
         since=since,
     )
+
+
+def _deleted_at(unit: Unit, since: datetime) -> datetime | None:
+    """Return when KAI deletes a group that fell below its minimum; None where its spec says never."""
+    text = unit.group.detail.get(STALE_GRACE) if unit.group is not None else None
+    grace = read_duration(text)
+    if grace is None:
+        grace = _DEFAULT_GRACE
+    return None if grace < timedelta(0) else since + min(grace, _LONGEST_GRACE)
+
+
+def _end(unit: Unit, due: datetime | None) -> str:
+    if due is None and unit.group is not None:
+        return f"KAI leaves the rest running ({STALE_GRACE} {unit.group.detail[STALE_GRACE]})"
+    is_soon = due is not None and due > unit.now
+    when = f"at about {due:%H:%M:%S} UTC" if is_soon else "now"
+    return f"KAI deletes the rest {when}, unless the lost members are placed again"
 
 
 def _stale_since(unit: Unit) -> datetime | None:

@@ -17,6 +17,8 @@ GROUP = "scheduling.run.ai"
 _UNSCHEDULABLE = "UnschedulableOnNodePool"
 REASON, STALE = "reason", "stale"
 """Names in `detail` of a group: the first of its reasons, and since when it is below its minimum."""
+STALE_GRACE, PREEMPTION_DELAY = "stalenessGracePeriod", "preemptionDelay"
+"""The same for fields of its spec, durations (v0.17)."""
 
 
 class _WireSubGroup(Wire):
@@ -36,6 +38,8 @@ class _WireSpec(Wire):
     queue: str | None = None
     sub_groups: list[_WireSubGroup] | None = None
     topology_constraint: _WireTopology | None = None
+    staleness_grace_period: str | None = None
+    preemption_delay: str | None = None
 
 
 class _WireReason(Wire):
@@ -85,7 +89,12 @@ def build(wire: WirePodGroup, version: str) -> Group:
     condition, reason = _refused(status.scheduling_conditions)
     amounts = Amounts()
     stale = (wire.metadata.annotations or _WireAnnotations()).stale
-    found = {REASON: reason, STALE: stale or ""}
+    found = {
+        REASON: reason,
+        STALE: stale or "",
+        STALE_GRACE: read_text(spec.staleness_grace_period),
+        PREEMPTION_DELAY: read_text(spec.preemption_delay),
+    }
     topology = spec.topology_constraint or _WireTopology()
     group = Group(
         meta=read_meta(wire.metadata, GROUP, "PodGroup", version),

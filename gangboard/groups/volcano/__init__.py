@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from gangboard.domain.group import Group
 from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
+from gangboard.groups.volcano.queue_gate import GATED
 from gangboard.groups.volcano.reasons import RULES
 from gangboard.groups.volcano.wire import GROUP, REFUSED, WirePodGroup, build
 
@@ -36,7 +37,7 @@ GROUPING = GroupingAPI(
         "scheduling.volcano.sh/group-name": "PodGroup",
     },
     schedulers=("volcano",),
-    rules=RULES,
+    rules=(*RULES, GATED),
     event_reasons=frozenset({REFUSED}),
     notes=GroupingNotes(
         members=(
@@ -45,7 +46,7 @@ GROUPING = GroupingAPI(
         ),
         limits=(
             "why its queue does not let it in stands in events alone; its conditions are never taken "
-            "back, the later one counts"
+            "back, the later one counts. Pods behind its gate `queue-allocation-gate` (1.15) wait for their queue"
         ),
         tested="Volcano 1.14 on 1.37",
     ),

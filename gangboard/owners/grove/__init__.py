@@ -42,9 +42,11 @@ from gangboard.owners.grove.wire import (
     GROUP,
     PODCLIQUE,
     PODCLIQUESET,
+    PODGANG_LABEL,
     SCALING_GROUP,
     WireClique,
     WireCliqueSpec,
+    WireLabels,
     WirePodClique,
     WirePodCliqueScalingGroup,
     WirePodCliqueSet,
@@ -105,7 +107,7 @@ def _role(name: str, spec: WireCliqueSpec | None) -> tuple[Role, tuple[str, ...]
 
 def _build_clique(wire: WirePodClique, version: str) -> Owner:
     role, faults = _role(wire.metadata.name, wire.spec)
-    labels = wire.metadata.labels
+    labels = wire.metadata.labels or WireLabels()
     status = wire.status or WireClique()
     owner = Owner(
         meta=read_meta(wire.metadata, GROUP, PODCLIQUE, version),
@@ -117,7 +119,8 @@ def _build_clique(wire: WirePodClique, version: str) -> Owner:
         detail={
             "scheduled": str(status.scheduled_replicas or 0),
             "minAvailable": str(role.quorum),
-            "podgang": (labels.podgang or "") if labels is not None else "",
+            "podgang": labels.podgang or "",
+            **labels.detail,
             **last_error(status),
         },
     )
@@ -132,6 +135,7 @@ def _build_scaling_group(wire: WirePodCliqueScalingGroup, version: str) -> Owner
         detail={
             "replicas": str(or_one(spec.replicas)),
             "cliques": " ".join(spec.clique_names or ()),
+            **(wire.metadata.labels or WireLabels()).detail,
             **last_error(wire.status),
         },
     )
@@ -147,8 +151,13 @@ def _role_of(pod: Pod) -> str:
     return pod.labels.get(CLIQUE_LABEL, "")
 
 
+def _podgang_of(pod: Pod) -> str:
+    """Return the PodGang that a pod is placed with."""
+    return pod.labels.get(PODGANG_LABEL, "")
+
+
 def _resource(
-    plural: str, kind: str, wire: type[Any], build: Callable[[Any, str], Owner]
+    plural: str, kind: str, wire: type[Any], build: Callable[[Any, str], Owner], decoder: int
 ) -> Resource:
     return Resource(
         group=GROUP,
@@ -159,13 +168,13 @@ def _resource(
         model=Owner,
         build=build,
         needed=True,
-        decoder_version=4,
+        decoder_version=decoder,
     )
 
 
 OWNERS = (
     OwnerKind(
-        resource=_resource("podcliquesets", PODCLIQUESET, WirePodCliqueSet, _build_set),
+        resource=_resource("podcliquesets", PODCLIQUESET, WirePodCliqueSet, _build_set, 4),
         label=PODCLIQUESET,
         notes=KindNotes(
             gang="the PodCliqueSet with its scaling groups, PodCliques and their pods, and its PodGangs",
@@ -175,7 +184,7 @@ OWNERS = (
             limits=(
                 "it has no suspend field. Cliques, `minAvailable` and scaling groups are changed by "
                 "making it anew. Pods of a scaled PodGang wait behind a gate until the base PodGang "
-                "is placed"
+                "is placed. PodCliques of one PodGang that wait for nodes are judged together"
             ),
             tested=(
                 "CRDs of Grove 0.1 alpha 12, its operator played, real schedulers of 1.35, 1.36 and 1.37"
@@ -185,6 +194,7 @@ OWNERS = (
         current=_is_current,
         complete=complete_set,
         role_of=_role_of,
+        placed_with=_podgang_of,
         rules=(*failures.RULES, *gates.RULES),
         evidence=failures.evidence,
         no_lever=(
@@ -198,6 +208,7 @@ OWNERS = (
             SCALING_GROUP,
             WirePodCliqueScalingGroup,
             _build_scaling_group,
+            5,
         ),
         label=SCALING_GROUP,
         makes=((GROUP, PODCLIQUE),),
@@ -206,7 +217,7 @@ OWNERS = (
         complete=complete_scaling_group,
     ),
     OwnerKind(
-        resource=_resource("podcliques", PODCLIQUE, WirePodClique, _build_clique),
+        resource=_resource("podcliques", PODCLIQUE, WirePodClique, _build_clique, 5),
         label=PODCLIQUE,
         makes=(),
         stands_alone=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from gangboard.domain.event import Event, last_seen_seconds
 from gangboard.domain.facts import Unit
@@ -11,10 +12,10 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import is_formed, missing, succeeded
-from gangboard.domain.reading.wording import label, out_of, quote, sentence
+from gangboard.domain.reading.wording import label, names, out_of, quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.owners.grove.lookup import clique_of, error_of, podgang_of
+from gangboard.owners.grove.lookup import clique_of, error_of, podgangs_of
 
 # A backend tells so in an event on the PodGang (kai/backend.go), or as the cause of an error.
 _BACKEND_REFUSED = "BackendMappingFailed"
@@ -32,8 +33,8 @@ def find_not_expressible(unit: Unit) -> Finding | None:
     """Return a finding while a backend has not made groups of a PodGang and says that it cannot."""
     if unit.group is not None or unit.placed or not (unit.unplaced or missing(unit)):
         return None
-    podgang = podgang_of(unit)
-    event = _refusal(unit, podgang)
+    podgangs = podgangs_of(unit)
+    event = _refusal(unit, podgangs)
     if event is not None:
         text, said = event.note, Evidence(event.reason, event.note, event.regarding)
         since = event.first_seen
@@ -42,7 +43,10 @@ def find_not_expressible(unit: Unit) -> Finding | None:
         if error is None:
             return None
         text, said, since = error.detail["error"], _evidence_of_error(error), None
-    whose = label(podgang.meta.ref if podgang is not None else unit.owner.meta.ref)
+    refused = event.regarding if event is not None else unit.owner.meta.ref
+    if event is None and len(podgangs) == 1:
+        refused = podgangs[0].meta.ref
+    whose = label(refused)
     return unit_finding(
         NOT_EXPRESSIBLE,
         unit,
@@ -56,13 +60,13 @@ def find_not_expressible(unit: Unit) -> Finding | None:
     )
 
 
-def _refusal(unit: Unit, podgang: Group | None) -> Event | None:
-    if podgang is None:
-        return None
+def _refusal(unit: Unit, podgangs: Sequence[Group]) -> Event | None:
+    """Return the newest event with which a backend refuses one of these PodGangs."""
+    uids = {podgang.meta.ref.uid for podgang in podgangs}
     found = [
         event
         for event in unit.facts.events
-        if event.reason.endswith(_BACKEND_REFUSED) and event.regarding.uid == podgang.meta.ref.uid
+        if event.reason.endswith(_BACKEND_REFUSED) and event.regarding.uid in uids
     ]
     return max(found, key=last_seen_seconds, default=None)
 
@@ -110,26 +114,33 @@ def _evidence_of_error(error: Owner) -> Evidence:
 def evidence(unit: Unit) -> tuple[Evidence, ...]:
     """Return the three minima of a unit where they differ, and the last error of its objects.
 
-    Once a PodGang was placed Grove can lower its `minReplicas` to 0; a core group cannot need no pod, and
+    The `minReplicas` of a PodClique are summed over its PodGangs. Once a PodGang was placed Grove can lower its `minReplicas` to 0; a core group cannot need no pod, and
     keeps the last positive number.
     """
     error = error_of(unit)
     said = (_evidence_of_error(error),) if error is not None else ()
-    podgang = podgang_of(unit)
     clique = clique_of(unit)
-    if unit.group is None or unit.quorum is None or podgang is None or clique is None:
+    if unit.group is None or unit.quorum is None or clique is None:
         return said
     name = clique.meta.ref.name
-    part = next((one for one in podgang.templates if one.name == name), None)
-    if part is None:
+    parts = [
+        (podgang, one)
+        for podgang in podgangs_of(unit)
+        for one in podgang.templates
+        if one.name == name
+    ]
+    if not parts:
         return said
-    numbers = (clique.detail["minAvailable"], str(part.quorum), str(unit.quorum))
+    least = sum(one.quorum or 0 for _, one in parts)
+    numbers = (clique.detail["minAvailable"], str(least), str(unit.quorum))
     if len(set(numbers)) == 1:
         return said
+    gangs = names(podgang.meta.ref.name for podgang, _ in parts)
+    where = "the PodGang" if len(parts) == 1 else f"the PodGangs {gangs}"
     return (
         *said,
         Evidence("minAvailable of the PodClique", numbers[0], clique.meta.ref),
-        Evidence("minReplicas in the PodGang", numbers[1], podgang.meta.ref),
+        Evidence(f"minReplicas in {where}", numbers[1], parts[0][0].meta.ref),
         Evidence("minCount of the group", numbers[2], unit.group.meta.ref),
     )
 

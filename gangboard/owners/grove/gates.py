@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from gangboard.owners.grove.lookup import (
     PODGANGS,
     clique_named,
     podgang_named,
-    podgang_of,
+    podgangs_of,
 )
 from gangboard.owners.grove.wire import CLIQUE_LABEL, PODGANG_LABEL
 
@@ -34,12 +35,13 @@ def find_missing_group(unit: Unit) -> Finding | None:
 
     A backend makes the Workload, then the groups, and only then the gates go.
     """
-    podgang = podgang_of(unit)
+    podgangs = podgangs_of(unit)
     gated = [pod for pod in unit.unplaced if _GATE in pod.gates]
-    if not unit.group_name or unit.group is not None or not gated or podgang is None:
+    if not unit.group_name or unit.group is not None or not gated or not podgangs:
         return None
     if unit.facts.groups_unobserved or not unit.facts.gang_api_version:
         return None
+    podgang = podgang_named(unit, gated[0].labels.get(PODGANG_LABEL, "")) or podgangs[0]
     number, name = len(gated), label(podgang.meta.ref)
     wait = f"{count(number, 'pod')} {plural(number, 'wait')} for {label_of_group(unit.group_name)}"
     newest = newest_creation(tuple(gated))
@@ -86,24 +88,51 @@ def _find_gated(unit: Unit, rule: UnitRule) -> Finding | None:
     gated = [pod for pod in unit.unplaced if pod.gates]
     if not gated or not lacks_room(unit) or any(set(pod.gates) != {_GATE} for pod in gated):
         return None
-    awaited = _awaited(unit, gated)
-    if awaited.rule is not rule:
+    parts = [(pods, _awaited(unit, pods)) for pods in _by_podgang(gated)]
+    # A pod whose PodGang is not complete is nearer to the cause than one behind a complete PodGang.
+    unready = [one for one in parts if one[1].rule is NOT_READY]
+    told = unready or parts
+    if (NOT_READY if unready else GATED) is not rule:
         return None
-    number = len(gated)
-    due = (newest_creation(tuple(gated)) or unit.now) + CREATION_GRACE
-    is_stuck = awaited.by_operator and due <= unit.now
+    return _gated_finding(unit, rule, told)
+
+
+def _by_podgang(gated: Sequence[Pod]) -> list[list[Pod]]:
+    """Return gated pods by the PodGang and the base PodGang that they name."""
+    found: dict[tuple[str, str], list[Pod]] = defaultdict(list)
+    for pod in gated:
+        key = pod.labels.get(PODGANG_LABEL, ""), pod.labels.get(_BASE_LABEL, "")
+        found[key].append(pod)
+    return [found[key] for key in sorted(found)]
+
+
+def _gated_finding(
+    unit: Unit, rule: UnitRule, parts: Sequence[tuple[Sequence[Pod], _Awaited]]
+) -> Finding:
+    """Return the finding about gated pods, each part with the PodGang that it waits for."""
+    gated = [pod for pods, _ in parts for pod in pods]
+    by_operator = [pods for pods, awaited in parts if awaited.by_operator]
+    due = max(
+        ((newest_creation(tuple(pods)) or unit.now) + CREATION_GRACE for pods in by_operator),
+        default=unit.now,
+    )
+    is_stuck = bool(by_operator) and due <= unit.now
     since = [pod.scheduled.since for pod in gated if pod.scheduled and pod.scheduled.since]
+    waits = [
+        f"{out_of(len(pods), len(unit.current), 'pod')} {plural(len(pods), 'wait')} for {awaited.what}"
+        for pods, awaited in parts
+    ]
     return unit_finding(
         rule,
         unit,
-        f"{out_of(number, len(unit.current), 'pod')} {plural(number, 'wait')} for {awaited.what}.",
+        f"{'; '.join(waits)}.",
         health=Health.BLOCKED if is_stuck else None,
         advice=(f"Look at {_OPERATOR}: only it removes the gate {_GATE}.",) if is_stuck else (),
         evidence=(
-            *awaited.evidence,
+            *(line for _, awaited in parts for line in awaited.evidence),
             *(Evidence("schedulingGates", names(pod.gates), pod.meta.ref) for pod in gated[:1]),
         ),
-        recheck_at=due if awaited.by_operator and not is_stuck else None,
+        recheck_at=due if by_operator and not is_stuck else None,
         since=min(since, default=None),
     )
 

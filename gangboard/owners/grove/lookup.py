@@ -38,12 +38,18 @@ def clique_of(unit: Unit) -> Owner | None:
     return clique_named(unit, names_of.pop()) if len(names_of) == 1 else None
 
 
-def podgang_of(unit: Unit) -> Group | None:
-    """Return the PodGang that the pods of a unit name, before there are pods its PodClique."""
+def podgangs_of(unit: Unit) -> tuple[Group, ...]:
+    """Return the PodGangs that the pods of a unit name, in order of names; before there are pods its PodClique's.
+
+    The pods of one PodClique can be in several of them (podclique/components/pod, ai-dynamo/grove#799).
+    """
     if unit.pods:
-        return podgang_named(unit, unit.pods[0].labels.get(PODGANG_LABEL, ""))
-    clique = clique_of(unit)
-    return podgang_named(unit, clique.detail["podgang"]) if clique is not None else None
+        names = {pod.labels.get(PODGANG_LABEL, "") for pod in unit.pods}
+    else:
+        clique = clique_of(unit)
+        names = {clique.detail["podgang"]} if clique is not None else set()
+    found = (podgang_named(unit, name) for name in sorted(names))
+    return tuple(podgang for podgang in found if podgang is not None)
 
 
 def _any(_error: Owner) -> bool:

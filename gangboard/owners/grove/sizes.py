@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,7 +13,13 @@ from gangboard.decode.wire import or_one
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.reading.replicas import MOST_NAMED, name_replicas, replica_index
-from gangboard.owners.grove.wire import GROUP, SCALING_GROUP, WireSetTemplate
+from gangboard.owners.grove.wire import (
+    GROUP,
+    GROUP_INDEX,
+    SCALING_GROUP,
+    SET_INDEX,
+    WireSetTemplate,
+)
 
 
 class Scaled(NamedTuple):
@@ -65,16 +71,20 @@ def complete_scaling_group(
     """Return the scaling group with its PodCliques. A clique counts when a PodClique of it exists."""
     number, roles = int(owner.detail["replicas"]), _roles_by_name(made)
     there: dict[str, dict[str, Role]] = defaultdict(dict)
+    existing: dict[str, dict[int, str]] = defaultdict(dict)
+    cliques = owner.detail["cliques"].split()
+    label_of = {name: one.detail.get(GROUP_INDEX, "") for one in made for name in _names_of(one)}
     for name, role in roles.items():
-        index, clique = _clique_of(owner, name)
+        index, clique = _replica_of(owner, name, label_of[name], cliques)
         if index is not None and index < number:
             there[clique][name] = role
+            existing[clique][index] = name
     left = MOST_NAMED
-    for clique in dict.fromkeys(owner.detail["cliques"].split()):
+    for clique in dict.fromkeys(cliques):
         if not there.get(clique):
             continue
         alike = list(there[clique].values())[-1]
-        names = (f"{owner.meta.ref.name}-{index}-{clique}" for index in range(number))
+        names = _names(owner.meta.ref.name, clique, number, existing[clique])
         found = name_replicas(alike, names, number, there[clique], left)
         left = max(0, left - (len(found) - len(there[clique])))
         roles.update((role.name, role) for role in found)
@@ -92,11 +102,35 @@ def _roles_by_name(made: Sequence[Owner]) -> dict[str, Role]:
     return {role.name: role for one in made for role in one.roles}
 
 
-def _clique_of(group: Owner, name: str) -> tuple[int | None, str]:
-    """Return the replica and the clique of a PodClique of a scaling group by its name; None for none of it."""
-    prefix = f"{group.meta.ref.name}-"
-    index, _, clique = name.removeprefix(prefix).partition("-")
-    return (replica_index(index) if name.startswith(prefix) else None), clique
+def _names_of(made: Owner) -> tuple[str, ...]:
+    return tuple(role.name for role in made.roles)
+
+
+def _replica_of(
+    owner: Owner, name: str, index: str, parts: Collection[str]
+) -> tuple[int | None, str]:
+    """Return the replica of a set or scaling group that something is of, and the name of its template.
+
+    `index` is its label, empty where it has none: names may carry more than replica and template, such as an epoch.
+    `parts` are the names of the templates. None for something that is of no replica.
+    """
+    prefix = f"{owner.meta.ref.name}-"
+    begin, _, rest = name.removeprefix(prefix).partition("-")
+    if not index:
+        return (replica_index(begin) if name.startswith(prefix) else None), rest
+    ends = [part for part in parts if name.endswith(f"-{part}")]
+    return replica_index(index), max(ends, key=len, default=rest)
+
+
+def _template_of(group: Owner, name: str) -> str:
+    """Return the clique of a PodClique of a scaling group."""
+    ends = [part for part in group.detail["cliques"].split() if name.endswith(f"-{part}")]
+    return max(ends, key=len, default=_replica_of(group, name, "", ())[1])
+
+
+def _names(owner: str, template: str, number: int, existing: Mapping[int, str]) -> Iterator[str]:
+    """Yield the name of each replica: that of the existing one, else the one that Grove would give it."""
+    return (existing.get(index, f"{owner}-{index}-{template}") for index in range(number))
 
 
 class _Expected:
@@ -112,23 +146,36 @@ class _Expected:
         """Scaling group of the template → replica of the set → its size, where it exists."""
         self._has: dict[tuple[str, int], set[str]] = defaultdict(set)
         """(scaling group, replica of the set) → its cliques of which a PodClique exists."""
+        self._labels: dict[str, str] = {}
+        """Name of a PodClique → its label about the replica of the set."""
         for one in made:
+            self._labels.update(dict.fromkeys(_names_of(one), one.detail.get(SET_INDEX, "")))
             if (one.meta.ref.group, one.meta.ref.kind) == (GROUP, SCALING_GROUP):
                 self._take_group(one)
+        self._existing: dict[str, dict[int, str]] = defaultdict(dict)
+        """Clique → replica of the set → the name of its PodClique."""
         self._alone: dict[str, dict[str, Role]] = defaultdict(dict)
         """Clique → the PodCliques that exist, by name."""
         for name, role in self._made.items():
-            index, clique = _clique_of(owner, name)
+            index, clique = self._replica(name)
             if index is not None and index < self._replicas:
                 self._alone[clique][name] = role
+                self._existing[clique][index] = name
+
+    def _replica(self, name: str) -> tuple[int | None, str]:
+        """Return the replica of the set that a PodClique is of, and its clique."""
+        cliques = [role.name for role in self._owner.roles]
+        return _replica_of(self._owner, name, self._labels.get(name, ""), cliques)
 
     def _take_group(self, group: Owner) -> None:
-        index, name = _clique_of(self._owner, group.meta.ref.name)
+        label = group.detail.get(SET_INDEX, "")
+        groups = {one.group for one in self._scaled.values()}
+        index, name = _replica_of(self._owner, group.meta.ref.name, label, groups)
         if index is None or index >= self._replicas:
             return
         self._sizes[name][index] = int(group.detail["replicas"])
         for role in group.roles:
-            self._has[name, index].add(_clique_of(group, role.name)[1])
+            self._has[name, index].add(_template_of(group, role.name))
 
     def roles(self) -> list[Role]:
         """Return those of the template first, by replica of the set, then others that exist."""
@@ -141,16 +188,15 @@ class _Expected:
             found = name_replicas(replace(template, replicas=1), names, number, there, left)
             left = max(0, left - (len(found) - len(there)))
             expected += found
-        told = {role.name: role for role in sorted(expected, key=self._replica_of)}
+        told = {role.name: role for role in sorted(expected, key=self._order)}
         told.update((name, role) for name, role in self._made.items() if name not in told)
         return list(told.values())
 
     def _names(self, clique: str, scaled: Scaled | None) -> tuple[int, Iterator[str]]:
         """Return how many PodCliques of a clique its scaling groups do not tell, and their names."""
         if scaled is None:
-            return self._replicas, (
-                f"{self._name}-{index}-{clique}" for index in range(self._replicas)
-            )
+            existing = self._existing[clique]
+            return self._replicas, _names(self._name, clique, self._replicas, existing)
         sizes = {
             index: 0 if clique in self._has[scaled.group, index] else size
             for index, size in self._sizes[scaled.group].items()
@@ -163,5 +209,5 @@ class _Expected:
             for place in range(sizes.get(index, scaled.replicas))
         )
 
-    def _replica_of(self, role: Role) -> int:
-        return _clique_of(self._owner, role.name)[0] or 0
+    def _order(self, role: Role) -> int:
+        return self._replica(role.name)[0] or 0

@@ -10,6 +10,8 @@ from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_tex
 GROUP = "grove.io"
 PODCLIQUESET, SCALING_GROUP, PODCLIQUE = "PodCliqueSet", "PodCliqueScalingGroup", "PodClique"
 CLIQUE_LABEL, PODGANG_LABEL = "grove.io/podclique", "grove.io/podgang"
+SET_INDEX, GROUP_INDEX = "set replica", "group replica"
+"""Names in `detail` of a PodClique or scaling group: the replica of the set, and of the scaling group, that it is of."""
 
 # What Grove itself waits for, and no refusal (operator/internal/errors/errors.go).
 _WAITS = frozenset({"ERR_REQUEUE_AFTER", "ERR_CONTINUE_RECONCILE_AND_REQUEUE"})
@@ -86,18 +88,32 @@ class WireClique(WireStatus):
     scheduled_replicas: Int32 | None = None
 
 
-class _WireLabels(Wire):
+class WireLabels(Wire):
+    """Labels of a PodClique or scaling group."""
+
     podgang: str | None = msgspec.field(default=None, name=PODGANG_LABEL)
+    set_index: str | None = msgspec.field(default=None, name="grove.io/podcliqueset-replica-index")
+    group_index: str | None = msgspec.field(
+        default=None, name="grove.io/podcliquescalinggroup-replica-index"
+    )
+
+    @property
+    def detail(self) -> dict[str, str]:
+        """The replicas that they tell, as the detail of an owner keeps them."""
+        found = {SET_INDEX: self.set_index, GROUP_INDEX: self.group_index}
+        return {name: read_text(text) for name, text in found.items() if text}
 
 
-class _WirePodCliqueMeta(WireMeta):
-    labels: _WireLabels | None = None
+class WireLabelledMeta(WireMeta):
+    """`metadata` of a PodClique or scaling group."""
+
+    labels: WireLabels | None = None
 
 
 class WirePodClique(Wire):
     """A PodClique as narrow as it is kept."""
 
-    metadata: _WirePodCliqueMeta
+    metadata: WireLabelledMeta
     spec: WireCliqueSpec | None = None
     status: WireClique | None = None
 
@@ -105,7 +121,7 @@ class WirePodClique(Wire):
 class WirePodCliqueScalingGroup(Wire):
     """A PodCliqueScalingGroup as narrow as it is kept."""
 
-    metadata: WireMeta
+    metadata: WireLabelledMeta
     spec: WireScalingGroup | None = None
     status: WireStatus | None = None
 

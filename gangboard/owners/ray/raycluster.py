@@ -14,7 +14,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import count
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.ray import reasons
+from gangboard.owners.ray import gangs, reasons
 from gangboard.owners.ray.wire import (
     CLUSTER,
     CLUSTER_LABEL,
@@ -82,6 +82,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
+        decoder_version=2,
         fields=("spec.headGroupSpec",),
     ),
     label=CLUSTER,
@@ -92,7 +93,8 @@ OWNER = OwnerKind(
         queues="Kueue",
         limits="a suspension that has begun runs to its end, and Ray keeps nothing. What its status "
         "says of being ready is not taken back: pods are counted. Workers that wait for the head "
-        "(`wait-gcs-ready`) are a symptom",
+        "(`wait-gcs-ready`) are a symptom. KubeRay 1.7 makes core groups with `v1alpha2` only, and none with "
+        "the autoscaler",
         tested="KubeRay 1.6.2 on 1.37",
     ),
     own_managers=OWN_MANAGERS,
@@ -110,7 +112,7 @@ OWNER = OwnerKind(
         "InvalidRayClusterSpec": "The RayCluster spec is invalid NAMESPACE/NAME: ",
         "InvalidRayClusterMetadata": "The RayCluster metadata is invalid NAMESPACE/NAME: ",
     },
-    rules=reasons.RULES,
+    rules=(*reasons.RULES, gangs.NOT_GANGED),
     evidence=reasons.evidence,
     reactions=_reactions,
 )

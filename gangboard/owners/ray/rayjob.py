@@ -19,7 +19,7 @@ from gangboard.domain.owner import Finish, Outcome, Owner
 from gangboard.domain.reading.wording import count, label
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.ray import reasons
+from gangboard.owners.ray import gangs, reasons
 from gangboard.owners.ray.raycluster import OWNER as RAYCLUSTER
 from gangboard.owners.ray.raycluster import tries_again
 from gangboard.owners.ray.wire import (
@@ -220,6 +220,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
+        decoder_version=2,
     ),
     label=JOB,
     notes=KindNotes(
@@ -249,7 +250,7 @@ OWNER = OwnerKind(
         "RayClusterNotFound": "",
     },
     role_of=RAYCLUSTER.role_of,
-    rules=reasons.RULES,
+    rules=(*reasons.RULES, gangs.NOT_GANGED),
     evidence=reasons.evidence,
     reactions=_reactions,
 )

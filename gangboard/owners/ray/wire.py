@@ -24,7 +24,9 @@ HEAD = "headgroup"
 """How KubeRay calls the group of the head in that label (constant.go)."""
 OWN_MANAGERS = ("ray.io/kuberay-operator",)
 
-_GANG_LABEL = "ray.io/gang-scheduling-enabled"
+GANG_LABEL = "ray.io/gang-scheduling-enabled"
+AUTOSCALED = "autoscaled"
+"""Name in `detail` where Ray's own autoscaler is on."""
 _NOUN = "Ray group"
 
 
@@ -32,7 +34,7 @@ class WireRayLabels(Wire):
     """Labels of a RayJob, RayCluster or RayService."""
 
     queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
-    gang: str | None = msgspec.field(default=None, name=_GANG_LABEL)
+    gang: str | None = msgspec.field(default=None, name=GANG_LABEL)
 
 
 class WireRayAnnotations(WireActed):
@@ -160,6 +162,8 @@ def build_owner(
     `of_kind` are the fields that only its kind tells. Raises PartlyDecoded with the owner for malformed requests.
     """
     faults: list[str] = []
+    if cluster is not None and cluster.enable_in_tree_autoscaling:
+        of_kind["detail"] = {**of_kind.get("detail", {}), AUTOSCALED: "yes"}
     roles = roles_of(cluster, faults) if cluster is not None else ()
     owner = Owner(
         meta=read_meta(metadata, GROUP, kind, version),
@@ -189,7 +193,7 @@ def _of_metadata(metadata: WireRayMeta) -> dict[str, Any]:
         "queue": labels.queue or "",
         "last_action": annotations.last_action,
         # By which API it is made one is a flag of the operator: nothing in the cluster tells.
-        "gang_request": None if labels.gang is None else GangRequest("gang", api=_GANG_LABEL),
+        "gang_request": None if labels.gang is None else GangRequest("gang", api=GANG_LABEL),
     }
 
 

@@ -12,6 +12,7 @@ from functools import partial
 
 import msgspec
 
+from gangboard.decode.jobs import WireScheduling, read_gang_request
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
@@ -31,13 +32,16 @@ _TRAINS, _PREPARES = "trainer", ("dataset-initializer", "model-initializer")
 _TRAINING_PART = "node"
 _APIS = {"coscheduling": "scheduling.x-k8s.io/pod-group", "Volcano": "", "": ""}
 """API of a `podGroupPolicy`, as sentences call it → the label by which the Trainer hands it the pods. Volcano is
-told by an annotation; the empty one is Kubernetes' own (`workload`, planned: trainer#3015)."""
+told by an annotation; the empty one is Kubernetes' own: `spec.scheduling` (planned: trainer#3219), before that
+`podGroupPolicy.workload` (trainer#3015)."""
 _ASKED_IN = "spec.trainer.numNodes"
 _PREPARES_FIRST = "It prepares data or a model before the nodes start: by design it is in no gang."
 
 # Further names in `detail` of a runtime: API of the gang, whether nodes are dealt by rules of its own, and
 # the label of each part.
 _GANG, _DEALT, _STEP_OF = "gang", "dealt", "step/"
+_POLICY, _QUORUM = "policy", "quorum"
+"""What `spec.scheduling` asks for, where it says so."""
 
 
 class WireRuntimeRef(Wire):
@@ -92,6 +96,7 @@ class _WireTemplate(Wire):
 class _WireRuntimeSpec(Wire):
     ml_policy: _WirePolicy | None = None
     pod_group_policy: _WireGangPolicy | None = None
+    scheduling: WireScheduling | None = None
     template: _WireTemplate | None = None
 
 
@@ -115,6 +120,11 @@ def _build(wire: WireRuntime, version: str, *, kind: str) -> Blueprint:
     for api, source in asked.items():
         if source is not None:
             found[_GANG] = api
+    request = read_gang_request(spec.scheduling, quorum=None, default="gang")
+    if request is not None:
+        found |= {_GANG: "", _POLICY: request.policy}
+        if request.quorum is not None:
+            found[_QUORUM] = str(request.quorum)
     for part in (template.spec or _WireParts()).replicated_jobs or ():
         meta = (part.template or _WireJobTemplate()).metadata or _WireStepMeta()
         step = (meta.labels or _WireStepLabels()).step
@@ -132,6 +142,7 @@ def _resource(kind: str) -> Resource:
         wire=WireRuntime,
         model=Blueprint,
         build=partial(_build, kind=kind),
+        decoder_version=2,
     )
 
 
@@ -164,11 +175,19 @@ def with_runtime(trainjob: Owner, runtime: Blueprint) -> Owner:
 
 
 def _gang_request(runtime: Blueprint) -> GangRequest | None:
-    """Return the gang that its `podGroupPolicy` asks for: of all pods (real-owners.md §1.2)."""
-    api = runtime.detail.get(_GANG)
+    """Return the gang that its `podGroupPolicy` or `scheduling` asks for: of all pods (real-owners.md §1.2)."""
+    detail = runtime.detail
+    api = detail.get(_GANG)
     if api is None:
         return None
-    return GangRequest("gang", api=api, asker=runtime.meta.ref, mark=_APIS[api])
+    policy, quorum = detail.get(_POLICY, "gang"), detail.get(_QUORUM)
+    return GangRequest(
+        policy,
+        int(quorum) if quorum is not None else None,
+        api=api,
+        asker=runtime.meta.ref,
+        mark=_APIS[api],
+    )
 
 
 def _role(trainjob: Owner, runtime: Blueprint, role: Role) -> Role:

@@ -1,0 +1,115 @@
+"""What the controller of LeaderWorkerSets says of the groups that it makes: condition `WorkloadSchedulingReady`.
+
+Read in KEP-666 (kubernetes-sigs/lws#979) and its code (lws#982). No release has it yet.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import Condition, find_condition
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import missing
+from gangboard.domain.reading.wording import label, quote, sentence
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+
+_CONDITION = "WorkloadSchedulingReady"
+_NOT_MADE = "The groups of {name} cannot be made"
+_SENTENCES = {
+    "APINotAvailable": "The cluster serves no API for the groups of {name}",
+    "WorkloadCreateFailed": "The Workload of {name} cannot be made",
+    "PodGroupCreateFailed": "A PodGroup of {name} cannot be made",
+    "PodGroupCleanupBlocked": "A former PodGroup of {name} is not gone yet, and a new one waits for that",
+    "InvalidSchedulingConfiguration": "{name} asks for groups that cannot be made",
+    "ParentWorkloadNotReady": "{name} waits for the Workload of its parent",
+}
+"""Reason → the sentence before the controller's own words."""
+
+
+def find_not_made(unit: Unit) -> Finding | None:
+    """Return a finding while groups are not made, for any reason without a rule of its own here."""
+    said = _refusal(unit)
+    return _finding(unit, said, NOT_MADE) if said and said.reason not in _OTHERS else None
+
+
+def find_blocked(unit: Unit) -> Finding | None:
+    """Return a finding while a former group is in the way."""
+    return _find(unit, BLOCKED)
+
+
+def find_invalid(unit: Unit) -> Finding | None:
+    """Return a finding where no group can be what is asked for."""
+    return _find(unit, INVALID)
+
+
+def find_waiting(unit: Unit) -> Finding | None:
+    """Return a finding while the Workload of a parent is not ready."""
+    return _find(unit, WAITING)
+
+
+def _find(unit: Unit, rule: UnitRule) -> Finding | None:
+    said = _refusal(unit)
+    return _finding(unit, said, rule) if said and _OTHERS.get(said.reason) is rule else None
+
+
+def _refusal(unit: Unit) -> Condition | None:
+    """Return the condition while it is False, and members are missing or have no node for want of a group."""
+    said = find_condition(unit.owner.conditions, _CONDITION)
+    if said is None or not said.is_false or unit.group is not None:
+        return None
+    return said if missing(unit) or unit.unplaced else None
+
+
+def _finding(unit: Unit, said: Condition, rule: UnitRule) -> Finding:
+    ref = unit.owner.meta.ref
+    begun = _SENTENCES.get(said.reason, _NOT_MADE).format(name=label(ref))
+    text = f"{begun}: {quote(said.message)}" if said.message else begun
+    return unit_finding(
+        rule,
+        unit,
+        sentence(text),
+        evidence=(Evidence(f"{_CONDITION}: {said.reason}", said.message, ref),),
+        since=said.since,
+        named=False,
+    )
+
+
+NOT_MADE = UnitRule(
+    "group-creation-failed",
+    Stage.FORMATION,
+    "Group not created",
+    32,
+    find_not_made,
+    health=Health.BLOCKED,
+)
+BLOCKED = UnitRule(
+    "podgroup-terminating",
+    Stage.FORMATION,
+    "PodGroup terminating",
+    32,
+    find_blocked,
+    health=Health.BLOCKED,
+)
+INVALID = UnitRule(
+    "group-not-expressible",
+    Stage.FORMATION,
+    "Group cannot be expressed",
+    20,
+    find_invalid,
+    health=Health.BLOCKED,
+)
+WAITING = UnitRule(
+    "dependency-waiting",
+    Stage.FORMATION,
+    "Waits for another part",
+    32,
+    find_waiting,
+    health=Health.WAITING,
+)
+_OTHERS = {
+    "PodGroupCleanupBlocked": BLOCKED,
+    "InvalidSchedulingConfiguration": INVALID,
+    "ParentWorkloadNotReady": WAITING,
+}
+RULES = NOT_MADE, BLOCKED, INVALID, WAITING

@@ -1,0 +1,106 @@
+"""PodCliques of one PodGang that wait for nodes: the verdict is about all of their pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.capacity import ClusterRoom, NodeRoom
+from gangboard.domain.health import Health
+from gangboard.domain.verdict import Verdict
+from tests.controlplane.grove import clique
+from tests.domain_objects import NOW
+from tests.owners.test_grove import FORMS, SERVED, Play, played
+from tests.rules.waiting import big
+
+FOURS = (clique("pre", 2, 2, cpu="4"), clique("dec", 3, 3, cpu="4"))
+"""Five pods of 4 CPUs each: 20 in all."""
+CRUMBS = tuple(big(f"n{number}", used=5) for number in range(4))
+"""12 CPUs are free, 3 on each node: no node has room for a pod of 4."""
+HALVES = (big("n0", used=2), big("n1", used=2), big("n2", used=8))
+"""12 CPUs are free, 6 on each of two nodes: two pods of 4 fit."""
+ALL = (
+    *(f"chat-0-pre-{index}" for index in range(2)),
+    *(f"chat-0-dec-{index}" for index in range(3)),
+)
+
+
+def judged(play: Play, nodes: tuple[NodeRoom, ...], **known: Any) -> Verdict:
+    models = play.store.models()
+    root = next(one for one in models if one.meta.ref.kind == "PodCliqueSet")
+    return assess(
+        assemble(
+            root,
+            [one for one in models if one is not root],
+            now=NOW,
+            gang_api_version=SERVED[play.version],
+            room=ClusterRoom(nodes),
+            kubernetes=(1, 37),
+            **known,
+        )
+    )
+
+
+def rows(verdict: Verdict) -> set[tuple[str, str]]:
+    return {(one.unit, one.code) for one in verdict.findings}
+
+
+@pytest.mark.parametrize("nodes", [CRUMBS, HALVES])
+@pytest.mark.parametrize("version", ["", *FORMS])
+def test_cliques_of_a_podgang_that_wait_are_judged_together(
+    version: str, nodes: tuple[NodeRoom, ...]
+) -> None:
+    play = played(version, *FOURS)
+    play.refuse(*ALL)
+    found = judged(play, nodes).finding
+    assert (found.code, found.health) == ("insufficient-resources", Health.WAITING)
+    assert "5 pods" in found.message
+    assert "20 CPUs" in found.message
+    assert "12 are free" in found.message
+
+
+def test_each_clique_keeps_its_own_finding() -> None:
+    play = played("", *FOURS)
+    play.refuse(*ALL)
+    found = rows(judged(play, CRUMBS))
+    assert ("chat-0-dec", "fragmented") in found
+
+
+def test_enough_in_total_and_no_place_is_fragmented() -> None:
+    """Near miss: 20 CPUs are needed and 21 are free, 3 on each of 7 nodes."""
+    play = played("", *FOURS)
+    play.refuse(*ALL)
+    nodes = tuple(big(f"n{number}", used=5) for number in range(7))
+    found = judged(play, nodes).finding
+    assert (found.code, found.health) == ("fragmented", Health.WAITING)
+    assert "5 pods" in found.message
+
+
+def test_only_the_minimum_of_each_clique_is_asked_for() -> None:
+    """`minAvailable` 1 and 1: two pods of 4 CPUs are enough, and 12 CPUs lie in crumbs."""
+    play = played("", clique("pre", 2, 1, cpu="4"), clique("dec", 3, 1, cpu="4"))
+    play.refuse(*ALL)
+    found = judged(play, CRUMBS).finding
+    assert found.code == "fragmented"
+    assert "2 pods" in found.message
+
+
+def test_cliques_of_different_podgangs_are_judged_apart() -> None:
+    """Near miss: two replicas of the set are two PodGangs; each needs 8 CPUs of the 12 in crumbs."""
+    play = played("", clique("pre", 2, 2, cpu="4"), replicas=2)
+    play.refuse(*(f"chat-{of}-pre-{index}" for of in range(2) for index in range(2)))
+    found = judged(play, CRUMBS).finding
+    assert found.code == "fragmented"
+
+
+def test_one_clique_that_no_node_could_host_stays_the_cause() -> None:
+    play = played(
+        "", clique("pre", 2, 2, cpu="4", on={"pool": "h100"}), clique("dec", 3, 3, cpu="4")
+    )
+    play.refuse(*ALL)
+    found = judged(play, CRUMBS).finding
+    assert (found.code, found.health) == ("no-matching-node", Health.BLOCKED)
+    assert "chat-0-pre" in found.message

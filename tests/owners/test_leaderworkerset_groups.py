@@ -1,0 +1,86 @@
+"""Groups of LeaderWorkerSets: what `spec.scheduling` asks for, and what `WorkloadSchedulingReady` says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.health import Health
+from gangboard.domain.owner import Owner
+from gangboard.domain.verdict import Verdict
+from gangboard.owners.leaderworkerset import OWNER
+from tests.decode.reading import Json, model
+from tests.domain_objects import NOW
+from tests.owners.test_leaderworkerset import LWS, lws, member
+
+
+def said(status: str, reason: str, message: str = "the API said no") -> Owner:
+    """Return a LeaderWorkerSet with that condition."""
+    ready = {
+        "type": "WorkloadSchedulingReady",
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": "2026-11-21T11:58:00Z",
+    }
+    found: Owner = model(OWNER.resource, {**LWS, "status": {"conditions": [ready]}})
+    return found
+
+
+def judged(owner: Owner, *pods: Any) -> Verdict:
+    return assess(assemble(owner, pods, now=NOW, gang_api_version="v1beta1"))
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "health"),
+    [
+        ("APINotAvailable", "group-creation-failed", Health.BLOCKED),
+        ("WorkloadCreateFailed", "group-creation-failed", Health.BLOCKED),
+        ("PodGroupCreateFailed", "group-creation-failed", Health.BLOCKED),
+        ("PodGroupCleanupBlocked", "podgroup-terminating", Health.BLOCKED),
+        ("InvalidSchedulingConfiguration", "group-not-expressible", Health.BLOCKED),
+        ("ParentWorkloadNotReady", "dependency-waiting", Health.WAITING),
+        ("SomethingOfALaterRelease", "group-creation-failed", Health.BLOCKED),
+    ],
+)
+def test_each_reason_is_a_sentence(reason: str, code: str, health: Health) -> None:
+    found = judged(said("False", reason)).finding
+    assert (found.code, found.health) == (code, health)
+    assert "the API said no" in found.message
+    assert found.evidence[0].label == f"WorkloadSchedulingReady: {reason}"
+
+
+def test_groups_that_are_made_are_no_reason() -> None:
+    """Near miss: the condition is True, and pods are missing for another reason."""
+    assert judged(said("True", "WorkloadSchedulingReady")).finding.code == "pods-not-created"
+
+
+def test_what_runs_whole_is_not_told_of_its_groups() -> None:
+    pods = [member(replica, index, on="n0") for replica in range(2) for index in range(3)]
+    found = judged(said("False", "PodGroupCleanupBlocked"), *pods).finding
+    assert found.code == "running"
+
+
+@pytest.mark.parametrize(
+    ("scheduling", "policy", "quorum"),
+    [
+        ({}, "gang", 3),
+        ({"schedulingPolicy": {"gang": {}}}, "gang", 3),
+        ({"schedulingPolicy": {"gang": {"minCount": 2}}}, "gang", 2),
+        ({"schedulingPolicy": {"gang": {"minCount": 0}}}, "gang", 3),
+        ({"schedulingPolicy": {"basic": {}}}, "basic", None),
+        ({"schedulingPolicy": {"later": {}}}, "unknown", None),
+    ],
+)
+def test_what_its_scheduling_asks_for(scheduling: Json, policy: str, quorum: int | None) -> None:
+    request = lws(scheduling=scheduling).gang_request
+    assert request is not None
+    assert (request.policy, request.quorum) == (policy, quorum)
+
+
+def test_without_the_field_it_asks_for_nothing() -> None:
+    assert lws().gang_request is None
+    assert lws(scheduling=None).gang_request is None

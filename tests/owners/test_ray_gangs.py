@@ -1,0 +1,84 @@
+"""Gangs that Ray's objects ask for by a label, on clusters where KubeRay makes no group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.owners.ray.raycluster import OWNER as RAYCLUSTER
+from tests.decode.reading import model
+from tests.domain_objects import a_group
+from tests.owners.test_ray import _object, cluster_spec, judged, pods_of
+
+LABEL = {"labels": {"ray.io/gang-scheduling-enabled": "true"}}
+V1_37 = {"kubernetes": (1, 37), "gang_api_version": "v1beta1"}
+
+
+def asking(**spec: Any) -> Owner:
+    """Return a RayCluster with the label."""
+    found: Owner = model(
+        RAYCLUSTER.resource, _object("RayCluster", "run", cluster_spec(**spec), {}, **LABEL)
+    )
+    return found
+
+
+def pods(cluster: Owner, **fields: Any) -> list[Pod]:
+    return pods_of(cluster, **fields)
+
+
+def test_kuberay_makes_no_group_with_an_api_that_it_does_not_know() -> None:
+    cluster = asking()
+    verdict = judged(cluster, *pods(cluster), **V1_37)
+    assert (verdict.finding.code, verdict.finding.health) == ("not-ganged", "degraded")
+    assert "scheduling.k8s.io/v1alpha2" in verdict.finding.message
+    assert "v1beta1" in verdict.finding.message
+
+
+def test_a_cluster_that_serves_no_groups_is_told_so() -> None:
+    cluster = asking()
+    verdict = judged(cluster, *pods(cluster), kubernetes=(1, 38), gang_api_version="")
+    assert verdict.finding.code == "not-ganged"
+    assert "serves no PodGroups" in verdict.finding.message
+
+
+def test_with_the_autoscaler_kuberay_makes_none_on_purpose() -> None:
+    cluster = asking(enableInTreeAutoscaling=True)
+    verdict = judged(cluster, *pods(cluster), kubernetes=(1, 36), gang_api_version="v1alpha2")
+    assert verdict.finding.code == "not-ganged"
+    assert "autoscaler" in verdict.finding.message
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"kubernetes": (1, 36), "gang_api_version": "v1alpha2"},
+        {"kubernetes": None, "gang_api_version": "v1beta1"},
+        {**V1_37, "groups_unobserved": True},
+    ],
+)
+def test_where_kuberay_could_make_one_nothing_is_said(facts: dict[str, Any]) -> None:
+    """Near miss: the version that it speaks is served, or what is served is not known."""
+    cluster = asking()
+    assert judged(cluster, *pods(cluster), **facts).finding.code == "running"
+
+
+def test_without_the_label_nothing_is_said() -> None:
+    cluster: Owner = model(RAYCLUSTER.resource, _object("RayCluster", "run", cluster_spec(), {}))
+    assert judged(cluster, *pods(cluster), **V1_37).finding.code == "running"
+
+
+def test_pods_in_a_group_are_a_gang() -> None:
+    cluster, group = asking(), a_group("run", quorum=4)
+    grouped = [replace(pod, group_name="run") for pod in pods(cluster)]
+    assert judged(cluster, *grouped, group, **V1_37).finding.code == "running"
+
+
+def test_pods_of_another_scheduler_are_its_matter() -> None:
+    """Near miss: KubeRay gives them to Volcano, which keeps groups of its own."""
+    cluster = asking()
+    other = [replace(pod, scheduler_name="volcano", other_scheduler=True) for pod in pods(cluster)]
+    assert judged(cluster, *other, **V1_37).finding.code == "running"
