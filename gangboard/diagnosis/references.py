@@ -51,7 +51,7 @@ def _is_read(controller: Controller) -> bool:
 
 
 def odd_references(
-    root: Owner | Pod | Group, owners: Mapping[str, Owner], *, owned_elsewhere: bool
+    root: Owner | Pod | Group | QueueEntry, owners: Mapping[str, Owner], *, owned_elsewhere: bool
 ) -> Iterator[str]:
     """Yield what is odd about how a gang hangs together, as sentences."""
     name = label(root.meta.ref)
