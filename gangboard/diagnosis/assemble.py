@@ -151,9 +151,7 @@ def assemble(
     )
 
 
-def _entries(
-    kept: Iterable[Linked], root: Linked, pods: Iterable[Pod]
-) -> tuple[QueueEntry, ...]:
+def _entries(kept: Iterable[Linked], root: Linked, pods: Iterable[Pod]) -> tuple[QueueEntry, ...]:
     """Return the entries of a gang; those about pods of it are about its root, which they keep from running."""
     members = {"", *(pod.meta.ref.uid for pod in pods)}
     return _ordered(

@@ -475,8 +475,7 @@ class ObjectLinks:
             return True
         pods = (self.pods[pod] for key in (owner, link.name) for pod in self._occupants_naming[key])
         return any(
-            self.makes_gang(pod) and self.owner_by(pod, pod.namespace) == owner
-            for pod in pods
+            self.makes_gang(pod) and self.owner_by(pod, pod.namespace) == owner for pod in pods
         )
 
     def owners_to_read(self) -> frozenset[str]:

@@ -11,6 +11,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.queue import QueueEntry
 from gangboard.domain.reading.wording import label
 
 
