@@ -24,7 +24,7 @@ from tests.owners.test_apps_v1 import an_app, of_replicaset, of_statefulset
 QUEUED = {"kueue.x-k8s.io/queue-name": "lq"}
 CAUSE = "2 more nvidia.com/gpu of cq-sets must become free"
 LACKS = QueueMessage(QueueCode.WAITING_FOR_QUOTA, CAUSE)
-GATED = {"gates": ("kueue.x-k8s.io/admission",)}
+GATED: dict[str, Any] = {"gates": ("kueue.x-k8s.io/admission",)}
 
 
 def in_group(name: str) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def verdict_of(root: Owner | Pod | QueueEntry, *things: Made) -> Verdict:
 
 DRIVER = a_pod("spark-driver", on="n0", **in_group("spark"))
 EXECUTORS = [a_pod(f"spark-exec{number}", **in_group("spark")) for number in range(2)]
-ADMITTED = {
+ADMITTED: dict[str, Any] = {
     "conditions": [
         {"type": "QuotaReserved", "status": "True"},
         {"type": "Admitted", "status": "True"},

@@ -16,8 +16,9 @@ from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.quota import QueueTree
 from gangboard.domain.verdict import Verdict
 from gangboard.queues.kueue import QUEUE
-from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.controllers import TAKES_PODS
 from tests.controlplane.fixtures import Fleets, Namespaces, Queues
 from tests.controlplane.nodes import make_node
 from tests.controlplane.objects import PodOptions, pod, pod_template
@@ -37,6 +38,32 @@ def plane(controlplane_kueue: ControlPlane) -> Iterator[ControlPlane]:
     """Kueue that takes pods, too."""
     with controlplane_kueue.kueue_configured(integrations={"frameworks": list(FRAMEWORKS)}):
         yield controlplane_kueue
+
+
+@pytest.fixture
+def where(
+    plane: ControlPlane, namespace: Namespaces, no_nodes: Fleets, queues: Queues
+) -> Iterator[str]:
+    """Return a namespace whose pods Kueue takes; at the end it lets go of them, before all else goes."""
+    client, name = no_nodes(plane), namespace(plane)
+    client.patch("v1", "Namespace", name, {"metadata": {"labels": TAKES_PODS}})
+    yield name
+    for kind in ("StatefulSet", "Deployment"):
+        for owner in client.list("apps/v1", kind, name):
+            client.delete("apps/v1", kind, owner["metadata"]["name"], name)
+
+    def is_empty() -> bool:
+        for one in client.list("v1", "Pod", name):
+            pod_name = one["metadata"]["name"]
+            try:
+                client.delete("v1", "Pod", pod_name, name, grace=0)
+                client.patch("v1", "Pod", pod_name, {"metadata": {"finalizers": None}}, name)
+            except ApiError as error:
+                if error.status != 404:
+                    raise
+        return not client.list("v1", "Pod", name)
+
+    wait(is_empty, what="no pods")
 
 
 def in_group(queue: str, name: str, count: int) -> dict[str, Json]:
@@ -107,10 +134,10 @@ def wait_told(
 
 
 def test_a_pod_group_of_which_one_pod_has_a_node(
-    plane: ControlPlane, namespace: Namespaces, no_nodes: Fleets, queues: Queues
+    plane: ControlPlane, where: str, queues: Queues
 ) -> None:
     """Near miss beside it: a group whose pods all run, and a pod that is in the queue by itself."""
-    client, where = no_nodes(plane), namespace(plane)
+    client = plane.client
     make_node(client, "n0", cpu="64")
     queue = queues(plane, where, {"cpu": "64"})
     for group, selector in (("spark", {"disk": "fast"}), ("flink", {})):
@@ -136,10 +163,10 @@ def test_a_pod_group_of_which_one_pod_has_a_node(
 
 
 def test_what_has_no_suspend_field_and_waits_in_a_queue(
-    plane: ControlPlane, namespace: Namespaces, no_nodes: Fleets, queues: Queues
+    plane: ControlPlane, where: str, queues: Queues
 ) -> None:
     """Near misses: one with room in its queue, and a Deployment in no queue, which is no gang."""
-    client, where = no_nodes(plane), namespace(plane)
+    client = plane.client
     make_node(client, "n0", cpu="64")
     small = queues(plane, where, {"cpu": "1"}, name="small")
     tiny = queues(plane, where, {"cpu": "1"}, name="tiny")
