@@ -73,17 +73,21 @@ def in_group(queue: str, name: str, count: int) -> dict[str, Json]:
     }
 
 
-def an_app(kind: str, name: str, where: str, *, labels: Json | None = None, **pods: Any) -> Json:
+def an_app(
+    kind: str, name: str, where: str, *, labels: Json | None = None, of_pods: Json | None = None
+) -> Json:
     """Return a StatefulSet or Deployment of three pods of one cpu."""
     template = pod_template(PodOptions(cpu="1"))
-    template["metadata"] = {"labels": {"app": name, **pods.get("labels", {})},
-                            "annotations": {**template["metadata"].get("annotations", {}), **pods.get("annotations", {})}}  # fmt: skip
+    metadata = template["metadata"]
+    for key, values in (of_pods or {}).items():
+        metadata.setdefault(key, {}).update(values)
+    metadata.setdefault("labels", {})["app"] = name
     template["spec"].pop("restartPolicy", None)
     spec: Json = {"replicas": 3, "selector": {"matchLabels": {"app": name}}, "template": template}
     if kind == "StatefulSet":
         spec |= {"podManagementPolicy": "Parallel", "serviceName": name}
-    metadata = {"name": name, "namespace": where, "labels": labels or {}}
-    return {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}
+    own = {"name": name, "namespace": where, "labels": labels or {}}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": own, "spec": spec}
 
 
 def told(client: Client, where: str) -> Told:
@@ -168,13 +172,17 @@ def test_what_has_no_suspend_field_and_waits_in_a_queue(
     """Near misses: one with room in its queue, and a Deployment in no queue, which is no gang."""
     client = plane.client
     make_node(client, "n0", cpu="64")
-    small = queues(plane, where, {"cpu": "1"}, name="small")
+    small = queues(plane, where, {"cpu": "4"}, name="small")
     tiny = queues(plane, where, {"cpu": "1"}, name="tiny")
     own = queues(plane, where, {"cpu": "1"}, name="own")
     large = queues(plane, where, {"cpu": "64"}, name="large")
+    holder = pod("holder", where, cpu="3")
+    holder["metadata"].setdefault("labels", {}).update(in_queue(small))
+    client.create(holder)
+    wait_told(client, where, {("Pod", "holder"): ("running", 1, 1)})
     client.create_all(
         [
-            an_app("StatefulSet", "vllm", where, **in_group(small, "vllm", 3)),
+            an_app("StatefulSet", "vllm", where, of_pods=in_group(small, "vllm", 3)),
             an_app("StatefulSet", "labelled", where, labels=in_queue(own)),
             an_app("StatefulSet", "roomy", where, labels=in_queue(large)),
             an_app("Deployment", "web", where, labels=in_queue(tiny)),
@@ -185,11 +193,14 @@ def test_what_has_no_suspend_field_and_waits_in_a_queue(
         client,
         where,
         {
-            ("StatefulSet", "vllm"): ("exceeds-quota", 3, 0),
+            ("Pod", "holder"): ("running", 1, 1),
+            ("StatefulSet", "vllm"): ("waiting-for-quota", 3, 0),
             ("StatefulSet", "labelled"): ("exceeds-quota", 3, 0),
             ("StatefulSet", "roomy"): ("running", 3, 3),
             ("Deployment", "web"): ("waiting-for-quota", 3, 1),
         },
     )
+    message = found["StatefulSet", "vllm"].finding.message
+    assert message.startswith(f"Queue {small} has not admitted it yet: 2 more cpu")
     message = found["Deployment", "web"].finding.message
     assert message.startswith(f"Queue {tiny} has not admitted 2 more pods yet: 1 more cpu")
