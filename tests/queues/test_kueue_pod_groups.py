@@ -10,6 +10,7 @@ import pytest
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.diagnosis.policy.refusals import unowned
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
@@ -206,3 +207,9 @@ def test_when_its_last_pod_leaves_the_queue_a_deployment_is_no_gang() -> None:
     assert uid(web) in graph.put(pod)
     assert graph.roots() == set()
     assert graph.owners_to_read() == set()
+
+
+def test_pods_that_nobody_owns_are_not_suspended() -> None:
+    assert unowned(SPARK.meta.ref) == (
+        "Workload spark cannot be suspended: nothing known would make its pods anew."
+    )
