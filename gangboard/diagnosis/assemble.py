@@ -44,7 +44,7 @@ _NO_TAKERS: Mapping[str, ObjectRef] = {}
 
 
 def assemble(
-    root: Owner | Pod | Group,
+    root: Owner | Pod | Group | QueueEntry,
     objects: Iterable[Linked],
     *,
     now: datetime,
@@ -139,7 +139,7 @@ def assemble(
         memory=memory,
         memory_since=memory_since,
         holds=_ordered(thing for thing in kept if isinstance(thing, Hold)),
-        entries=_ordered(thing for thing in kept if isinstance(thing, QueueEntry)),
+        entries=_entries(kept, root, pods),
         room=room,
         kubernetes=kubernetes,
         autoscaling=autoscaling,
@@ -148,6 +148,16 @@ def assemble(
         recorded_suspends=recorded_suspends,
         victims=_leaving(victims),
         takers=takers,
+    )
+
+
+def _entries(kept: Iterable[Linked], root: Linked, pods: Iterable[Pod]) -> tuple[QueueEntry, ...]:
+    """Return the entries of a gang; those about pods of it are about its root, which they keep from running."""
+    members = {"", *(pod.meta.ref.uid for pod in pods)}
+    return _ordered(
+        replace(entry, owner_uid=root.meta.ref.uid) if entry.owner_uid in members else entry
+        for entry in kept
+        if isinstance(entry, QueueEntry)
     )
 
 

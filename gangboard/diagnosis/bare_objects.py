@@ -1,4 +1,4 @@
-"""A bare pod, PodGroup, CompositePodGroup or Workload, presented as an owner."""
+"""A bare pod, PodGroup, CompositePodGroup, Workload or entry in a queue, presented as an owner."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests
 from gangboard.domain.pod import Pod
+from gangboard.domain.queue import QueueEntry
 
 
 def as_owner(
-    root: Owner | Pod | Group,
+    root: Owner | Pod | Group | QueueEntry,
     groups: Sequence[Group],
     pods: Sequence[Pod],
     foreign_pods: Sequence[Pod],
@@ -24,6 +25,8 @@ def as_owner(
         return root
     if isinstance(root, Pod):
         return _pod_as_owner(root)
+    if isinstance(root, QueueEntry):
+        return _entry_as_owner(root, pods)
     return Owner(
         meta=root.meta,
         desired=_template_size(root)
@@ -109,6 +112,18 @@ def _pod_as_owner(pod: Pod) -> Owner:
     )
 
 
+def _entry_as_owner(entry: QueueEntry, pods: Sequence[Pod]) -> Owner:
+    """Return pods that a queue admits together as one owner, which wants as many as the entry does."""
+    return Owner(
+        meta=entry.meta,
+        desired=entry.group_pods,
+        pod_requests=tuple(PodRequests(1, pod.requests) for pod in pods),
+        finish=_finish_of_pods(pods, entry.group_pods),
+        queue=entry.queue,
+        priority_class=_only_class(pods),
+    )
+
+
 def _finish_of_pod(pod: Pod) -> Finish | None:
     """Return the end of a pod that no controller will replace.
 
@@ -139,9 +154,13 @@ def _finish_of_group(
     root: Group, groups: Sequence[Group], pods: Sequence[Pod], foreign_pods: Sequence[Pod]
 ) -> Finish | None:
     """Return the end of a group whose pods nobody replaces: all have finished, none is missing."""
+    return _finish_of_pods(pods, _size_of(_units_of(root, groups), pods, foreign_pods))
+
+
+def _finish_of_pods(pods: Sequence[Pod], size: int) -> Finish | None:
     if any(pod.is_live for pod in pods) or all(pod.is_terminating for pod in pods):
         return None
-    if _size_of(_units_of(root, groups), pods, foreign_pods) > len(pods):
+    if size > len(pods):
         return None
     ends = [finish.at for pod in pods if (finish := _finish_of_pod(pod)) and finish.at]
     at: datetime | None = max(ends, default=None)

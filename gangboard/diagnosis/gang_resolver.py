@@ -211,7 +211,7 @@ class GangResolver:
         root = self._root_without_group(uid, pod)
         if root != uid:
             return root
-        if pod.occupant_of is not None and not self._links.keeps_together(pod.place):
+        if pod.occupant_of is not None and not self._links.makes_gang(pod):
             return None
         group = self._links.object_at(pod.place) if pod.group else None
         return self._home(group) if group is not None else root
@@ -291,7 +291,11 @@ class GangResolver:
                     if gang is not None:
                         return gang
                 pod = links.pods.get(uid)
-                if pod is not None and pod.namespace == one.name[2] and not pod.in_no_gang:
+                if pod is not None and one.is_owned_by_members:
+                    # It is named by its pods, unless their scheduler reads another group of theirs.
+                    if pod.place != one.place and (found := self._pod_root(uid, pod)) is not None:
+                        return found
+                elif pod is not None and pod.namespace == one.name[2] and not pod.in_no_gang:
                     root = self._root_without_group(uid, pod)
                     if root != uid or pod.occupant_of is None:
                         return root

@@ -106,6 +106,8 @@ class PodLink(NamedTuple):
     occupant_of: str | None = None
     """Of a pod that is no gang by itself and only takes room, the key of the resource that its owner is found
     in, empty where none is; None of any other pod."""
+    is_queued: bool = False
+    """Such a pod that names a queue: its owner waits there, and is a gang by that."""
 
     @property
     def place(self) -> Place:
@@ -132,6 +134,8 @@ class GroupLink(NamedTuple):
     """Pods name it: a core PodGroup, one that a label or annotation names, on 1.35 a Workload, whose entries they name."""
     is_gang: bool = True
     """It keeps pods together: its policy is not `basic`."""
+    is_owned_by_members: bool = False
+    """Its owner references name its own pods, not who made it: an entry in a queue."""
 
     @property
     def kind(self) -> str:
@@ -172,6 +176,8 @@ def link_of(model: Linked) -> Link:
         return _owner_link(model)
     if isinstance(model, Group):
         return _group_link(model)
+    if isinstance(model, QueueEntry) and model.group_pods:
+        return _pod_group_link(model)
     return AttachmentLink(model.owner_uid, intern(model.meta.ref.namespace))
 
 
@@ -194,19 +200,35 @@ def _created(model: Owner | Group) -> float:
 
 def _pod_link(pod: Pod) -> PodLink:
     controller, adopter = pod.meta.controller, _adopter(pod)
+    occupant_of = _occupant_of(pod, adopter)
+    group_kind, group = _group_of(pod)
     made_by = None if controller is None else (controller.group, controller.kind)
     return PodLink(
         namespace=intern(pod.meta.ref.namespace),
         controller=intern(controller.uid) if controller else "",
-        group=intern(pod.group_name),
+        group=intern(group),
         node=intern(pod.node),
         in_no_gang=pod.is_placeholder or made_by in _INFRASTRUCTURE,
         is_placeholder=pod.is_placeholder,
-        group_kind=intern(pod.group_kind or POD_GROUP),
+        group_kind=intern(group_kind),
         adopter=adopter,
         others=_others(pod.meta),
-        occupant_of=_occupant_of(pod, adopter),
+        occupant_of=occupant_of,
+        is_queued=occupant_of is not None
+        and not registry.pod_queue_labels().isdisjoint(pod.labels),
     )
+
+
+def _group_of(pod: Pod) -> tuple[str, str]:
+    """Return kind and name of what keeps a pod together with others.
+
+    That is the group that its scheduler reads, else the one that its queue admits at once.
+    """
+    if not pod.group_name or pod.ignores_group:
+        for label, kind in registry.pod_group_labels().items():
+            if pod.labels.get(label):
+                return kind, pod.labels[label]
+    return pod.group_kind or POD_GROUP, pod.group_name
 
 
 def _occupant_of(pod: Pod, adopter: Name | None) -> str | None:
@@ -262,6 +284,21 @@ def _group_link(group: Group) -> GroupLink:
         created=_created(group),
         is_named=is_named_by_pods(group) or (group.meta.ref.group == CORE and has_entries(group)),
         is_gang=group.policy is not Policy.BASIC,
+    )
+
+
+def _pod_group_link(entry: QueueEntry) -> GroupLink:
+    ref = entry.meta.ref
+    kind, _, group = registry.entries_kind(ref.group).partition(".")
+    return GroupLink(
+        name=(intern(group), intern(kind), intern(ref.namespace), ref.name),
+        owners=entry.meta.owner_uids[:1],  # all its pods are named, and each tells the same
+        parent="",
+        workload="",
+        controller_ref=None,
+        created=entry.meta.created_at.timestamp() if entry.meta.created_at else 0.0,
+        is_named=True,
+        is_owned_by_members=True,
     )
 
 
@@ -331,9 +368,11 @@ class ObjectLinks:
         """Several uids while the deletion of one has not been seen yet."""
         self._makers_naming: dict[Place, dict[Maker, int]] = defaultdict(dict)
         self._occupants_naming: _Index[str | Name] = _Index()
-        """Controller, and owner that they are adopted by → occupants that name a group."""
+        """Controller, and owner that they are adopted by → occupants that name a group or a queue."""
         self._needing: dict[Place, Counter[str]] = defaultdict(Counter)
         """Group → keys of the resources of the owners of occupants, and of templates, that name it."""
+        self._queued: Counter[str] = Counter()
+        """Keys of the resources of the owners of occupants that name a queue."""
         self._owners_to_read: frozenset[str] | None = None
         """None where it has to be worked out anew."""
 
@@ -425,21 +464,24 @@ class ObjectLinks:
         group = self.object_at(place)
         return group is None or self.groups[group].is_gang
 
+    def makes_gang(self, occupant: PodLink) -> bool:
+        """Whether a group keeps an occupant together with others, or a queue admits it."""
+        return occupant.is_queued or self.keeps_together(occupant.place)
+
     def has_group(self, owner: str) -> bool:
-        """Whether the template of an owner, or a pod of it, names a group that keeps pods together."""
+        """Whether the template of an owner, or a pod of it, names a group that keeps pods together, or a queue."""
         link = self.owners[owner]
         if any(self.keeps_together(place) for place in link.templates):
             return True
         pods = (self.pods[pod] for key in (owner, link.name) for pod in self._occupants_naming[key])
         return any(
-            self.keeps_together(pod.place) and self.owner_by(pod, pod.namespace) == owner
-            for pod in pods
+            self.makes_gang(pod) and self.owner_by(pod, pod.namespace) == owner for pod in pods
         )
 
     def owners_to_read(self) -> frozenset[str]:
-        """Return the keys of the resources that have owners of occupants that a group keeps together."""
+        """Return the keys of the resources that have owners of occupants that a group keeps together, or a queue admits."""
         if self._owners_to_read is None:
-            self._owners_to_read = frozenset(
+            self._owners_to_read = frozenset(filter(None, self._queued)).union(
                 key
                 for place, keys in self._needing.items()
                 if self.keeps_together(place)
@@ -477,11 +519,18 @@ class ObjectLinks:
                     self._count(place, link.maker, 1 if there else -1)
         if link.adopter is not None:
             self.pods_adopted.set(link.adopter, uid, there=there)
-        if link.group and link.occupant_of is not None:
+        if link.occupant_of is not None and (link.group or link.is_queued):
             self._occupants_naming.set(link.controller, uid, there=there)
             if link.adopter is not None:
                 self._occupants_naming.set(link.adopter, uid, there=there)
-            self._need(link.place, link.occupant_of, 1 if there else -1)
+            change = 1 if there else -1
+            if link.group:
+                self._need(link.place, link.occupant_of, change)
+            if link.is_queued:
+                self._owners_to_read = None
+                self._queued[link.occupant_of] += change
+                if not self._queued[link.occupant_of]:
+                    del self._queued[link.occupant_of]
 
     def _need(self, place: Place, key: str, change: int) -> None:
         self._owners_to_read = None

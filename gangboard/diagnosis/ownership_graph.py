@@ -10,15 +10,16 @@ objects that are known now, and nothing is remembered about how it came to be.
   such a label; else the gang of the core PodGroup that it names, on 1.35 of the Workload; else it is a gang.
 - What only stands between an owner and its pods is never a gang: alone it is as if it were unknown.
 - A pod of a ReplicaSet, a StatefulSet or the like is an occupant: it is in a gang only by a label that gives it to
-  an owner of another kind, or by the group that it names, where that keeps pods together. That gang is the StatefulSet
-  or Deployment, where it is known, and such an owner is none without.
+  an owner of another kind, by the group that it names, where that keeps pods together, or by the queue that it names.
+  That gang is the StatefulSet or Deployment, where it is known, and such an owner is none without.
 - A PodGroup or CompositePodGroup: its owner's gang (its own owner, else that of a group that owns it
   or of its Workload, else the same of its parent); else the gangs of the owners whose templates name
   it; else, when every pod that names it has a known owner, the gangs of those; else its topmost
   parent, or the group that owns it, is a gang.
 - A Workload: its owner's gang, by reference or `spec.controllerRef`; else the gangs of the groups
   that name it; else, where templates and pods name it (1.35), as for a PodGroup; else it is a gang.
-- A Hold, and an entry in a queue: the gang of the owner or pod whose uid it names; else none. It
+- An entry that admits pods together which name it: as for a PodGroup, where their scheduler reads no other group.
+- A Hold, and any other entry in a queue: the gang of the owner or pod whose uid it names; else none. It
   never is a gang of its own.
 - Pods of DaemonSets and of nodes, and placeholders of a scheduler, belong to no gang.
 

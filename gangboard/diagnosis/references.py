@@ -11,6 +11,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.queue import QueueEntry
 from gangboard.domain.reading.wording import label
 
 
@@ -51,7 +52,7 @@ def _is_read(controller: Controller) -> bool:
 
 
 def odd_references(
-    root: Owner | Pod | Group, owners: Mapping[str, Owner], *, owned_elsewhere: bool
+    root: Owner | Pod | Group | QueueEntry, owners: Mapping[str, Owner], *, owned_elsewhere: bool
 ) -> Iterator[str]:
     """Yield what is odd about how a gang hangs together, as sentences."""
     name = label(root.meta.ref)

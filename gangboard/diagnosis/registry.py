@@ -294,6 +294,31 @@ def admission_systems() -> tuple[QueueSystem, ...]:
 
 
 @cache
+def pod_group_labels() -> Mapping[str, str]:
+    """Return label → kind, as `Pod.group_kind` has it, of what admits together the pods that name it so."""
+    return {
+        system.pod_group_label: entries_kind(resource.group)
+        for system in admission_systems()
+        for resource in system.resources
+        if system.pod_group_label and resource.model is QueueEntry
+    }
+
+
+def entries_kind(group: str) -> str:
+    """Return as which kind pods name the entries of an API group that admit them together.
+
+    It is not that of the objects: Kubernetes has a Workload too, which is only a plan.
+    """
+    return f"PodGroup.{group}"
+
+
+@cache
+def pod_queue_labels() -> frozenset[str]:
+    """Return the labels by which pods name a queue that admits them while their owner has no suspend field."""
+    return frozenset(one.owner_label for one in admission_systems() if one.pod_group_label)
+
+
+@cache
 def queue_entry_resources() -> tuple[Resource, ...]:
     """Return the resources in which admission systems keep an entry per owner."""
     return queue_resources(QueueEntry)

@@ -132,6 +132,8 @@ class QueueEntry:
     """Name of the entry of the same owner in whose place it comes once it is admitted."""
     is_variant: bool = False
     """One of several ways to admit another entry, which stands for all of them."""
+    group_pods: int = 0
+    """How many pods it admits together, where it is about pods that name it themselves; 0 where it has an owner."""
 
     @property
     def is_waiting(self) -> bool:

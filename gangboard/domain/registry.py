@@ -274,6 +274,9 @@ class QueueSystem:
     label: str
     owner_label: str
     """The label on an owner that names its queue."""
+    pod_group_label: str = ""
+    """The label of pods whose value is the name of the entry that admits them together, in their namespace. Empty
+    where pods name none. Such pods name their queue by `owner_label`, also where their owner has no suspend field."""
     resources: tuple[Resource, ...] = ()
     takes_over: Callable[[str, str, bool], str] | None = None
     """(owner in a sentence, its queue, suspended) → what it will do with an owner that names a queue

@@ -1,8 +1,8 @@
-"""StatefulSets and Deployments (apps/v1): their pods take room and are no gang, unless a group keeps them together.
+"""StatefulSets and Deployments (apps/v1): their pods take room and are no gang without a group or a queue of theirs.
 
 A web server is no gang, so most of them are only occupants: what is on the nodes. That their pods tell by
 their controller, so a cluster in which no group takes any is not asked for them. One whose pod template, or one of
-whose pods, names a group is a gang like any other. A Deployment makes its pods through a ReplicaSet, which is not read:
+whose pods, names a group, or whose pods name a queue that admits pods, is a gang like any other. A Deployment makes its pods through a ReplicaSet, which is not read:
 the Deployment controller names that `<deployment>-<hash>` and gives its pods the hash as label (getNewReplicaSet in
 pkg/controller/deployment/sync.go), so the pods tell the Deployment. Pods of a ReplicaSet that somebody made by hand
 tell none.
@@ -134,7 +134,8 @@ def _kind(plural: str, kind: str, limits: str, **more: Any) -> OwnerKind:
         resource=_resource(plural, kind),
         label=kind,
         notes=KindNotes(
-            gang=f"a {kind} whose pods a group keeps together; pods of all others only take room",
+            gang=f"a {kind} whose pods a group keeps together or a queue admits; pods of all others only take room",
+            queues="Kueue",
             units="the groups that its pods name",
             limits=f"it has no suspend field. {limits}",
             tested=f"the {kind} controller of 1.37",

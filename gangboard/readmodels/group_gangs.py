@@ -99,8 +99,9 @@ def _gangs_of(references: set[Reference], viewer: Viewer) -> dict[Reference, Gan
 
 
 def _parents_of(references: set[Reference]) -> dict[Reference, tuple[Reference, ...]]:
-    """Return what owns these, as far as they are owners, or groups that own groups."""
+    """Return what owns these, as far as they are owners, groups that own groups, or pods."""
     models = {one.key: one.model for one in registry.resources() if one.model in (Owner, Group)}
+    models[registry.pods().key] = registry.pods().model
     return {
         reference: tuple(
             Reference(reference.cluster_id, model.meta.ref.namespace, uid)

@@ -70,12 +70,23 @@ def gangs_of_entries(entries: Iterable[tuple[int, QueueEntry]], *, viewer: Viewe
     """Return the gangs of entries, each with the id of its cluster (2 queries a generation of owners)."""
     return gangs_above(
         {
-            (cluster_id, ref.uid): {Reference(cluster_id, ref.namespace, entry.owner_uid)}
+            (cluster_id, ref.uid): {Reference(cluster_id, ref.namespace, uid) for uid in about}
             for cluster_id, entry in entries
-            if entry.owner_uid and viewer.sees(cluster_id, (ref := entry.meta.ref).namespace)
+            if (about := _about(entry))
+            and viewer.sees(cluster_id, (ref := entry.meta.ref).namespace)
         },
         viewer=viewer,
     )
+
+
+def _about(entry: QueueEntry) -> tuple[str, ...]:
+    """Return the uids that the search for the gang of an entry begins with.
+
+    Pods that are admitted together are a gang by that name, or are in that of their owner: each tells the same.
+    """
+    if entry.group_pods:
+        return entry.meta.ref.uid, *entry.meta.owner_uids[:1]
+    return (entry.owner_uid,) if entry.owner_uid else ()
 
 
 def place_rows(

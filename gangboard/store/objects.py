@@ -51,6 +51,8 @@ def owner_uid(model: object) -> str | None:
     """
     if isinstance(model, Owner):
         return uid_or_none(model.meta.controller.uid) if model.meta.controller else None
+    if isinstance(model, QueueEntry) and model.group_pods:
+        return uid_or_none(model.meta.ref.uid)  # it is the gang itself
     if isinstance(model, Hold | QueueEntry):
         return uid_or_none(model.owner_uid)
     return None

@@ -136,9 +136,15 @@ def _kueue(layout: Layout, certificates: KueueCertificates) -> Controller:
             }
             crd["spec"]["conversion"] = {"strategy": "Webhook", "webhook": conversion}
     for configuration in webhooks:
-        # The rest is for kinds that are not served here, or (pods, Deployments) not handed to it.
-        hooks = [hook for hook in configuration["webhooks"] if _groups(hook) & _KUEUE_GROUPS]
-        configuration["webhooks"] = hooks
+        # The rest is for kinds that are not served here. Pods and their owners are handed to it where a test asks.
+        for hook in configuration["webhooks"]:
+            if _groups(hook) & _GROUPS_OF_PODS:
+                hook["namespaceSelector"] = {"matchLabels": TAKES_PODS}
+        configuration["webhooks"] = [
+            hook
+            for hook in configuration["webhooks"]
+            if _groups(hook) & (_KUEUE_GROUPS | _GROUPS_OF_PODS)
+        ]
     metadata = {"name": "webhook-probe"}
     version = "kueue.x-k8s.io/v1beta2"
     probe: Json = {"apiVersion": version, "kind": "ResourceFlavor", "metadata": metadata}
@@ -152,6 +158,9 @@ def _kueue(layout: Layout, certificates: KueueCertificates) -> Controller:
     )
 
 
+TAKES_PODS = {"test.gangboard.dev/kueue-takes-pods": "yes"}
+"""Label of a namespace whose pods, StatefulSets and Deployments Kueue sees as they are made."""
+_GROUPS_OF_PODS = {"", "apps"}
 _KUEUE_GROUPS = {
     "kueue.x-k8s.io",
     "batch",

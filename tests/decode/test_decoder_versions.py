@@ -64,7 +64,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "tfjobs.kubeflow.org": (2, "12a481278847"),
     "trainingruntimes.trainer.kubeflow.org": (2, "dd370d9ede6e"),
     "trainjobs.trainer.kubeflow.org": (4, "5400863c5663"),
-    "workloads.kueue.x-k8s.io": (6, "db1e3ac562bc"),
+    "workloads.kueue.x-k8s.io": (7, "3f7440d16fb5"),
     "workloads.scheduling.k8s.io": (3, "dcbbb4f62619"),
     "xgboostjobs.kubeflow.org": (2, "12a481278847"),
 }

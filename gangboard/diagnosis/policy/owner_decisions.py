@@ -27,6 +27,8 @@ def decide(gang: GangIndex, desired: DesiredAction) -> Pulled | PlanRefusal:
         return PlanRefusal(against)
     if desired.until is not None and (lever is None or not lever.takes_end):
         return refusals.until_misplaced(desired.verb, gang.name)
+    if kind is not None and kind.no_lever and not kind.levers and kind.needs_group:
+        return refusals.no_lever(gang)
     if gang.is_queued and lever is None:
         return refusals.queue_decides(gang, queue_system(gang))
     if kind is None or lever is None:

@@ -108,6 +108,8 @@ def unowned(ref: ObjectRef) -> str:
     name = label(ref)
     if (ref.group, ref.kind) == ("", "Pod"):
         return f"{name} cannot be suspended: no controller would make it anew."
+    if ref.group in {one.group for one in registry.queue_entry_resources()}:
+        return f"{name} cannot be suspended: nothing known would make its pods anew."
     if ref.group in {api.group for api in registry.grouping_apis()}:
         return (
             f"{name} cannot be suspended: it has no suspend field, and nothing known owns its pods."

@@ -62,6 +62,7 @@ class _WireAnnotations(Wire):
     replaces: str | None = msgspec.field(
         default=None, name="kueue.x-k8s.io/workload-slice-replacement-for"
     )
+    is_group: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/is-group-workload")
 
 
 class _WireWorkloadMeta(WireMeta):
@@ -156,13 +157,14 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
     is_variant = _is_variant(wire.metadata)
     over = given_up(meta, conditions, active=active)
     admitted_pods, asked_pods = _reduced(spec, status)
+    group_pods = _group_pods(wire.metadata, meta, spec)
     entry = QueueEntry(
         meta=meta,
         queue=spec.queue_name or "",
         active=active,
         admitted=is_true(conditions, "Admitted"),
         conditions=conditions,
-        owner_uid="" if is_variant else _owner_uid(wire.metadata, meta),
+        owner_uid="" if is_variant or group_pods else _owner_uid(wire.metadata, meta),
         admitted_at=_admitted_at(conditions),
         cluster=read_text(status.cluster_name),
         given_up=over,
@@ -179,6 +181,7 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         failed_nodes=tuple(read_text(one.name) for one in status.unhealthy_nodes or ()),
         replaces=(annotations.replaces or "").rpartition("/")[2],
         is_variant=is_variant,
+        group_pods=group_pods,
     )
     return deliver(entry, amounts.faults)
 
@@ -187,6 +190,19 @@ def _owner_uid(metadata: _WireWorkloadMeta, meta: Meta) -> str:
     if meta.controller is not None:
         return meta.controller.uid
     return read_text((metadata.labels or _WireLabels()).job_uid)
+
+
+def _group_pods(metadata: _WireWorkloadMeta, meta: Meta, spec: _WireWorkloadSpec) -> int:
+    """Return how many pods a Workload of plain pods admits together; 0 for that of any other object.
+
+    Its references name the pods, none as controller (pkg/controller/jobs/pod). StatefulSets and LeaderWorkerSets have
+    such a Workload, too, which they own.
+    """
+    marked = (metadata.annotations or _WireAnnotations()).is_group == "true"
+    owners = metadata.owner_references or ()
+    if not marked or meta.controller is not None or any(one.kind != "Pod" for one in owners):
+        return 0
+    return sum(one.count or 0 for one in spec.pod_sets or ())
 
 
 def _is_variant(metadata: _WireWorkloadMeta) -> bool:
@@ -311,6 +327,7 @@ QUEUE = QueueSystem(
     job_reactions=job_reactions,
     job_warnings=job_warnings,
     owner_label="kueue.x-k8s.io/queue-name",
+    pod_group_label="kueue.x-k8s.io/pod-group-name",
     resources=(
         Resource(
             group=GROUP,
@@ -320,7 +337,7 @@ QUEUE = QueueSystem(
             wire=WireWorkload,
             model=QueueEntry,
             build=_build,
-            decoder_version=6,
+            decoder_version=7,
             fields=("spec.queueName",),
         ),
         *QUEUE_RESOURCES,

@@ -99,24 +99,26 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
 
 
 def _growing(unit: Unit, rule: UnitRule, code: QueueCode, beginning: str) -> Finding | None:
-    """Return a finding while pods wait at a gate since a queue has admitted fewer of them.
+    """Return a finding while pods wait at a gate since a queue has not admitted them, or fewer.
 
-    What may grow while it runs has a second, larger entry then, and goes on by the first one meanwhile.
+    Pods of what has no suspend field are made and gated. What may grow while it runs has a second, larger entry
+    then, and goes on by the first one meanwhile.
     """
     facts, gated = unit.facts, [pod for pod in unit.unplaced if pod.gates]
     if not gated:
         return None
-    found = _told(facts, unit.jobs or (facts.owner,), code, lambda status: status.growth)
+    found = _told(
+        facts, unit.jobs or (facts.owner,), code, lambda status: status.growth or status.message
+    )
     if not found:
         return None
     statuses = (facts.queue_statuses[one.subject.meta.ref.uid] for one in found)
-    first = gated[0]
+    first, goes_on = gated[0], len(gated) < len(unit.current)
     return unit_finding(
         rule,
         unit,
-        _sentence(beginning, found, count(len(gated), "more pod")),
-        # What it has goes on.
-        health=Health.DEGRADED if code.is_final else None,
+        _sentence(beginning, found, count(len(gated), "more pod") if goes_on else "it"),
+        health=Health.DEGRADED if goes_on and code.is_final else None,
         advice=_advice(found),
         evidence=(
             *(evidence for status in statuses for evidence in message_evidence(facts, status)),
