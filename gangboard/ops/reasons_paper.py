@@ -37,6 +37,7 @@ LONGER: Mapping[str, str] = {
     "preempted": "it tells who took the room, and why there is no other",
     "queue-evaluating": "Jobs that wait in several queues are told of one by one",
     "scheduler-error": _QUOTE,
+    "scheduling-gated": "it names each group that pods wait for",
     "spread-constraints": "constraints are known by labels of nodes with long names",
     "unschedulable": _QUOTE,
     "waiting-for-nodes": "it tells how far the node is, in the words of who brings it",

@@ -287,7 +287,7 @@ def ended(message: str = " queue root.tiny cannot fit application etl-7", **fiel
             "queue-missing",
             Health.BLOCKED,
             "YuniKorn rejected application etl-7: Queue root.absent does not exist, or no placement rule "
-            "lets the application into it.",
+            "lets it in.",
         ),
         (
             f"{REJECTED}of a text: that is new",

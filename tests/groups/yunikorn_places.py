@@ -141,7 +141,7 @@ SITUATIONS: dict[str, Situation[Any]] = {
     "yunikorn-queue-gone": Situation(
         _queue_gone, "queue-missing", "blocked",
         "YuniKorn rejected application yunikorn-queue-gone-run: Queue root.absent does not exist, or no "
-        "placement rule lets the application into it.",
+        "placement rule lets it in.",
         {"desired": 1, "scheduled": 0}, twin="running",
     ),
     "yunikorn-placeholders": Situation(
@@ -163,7 +163,7 @@ SITUATIONS: dict[str, Situation[Any]] = {
     "yunikorn-bare-queue": Situation(
         _bare_queue_gone, "queue-missing", "blocked",
         "YuniKorn rejected application yunikorn-bare-queue-run: Queue root.absent does not exist, or no "
-        "placement rule lets the application into it.",
+        "placement rule lets it in.",
         {"desired": 1, "scheduled": 0}, twin="running",
     ),
 }  # fmt: skip

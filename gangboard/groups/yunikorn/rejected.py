@@ -83,7 +83,7 @@ def _find_no_queue(facts: GangFacts) -> Finding | None:
         return None
     queue = next((pod.queue for pod in facts.pods if pod.queue), "")
     why = (
-        f"Queue {queue} does not exist, or no placement rule lets the application into it"
+        f"Queue {queue} does not exist, or no placement rule lets it in"
         if queue
         else "its pods name no queue, and no placement rule has one for it"
     )

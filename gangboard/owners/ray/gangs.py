@@ -11,7 +11,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import STOCK_SCHEDULER
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.state_since import first_creation
-from gangboard.domain.reading.wording import count, is_or_are, label
+from gangboard.domain.reading.wording import count, is_or_are
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.owners.ray.reasons import cluster_of
@@ -41,8 +41,7 @@ def find_not_ganged(unit: Unit) -> Finding | None:
     return unit_finding(
         NOT_GANGED,
         unit,
-        f"{label(ref)} asks for a gang ({GANG_LABEL}), but {count(number, 'pod')} {is_or_are(number)} "
-        f"scheduled one by one: {why}.",
+        f"{count(number, 'pod')} {is_or_are(number)} scheduled one by one: {why}.",
         evidence=(
             Evidence("asked for", GANG_LABEL, ref),
             Evidence("pods without a group", str(number), pods[0].meta.ref),
@@ -61,8 +60,7 @@ def _why(unit: Unit) -> str:
     if version is None or version <= _LAST_WITH_IT or unit.facts.gang_api_version == _SPOKEN:
         return ""
     served = unit.facts.gang_api_version
-    speaks = f"KubeRay 1.7 makes groups with scheduling.k8s.io/{_SPOKEN} only"
-    return f"{speaks}, and this cluster serves {served or 'no PodGroups'}"
+    return f"KubeRay needs scheduling.k8s.io/{_SPOKEN}, and this cluster serves {served or 'no PodGroups'}"
 
 
 NOT_GANGED = UnitRule(
