@@ -48,6 +48,7 @@ def find_not_ganged(unit: Unit) -> Finding | None:
             Evidence("scheduling.k8s.io", served),
         ),
         since=first_creation(pods),
+        named=False,
     )
 
 
