@@ -80,6 +80,7 @@ class BoardPage(ListPage[Board, GangFilters]):
 
     name = "board"
     section = "board"
+    welcomes = True
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Read the address, and whether all of the page is asked for."""
@@ -172,7 +173,6 @@ def _fragments(
         "gone": address.filters.gone,
         "living": address.link(gone=""),
         "show_all": address.link(show_finished="1"),
-        "any_cluster": shown.any_cluster,
         "filtered": any(name not in _NO_FILTERS for name, _ in address.pairs),
     }
     nothing = {

@@ -38,6 +38,7 @@ class CapacityPage(FilteredPage[Found, CapacityFilters]):
     name = "capacity"
     template_name = "capacity/page.html"
     section = "capacity"
+    welcomes = True
     filters = CapacityFilters
 
     def read(self, frame: Frame) -> Found:

@@ -15,6 +15,7 @@ class ClustersPage(LivePage[tuple[ClusterState, ...]]):
     name = "clusters"
     template_name = "clusters/page.html"
     section = "clusters"
+    welcomes = True
 
     def read(self, frame: Frame) -> tuple[ClusterState, ...]:
         """Return the clusters."""
@@ -26,7 +27,6 @@ class ClustersPage(LivePage[tuple[ClusterState, ...]]):
         return (
             Fragment("slots", "clusters/slots.html", {"slots": slots}, slots),
             FragmentList("clusters", tuple(_card(state) for state in found)),
-            Fragment("nothing", "clusters/nothing.html", {"empty": not found}, not found),
         )
 
 

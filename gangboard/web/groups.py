@@ -15,6 +15,7 @@ class GroupsPage(ListPage[GroupPage, GroupFilters]):
     name = "groups"
     template_name = "groups/page.html"
     section = "groups"
+    welcomes = True
     filters = GroupFilters
 
     def read_list(self, frame: Frame, cursor: str) -> GroupPage:

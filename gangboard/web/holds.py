@@ -28,6 +28,7 @@ class HoldsPage(ListPage[HoldPage, HoldFilters]):
     name = "holds"
     template_name = "holds/page.html"
     section = "actions"
+    welcomes = True
     filters = HoldFilters
 
     def read_list(self, frame: Frame, cursor: str) -> HoldPage:

@@ -22,6 +22,7 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
     name = "queues"
     template_name = "queues/page.html"
     section = "queues"
+    welcomes = True
     filters = QueueFilters
 
     def read_list(self, frame: Frame, cursor: str) -> QueuePage:

@@ -342,7 +342,7 @@ def test_a_dead_act_worker_is_loud(operator: Person, gang: Gang) -> None:
 
     Heartbeat.objects.filter(kind="act").delete()
     for path in ("/", "/actions/", "/holds/", f"/gangs/{gang.pk}/"):
-        assert "No act worker runs" in text(operator, path), path
+        assert "Act worker is down" in text(operator, path), path
 
 
 def test_no_get_writes(operator: Person, gang: Gang, record: dict[str, Action]) -> None:
