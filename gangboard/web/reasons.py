@@ -16,7 +16,6 @@ from gangboard.web.forms import element_key
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import FilteredPage, Fragments, Frame
 
-
 OPEN_ROWS = 8
 """Reasons that stand open, those that hold back most; the others are folded by stage."""
 
@@ -106,7 +105,7 @@ class ReasonsPage(FilteredPage[Found, ReasonFilters]):
         )
         return since_known(trends)
 
-    def fragments(self, frame: Frame, found: Found) -> Fragments:
+    def fragments(self, frame: Frame, found: Found) -> Fragments:  # noqa: ARG002  # LivePage's
         """Return the summary, the chart and a row for each reason."""
         address, trends = self.address, found.trends
         lines = [
