@@ -29,6 +29,7 @@ from gangboard.readmodels.advice import (
     with_counts,
     with_typical_wait,
 )
+from gangboard.readmodels.child_job_face import job_face
 from gangboard.readmodels.events import EventRow, recent_events
 from gangboard.readmodels.findings import FindingRow, finding_row
 from gangboard.readmodels.fit import FitShape, fit_shapes
@@ -39,7 +40,6 @@ from gangboard.readmodels.group_matrix import GroupMatrix, group_matrix
 from gangboard.readmodels.group_tree import as_tree
 from gangboard.readmodels.group_visibility import UnseenGroups
 from gangboard.readmodels.groups import GroupRow, groups_by_uid
-from gangboard.readmodels.job_states import job_face
 from gangboard.readmodels.kubectl import KubectlCommand, commands_for
 from gangboard.readmodels.last_look import finding_then, member_then
 from gangboard.readmodels.members import MemberRow, member_row

@@ -12,9 +12,9 @@ from gangboard.domain.action import Verb
 from gangboard.domain.verdict import JobState
 from gangboard.readmodels.action_offers import gang_offers, job_subject
 from gangboard.readmodels.action_rows import OfferRow
+from gangboard.readmodels.child_job_face import job_face
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import build_rows
-from gangboard.readmodels.job_states import job_face
 from gangboard.readmodels.state_labels import Face, face_of
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import decode_detail

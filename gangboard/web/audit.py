@@ -19,8 +19,9 @@ from gangboard.web.addresses import Select, make_select, read_address, select_cl
 from gangboard.web.auth import viewer_for
 from gangboard.web.exports import Formats, send_file
 from gangboard.web.forms import element_key
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, Frame
+from gangboard.web.live_page import Fragments
 from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
 
 FORMATS: Formats[AuditRow] = {

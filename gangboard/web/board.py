@@ -27,8 +27,9 @@ from gangboard.web.addresses import Address, make_select, read_board_address
 from gangboard.web.auth import viewer_for
 from gangboard.web.board_choices import read_choices
 from gangboard.web.exports import Formats, send_file
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, Frame
+from gangboard.web.live_page import Fragments
 from gangboard.web.pagination import ListPage, Paginated
 from gangboard.web.templatetags.trends import over_period
 

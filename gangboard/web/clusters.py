@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gangboard.readmodels.clusters import ClusterState, cluster_detail, find_slots, list_clusters
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, Frame, LivePage
+from gangboard.web.live_page import Fragments, LivePage
 
 
 class ClustersPage(LivePage[tuple[ClusterState, ...]]):

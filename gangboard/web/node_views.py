@@ -11,8 +11,9 @@ from gangboard.actions.requests import MOST_AT_ONCE
 from gangboard.readmodels.node_jobs import NodeJob, jobs_on_node
 from gangboard.readmodels.printable import printable
 from gangboard.web.addresses import read_text
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment
-from gangboard.web.live_page import Fragments, Frame, LivePage
+from gangboard.web.live_page import Fragments, LivePage
 
 
 class NodeJobsPage(LivePage[tuple[NodeJob, ...]]):

@@ -11,8 +11,9 @@ from gangboard.readmodels.queues import (
     queue_detail,
 )
 from gangboard.web.addresses import make_select, select_cluster
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, Frame, LivePage
+from gangboard.web.live_page import Fragments, LivePage
 from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
 
 

@@ -13,8 +13,9 @@ from gangboard.readmodels.reasons import ReasonRow, Reasons, read_reasons
 from gangboard.readmodels.trends import Curve, Trends, read_trends
 from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
 from gangboard.web.forms import element_key
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import FilteredPage, Fragments, Frame
+from gangboard.web.live_page import FilteredPage, Fragments
 
 OPEN_ROWS = 8
 """Reasons that stand open, those that hold back most; the others are folded by stage."""
