@@ -6,4 +6,5 @@ urlpatterns = [
     path("", include("gangboard.api.urls")),
     path("", include("gangboard.web.urls")),
 ]
+handler404 = "gangboard.web.missing_page.answer_missing"
 handler500 = "gangboard.web.server_errors.answer_error"

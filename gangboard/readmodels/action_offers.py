@@ -6,8 +6,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import msgspec
-
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy.plan import all_offers, offers
 from gangboard.diagnosis.policy.refusals import cluster_closed, unowned
@@ -18,12 +16,11 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.verdict import JobState
 from gangboard.readmodels.action_labels import button_label
 from gangboard.readmodels.action_rows import OfferRow
-from gangboard.readmodels.freshness import Freshness, read_freshness
+from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.store.action_context import read_action_context
-from gangboard.store.gangs import decode_detail
 from gangboard.store.levers import read_all_levers, read_levers
 from gangboard.store.models import Cluster, Gang
 
@@ -121,28 +118,6 @@ def board_offers(
         why_not = refused[id_, row.namespace] or silent or _over(row) or closed.get(id_, "")
         found[row.id] = (_board_offer(row, clusters[id_], why_not),)
     return found
-
-
-def jobs_on_node(*, viewer: Viewer, cluster: str, node: str, now: datetime) -> tuple[OfferRow, ...]:
-    """Return suspend for each Job with pods on a node, of the gangs that the viewer may see.
-
-    By namespace and name. Empty for a node without such Jobs and for one that is not there.
-    """
-    clusters = read_freshness(viewer=viewer, now=now)
-    id_ = next((key for key, known in clusters.items() if known.cluster == cluster), None)
-    if id_ is None or not node or "\x00" in node:
-        return ()
-    rows: list[OfferRow] = []
-    for gang, jobs in _gangs_on(viewer, id_, node):
-        offered = gang_offers(
-            viewer=viewer,
-            gang=gang,
-            cluster=clusters[id_],
-            subjects=[job_subject(job) for job in jobs],
-            now=now,
-        )
-        rows += [row for found in offered.values() for row in found if row.verb == Verb.SUSPEND]
-    return tuple(sorted(rows, key=lambda row: (row.namespace, row.name)))
 
 
 def no_right(viewer: Viewer, cluster_id: int, namespace: str) -> str:
@@ -257,32 +232,3 @@ def _closed_clusters(ids: Collection[int]) -> dict[int, str]:
         for id_, levers in read_all_levers(Cluster.objects.filter(pk__in=ids)).items()
     }
     return {id_: refusal.why for id_, refusal in closed.items() if refusal is not None}
-
-
-@dataclass(frozen=True, slots=True)
-class _Jobs:
-    """What is needed of a stored Detail to find a node; the decoder skips everything else."""
-
-    jobs: tuple[JobState, ...] = ()
-
-
-_decoder = msgspec.msgpack.Decoder(_Jobs)
-
-
-def _gangs_on(
-    viewer: Viewer, cluster_id: int, node: str
-) -> Iterable[tuple[Gang, tuple[JobState, ...]]]:
-    """Yield the gangs with Jobs on a node, and these Jobs (2 queries)."""
-    name = node.encode()
-    visible = Gang.objects.filter(viewer.gang_filter(), cluster_id=cluster_id, gone_at=None)
-    found: dict[str, tuple[JobState, ...]] = {}
-    for id_, data in visible.values_list("pk", "detail").iterator(chunk_size=200):
-        detail = bytes(data)
-        # Most gangs are elsewhere: looking for the name costs less than decoding.
-        if name not in detail:
-            continue
-        jobs = tuple(job for job in decode_detail(_decoder, detail).jobs if node in job.nodes)
-        if jobs:
-            found[id_] = jobs
-    for gang in visible.filter(pk__in=list(found)):
-        yield gang, found[gang.pk]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from gangboard.readmodels.cursors import SortKey
@@ -103,6 +103,12 @@ def select_audit(*, viewer: Viewer, filters: AuditFilters) -> QuerySet[AuditEntr
     searched = ("object_name", "namespace", "cluster_name", "sentence", "actor_name")
     asked = _equal(columns) & _since("at", filters.within) & all_occur_in(filters.q, searched)
     return AuditEntry.objects.filter(visible, asked)
+
+
+def newest_of_each_action(found: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+    """Return the lines about no action, and of each action the newest of these lines."""
+    newer = found.filter(action_id=OuterRef("action_id"), pk__gt=OuterRef("pk"))
+    return found.filter(Q(action_id=None) | ~Exists(newer))
 
 
 def _wide_lines(viewer: Viewer) -> Q:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from gangboard.domain.action import ActionState, Plan
 from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.audit_labels import event_label
 from gangboard.readmodels.state_labels import Face
 
 
@@ -206,6 +207,34 @@ class AuditRow:
     digest: str
     source: str
     """The address from which it came; for admins of everything, empty for others."""
+
+    @property
+    def event_label(self) -> str:
+        """The event in words."""
+        return event_label(self.event)
+
+    @property
+    def object_label(self) -> str:
+        """What it is about: `User ada` for `User/ada`."""
+        return self.object_name.replace("/", " ", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditGroup:
+    """One action, or one line about none."""
+
+    newest: AuditRow
+    """What is shown of it."""
+    lines: tuple[AuditRow, ...]
+    """Every line of an action that was asked for, the oldest first; none for a line by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditGroupPage:
+    """Some actions and lines, the newest first, and the cursor of the next page."""
+
+    groups: tuple[AuditGroup, ...]
+    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)

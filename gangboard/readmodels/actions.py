@@ -15,12 +15,15 @@ from gangboard.readmodels.action_query import (
     AUDIT_KEYS,
     ActionFilters,
     AuditFilters,
+    newest_of_each_action,
     select_actions,
     select_audit,
 )
 from gangboard.readmodels.action_rows import (
     ActionPage,
     ActionRow,
+    AuditGroup,
+    AuditGroupPage,
     AuditPage,
     AuditRow,
     BatchRow,
@@ -102,6 +105,29 @@ def audit_page(
     found = select_audit(viewer=viewer, filters=filters)
     page, following = read_page(found, AUDIT_KEYS, cursor=cursor, limit=limit)
     return AuditPage(tuple(_audit_row(viewer, entry) for entry in page), following)
+
+
+def audit_groups(
+    *, viewer: Viewer, filters: AuditFilters, cursor: str | None = None, limit: int = 50
+) -> AuditGroupPage:
+    """Return one page of the audit with one entry an action (at most 2 queries). Raises CursorError.
+
+    An action stands where its newest line is; its lines are those that the filters leave.
+    """
+    found = select_audit(viewer=viewer, filters=filters)
+    page, following = read_page(
+        newest_of_each_action(found), AUDIT_KEYS, cursor=cursor, limit=limit
+    )
+    ids = {entry.action_id for entry in page if entry.action_id}
+    lines: dict[str, list[AuditRow]] = {}
+    for entry in found.filter(action_id__in=ids).order_by("pk") if ids else ():
+        row = _audit_row(viewer, entry)
+        lines.setdefault(row.action_id, []).append(row)
+    groups = tuple(
+        AuditGroup(_audit_row(viewer, entry), tuple(lines.get(entry.action_id or "", ())))
+        for entry in page
+    )
+    return AuditGroupPage(groups, following)
 
 
 def audit_export_rows(viewer: Viewer, filters: AuditFilters) -> Iterator[AuditRow]:

@@ -68,8 +68,6 @@ class Board:
     """Gangs that the filters ask for, on all pages."""
     hidden: int
     """Succeeded gangs that are left out."""
-    any_cluster: bool
-    """Whether any cluster is watched that this viewer may see."""
 
 
 def read_board(
@@ -95,7 +93,6 @@ def read_board(
         next_cursor=page.next_cursor,
         total=total,
         hidden=hidden,
-        any_cluster=bool(clusters),
     )
 
 

@@ -29,6 +29,7 @@ from gangboard.readmodels.advice import (
     with_counts,
     with_typical_wait,
 )
+from gangboard.readmodels.child_job_face import job_face
 from gangboard.readmodels.events import EventRow, recent_events
 from gangboard.readmodels.findings import FindingRow, finding_row
 from gangboard.readmodels.fit import FitShape, fit_shapes
@@ -469,9 +470,6 @@ def _maker(
 
 
 def _job(job: JobState, hidden: tuple[ObjectRef, ...], *, own: str) -> JobRow:
-    state = face_of(_job_health(job))
-    if job.held and not job.finished:
-        state = replace(state, word="held", label="Held")
     return JobRow(
         name=printable(job.ref.name),
         uid=job.ref.uid,
@@ -480,7 +478,7 @@ def _job(job: JobState, hidden: tuple[ObjectRef, ...], *, own: str) -> JobRow:
         suspended=job.suspended,
         held=job.held,
         finished=job.finished,
-        state=state,
+        state=job_face(job),
         desired=job.desired,
         created=job.created,
         ready=job.ready,
@@ -504,14 +502,3 @@ def _job_then(job: JobRow) -> JobRow:
     """Return a Job as it was at the last look: what was the matter with it stands in the findings."""
     state = face_of(Health.UNKNOWN)
     return replace(job, state=state, past=True, was=past_sentence(job.state.word), message="")
-
-
-def _job_health(job: JobState) -> str:
-    """Return the state of one Job: its end, its hold, else what was found, else its pods."""
-    if job.finished:
-        return job.finished
-    if job.held or job.suspended:
-        return Health.SUSPENDED
-    if job.finding is not None:
-        return job.finding.health
-    return Health.RUNNING if job.ready >= job.desired else Health.STARTING

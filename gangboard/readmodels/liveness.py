@@ -16,9 +16,9 @@ _SENTENCES = {
         "nothing on this page changes until one runs again.",
     ),
     "act": (
-        "No act worker runs",
-        "No act worker is alive (last sign ",
-        "what is asked for waits, and expires, until one runs again.",
+        "Act worker is down",
+        "Act worker is down (last sign ",
+        "actions wait and expire.",
     ),
     "prove": (
         "No prove worker runs",
@@ -44,6 +44,7 @@ _SENTENCES = {
 """Kind → what is said when there is no sign at all, what before the age of the last, and why it matters."""
 PROCESSES = ("poll", "act", "prove", "beat")
 """Kinds of process that must be alive."""
+_LABELS = {"poll": "Poll worker", "act": "Act worker", "prove": "Prove worker", "beat": "Beat"}
 ORDERS = {"poll-orders": ("beat", "poll"), "act-orders": ("beat", "act")}
 """Kind → from which process to which they go: while one of these is dead, they say nothing."""
 
@@ -58,12 +59,27 @@ class Banner:
 
 
 @dataclass(frozen=True, slots=True)
+class Process:
+    """One kind of process, and whether any of it runs."""
+
+    kind: str
+    label: str
+    runs: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Liveness:
     """What gives no sign of life, and the slots of the living poll workers."""
 
     dead: tuple[tuple[str, datetime | None], ...]
     """(kind of process or of orders, last sign or None)."""
     slots: int
+
+    @property
+    def processes(self) -> tuple[Process, ...]:
+        """Every kind of process that must run."""
+        dead = {kind for kind, _ in self.dead}
+        return tuple(Process(kind, _LABELS[kind], kind not in dead) for kind in PROCESSES)
 
     @property
     def banners(self) -> tuple[Banner, ...]:

@@ -182,7 +182,10 @@ class Builder:
         if gang.finish:
             kind = "Completed" if gang.finish == "AllJobsCompleted" else "Failed"
             rows.append((kind, "True", gang.finish, texts[gang.finish]))
-        return [jobstates.plain_condition(*row, at) for row in rows]
+        # A JobSet ends when its Jobs do, not when they begin.
+        ended = timestamp(self._ended(gang))
+        last = {"Completed": ended, "Failed": ended}
+        return [jobstates.plain_condition(*row, last.get(row[0], at)) for row in rows]
 
     def _make_standalone(self, gang: Gang) -> list[Json]:
         role = gang.roles[0]

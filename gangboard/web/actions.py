@@ -25,8 +25,9 @@ from gangboard.web.addresses import (
 )
 from gangboard.web.auth import viewer_for
 from gangboard.web.exports import Formats, send_file
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, Frame, LivePage
+from gangboard.web.live_page import Fragments, LivePage
 from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
 
 FORMATS: Formats[ActionRow] = {

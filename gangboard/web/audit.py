@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponseBase
@@ -9,15 +10,18 @@ from django.views.decorators.http import require_POST
 
 from gangboard.readmodels.action_export import audit_csv_lines, audit_json_lines
 from gangboard.readmodels.action_query import ACTION_EVENTS, ADMIN_EVENTS, AuditFilters
-from gangboard.readmodels.action_rows import AuditPage, AuditRow
-from gangboard.readmodels.actions import audit_export_rows, audit_page
+from gangboard.readmodels.action_rows import AuditGroup, AuditGroupPage, AuditRow
+from gangboard.readmodels.actions import audit_export_rows, audit_groups
+from gangboard.readmodels.audit_labels import event_label
 from gangboard.store.access import Viewer
 from gangboard.web.action_tabs import tabs
-from gangboard.web.addresses import make_select, read_address, select_cluster, select_within
+from gangboard.web.addresses import Select, make_select, read_address, select_cluster, select_within
 from gangboard.web.auth import viewer_for
 from gangboard.web.exports import Formats, send_file
+from gangboard.web.forms import element_key
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, Frame
+from gangboard.web.live_page import Fragments
 from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
 
 FORMATS: Formats[AuditRow] = {
@@ -26,7 +30,7 @@ FORMATS: Formats[AuditRow] = {
 }
 
 
-class AuditListPage(ListPage[AuditPage, AuditFilters]):
+class AuditListPage(ListPage[AuditGroupPage, AuditFilters]):
     """One page of the audit, the newest first."""
 
     name = "audit"
@@ -34,28 +38,25 @@ class AuditListPage(ListPage[AuditPage, AuditFilters]):
     section = "actions"
     filters = AuditFilters
 
-    def read_list(self, frame: Frame, cursor: str) -> AuditPage:
-        """Return the lines that the filters leave."""
-        return audit_page(
+    def read_list(self, frame: Frame, cursor: str) -> AuditGroupPage:
+        """Return the actions and lines that the filters leave."""
+        return audit_groups(
             viewer=frame.viewer, filters=self.address.filters, cursor=cursor, limit=PAGE_SIZE
         )
 
-    def fragments(self, frame: Frame, found: Paginated[AuditPage]) -> Fragments:  # noqa: ARG002  # LivePage's
-        """Return a row for each line."""
-        rows = found.page.rows
+    def fragments(self, frame: Frame, found: Paginated[AuditGroupPage]) -> Fragments:  # noqa: ARG002  # LivePage's
+        """Return a row for each action, and for each line about none."""
+        groups = found.page.groups
         return (
             FragmentList(
                 "audit-rows",
-                tuple(
-                    Fragment(f"line-{row.id}", "actions/audit_row.html", {"row": row}, row)
-                    for row in rows
-                ),
+                tuple(map(_row, groups)),
             ),
-            Fragment("nothing", "actions/audit_nothing.html", {"empty": not rows}, not rows),
+            Fragment("nothing", "actions/audit_nothing.html", {"empty": not groups}, not groups),
             found.pager,
         )
 
-    def context(self, frame: Frame, found: Paginated[AuditPage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+    def context(self, frame: Frame, found: Paginated[AuditGroupPage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
         """Return the filters and the tabs."""
         filters = self.address.filters
         return {
@@ -64,10 +65,23 @@ class AuditListPage(ListPage[AuditPage, AuditFilters]):
             "selects": (
                 select_within("When", filters.within),
                 select_cluster(frame.clusters, filters.cluster),
-                make_select("event", "Event", _events(frame.viewer), filters.event),
+                _select_event(frame.viewer, filters.event),
             ),
             "tabs": tabs("audit"),
         }
+
+
+def _row(group: AuditGroup) -> Fragment:
+    newest = group.newest
+    key = f"action-{element_key(newest.action_id)}" if group.lines else f"line-{newest.id}"
+    context = {"group": group, "row": newest}
+    return Fragment(key, "actions/audit_row.html", context, group)
+
+
+def _select_event(viewer: Viewer, chosen: str) -> Select:
+    select = make_select("event", "Event", _events(viewer), chosen)
+    options = tuple(replace(one, label=event_label(one.value)) for one in select.options)
+    return replace(select, options=options)
 
 
 def _events(viewer: Viewer) -> tuple[str, ...]:

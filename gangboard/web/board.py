@@ -27,8 +27,9 @@ from gangboard.web.addresses import Address, make_select, read_board_address
 from gangboard.web.auth import viewer_for
 from gangboard.web.board_choices import read_choices
 from gangboard.web.exports import Formats, send_file
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, Frame
+from gangboard.web.live_page import Fragments
 from gangboard.web.pagination import ListPage, Paginated
 from gangboard.web.templatetags.trends import over_period
 
@@ -80,6 +81,7 @@ class BoardPage(ListPage[Board, GangFilters]):
 
     name = "board"
     section = "board"
+    welcomes = True
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Read the address, and whether all of the page is asked for."""
@@ -172,7 +174,6 @@ def _fragments(
         "gone": address.filters.gone,
         "living": address.link(gone=""),
         "show_all": address.link(show_finished="1"),
-        "any_cluster": shown.any_cluster,
         "filtered": any(name not in _NO_FILTERS for name, _ in address.pairs),
     }
     nothing = {

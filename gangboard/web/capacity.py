@@ -9,8 +9,9 @@ from gangboard.readmodels.known_trends import current_values, since_known
 from gangboard.readmodels.trends import Trends, read_trends
 from gangboard.readmodels.waits_by_queue import read_waits_by_queue
 from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import FilteredPage, Fragments, Frame
+from gangboard.web.live_page import FilteredPage, Fragments
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class CapacityPage(FilteredPage[Found, CapacityFilters]):
     name = "capacity"
     template_name = "capacity/page.html"
     section = "capacity"
+    welcomes = True
     filters = CapacityFilters
 
     def read(self, frame: Frame) -> Found:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gangboard.readmodels.clusters import ClusterState, cluster_detail, find_slots, list_clusters
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, Frame, LivePage
+from gangboard.web.live_page import Fragments, LivePage
 
 
 class ClustersPage(LivePage[tuple[ClusterState, ...]]):
@@ -15,6 +16,7 @@ class ClustersPage(LivePage[tuple[ClusterState, ...]]):
     name = "clusters"
     template_name = "clusters/page.html"
     section = "clusters"
+    welcomes = True
 
     def read(self, frame: Frame) -> tuple[ClusterState, ...]:
         """Return the clusters."""
@@ -26,7 +28,6 @@ class ClustersPage(LivePage[tuple[ClusterState, ...]]):
         return (
             Fragment("slots", "clusters/slots.html", {"slots": slots}, slots),
             FragmentList("clusters", tuple(_card(state) for state in found)),
-            Fragment("nothing", "clusters/nothing.html", {"empty": not found}, not found),
         )
 
 

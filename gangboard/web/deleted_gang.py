@@ -7,8 +7,9 @@ from datetime import datetime
 from gangboard.readmodels.gang_history import DeletedGang, GangHistory, find_deleted_gang
 from gangboard.readmodels.gang_page import gang_detail
 from gangboard.readmodels.verdict_spans import make_strip
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment
-from gangboard.web.live_page import Fragments, Frame, LivePage
+from gangboard.web.live_page import Fragments, LivePage
 
 DELETED = "gone"
 """Parameter with which an open page of a deleted gang asks for updates."""

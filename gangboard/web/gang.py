@@ -14,6 +14,7 @@ from gangboard.readmodels.members import WELL
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
 from gangboard.web.deleted_gang import DELETED, DeletedGangPage, past_fragment
+from gangboard.web.frame import Frame
 from gangboard.web.gang_actions import (
     facts_fragment,
     history_fragment,
@@ -23,7 +24,7 @@ from gangboard.web.gang_actions import (
 )
 from gangboard.web.gang_tree import read_opened, tree_fragments
 from gangboard.web.live.fragments import Fragment
-from gangboard.web.live_page import Fragments, Frame, LivePage
+from gangboard.web.live_page import Fragments, LivePage
 
 OPEN = "open"
 """The word of the address that names a Job or role of which all pods are shown."""

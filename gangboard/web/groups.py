@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from gangboard.readmodels.groups import GroupFilters, GroupPage, group_kinds, list_groups
 from gangboard.web.addresses import make_select, select_cluster
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, Frame
+from gangboard.web.live_page import Fragments
 from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
 
 
@@ -15,6 +16,7 @@ class GroupsPage(ListPage[GroupPage, GroupFilters]):
     name = "groups"
     template_name = "groups/page.html"
     section = "groups"
+    welcomes = True
     filters = GroupFilters
 
     def read_list(self, frame: Frame, cursor: str) -> GroupPage:

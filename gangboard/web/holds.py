@@ -17,8 +17,9 @@ from gangboard.store.access import Viewer
 from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import select_cluster
 from gangboard.web.forms import element_key
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, Frame
+from gangboard.web.live_page import Fragments
 from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
 
 
@@ -28,6 +29,7 @@ class HoldsPage(ListPage[HoldPage, HoldFilters]):
     name = "holds"
     template_name = "holds/page.html"
     section = "actions"
+    welcomes = True
     filters = HoldFilters
 
     def read_list(self, frame: Frame, cursor: str) -> HoldPage:

@@ -47,7 +47,7 @@ class NavigationItem:
 
 def layout_fragments(clusters: Mapping[int, Freshness], liveness: Liveness) -> tuple[Fragment, ...]:
     """Return the fragments that every page has."""
-    bar = sorted(clusters.values(), key=lambda cluster: not _is_news(cluster))
+    bar = clusters.values()
     named = tuple(one for one in bar if _is_news(one) or len(bar) <= MOST_NAMED)
     others = len(bar) - len(named)
     banners = liveness.banners

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -12,14 +9,16 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.views.generic import View
 
-from gangboard.readmodels.freshness import Freshness, read_freshness
-from gangboard.readmodels.liveness import Liveness, read_liveness
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web.addresses import Address, read_address
 from gangboard.web.auth import viewer_for
+from gangboard.web.frame import Frame
 from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
+from gangboard.web.welcome import show_welcome, welcome_fragments
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -28,16 +27,8 @@ Found = TypeVar("Found")
 """What a page reads."""
 Filters = TypeVar("Filters", bound="DataclassInstance")
 Fragments = tuple[Fragment | FragmentList, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """For whom and when a page is read, and what its layout shows."""
-
-    viewer: Viewer
-    now: datetime
-    clusters: Mapping[int, Freshness]
-    liveness: Liveness
+_WELCOME = "welcome"
+"""In the address of a waiting request: the browser shows the welcome card."""
 
 
 class LivePage(View, Generic[Found]):
@@ -53,6 +44,8 @@ class LivePage(View, Generic[Found]):
     """Entry of the navigation that it belongs to."""
     personal: ClassVar[bool] = False
     """Whether two people with the same roles may see different things on it."""
+    welcomes: ClassVar[bool] = False
+    """Whether it shows the welcome card instead while the viewer sees no cluster."""
     updates = False
     """Whether this is the view of its waiting requests."""
     status = 200
@@ -79,6 +72,8 @@ class LivePage(View, Generic[Found]):
     def show(self, viewer: Viewer) -> HttpResponse:
         """Return the page as it is now."""
         frame = _read_frame(viewer)
+        if self._is_welcome(frame):
+            return show_welcome(self.request, frame, self.section, _with_welcome(self.live))
         found = self.read(frame)
         if found is None:
             return self.show_missing()
@@ -96,9 +91,13 @@ class LivePage(View, Generic[Found]):
 
     def wait(self, viewer: Viewer) -> HttpResponse:
         """Answer the waiting request of an open page."""
-        return wait_for_updates(
-            self.request, viewer, self.live, self._read_page, personal=self.personal
-        )
+        shows_welcome = _WELCOME in self.request.GET
+        live = _with_welcome(self.live) if shows_welcome else self.live
+
+        def read(viewer: Viewer) -> Fragments:
+            return self._read_page(viewer, shows_welcome)
+
+        return wait_for_updates(self.request, viewer, live, read, personal=self.personal)
 
     def show_missing(self) -> HttpResponse:
         """Return the answer when there is nothing to read: missing and forbidden look the same."""
@@ -121,8 +120,16 @@ class LivePage(View, Generic[Found]):
         """Return what the template prints once and updates do not change."""
         return {}
 
-    def _read_page(self, viewer: Viewer) -> Fragments:
+    def _is_welcome(self, frame: Frame) -> bool:
+        return self.welcomes and not frame.clusters
+
+    def _read_page(self, viewer: Viewer, shows_welcome: bool) -> Fragments:
+        """Return the page; nothing where the browser has to load it anew."""
         frame = _read_frame(viewer)
+        if self._is_welcome(frame) != shows_welcome:
+            return ()
+        if shows_welcome:
+            return welcome_fragments(frame)
         found = self.read(frame)
         return () if found is None else self._page(frame, found)
 
@@ -155,3 +162,7 @@ class FilteredPage(LivePage[Found], Generic[Found, Filters]):
 def _read_frame(viewer: Viewer) -> Frame:
     now = timezone.now()
     return Frame(viewer, now, read_freshness(viewer=viewer, now=now), read_liveness(now=now))
+
+
+def _with_welcome(live: str) -> str:
+    return f"{live}{'&' if '?' in live else '?'}{_WELCOME}=1"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gangboard.readmodels.nodes import NodeView, read_node
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment
-from gangboard.web.live_page import Fragments, Frame, LivePage
+from gangboard.web.live_page import Fragments, LivePage
 
 
 class NodePage(LivePage[NodeView]):

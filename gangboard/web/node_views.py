@@ -8,15 +8,15 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 
 from gangboard.actions.requests import MOST_AT_ONCE
-from gangboard.readmodels.action_offers import jobs_on_node
-from gangboard.readmodels.action_rows import OfferRow
+from gangboard.readmodels.node_jobs import NodeJob, jobs_on_node
 from gangboard.readmodels.printable import printable
 from gangboard.web.addresses import read_text
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment
-from gangboard.web.live_page import Fragments, Frame, LivePage
+from gangboard.web.live_page import Fragments, LivePage
 
 
-class NodeJobsPage(LivePage[tuple[OfferRow, ...]]):
+class NodeJobsPage(LivePage[tuple[NodeJob, ...]]):
     """The Jobs on a node, of the gangs that the viewer may see."""
 
     name = "node-jobs"
@@ -35,7 +35,7 @@ class NodeJobsPage(LivePage[tuple[OfferRow, ...]]):
         """Return the address of the waiting request, with the node."""
         return f"{super().live}?{urlencode({'cluster': self.cluster, 'node': self.node})}"
 
-    def read(self, frame: Frame) -> tuple[OfferRow, ...] | None:
+    def read(self, frame: Frame) -> tuple[NodeJob, ...] | None:
         """Return the Jobs; None when the viewer sees no such cluster.
 
         A node that it does not see and one without Jobs of its look the same.
@@ -47,17 +47,17 @@ class NodeJobsPage(LivePage[tuple[OfferRow, ...]]):
             viewer=frame.viewer, cluster=self.cluster, node=self.node, now=frame.now
         )
 
-    def fragments(self, frame: Frame, found: tuple[OfferRow, ...]) -> Fragments:  # noqa: ARG002  # LivePage's
+    def fragments(self, frame: Frame, found: tuple[NodeJob, ...]) -> Fragments:  # noqa: ARG002  # LivePage's
         """Return the table of Jobs."""
-        allowed = sum(offer.allowed for offer in found)
+        allowed = sum(one.offer.allowed for one in found)
         state = {
-            "offers": found,
+            "jobs": found,
             "allowed": allowed,
             "most": MOST_AT_ONCE,
             "too_many": allowed > MOST_AT_ONCE,
         }
         return (Fragment("node-jobs", "actions/node_jobs.html", state, tuple(state.values())),)
 
-    def context(self, frame: Frame, found: tuple[OfferRow, ...]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+    def context(self, frame: Frame, found: tuple[NodeJob, ...]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
         """Return the names, fit to print."""
         return {"cluster": printable(self.cluster), "node": printable(self.node)}

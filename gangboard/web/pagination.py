@@ -9,8 +9,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from gangboard.readmodels.cursors import CursorError
 from gangboard.web.addresses import Address
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment
-from gangboard.web.live_page import FilteredPage, Filters, Frame
+from gangboard.web.live_page import FilteredPage, Filters
 
 PAGE_SIZE = 100
 """Rows of one page."""

@@ -22,9 +22,10 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList, write_version
 from gangboard.web.live.views import wait_for_updates
-from gangboard.web.live_page import Fragments, Frame, LivePage
+from gangboard.web.live_page import Fragments, LivePage
 
 ACT_HEADER = "X-Act"
 """Header of answers that a page shows where they belong, whatever their status is."""

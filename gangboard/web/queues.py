@@ -11,8 +11,9 @@ from gangboard.readmodels.queues import (
     queue_detail,
 )
 from gangboard.web.addresses import make_select, select_cluster
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, Frame, LivePage
+from gangboard.web.live_page import Fragments, LivePage
 from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
 
 
@@ -22,6 +23,7 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
     name = "queues"
     template_name = "queues/page.html"
     section = "queues"
+    welcomes = True
     filters = QueueFilters
 
     def read_list(self, frame: Frame, cursor: str) -> QueuePage:

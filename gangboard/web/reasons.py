@@ -7,13 +7,18 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from gangboard.domain.health import Stage
 from gangboard.readmodels.known_trends import current_values, since_known
 from gangboard.readmodels.reasons import ReasonRow, Reasons, read_reasons
 from gangboard.readmodels.trends import Curve, Trends, read_trends
 from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
 from gangboard.web.forms import element_key
+from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import FilteredPage, Fragments, Frame
+from gangboard.web.live_page import FilteredPage, Fragments
+
+OPEN_ROWS = 8
+"""Reasons that stand open, those that hold back most; the others are folded by stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,24 @@ class ReasonLine:
 
 
 @dataclass(frozen=True, slots=True)
+class StageFold:
+    """The reasons of one stage that do not stand open."""
+
+    label: str
+    lines: tuple[ReasonLine, ...]
+
+    @property
+    def gangs(self) -> int:
+        """Gangs of all of them."""
+        return sum(line.row.gangs for line in self.lines)
+
+    @property
+    def accelerators(self) -> float:
+        """Accelerators that these gangs ask for."""
+        return sum(line.row.accelerators for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What the page reads."""
 
@@ -52,6 +75,7 @@ class ReasonsPage(FilteredPage[Found, ReasonFilters]):
     name = "reasons"
     template_name = "reasons/page.html"
     section = "reasons"
+    welcomes = True
     filters = ReasonFilters
 
     def read(self, frame: Frame) -> Found:
@@ -82,7 +106,7 @@ class ReasonsPage(FilteredPage[Found, ReasonFilters]):
         )
         return since_known(trends)
 
-    def fragments(self, frame: Frame, found: Found) -> Fragments:
+    def fragments(self, frame: Frame, found: Found) -> Fragments:  # noqa: ARG002  # LivePage's
         """Return the summary, the chart and a row for each reason."""
         address, trends = self.address, found.trends
         lines = [
@@ -92,10 +116,11 @@ class ReasonsPage(FilteredPage[Found, ReasonFilters]):
         empty = {"empty": not lines}
         legend = current_values(trends, {"waiting": found.reasons.accelerators})
         return (
-            _summary(found.reasons, address, bool(frame.clusters)),
+            _summary(found.reasons, address),
             Fragment("trend", "reasons/trend.html", {"trends": trends}, _drawn(trends)),
             Fragment("trend-legend", "trends/legend.html", {"legend": legend}, legend),
-            FragmentList("reason-rows", tuple(map(_row, lines))),
+            FragmentList("reason-rows", tuple(map(_row, lines[:OPEN_ROWS]))),
+            FragmentList("reason-folds", tuple(map(_fold, _folds(lines[OPEN_ROWS:])))),
             Fragment("no-reasons", "reasons/nothing.html", empty, tuple(empty.values())),
         )
 
@@ -122,7 +147,7 @@ def _board(address: Address[ReasonFilters], **more: str) -> str:
     return f"{reverse('board')}?{urlencode([*kept, *more.items()])}"
 
 
-def _summary(found: Reasons, address: Address[ReasonFilters], any_cluster: bool) -> Fragment:
+def _summary(found: Reasons, address: Address[ReasonFilters]) -> Fragment:
     dearest = found.dearest and _line(found.dearest, address)
     commonest = found.commonest and _line(found.commonest, address)
     context = {
@@ -132,11 +157,10 @@ def _summary(found: Reasons, address: Address[ReasonFilters], any_cluster: bool)
         "only_one": dearest == commonest,
         "apart": tuple((count, _board(address, health=count.face.word)) for count in found.apart),
         "unknown_href": _board(address, health="unknown"),
-        "any_cluster": any_cluster,
     }
     shown = (
         *(dearest, commonest, found.gangs, found.accelerators, found.apart, found.unknown),
-        *(found.clusters, found.looked_at, found.unseen, any_cluster),
+        *(found.clusters, found.looked_at, found.unseen),
     )
     return Fragment("summary", "reasons/summary.html", context, shown)
 
@@ -144,6 +168,26 @@ def _summary(found: Reasons, address: Address[ReasonFilters], any_cluster: bool)
 def _row(line: ReasonLine) -> Fragment:
     key = f"r-{element_key(line.row.stage)}-{element_key(line.row.code)}"
     return Fragment(key, "reasons/row.html", {"line": line}, (line.row, line.href, line.curve))
+
+
+def _folds(lines: list[ReasonLine]) -> list[tuple[str, StageFold]]:
+    """Return stage → its folded reasons, in the order in which stages are passed."""
+    by_stage: dict[str, list[ReasonLine]] = {}
+    for line in lines:
+        by_stage.setdefault(line.row.stage, []).append(line)
+    order = [stage.value for stage in Stage]
+    known = {stage: place for place, stage in enumerate(order)}
+    stages = sorted(by_stage, key=lambda stage: (known.get(stage, len(order)), stage))
+    return [
+        (stage, StageFold(by_stage[stage][0].row.stage_label, tuple(by_stage[stage])))
+        for stage in stages
+    ]
+
+
+def _fold(named: tuple[str, StageFold]) -> Fragment:
+    stage, fold = named
+    shown = (fold.label, tuple((line.row, line.href, line.curve) for line in fold.lines))
+    return Fragment(f"f-{element_key(stage)}", "reasons/fold.html", {"fold": fold}, shown)
 
 
 def _line(

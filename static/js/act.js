@@ -94,7 +94,7 @@ function inZone(time, timeZone) {
   const form = { timeZone, hourCycle: "h23", year: "numeric", month: two, day: two, hour: two, minute: two };
   const parts = new Intl.DateTimeFormat("en-GB", form).formatToParts(time);
   const { year, month, day, hour, minute } = Object.fromEntries(parts.map(({ type, value }) => [type, value]));
-  return `${year}-${month}-${day}T${hour}:${minute}`;
+  return `${year}-${month}-${day} ${hour}:${minute}`;
 }
 
 // "1 h, 4 h, 1 day" from now, by the server's clock and in the zone that the field says. Then the reason is

@@ -25,6 +25,11 @@ export function startAges() {
       const text = durationText((now - Date.parse(time.dateTime)) / 1000);
       if (time.textContent !== text) time.textContent = text;
     }
+    for (const time of document.querySelectorAll("time[data-due]")) {
+      const left = (Date.parse(time.dateTime) - now) / 1000;
+      const text = left > 0 ? `in ${durationText(left)}` : "over";
+      if (time.textContent !== text) time.textContent = text;
+    }
   };
   setInterval(tick, 1000);
 }

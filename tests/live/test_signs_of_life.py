@@ -24,7 +24,7 @@ MISSED_SECONDS = 60.0
 """After 15 s without a sign of life it is missed; a busy machine needs some more to say so."""
 PROCESSES = {
     "poll": ("worker --queues poll", "No poll worker is alive"),
-    "act": ("worker --queues act", "No act worker is alive"),
+    "act": ("worker --queues act", "Act worker is down"),
     "beat": ("gangboard.celery beat", "The beat process is not alive"),
 }
 """Process → words of its command line, the banner."""

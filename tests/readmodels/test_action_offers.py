@@ -8,11 +8,12 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from gangboard.domain.action import ClusterLevers, PolicyState
-from gangboard.readmodels.action_offers import board_offers, jobs_on_node
+from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.readmodels.gangs import GangFilters, list_gangs
+from gangboard.readmodels.node_jobs import jobs_on_node
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang, Switch, WatchedObject
 from tests.factories import NOW, make_cluster, make_gang
@@ -316,7 +317,9 @@ def test_every_job_on_a_node(owner: Viewer, cluster: Cluster, levers: Levers) ->
     make_jobset(west, "far", nodes={"far-workers-0": ("gpu-01",)})
 
     def names(viewer: Viewer, node: str = "gpu-01", where: str = "eu-train") -> list[str]:
-        found = jobs_on_node(viewer=viewer, cluster=where, node=node, now=NOW)
+        found = [
+            job.offer for job in jobs_on_node(viewer=viewer, cluster=where, node=node, now=NOW)
+        ]
         assert all(offer.verb == "suspend" and offer.lever == "hold" for offer in found)
         return [f"{offer.namespace}/{offer.name}" for offer in found]
 
@@ -339,8 +342,19 @@ def test_who_may_only_look_sees_the_jobs_on_a_node_and_why(
 ) -> None:
     make_jobset(cluster, nodes={"llama-workers-0": ("gpu-01",)})
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
-    (offer,) = jobs_on_node(viewer=reader, cluster="eu-train", node="gpu-01", now=NOW)
+    (job,) = jobs_on_node(viewer=reader, cluster="eu-train", node="gpu-01", now=NOW)
+    offer = job.offer
     assert (offer.allowed, offer.why_not) == (
         False,
         "You may look but not act in this namespace.",
     )
+
+
+def test_a_job_on_a_node_says_its_state_and_its_gang(owner: Viewer, cluster: Cluster) -> None:
+    make_jobset(cluster, "llama", nodes={"llama-workers-0": ("gpu-01",)})
+    (job,) = jobs_on_node(viewer=owner, cluster="eu-train", node="gpu-01", now=NOW)
+    gang = Gang.objects.get(name="llama")
+    assert (job.gang, job.gang_kind, job.accelerators) == ("llama", "JobSet", gang.accelerators)
+    assert job.gang_state.word == gang.health
+    assert job.desired > 0
+    assert job.state.word in ("running", "starting")

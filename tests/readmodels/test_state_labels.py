@@ -93,7 +93,7 @@ class TestLiveness:
         banners = read_liveness(now=NOW).banners
         assert [banner.before for banner in banners] == [
             "No poll worker runs: nothing on this page changes until one runs again.",
-            "No act worker runs: what is asked for waits, and expires, until one runs again.",
+            "Act worker is down: actions wait and expire.",
             "No prove worker runs: whether Holds are in force, and who undid what, "
             "is not looked at until one runs again.",
             "The beat process does not run: clusters that no worker holds are not picked up.",

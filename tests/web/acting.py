@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -251,3 +252,9 @@ def _action(cluster: Cluster, gang: Gang, name: str, now: datetime, **columns: A
         "expires_at": now + timedelta(minutes=5),
     }
     return make_action(cluster, **{**values, **columns})
+
+
+def without_token(page: str) -> str:
+    """Return a page without its form token and the second at which it was made."""
+    page = re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", page)
+    return re.sub(r"<time [^>]*data-made>[^<]*</time>", "", page)

@@ -21,7 +21,15 @@ from gangboard.store.models import Action, AuditEntry, Cluster, Gang, Grant, Wat
 from gangboard.web.live.notifier import Notifier
 from tests.personas import Person, make_operator, make_owner, make_stranger
 from tests.stored_jobsets import GENERATION
-from tests.web.acting import REASON, confirm_query, hold_job, job_target, job_targets, text_of
+from tests.web.acting import (
+    REASON,
+    confirm_query,
+    hold_job,
+    job_target,
+    job_targets,
+    text_of,
+    without_token,
+)
 
 pytestmark = pytest.mark.django_db
 Answer = Any
@@ -63,7 +71,7 @@ class TestBefore:
             "/apis/batch/v1/namespaces/research/jobs/llama-workers-1",
             "/apis/gangboard.dev/v1alpha1/namespaces/research/holds",
             "What will happen",
-            "installed, unproved",
+            "tested on this Job first",
             'name="until"',
             'name="reason"',
             "required",
@@ -407,11 +415,12 @@ class TestRoles:
 
     def test_to_a_stranger_nothing_exists(self, gang: Gang) -> None:
         stranger = make_stranger()
-        missing = stranger.client.get("/no-such-page/").content
+        missing = without_token(stranger.client.get("/no-such-page/").content.decode())
         for index in (1, 9):
             query = confirm_jobs(gang, index)
             assert stranger.client.get("/actions/confirm/", query).status_code == 404
-            assert stranger.client.get("/actions/confirm/", query).content == missing
+            page = stranger.client.get("/actions/confirm/", query).content.decode()
+            assert without_token(page) == missing
             sent = stranger.client.post("/actions/confirm/", {**query, "reason": REASON})
             assert sent.status_code == 404
 

@@ -128,7 +128,7 @@ class TestDialog:
         submit_button(page).click()
         expect(page.get_by_role("dialog")).to_contain_text("Requested", timeout=SOON)
         until = site.read("SELECT until FROM store_action WHERE state = 'requested'")
-        assert until[:16].replace(" ", "T") == shown
+        assert until[:16] == shown
 
     def test_a_double_press_asks_once(self, page: Page, site: Site) -> None:
         open_dialog(page, site)

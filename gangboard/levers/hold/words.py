@@ -28,11 +28,10 @@ def about_there(holds: Sequence[Hold]) -> tuple[str, ...]:
 
 
 def about_proof(levers: ClusterLevers) -> str:
-    """Say what the Hold is before its proof: never more than `unproved`."""
+    """Say that the Hold is tested first, and when its last test passed in this cluster."""
     last = levers.hold_proved_at
-    known = f"proved here last at {moment(last)}" if last else "not proved here yet"
-    installed = "installed, unproved" if levers.hold is PolicyState.INSTALLED else "unproved"
-    return f"The Hold is {installed} ({known}): it is proved for this Job before that is suspended."
+    known = f"last test passed at {moment(last)}" if last else "no test passed here yet"
+    return f"The Hold is tested on this Job first ({known})."
 
 
 def parent_of(job: Owner) -> str:

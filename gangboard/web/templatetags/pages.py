@@ -16,12 +16,14 @@ from django.utils.safestring import SafeString, mark_safe
 from gangboard.domain.reading.wording import listed
 from gangboard.readmodels.action_labels import lever_label
 from gangboard.readmodels.action_rows import ActionRow, OfferRow, UnseenHolds
-from gangboard.readmodels.ages import age_text
+from gangboard.readmodels.ages import age_text, duration_text
 from gangboard.readmodels.group_visibility import UnseenGroups
 from gangboard.readmodels.pools import NodeSquare
 from gangboard.readmodels.queue_visibility import UnseenQueues
+from gangboard.readmodels.rights import rights_of
 from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.step_labels import step_face
+from gangboard.store.access import Viewer
 from gangboard.web.addresses import Option, Select
 from gangboard.web.forms import Named, element_key, write_target
 from gangboard.web.live.fragments import Fragment
@@ -40,6 +42,16 @@ def age(context: dict[str, Any], since: datetime | None) -> str:
         since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         exact(since),
         age_text(since, now),
+    )
+
+
+@register.simple_tag(takes_context=True)
+def due(context: dict[str, Any], time: datetime) -> str:
+    """Print a time to come in full, with how long it is until then; the script counts that down."""
+    now: datetime = context["now"]
+    left = f"in {duration_text(time - now)}" if time > now else "over"
+    return format_html(
+        '{}, <time datetime="{}" data-due>{}</time>', exact(time), rfc3339(time), left
     )
 
 
@@ -79,6 +91,18 @@ def fragment(context: dict[str, Any], piece: Fragment) -> SafeString:
 def rfc3339(time: datetime) -> str:
     """Print a time for a program to read, in UTC."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@register.simple_tag
+def rights(viewer: Viewer) -> tuple[str, ...]:
+    """Return what the person may see and do, in a line for each role."""
+    return rights_of(viewer)
+
+
+@register.filter
+def http_method(method: str) -> str:
+    """Print the HTTP method of a request. A merge patch is stored as `MERGE` and sent as PATCH."""
+    return "PATCH" if method == "MERGE" else method
 
 
 @register.filter

@@ -270,11 +270,11 @@ def test_a_hold_is_never_called_more_than_unproved_before_its_proof() -> None:
         levers: text(ask(a_context(), "trio-w-1", "suspend", levers))
         for levers in (READY, proved, refuted, unseen)
     }
-    assert "The Hold is installed, unproved (not proved here yet)" in says[READY]
-    assert "unproved (proved here last at 2026-11-20 12:00 UTC)" in says[proved]
+    assert "The Hold is tested on this Job first (no test passed here yet)." in says[READY]
+    assert "(last test passed at 2026-11-20 12:00 UTC)" in says[proved]
     assert "The last proof of the Hold failed, at 2026-11-21 11:00 UTC." in says[refuted]
     assert "failed" not in says[proved].replace("fails", "")
-    assert "The Hold is unproved" in says[unseen]
+    assert "The Hold is tested on this Job first" in says[unseen]
     assert "may not look whether the Hold is installed" in says[unseen]
 
 

@@ -1,0 +1,49 @@
+"""The header: who is signed in with which rights, also where there is no page."""
+
+from __future__ import annotations
+
+import re
+
+from django.test import Client
+
+from tests.personas import Person
+from tests.web.conftest import World
+
+
+def _header(client: Client, path: str) -> str:
+    page = client.get(path).content.decode()
+    found = re.search(r'<header class="top">.*?</header>', page, re.S)
+    return found[0] if found else ""
+
+
+def _rights(header: str) -> list[str]:
+    menu = re.search(r'<details class="menu person-menu">.*?</details>', header, re.S)
+    return re.findall(r"<li>([^<]*)</li>", menu[0]) if menu else []
+
+
+def test_the_name_opens_the_roles(owner: Person, reader: Person, world: World) -> None:
+    (line,) = _rights(_header(owner.client, "/"))
+    assert line.startswith("Admin, every namespace of every cluster")
+    (line,) = _rights(_header(reader.client, "/"))
+    assert line.startswith("Viewer, namespace research of cluster eu-train")
+
+
+def test_who_has_no_role_is_told_so(stranger: Person, world: World) -> None:
+    assert _rights(_header(stranger.client, "/")) == ["No role yet: ask an admin for one."]
+
+
+def test_a_page_that_is_not_there_has_the_header_of_all_pages(owner: Person, world: World) -> None:
+    missing = owner.client.get("/no-such-page/")
+    assert missing.status_code == 404
+    found, expected = _header(owner.client, "/no-such-page/"), _header(owner.client, "/")
+    links = re.findall(r'href="([^"]+)"', found)
+    assert links == re.findall(r'href="([^"]+)"', expected)
+    assert "/clusters/eu-train/" in links
+    assert "aria-current" not in found
+    assert 'action="/sign-out/"' in found
+
+
+def test_nobody_is_shown_a_menu_where_there_is_no_page(anonymous: Client, world: World) -> None:
+    response = anonymous.get("/no-such-page/")
+    assert response.status_code in (302, 404)
+    assert "<nav" not in response.content.decode()
