@@ -10,7 +10,7 @@ from gangboard.domain.group import Group, Policy, label_of_group
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.placing import When
-from gangboard.domain.reading.commands import patch_command
+from gangboard.domain.reading.copied_commands import patch_command
 from gangboard.domain.reading.wording import label, names
 from gangboard.placement.advice_parts import lower_size_of_parts
 from gangboard.placement.advice_words import fit_when, marked, sized

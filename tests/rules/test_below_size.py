@@ -6,7 +6,7 @@ from gangboard.domain.advice import AdviceKind
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.reading.commands import look_at_unready
+from gangboard.domain.reading.copied_commands import look_at_unready
 from tests.domain_objects import (
     Made,
     a_group,

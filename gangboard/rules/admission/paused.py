@@ -10,7 +10,7 @@ from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.commands import patch_command
+from gangboard.domain.reading.copied_commands import patch_command
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import active_jobs, asks_for_nothing, is_paused
 from gangboard.domain.reading.wording import label, names

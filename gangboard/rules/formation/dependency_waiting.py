@@ -13,7 +13,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.attempt_history import attempt_start
-from gangboard.domain.reading.commands import look_at_unready
+from gangboard.domain.reading.copied_commands import look_at_unready
 from gangboard.domain.reading.dependencies import Waiting, waiting_roles
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import is_formed

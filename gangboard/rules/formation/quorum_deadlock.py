@@ -10,7 +10,7 @@ from __future__ import annotations
 from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.commands import patch_command
+from gangboard.domain.reading.copied_commands import patch_command
 from gangboard.domain.reading.dependencies import Waiting, held_back_pods, waiting_roles
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import live_count, seats

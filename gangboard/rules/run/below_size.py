@@ -10,7 +10,7 @@ from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.attempt_history import restart_under_way
-from gangboard.domain.reading.commands import look_at_unready
+from gangboard.domain.reading.copied_commands import look_at_unready
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import growing_until
 from gangboard.domain.reading.losses import are_kept_away, how_many_run, how_they_left
