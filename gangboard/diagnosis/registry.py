@@ -29,7 +29,7 @@ from gangboard.domain.registry import (
     Resource,
     UnitRule,
 )
-from gangboard.domain.traits import KindTraits, QueueTraits
+from gangboard.domain.traits import NO_TRAITS, KindTraits, QueueTraits
 
 Member = TypeVar("Member")
 
@@ -110,11 +110,19 @@ def job_kind() -> OwnerKind | None:
 @cache
 def kind_traits() -> Mapping[tuple[str, str], KindTraits]:
     """Return what reasons say of each kind, by API group and kind."""
-    return {
+    groups = {
+        (resource.group, resource.kind): replace(
+            api.traits.get(resource.kind, NO_TRAITS), resource=resource.key
+        )
+        for api in grouping_apis()
+        for resource in api.resources
+    }
+    return groups | {
         (kind.resource.group, kind.resource.kind): replace(
             kind.traits,
             holds_jobs=HOLD_LEVER in kind.child_levers,
             makes_gangs=kind.makes_gangs,
+            resource=kind.resource.key,
             suspend_field=kind.traits.suspend_field or ".".join(kind.suspend_field),
         )
         for kind in owner_kinds()

@@ -150,5 +150,8 @@ class Advice:
     them. Names only for who may see them."""
     at: datetime | None = None
     """WAIT_FOR_END: when all of it has ended at the latest."""
+    command: tuple[str, ...] = ()
+    """SIZE and QUORUM: the words of the command that makes the change, where it is made in place and the kind
+    says where the number stands."""
     until: datetime | None = None
     """It counts on an end that must have come by then: it is to be worked out again."""

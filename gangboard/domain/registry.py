@@ -261,6 +261,8 @@ class GroupingAPI:
     """The same about the whole gang: why its scheduler ended pods that it never placed."""
     event_reasons: frozenset[str] = frozenset()
     """Reasons of events that these read."""
+    traits: Mapping[str, KindTraits] = field(default_factory=dict)
+    """Kind of a group → what advice says of it."""
     groups_of: tuple[tuple[str, str], ...] | None = None
     """(API group, kind) of the owners whose pods alone it groups: no other gang needs it. None for any pods."""
     notes: GroupingNotes = GroupingNotes()

@@ -38,6 +38,11 @@ class KindTraits:
     """A Job of it can be held. The registry tells, by its levers."""
     makes_gangs: bool = False
     """What it makes are gangs of their own. The registry tells."""
+    number_paths: Mapping[str, str] = field(default_factory=dict)
+    """Name of a number in advice → its path in the object: `minCount` → `spec.schedulingPolicy.gang.minCount`.
+    Only numbers that an API server was seen to take in place."""
+    resource: str = ""
+    """How kubectl names the kind: `jobs.batch`. The registry tells."""
 
 
 NO_TRAITS = KindTraits()

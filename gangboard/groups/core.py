@@ -17,6 +17,7 @@ from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_con
 from gangboard.domain.group import Group, GroupClaim, GroupTemplate, Policy
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
+from gangboard.domain.traits import KindTraits
 
 _GROUP = "scheduling.k8s.io"
 _PLACED = (
@@ -251,6 +252,9 @@ def _resource(
 
 GROUPING = GroupingAPI(
     label="Kubernetes",
+    traits={
+        "PodGroup": KindTraits(number_paths={"minCount": "spec.schedulingPolicy.gang.minCount"})
+    },
     notes=GroupingNotes(
         members="`spec.schedulingGroup`; on 1.35 `spec.workloadRef`",
         limits=(

@@ -173,7 +173,14 @@ OWNER = OwnerKind(
     own_managers=_OWN_MANAGERS,
     makes=(),
     levers=("suspend",),
-    traits=KindTraits(ends_pods=True),
+    traits=KindTraits(
+        ends_pods=True,
+        number_paths={
+            "parallelism": "spec.parallelism",
+            "completions": "spec.completions",
+            "minCount": "spec.scheduling.schedulingPolicy.gang.minCount",
+        },
+    ),
     tries_again=_tries_again,
     suspended_condition="Suspended",
 )

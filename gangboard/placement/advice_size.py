@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from gangboard.domain.advice import Advice, AdviceKind
+from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group, Policy, label_of_group
+from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.placing import When
+from gangboard.domain.reading.copied_commands import patch_command
 from gangboard.domain.reading.wording import label, names
 from gangboard.placement.advice_parts import lower_size_of_parts
 from gangboard.placement.advice_words import fit_when, marked, sized
@@ -40,6 +42,7 @@ def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
     if changed_object is None or fitting < 1 or quorum >= unit.quorum:
         return
     method = change_method(AdviceKind.QUORUM, changed_object, unit.facts.kubernetes)
+    changed_ref = (unit.jobs[0] if changed_object is ChangedObject.GANG_JOB else group).meta.ref
     found = so_many(fitting, when, now)
     if fitting < most:
         found += f" whichever the scheduler takes first, {most} {ONLY_IN_SOME_ORDERS}"
@@ -54,8 +57,19 @@ def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
         marked(f"{what} to {quorum}: {found}", method),
         method=method,
         count=quorum,
+        command=_command(what_if, changed_ref, ("minCount",), quorum, method),
         when_empty=when is When.EMPTY,
     )
+
+
+def _command(
+    what_if: WhatIf, ref: ObjectRef, fields: Sequence[str], number: int, method: ChangeMethod
+) -> tuple[str, ...]:
+    """Return the command that sets these fields of an object in place; empty where there is none."""
+    if method is not ChangeMethod.IN_PLACE:
+        return ()
+    traits = what_if.unit.facts.traits_of(ref)
+    return patch_command(traits, ref, dict.fromkeys(fields, number))
 
 
 def _label_of_quorum(what_if: WhatIf, group: Group, changed_object: ChangedObject) -> str:
@@ -146,6 +160,7 @@ def lower_size(what_if: WhatIf) -> Iterator[Advice]:
         ),
         method=method,
         count=size,
+        command=_command(what_if, job.meta.ref, fields, size, method),
         when_empty=when is When.EMPTY,
     )
 

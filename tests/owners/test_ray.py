@@ -475,6 +475,10 @@ def test_a_rayservice_whose_pods_are_ready_may_not_answer() -> None:
     }
     assert told(_served(broken))[1] == "degraded"
     assert "chat DEPLOY_FAILED: ModuleNotFoundError" in told(_served(broken))[2]
+    steps = [step for one in _served(broken).findings for step in one.advice]
+    assert [step.command for step in steps] == [
+        ("kubectl", "describe", "rayservices.ray.io", "llm", "-n", "team-a")
+    ]
     gone = deepcopy(SERVING)
     message = "Number of serve endpoints dropped to 0"
     gone["conditions"] = [condition("Ready", "False", "ZeroServeEndpoints", message)]

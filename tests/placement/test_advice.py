@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -338,6 +339,26 @@ def test_nobody_of_higher_priority_and_nobody_without_a_lever_is_suspended() -> 
     assert AdviceKind.SUSPEND_GANGS not in kinds(found)
     mine = advise(waiting(nodes, 1, 4, quorum=1, residents=held, priority=5))
     assert [ref.name for ref in only(mine, AdviceKind.SUSPEND_GANGS).gangs] == ["vip"]
+
+
+def test_the_lowest_priority_goes_first_then_the_shortest_run() -> None:
+    began = datetime(2026, 1, 1, tzinfo=UTC)
+    old, young, vital = (
+        replace(resident(name, priority, a=4), began=began + timedelta(hours=hours))
+        for name, priority, hours in (("old", 1, 0), ("young", 1, 9), ("vital", 3, 99))
+    )
+    nodes = [node("a", 12, 12)]
+
+    def first_of(*held: Resident) -> str:
+        found = advise(waiting(nodes, 1, 4, quorum=1, residents=held, priority=5))
+        (ref,) = only(found, AdviceKind.SUSPEND_GANGS).gangs
+        return ref.name
+
+    assert first_of(old, young, vital) == first_of(vital, young, old) == "young"
+    assert first_of(vital, old) == "old"
+    broken = replace(vital, whole=False)
+    found = advise(waiting(nodes, 1, 4, quorum=1, residents=[young, broken], priority=5))
+    assert [ref.name for ref in only(found, AdviceKind.SUSPEND_BROKEN).gangs] == ["vital"]
 
 
 def test_a_gang_that_somebody_else_decides_about_is_not_suspended() -> None:

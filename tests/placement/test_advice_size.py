@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -63,6 +64,49 @@ def advised(unit: Unit, *changes: AdviceKind) -> list[Advice]:
 
 def texts(found: Sequence[Advice]) -> list[str]:
     return [one.text for one in found]
+
+
+# What makes the change
+
+
+def test_a_change_in_place_is_a_command_of_all_its_fields() -> None:
+    """As dry runs of test_change_methods.py were taken."""
+    job = a_train(gang_request=GIVEN)
+    quorum, size = sorted(
+        told(job, a_group("g", quorum=4, of=job)), key=lambda one: one.change is AdviceKind.SIZE
+    )
+    start = ("kubectl", "patch", "jobs.batch", "train", "-n", "team-a", "--type=merge", "-p")
+    assert {one.command[:-1] for one in (quorum, size)} == {start}
+    gang = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    assert json.loads(quorum.command[-1]) == {"spec": {"scheduling": gang}}
+    assert json.loads(size.command[-1]) == {
+        "spec": {"parallelism": 2, "completions": 2, "scheduling": gang}
+    }
+
+
+def test_a_group_of_its_own_is_patched_itself() -> None:
+    (quorum,) = told(a_train(), a_group("g", quorum=4))
+    assert quorum.command[2:4] == ("podgroups.scheduling.k8s.io", "g")
+    assert json.loads(quorum.command[-1]) == {
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    }
+
+
+def test_what_is_made_anew_has_no_command() -> None:
+    job = a_train(gang_request=GIVEN)
+    found = told(job, a_group("g", quorum=4, of=job), minor=V136)
+    assert {one.method for one in found} <= {ChangeMethod.RECREATE}
+    assert not any(one.command for one in found)
+
+
+def test_no_command_with_a_name_that_a_shell_takes_otherwise() -> None:
+    found = told(replace_name(a_train(), "train; reboot"))
+    assert [(one.method, one.command) for one in found] == [(ChangeMethod.IN_PLACE, ())]
+
+
+def replace_name(job: Owner, name: str) -> Owner:
+    ref = replace(job.meta.ref, name=name)
+    return replace(job, meta=replace(job.meta, ref=ref))
 
 
 # The group of a Job

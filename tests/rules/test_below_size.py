@@ -1,7 +1,12 @@
 """`below-size`: captured on 1.37.0 as `job-at-quorum` (a gang of 2 with 6 pods, 4 fit)."""
 
+import pytest
+
+from gangboard.domain.advice import AdviceKind
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.reading.copied_commands import look_at_unready
 from tests.domain_objects import (
     Made,
     a_group,
@@ -43,9 +48,26 @@ def test_four_of_six_at_a_quorum_of_two() -> None:
 def test_a_member_on_a_silent_node() -> None:
     silent = a_pod("x", group="ring", on="n1", ready=False)
     unit = at_quorum(silent, a_pod("y", group="ring", on="n0"), a_node("n1", ready=None))
-    assert found("below-size", unit).message == (
-        "5 of 6 members run (quorum 2). 1 pod is not ready."
-    )
+    finding = found("below-size", unit)
+    assert finding.message == "5 of 6 members run (quorum 2). 1 pod is not ready."
+    (look,) = finding.advice
+    assert look.kind is AdviceKind.LOOK
+    assert look.command == ("kubectl", "describe", "pods", "-n", "team-a", "x")
+
+
+@pytest.mark.parametrize(
+    ("names", "text", "described"),
+    [
+        ("ab", "Look why pods a and b are not ready.", 2),
+        ("abc", "Look why pods a, b and c are not ready.", 3),
+        ("abcde", "Look why pods a, b and 3 more are not ready.", 3),
+        (["a", "$(reboot)"], "Look why pods $(reboot) and a are not ready.", 0),
+    ],
+)
+def test_pods_to_look_at_are_named(names: list[str], text: str, described: int) -> None:
+    (step,) = look_at_unready(ObjectRef("", "Pod", "team-a", name, name) for name in names)
+    assert step.text == text
+    assert len(step.command) == (5 + described if described else 0)
 
 
 def test_full_size_or_below_the_quorum() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gangboard.domain.advice import AdviceKind
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
@@ -63,6 +64,8 @@ def test_names_the_part_and_how_far_it_is(
     assert finding.symptom
     assert finding.message == message
     assert first(unit) == "dependency-waiting"
+    (look,) = finding.advice
+    assert look.command == ("kubectl", "describe", "pods", "-n", "team-a", "run-driver-0-0")
 
 
 def test_one_of_several_jobs() -> None:
@@ -72,9 +75,9 @@ def test_one_of_several_jobs() -> None:
         a_role("leader", pods=1, depends_on=(Dependency("init", "Complete"),)),
     )
     unit = unit_of(jobset, roles=(jobset.roles[1],), missing_jobs=("run-leader-0",), desired=4)
-    assert found("dependency-waiting", unit).message == (
-        "leader waits until init is Complete: 1 of 3 Jobs is."
-    )
+    finding = found("dependency-waiting", unit)
+    assert finding.message == "leader waits until init is Complete: 1 of 3 Jobs is."
+    assert [(step.kind, step.command) for step in finding.advice] == [(AdviceKind.WAIT_FOR_END, ())]
 
 
 def test_a_dependency_that_is_met_is_no_reason() -> None:
@@ -107,7 +110,7 @@ def test_just_met_is_not_overdue() -> None:
 
 
 def test_a_part_that_is_not_there() -> None:
-    unit = waiting(Dependency("nobody", "Ready"))
-    assert found("dependency-waiting", unit).message == (
-        "workers wait until nobody is Ready, but there is no part nobody."
-    )
+    finding = found("dependency-waiting", waiting(Dependency("nobody", "Ready")))
+    assert finding.message == "workers wait until nobody is Ready, but there is no part nobody."
+    (step,) = finding.advice
+    assert step.kind is AdviceKind.OTHER

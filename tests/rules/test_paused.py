@@ -49,7 +49,11 @@ def test_a_pod_on_its_way_out_does_not_matter() -> None:
 @pytest.mark.parametrize(
     ("kept", "step"),
     [
-        (4, "Set spec.parallelism of Job train back to 4 (in place)."),
+        (
+            4,
+            "Set spec.parallelism of Job train back to 4 (in place): kubectl patch jobs.batch train "
+            """-n team-a --type=merge -p '{"spec":{"parallelism":4}}'""",
+        ),
         (None, "Set spec.parallelism of Job train above 0 (in place)."),
     ],
 )

@@ -1,5 +1,6 @@
 """`quorum-deadlock`: observed on 1.37.0 with a group over driver and workers, dependsOn Ready."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +29,15 @@ def test_the_driver_waits_for_those_that_wait_for_it() -> None:
     assert finding.message == (
         "4 pods of workers are made only once driver is Ready, but group ring needs 5 pods at once."
     )
-    assert finding.advice_texts == (
+    lower, _ = finding.advice
+    assert lower.command[:-1] == (
+        *("kubectl", "patch", "podgroups.scheduling.k8s.io", "ring", "-n", "team-a"),
+        *("--type=merge", "-p"),
+    )
+    assert json.loads(lower.command[-1]) == {
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}}
+    }
+    assert tuple(one.text for one in finding.advice) == (
         "Lower minCount of PodGroup ring to 1 (in place).",
         "Give driver and workers a PodGroup each (recreate).",
     )

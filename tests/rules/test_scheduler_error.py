@@ -1,5 +1,6 @@
 """`scheduler-error`."""
 
+from gangboard.domain.advice import AdviceKind
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from tests.domain_objects import a_condition, a_group, a_job, a_pod, ago, placed
@@ -57,7 +58,9 @@ def test_a_gang_at_its_quorum_is_below_its_size() -> None:
 
 
 def test_only_where_the_text_leaves_no_doubt() -> None:
-    assert found("scheduler-error", erring()).advice_texts == ()
+    (look,) = found("scheduler-error", erring()).advice
+    assert (look.kind, look.command) == (AdviceKind.LOOK, ())
+    assert "scheduler default-scheduler about pod train-0" in look.text
     assert found("scheduler-error", erring(of_group=True)).advice_texts == (
         "Give all pods of group ring one schedulerName (recreate).",
     )

@@ -116,3 +116,12 @@ def test_rows_come_go_and_move_around_one_that_is_open_and_one_that_is_ticked(
         assert page.locator(f"#g-{row}").evaluate("row => row.same"), "it is the very element"
     for name in gone:
         site.write("UPDATE store_gang SET gone_at = NULL WHERE name = ?", name)
+
+
+def test_a_thumb_opens_a_row_beside_its_menu(page: Page, site: Site) -> None:
+    """An operator's row has a tick, the way to open it and a menu at its corner."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{site.url}/?q=llama")
+    page.get_by_role("button", name="Essentials of llama", exact=True).click(timeout=5_000)
+    below = page.locator(f"#below-g-{site.gang_id('llama')}")
+    expect(below.get_by_text("llama-workers-1", exact=True)).to_be_visible()

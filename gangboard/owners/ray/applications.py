@@ -9,12 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from gangboard.decode.wire import Wire, read_text
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.objects import find_condition
+from gangboard.domain.objects import ObjectRef, find_condition
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.wording import count, label, quote, sentence
 from gangboard.domain.registry import UnitRule
+from gangboard.domain.shell import command
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.owners.ray import reasons
 
@@ -70,9 +72,17 @@ def find_not_serving(unit: Unit) -> Finding | None:
         unit,
         f"All {count(service.desired, 'pod')} are ready, and {what}: {why}",
         health=Health.STARTING if is_young else None,
+        advice=() if is_young else (_look(service.meta.ref),),
         evidence=tuple(found),
         since=ready.since,
     )
+
+
+def _look(service: ObjectRef) -> AdvisedStep:
+    """Return the step that Ray's guide begins with: the status has each application's and deployment's message."""
+    words = command("kubectl describe rayservices.ray.io {} -n {}", service.name, service.namespace)
+    text = f"Read in the status of {label(service)} what each of its applications lacks."
+    return AdvisedStep(text, AdviceKind.LOOK, words)
 
 
 def find_invalid(unit: Unit) -> Finding | None:

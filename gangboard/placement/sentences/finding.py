@@ -86,7 +86,7 @@ def advice_of(
 def _step(one: Advice) -> AdvisedStep:
     """Return the change as a step. It acts on nodes only where the sentence names all of them."""
     nodes = one.nodes if set(one.nodes) <= set(one.named) else ()
-    return AdvisedStep(one.text, one.change, objects=one.gangs or nodes)
+    return AdvisedStep(one.text, one.change, one.command, objects=one.gangs or nodes)
 
 
 def evidence_of(unit: Unit, found: PlacementReason | None = None) -> tuple[Evidence, ...]:

@@ -6,10 +6,11 @@ Kubernetes documents 0 as pausing a Job; JobSet keeps counting such a Job as rea
 
 from __future__ import annotations
 
-from gangboard.domain.advice import AdviceKind
+from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
+from gangboard.domain.reading.copied_commands import patch_command
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import active_jobs, asks_for_nothing, is_paused
 from gangboard.domain.reading.wording import label, names
@@ -43,13 +44,18 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
-def _advice(unit: Unit, jobs: tuple[Owner, ...], subject: str) -> str:
+def _advice(unit: Unit, jobs: tuple[Owner, ...], subject: str) -> AdvisedStep | str:
     """Return how it goes on: with the parallelism that was kept when it was paused, if it was."""
     before = jobs[0].paused_parallelism if len(jobs) == 1 else None
     number = f"back to {before}" if before else "above 0"
     changed_object = ChangedObject.JOB if unit.quorum is None else ChangedObject.GANG_JOB
     method = change_method(AdviceKind.SIZE, changed_object, unit.facts.kubernetes)
-    return f"Set spec.parallelism of {subject} {number} ({method})."
+    text = f"Set spec.parallelism of {subject} {number} ({method})."
+    if not before or method is not ChangeMethod.IN_PLACE:
+        return text
+    ref = jobs[0].meta.ref
+    words = patch_command(unit.facts.traits_of(ref), ref, {"parallelism": before})
+    return AdvisedStep(text, command=words)
 
 
 RULE = UnitRule("paused", Stage.ADMISSION, "Paused", 40, find, health=Health.SUSPENDED)

@@ -7,14 +7,17 @@ other role lacks is nearer to the cause.
 
 from __future__ import annotations
 
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.dependencies import reached_jobs
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.pod import Pod
 from gangboard.domain.reading.attempt_history import attempt_start
+from gangboard.domain.reading.copied_commands import look_at_unready
 from gangboard.domain.reading.dependencies import Waiting, waiting_roles
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import is_formed
-from gangboard.domain.reading.wording import is_or_are, out_of
+from gangboard.domain.reading.wording import is_or_are, label, out_of
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -32,6 +35,7 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         _message(wait),
+        advice=_advice(unit, wait),
         evidence=_evidence(unit, wait),
         symptom=True,
         # A restart makes Jobs anew: when it was is not said of those that are not there yet.
@@ -51,6 +55,29 @@ def _message(wait: Waiting) -> str:
     if reached is None:
         return f"{until}."
     return f"{until}: {out_of(reached, wait.on.replicas, 'Job')} {is_or_are(reached)}."
+
+
+def _advice(unit: Unit, wait: Waiting) -> tuple[AdvisedStep | str, ...]:
+    """Return the step that brings the other part to its state: name a part, look at its pods, or wait."""
+    waiter, dependency = wait.role.name, wait.dependency
+    if wait.on is None:
+        return (f"Let {waiter} depend on a part that {label(unit.owner.meta.ref)} has (recreate).",)
+    jobs = {job.meta.ref.uid for job in unit.facts.jobs if job.meta.ref.name in wait.on.child_names}
+    unready = look_at_unready(
+        pod.meta.ref
+        for pod in unit.facts.pods
+        if pod.is_live and not pod.is_ready and _job_of(pod) in jobs
+    )
+    if unready:
+        return unready
+    step = f"Wait until {dependency.role} is {dependency.status}."
+    ends = dependency.status == "Complete"
+    return (AdvisedStep(step, AdviceKind.WAIT_FOR_END if ends else AdviceKind.LOOK),)
+
+
+def _job_of(pod: Pod) -> str:
+    controller = pod.meta.controller
+    return controller.uid if controller is not None else ""
 
 
 def _evidence(unit: Unit, wait: Waiting) -> tuple[Evidence, ...]:

@@ -7,8 +7,10 @@ dependsOn driver Ready: permanent, `status: {}` (real-control-plane.md §3).
 
 from __future__ import annotations
 
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.copied_commands import patch_command
 from gangboard.domain.reading.dependencies import Waiting, held_back_pods, waiting_roles
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import live_count, seats
@@ -47,7 +49,7 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
-def _advice(unit: Unit, wait: Waiting, possible: int) -> tuple[str, ...]:
+def _advice(unit: Unit, wait: Waiting, possible: int) -> tuple[AdvisedStep | str, ...]:
     """Lowering minCount is possible on 1.37 and lasts where no controller owns the PodGroup."""
     apart = f"Give {wait.dependency.role} and {wait.role.name} a PodGroup each (recreate)."
     group = unit.group
@@ -55,7 +57,12 @@ def _advice(unit: Unit, wait: Waiting, possible: int) -> tuple[str, ...]:
         return (apart,)
     if possible < 1:
         return (apart,)
-    lower = f"Lower minCount of PodGroup {group.meta.ref.name} to {possible} (in place)."
+    ref = group.meta.ref
+    lower = AdvisedStep(
+        f"Lower minCount of PodGroup {ref.name} to {possible} (in place).",
+        AdviceKind.QUORUM,
+        patch_command(unit.facts.traits_of(ref), ref, {"minCount": possible}),
+    )
     return (lower, apart)
 
 

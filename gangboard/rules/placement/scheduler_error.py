@@ -7,6 +7,7 @@ not interpreted, and where the cause was seen otherwise (no nodes, a claim) that
 
 from __future__ import annotations
 
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
@@ -48,14 +49,28 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
-def _advice(unit: Unit, said: tuple[SchedulerMessage, ...]) -> tuple[str, ...]:
-    """Return what to change where the text leaves no doubt (schedule_one_podgroup.go, 1.36 and 1.37)."""
+def _advice(unit: Unit, said: tuple[SchedulerMessage, ...]) -> tuple[AdvisedStep | str, ...]:
+    """Return what to change where the text leaves no doubt (schedule_one_podgroup.go, 1.36 and 1.37), else where
+    to look."""
     group = f"all pods of group {unit.group_name}"
     if any(_ONE_SCHEDULER in one.raw for one in said):
         return (f"Give {group} one schedulerName (recreate).",)
     if any(_ONE_PREEMPTION in one.raw for one in said):
         return (f"Give {group} one preemptionPolicy, that of the group if it has one (recreate).",)
-    return ()
+    return (_read_log(unit),)
+
+
+def _read_log(unit: Unit) -> AdvisedStep:
+    """Return the step that finds the cause which the text can hide: no name in it is a command."""
+    names = sorted({pod.scheduler_name for pod in unit.unplaced if pod.scheduler_name})
+    whose = f"scheduler {quote(names[0])}" if len(names) == 1 else "the schedulers of its pods"
+    about = min((pod.meta.ref.name for pod in unit.unplaced), default="")
+    pod = f" about pod {about}" if about else ""
+    return AdvisedStep(
+        f"Read the log of {whose}{pod}: the error can hide its cause, such as an object that does "
+        "not exist.",
+        AdviceKind.LOOK,
+    )
 
 
 RULE = UnitRule(

@@ -6,9 +6,11 @@ with 4 pods, 2 fit, group True, the rest Unschedulable).
 
 from __future__ import annotations
 
+from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.attempt_history import restart_under_way
+from gangboard.domain.reading.copied_commands import look_at_unready
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import growing_until
 from gangboard.domain.reading.losses import are_kept_away, how_many_run, how_they_left
@@ -40,7 +42,7 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         f"{how_many_run(unit)}.{how_they_left(unit)} {missing_reason(unit, why)}".strip(),
-        advice=(*missing_advice(unit), *advice),
+        advice=(*missing_advice(unit), *_look(unit), *advice),
         evidence=(
             Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source),
             Evidence("quorum", str(unit.quorum), source),
@@ -51,6 +53,12 @@ def find(unit: Unit) -> Finding | None:
         recheck_at=until,
         since=quorum_since(unit),
     )
+
+
+def _look(unit: Unit) -> tuple[AdvisedStep, ...]:
+    """Return the step to look why members are not ready that have a node, where no other waits for one."""
+    unready = [pod.meta.ref for pod in unit.placed if not pod.is_ready]
+    return () if unit.unplaced else look_at_unready(unready)
 
 
 RULE = UnitRule("below-size", Stage.RUN, "Below its size", 30, find, health=Health.DEGRADED)

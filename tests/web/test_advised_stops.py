@@ -1,0 +1,174 @@
+"""Steps that stop another gang: where their button stands, what the dialog says, and to whom."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from gangboard.domain.action import ActionTarget
+from gangboard.domain.advice import AdviceKind, AdvisedStep
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence
+from gangboard.store.gangs import Detail, pack_advice
+from gangboard.store.models import Cluster, Gang
+from gangboard.web.forms import element_key, write_target
+from tests.factories import make_finding, make_gang
+from tests.personas import Person, make_operator
+from tests.stored_jobsets import GENERATION
+from tests.web.acting import confirm_query, make_run, text_of
+
+pytestmark = pytest.mark.django_db
+FOLDED = re.compile(r'<details class="last-steps">.*?</details>', re.DOTALL)
+
+
+@pytest.fixture
+def victim(cluster: Cluster) -> Gang:
+    columns = {"stage": "run", "code": "running", "health": "running", "ready": 6, "desired": 6}
+    return make_run(cluster, "moe", now=timezone.now(), **columns)
+
+
+def ref_of(gang: Gang) -> ObjectRef:
+    return ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
+
+
+def advised(cluster: Cluster, name: str, *victims: Gang, **columns: Any) -> Gang:
+    """Make a gang that waits and is advised to stop others, which its findings name."""
+    refs = [ObjectRef(one.api_group, one.kind, one.namespace, one.name, one.uid) for one in victims]
+    steps = (
+        AdvisedStep("Wait for 8 cpu.", AdviceKind.WAIT_FOR_ROOM),
+        *(
+            AdvisedStep(
+                f"Suspend {ref.kind} {ref.namespace}/{ref.name}.",
+                AdviceKind.SUSPEND_GANGS,
+                objects=(ref,),
+            )
+            for ref in refs
+        ),
+    )
+    evidence = tuple(Evidence(NAMED_IN_ADVICE, ref.name, ref) for ref in refs)
+    finding = make_finding(advice=steps, evidence=evidence)
+    given = {"advice": pack_advice(steps), "detail": Detail((finding,))}
+    return make_gang(cluster, name, now=timezone.now(), **{**given, **columns})
+
+
+def dialog(person: Person, gang: Gang) -> str:
+    target = write_target(
+        ActionTarget(
+            cluster=gang.cluster.name,
+            api_group=gang.api_group,
+            kind=gang.kind,
+            namespace=gang.namespace,
+            name=gang.name,
+            uid=gang.uid,
+            generation=GENERATION,
+        )
+    )
+    response = person.client.get("/actions/confirm/", confirm_query(target))
+    assert response.status_code == 200
+    return text_of(response)
+
+
+@pytest.mark.parametrize("part", ["", "row/"])
+def test_the_red_button_stands_in_the_folded_group_only(
+    operator: Person, cluster: Cluster, victim: Gang, part: str
+) -> None:
+    run = advised(cluster, "run", victim)
+    page = operator.client.get(f"/gangs/{run.pk}/{part}").content.decode()
+    (folded,) = FOLDED.findall(page)
+    button = f'suspend-{element_key(victim.uid)}" class="button danger"'
+    assert (folded.count(button), page.count(button)) == (1, 1)
+    outside = page.replace(folded, "")
+    assert 'class="button danger"' not in outside
+    assert "Suspend JobSet research/moe" not in outside
+    assert "Wait for 8 cpu." in outside
+
+
+def test_a_gang_without_such_advice_has_no_such_group(
+    operator: Person, cluster: Cluster, victim: Gang
+) -> None:
+    run = advised(cluster, "run")
+    assert "last-steps" not in operator.client.get(f"/gangs/{run.pk}/").content.decode()
+
+
+@pytest.mark.parametrize(("number", "words"), [(1, "1 waiting gang"), (3, "3 waiting gangs")])
+def test_the_dialog_says_what_it_costs_and_how_many_want_it(
+    operator: Person, cluster: Cluster, victim: Gang, number: int, words: str
+) -> None:
+    for at in range(number):
+        advised(cluster, f"run-{at}", victim)
+    page = dialog(operator, victim)
+    cost = page[page.index("moe runs") :]
+    assert f"6 of 6 ready, namespace research, priority 0, advised to {words}." in cost
+
+
+def test_the_dialog_of_what_nobody_wants_stopped_counts_nobody(
+    operator: Person, victim: Gang
+) -> None:
+    page = dialog(operator, victim)
+    assert "6 of 6 ready, namespace research, priority 0." in page
+    assert "advised to" not in page
+
+
+def test_the_dialog_counts_only_gangs_that_its_reader_may_see(
+    operator: Person, cluster: Cluster, victim: Gang
+) -> None:
+    advised(cluster, "run", victim)
+    advised(cluster, "other", victim, namespace="vision")
+    assert "advised to 1 waiting gang." in dialog(operator, victim)
+
+
+def test_of_a_gang_that_its_reader_may_not_see_nothing_is_told(
+    cluster: Cluster, victim: Gang
+) -> None:
+    """No step stops it, because its reader cannot; a step to wait for its end does not name it."""
+    ref = ref_of(victim)
+    steps = (
+        AdvisedStep(
+            "Wait for JobSet research/moe to end.", AdviceKind.WAIT_FOR_END, objects=(ref,)
+        ),
+        AdvisedStep("Suspend JobSet research/moe.", AdviceKind.SUSPEND_GANGS, objects=(ref,)),
+    )
+    finding = make_finding(advice=steps, evidence=(Evidence(NAMED_IN_ADVICE, ref.name, ref),))
+    run, _ = (
+        make_gang(
+            cluster,
+            f"run-{at}",
+            now=timezone.now(),
+            namespace="vision",
+            advice=pack_advice(steps),
+            detail=Detail((finding,)),
+        )
+        for at in range(2)
+    )
+    person = make_operator(cluster, "vision", name="vera")
+    addresses = (f"/gangs/{run.pk}/", f"/gangs/{run.pk}/row/", "/", f"/api/v1/gangs/{run.pk}/")
+    for address in addresses:
+        page = person.client.get(address).content.decode()
+        for told in ("moe", victim.uid, "6 of 6", "advised to", "priority,", "button danger"):
+            assert told not in page, address
+        assert "you may not see to end." in page, address
+        assert "Suspend a gang" not in page, address
+
+
+@pytest.mark.parametrize("address", ["/", "/api/v1/gangs/"])
+def test_a_list_reads_all_victims_with_one_query(
+    operator: Person,
+    cluster: Cluster,
+    victim: Gang,
+    address: str,
+) -> None:
+    """As many queries for ten rows with ten victims as for one with one."""
+    advised(cluster, "run", victim)
+    operator.client.get(address)  # what is kept between requests is read
+    with CaptureQueriesContext(connection) as first:
+        assert operator.client.get(address).status_code == 200
+    for at in range(9):
+        advised(cluster, f"run-{at}", make_gang(cluster, f"moe-{at}", now=timezone.now()))
+    with CaptureQueriesContext(connection) as then:
+        assert operator.client.get(address).status_code == 200
+    assert len(then) == len(first)
