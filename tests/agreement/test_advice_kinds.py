@@ -110,7 +110,7 @@ def _mend(scene: Scene, spec: Json, name: str = "run") -> None:
 # Room
 
 
-def free_room(scene: Scene) -> None:
+def wait_for_room(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     # On each node two pods of two GPUs that nobody can suspend.
     holders = [(f"{node}-{at}", node) for node in "ab" for at in range(2)]
@@ -138,6 +138,41 @@ def uncordon(scene: Scene) -> None:
     scene.still_waits()
     cordon(scene.client, scene.node("b"), unschedulable=False)
     scene.wait_bound(3)
+
+
+def restore(scene: Scene) -> None:
+    scene.make_nodes(a=FOUR, b=Room(gpus=4, withheld={GPU: "0"}))
+    _waiting(scene, _run(scene, 2), 2)
+    found = _only(scene, AdviceKind.RESTORE)
+    assert [ref.name for ref in found.nodes] == [scene.node("b")]
+    for devices in ("2", "4"):
+        allocatable = {"allocatable": {GPU: devices}}
+        scene.client.patch_status("v1", "Node", scene.node("b"), allocatable)
+        if devices == "2":
+            scene.still_waits()
+    scene.wait_bound(2)
+
+
+def suspend_broken(scene: Scene) -> None:
+    scene.make_nodes(a=FOUR, b=FOUR)
+    _running(scene, "whole", 1)
+    half = job(
+        "half",
+        scene.namespace,
+        parallelism=2,
+        gang="basic",
+        gpu=4,
+        cpu="100m",
+        grace=0,
+        node_selector=scene.where,
+    )
+    scene.client.create(half)
+    scene.wait_bound(1, "half")
+    _waiting(scene, _run(scene, 1), 1)
+    found = _only(scene, AdviceKind.SUSPEND_BROKEN)
+    assert [ref.name for ref in found.gangs] == ["half"]
+    _mend(scene, {"suspend": True}, "half")
+    scene.wait_bound(1)
 
 
 def suspend_gangs(scene: Scene) -> None:
@@ -351,7 +386,9 @@ SCENES: tuple[Callable[[Scene], None], ...] = (
     wait_for_end,
     wait_for_the_deadline_of_a_job,
     wait_for_deletion,
-    free_room,
+    wait_for_room,
+    restore,
+    suspend_broken,
     uncordon,
     suspend_gangs,
     suspend_the_one_that_is_enough,

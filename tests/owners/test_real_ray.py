@@ -233,7 +233,7 @@ CLUSTERS: dict[str, Situation[ClusterPlace]] = {
         {"created": 0}, twin="running",
     ),
     "suspended": Situation(
-        _suspended, "suspended", "suspended", "The RayCluster is suspended.",
+        _suspended, "suspended", "suspended", None,
         {"desired": 4, "created": 0, "ready": 0}, twin="running",
     ),
 }  # fmt: skip
@@ -326,7 +326,7 @@ JOBS: dict[str, Situation[JobPlace]] = {
         {"desired": 5, "created": 5, "ready": 4}, twin="running",
     ),
     "job-suspended": Situation(
-        _job_suspended, "suspended", "suspended", "The RayJob is suspended.",
+        _job_suspended, "suspended", "suspended", None,
         {"desired": 4, "created": 0, "ready": 0}, twin="running",
     ),
     "job-invalid": Situation(

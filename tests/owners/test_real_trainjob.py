@@ -228,7 +228,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
         {"desired": 3, "created": 1, "ready": 1, "quorum": None}, twin="running",
     ),
     "suspended": Situation(
-        _suspended, "suspended", "suspended", "The TrainJob is suspended.",
+        _suspended, "suspended", "suspended", None,
         {"desired": 2, "created": 0, "ready": 0}, twin="running",
     ),
     "resumed": Situation(

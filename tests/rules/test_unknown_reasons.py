@@ -11,7 +11,7 @@ from tests.domain_objects import a_condition, a_group, a_job, a_pod, placed
 from tests.rules import texts
 from tests.rules.asking import first, found, unit_of
 
-KNOWN = {"Unschedulable", "SchedulerError", "SchedulingGated", "SchedulingSkipped"}
+KNOWN = {"Schedulable", "Unschedulable", "SchedulerError", "SchedulingGated", "SchedulingSkipped"}
 REASONS = st.from_regex(r"[A-Z][A-Za-z]{2,30}", fullmatch=True).filter(lambda one: one not in KNOWN)
 
 
@@ -39,6 +39,12 @@ def test_any_reason(reason: str, of_pods: bool) -> None:
 @given(reason=REASONS)
 def test_a_reason_without_a_text_is_its_own_text(reason: str) -> None:
     assert found("scheduler-error", refused(reason, "")).evidence[0].value == reason
+
+
+def test_a_pod_that_could_be_placed_itself_tells_of_no_error() -> None:
+    """Volcano 1.14.1 writes this reason, with the status False, while the gang of such a pod waits."""
+    said = "3/3 tasks in gang unschedulable: pod group is not ready, 3 minAvailable"
+    assert first(refused("Schedulable", said, of_pods=True)) != "scheduler-error"
 
 
 def test_no_room_stays_no_room() -> None:

@@ -34,8 +34,9 @@ _REASONS = re.compile(
 _NEXT_REASON = re.compile(r"[,.] (?=\d+ )")
 NO_ROOM = "Unschedulable"
 """The reason by which the scheduler says that it found no place."""
-_NO_ATTEMPT = frozenset({"", "SchedulingGated"})
-"""Reasons that tell of no failed attempt: none, and the gates of a pod."""
+_NO_ATTEMPT = frozenset({"", "SchedulingGated", "Schedulable"})
+"""Reasons that tell of no failed attempt: none, the gates of a pod, and a batch scheduler's word that the pod
+itself could be placed while its gang waits (volcano.sh/volcano v1.14.1, unschedule_info.go)."""
 _LACK = "Insufficient "
 _COUNTED = re.compile(r"(\d{1,9}) (.*)")
 _PREEMPTION = re.compile(r"(?:no new claims to deallocate, )?(?:pod group )?preemption: .*")

@@ -124,7 +124,7 @@ def _situations(short: str) -> dict[str, Situation[Any]]:
             {"desired": 2, "created": 2, "scheduled": 1, "ready": 1}, twin="no-matching-node",
         ),
         f"{short}-suspended": Situation(
-            suspended, "suspended", "suspended", f"The {kind} is suspended.",
+            suspended, "suspended", "suspended", None,
             {"desired": 2, "created": 0, "ready": 0}, twin="running",
         ),
         f"{short}-killed": Situation(

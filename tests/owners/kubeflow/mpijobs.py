@@ -119,7 +119,7 @@ MPI: dict[str, Situation[Any]] = {
         _launcher_ends, "failed", "failed", None, {"desired": 3}, twin="succeeded",
     ),
     "mpi-suspended": Situation(
-        suspended, "suspended", "suspended", "The MPIJob is suspended.",
+        suspended, "suspended", "suspended", None,
         {"desired": 3, "created": 0, "ready": 0}, twin="running",
     ),
     "mpi-queued": Situation(

@@ -127,7 +127,7 @@ TORCH: dict[str, Situation[Any]] = {
         {"desired": 3, "created": 3, "scheduled": 2}, twin="running", cpu="8",
     ),
     "torch-suspended": Situation(
-        suspended, "suspended", "suspended", "The PyTorchJob is suspended.",
+        suspended, "suspended", "suspended", None,
         {"desired": 3, "created": 0, "ready": 0}, twin="running",
     ),
     "torch-queued": Situation(
