@@ -64,10 +64,10 @@ def test_a_gang_has_exactly_the_keys_of_the_contract(ask: Ask, world: World) -> 
         "code": "fragmented",
         "title": "Fragmented",
         "message": "train-east-team-a needs 8 GPUs on one node.",
-        "advice": ["Drain node a: kubectl drain a", "Or wait."],
+        "advice": ["Drain node a (in cluster east): kubectl drain a", "Or wait."],
         "next_steps": [
             {
-                "text": "Drain node a.",
+                "text": "Drain node a (in cluster east).",
                 "kind": "something else",
                 "command": ["kubectl", "drain", "a"],
                 "objects": [],

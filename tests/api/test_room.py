@@ -72,7 +72,7 @@ def test_reasons_are_counted_as_on_the_page(ask: Ask, world: World) -> None:
         "accelerators": "24.5",
         "since": "2026-11-01T08:30:00Z",
         "since_first_seen": False,
-        "next_step": "Drain node a: kubectl drain a",
+        "next_step": "Drain node a (in cluster west): kubectl drain a",
         "limits": [],
     }
     # The three with eight devices each, not the small one.

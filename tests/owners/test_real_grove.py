@@ -167,8 +167,7 @@ SITUATIONS_ON: dict[str, dict[str, Situation[Place]]] = {
         ),
         "tree-waits": Situation(
             _tree_waits, "insufficient-resources", "waiting",
-            "Group run-0-dec: 2 pods need 16 CPUs, and 15 are free on the only usable node "
-            "(test.gangboard.dev/pool=grove-tree-waits): at most 1 of 2 fits.",
+            None,
             {"desired": 4, "created": 4, "scheduled": 0, "quorum": 4}, twin="running", cpu="18",
         ),
         "base-first": Situation(

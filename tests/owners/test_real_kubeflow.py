@@ -67,6 +67,8 @@ def test_what_the_operators_say_stands_as_evidence(places: dict[str, Place]) -> 
 def test_an_evicted_worker_is_brought_back_by_what_is_advised(places: dict[str, Place]) -> None:
     place = places["mpi-evicted"]
     (advice,) = place.detail()["advice"]
-    assert advice == ("Have them made anew: kubectl delete pod -n mpi-evicted run-worker-1")
+    assert advice == (
+        "Have them made anew: kubectl --context test delete pod -n mpi-evicted run-worker-1"
+    )
     place.client.delete("v1", "Pod", "run-worker-1", place.name)
     place.wait_told("running")
