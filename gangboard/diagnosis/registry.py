@@ -124,6 +124,7 @@ def kind_traits() -> Mapping[tuple[str, str], KindTraits]:
             makes_gangs=kind.makes_gangs,
             resource=kind.resource.key,
             suspend_field=kind.traits.suspend_field or ".".join(kind.suspend_field),
+            managed_by_field=".".join(kind.managed_by_field),
         )
         for kind in owner_kinds()
     }

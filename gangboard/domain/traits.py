@@ -27,6 +27,8 @@ class KindTraits:
     suspend_field: str = ""
     """The field that says that it is suspended, as evidence names it. Where the kind does not tell, the registry
     does: the field that its lever writes."""
+    managed_by_field: str = "spec.managedBy"
+    """The field that names another controller for an object, as evidence names it; the registry tells it."""
     suspended_detail: str = ""
     """Name in `Owner.detail` of that field's value, where it is not just true."""
     leaves_groups: frozenset[str] = frozenset()

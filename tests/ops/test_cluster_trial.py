@@ -65,7 +65,7 @@ def test_a_kind_that_may_not_be_read_is_named(simulator: Simulator, kubeconfig: 
 def test_a_dead_server_is_watched_and_its_cause_is_said(tmp_path: Path) -> None:
     dead = write_kubeconfig(tmp_path / "dead")
     said = run("add_cluster", "new", "--kubeconfig", dead)
-    assert "Cluster new does not answer: 127.0.0.1:1 refuses connections" in said
+    assert "Cluster new cannot be read now: 127.0.0.1:1 refuses connections" in said
     assert "Cluster new at https://127.0.0.1:1 is watched from now on." in said
 
 
@@ -85,7 +85,7 @@ def test_without_the_right_nothing_is_refused_and_that_is_said(
         said = run("add_cluster", "west2", "--kubeconfig", kubeconfig)
     finally:
         simulator.faults.clear()
-    assert "may not get the namespace kube-system" in said
+    assert "The uid of the namespace kube-system could not be read" in said
     assert list(Cluster.objects.values_list("system_uid", flat=True)) == ["", ""]
 
 

@@ -3,8 +3,20 @@
 import pytest
 
 from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.registry import owner_kinds
 from gangboard.domain.health import Health
-from tests.domain_objects import a_job, a_jobset, a_role, an_entry, an_event, child_jobs, facts_of
+from gangboard.domain.owner import Owner
+from gangboard.domain.registry import OwnerKind
+from tests.domain_objects import (
+    a_job,
+    a_jobset,
+    a_meta,
+    a_role,
+    an_entry,
+    an_event,
+    child_jobs,
+    facts_of,
+)
 
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 
@@ -37,3 +49,11 @@ def test_a_controller_that_is_refused_here_works_here() -> None:
     job = a_job("here", managed_by="example.com/mine")
     finding = assess(facts_of(job, an_event(job, "FailedCreate", "no"))).finding
     assert finding.code == "pod-creation-refused"
+
+
+@pytest.mark.parametrize("kind", owner_kinds(), ids=lambda kind: kind.resource.key)
+def test_the_field_is_that_of_the_kind(kind: OwnerKind) -> None:
+    meta = a_meta(kind.resource.group, kind.resource.kind, "remote")
+    owner = Owner(meta=meta, managed_by="example.com/mine")
+    label = assess(facts_of(owner)).finding.evidence[0].label
+    assert label == ".".join(kind.managed_by_field)

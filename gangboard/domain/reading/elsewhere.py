@@ -1,6 +1,6 @@
-"""What another controller runs elsewhere: `spec.managedBy` switches the controller here off.
+"""Owners whose controller here is switched off, because they name another one (`spec.managedBy`).
 
-MultiKueue copies the status of the run in the other cluster. Nothing is made here, so nothing is missing here.
+Such a controller can copy the status of the run in another cluster. It makes nothing here, so nothing is missing here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
         return None  # its controller works here
     entries = [entry for entry in facts.entries if entry.cluster and entry.is_in_use]
     clusters = names(dict.fromkeys(shorten(entry.cluster) for entry in entries))
-    where = f"Runs in cluster {clusters}" if clusters else _left_to(owner)
+    field = facts.traits_of(owner.meta.ref).managed_by_field
+    where = f"Runs in cluster {clusters}" if clusters else _left_to(owner, field)
     ready, wanted = _copied(owner)
     counted = (
         f": {out_of(ready, wanted, 'Job')} {'is' if ready == 1 else 'are'} ready" if wanted else ""
@@ -40,7 +41,7 @@ def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
         Health.UNKNOWN,
         f"{where}{counted}.",
         evidence=(
-            Evidence("spec.managedBy", owner.managed_by, owner.meta.ref),
+            Evidence(field, owner.managed_by, owner.meta.ref),
             *(Evidence("status.clusterName", one.cluster, one.meta.ref) for one in entries),
         ),
     )
@@ -49,15 +50,13 @@ def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
     return replace(found, code="running", health=Health.RUNNING, title="Running")
 
 
-def _left_to(owner: Owner) -> str:
-    return (
-        f"{label(owner.meta.ref)} is left to {shorten(owner.managed_by)} (spec.managedBy), and nothing of it is "
-        "here"
-    )
+def _left_to(owner: Owner, field: str) -> str:
+    manager = shorten(owner.managed_by)
+    return f"{label(owner.meta.ref)} is left to {manager} ({field}), and nothing of it is here"
 
 
 def _copied(owner: Owner) -> tuple[int, int]:
-    """Return how many of its Jobs are ready or done by the copied status, of how many; 0 of 0 where it says nothing."""
+    """Return the ready or finished Jobs in the copied status, and all Jobs; (0, 0) if the status has no counts."""
     if not owner.roles or any(role.ready is None for role in owner.roles):
         return 0, 0
     ready = sum(

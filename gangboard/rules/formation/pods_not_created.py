@@ -208,7 +208,7 @@ def _evidence(unit: Unit) -> tuple[Evidence, ...]:
     there = len(unit.current) + succeeded(unit)
     found = [Evidence("pods", f"{there} of {unit.wanted}", unit.owner.meta.ref)]
     found += [
-        Evidence("spec.managedBy", one.managed_by, one.meta.ref)
+        Evidence(unit.facts.traits_of(one.meta.ref).managed_by_field, one.managed_by, one.meta.ref)
         for one in {one.meta.ref.uid: one for one in (unit.owner, *unit.jobs)}.values()
         if one.managed_by
     ]

@@ -78,7 +78,7 @@ class Command(DatabaseCommand):
             self._print(expiry_sentence(actor, "The actor's credentials"))
 
     def _try(self, name: str, access: Access) -> Trial | None:
-        """Print what the cluster answers, and return it; None if it does not answer.
+        """Print what the cluster answers, and return it; None if it cannot be read now.
 
         A cluster that is down now is watched all the same, because a poll worker tries again. Raises
         CommandError for a second name, ClusterError for another cluster.
@@ -87,7 +87,7 @@ class Command(DatabaseCommand):
             trial = try_cluster(access)
         except KubeError as error:
             self.stdout.write(
-                f"Cluster {name} does not answer: {error.sentence} gangboard tries again by itself. If the "
+                f"Cluster {name} cannot be read now: {error.sentence} gangboard tries again by itself. If the "
                 f"address is wrong, run manage.py remove_cluster {name} and add it again."
             )
             return None
@@ -96,8 +96,8 @@ class Command(DatabaseCommand):
         self.stdout.write(f"Cluster {name} {trial.sentence}.")
         if not trial.uid:
             self.stdout.write(
-                "The account may not get the namespace kube-system, so gangboard cannot tell whether this "
-                "cluster has another name already. manage.py print_rbac has that right."
+                "The uid of the namespace kube-system could not be read, so gangboard cannot tell whether this "
+                "cluster has another name already. manage.py print_rbac has the right for that."
             )
         return trial
 
