@@ -76,7 +76,7 @@ class RequestError(ValueError):
         self.code = code
         self.action_id = action_id
         self.field = field
-        """The field of the form that is wrong, `reason` or `until`; empty for none of them."""
+        """The wrong field of the form, `reason` or `until`, or empty."""
         self.wait = wait
         """Seconds after which it may be asked again; 0 when something else is wrong."""
 

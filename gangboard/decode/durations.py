@@ -14,7 +14,7 @@ _LONGEST = 64
 
 
 def read_duration(text: str | None) -> timedelta | None:
-    """Return a duration; None where nothing is given, or what is given is no duration that a clock can tell."""
+    """Return the duration, or None if the text is missing, malformed or too large for a timedelta."""
     found = _WHOLE.fullmatch(text) if text and len(text) <= _LONGEST else None
     if found is None:
         return None

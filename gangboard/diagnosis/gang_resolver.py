@@ -19,7 +19,7 @@ from gangboard.diagnosis.object_links import (
 )
 
 _PLACEHOLDERS = 20
-"""As many without a node as are looked at to say why they have none."""
+"""Placeholders without a node that are read per gang, to find out why they wait."""
 
 
 class GangResolver:

@@ -107,7 +107,7 @@ class PodLink(NamedTuple):
     """Of a pod that is no gang by itself and only takes room, the key of the resource that its owner is found
     in, empty where none is; None of any other pod."""
     is_queued: bool = False
-    """Such a pod that names a queue: its owner waits there, and is a gang by that."""
+    """True if such a pod names a queue. Its owner waits there and is therefore a gang."""
 
     @property
     def place(self) -> Place:
@@ -222,7 +222,7 @@ def _pod_link(pod: Pod) -> PodLink:
 def _group_of(pod: Pod) -> tuple[str, str]:
     """Return kind and name of what keeps a pod together with others.
 
-    That is the group that its scheduler reads, else the one that its queue admits at once.
+    The group that its scheduler reads goes before the group that its queue admits.
     """
     if not pod.group_name or pod.ignores_group:
         for label, kind in registry.pod_group_labels().items():

@@ -47,12 +47,12 @@ class AdviceKind(StrEnum):
 
 
 class Harm(StrEnum):
-    """What a step costs, and whom, in the order in which steps are advised."""
+    """The cost of a step and who pays it, least harm first."""
 
     NOTHING = "nothing"
-    """Somebody waits or looks."""
+    """A person waits or looks at something."""
     NODES = "nodes"
-    """Nodes that somebody closed take pods again."""
+    """Cordoned or tainted nodes take pods again."""
     BROKEN_GANGS = "broken gangs"
     """Other gangs lose room that they hold without being whole."""
     OWN_GANG = "own gang"
@@ -77,7 +77,7 @@ _HARMS: Mapping[AdviceKind, Harm] = {
 
 
 def harm_of(kind: AdviceKind) -> Harm:
-    """Return what a step of a kind costs. A step of any other kind is about the gang itself."""
+    """Return the harm of a kind of step. Kinds that are not listed change the gang itself."""
     return _HARMS.get(kind, Harm.OWN_GANG)
 
 

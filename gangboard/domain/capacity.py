@@ -384,7 +384,7 @@ class Resident:
     """A suspend of it stays: it has an owner that can be suspended, and no controller, queue or
     other manager that would undo it."""
     began: datetime | None = None
-    """When the oldest of its pods that are there was created; None where it is not known."""
+    """Creation time of its oldest living pod, or None if unknown."""
     ends: tuple[Ending, ...] = ()
     """What of it goes by itself, as far as that is known and nothing comes back; the first first."""
 

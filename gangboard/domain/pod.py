@@ -20,7 +20,7 @@ INNOCENT = (
     "pod is schedulable but gang scheduling failed",
     "pod was not evaluated: gang scheduling aborted",
 )
-"""What a scheduler says of pods that are not why their group waits."""
+"""Scheduler texts for pods that are not the reason why their group waits."""
 _SAME = {"SchedulingSkipped": "Unschedulable"}
 """What another scheduler says of a pod that its queue keeps back."""
 

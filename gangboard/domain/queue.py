@@ -101,7 +101,7 @@ class QueueEntry:
     owner_uid: str = ""
     """uid of the owner: by controller reference, else by the label `kueue.x-k8s.io/job-uid`."""
     given_up: GivenUp | None = None
-    """None where the entry is queued, or would be if it were active."""
+    """None if the entry is queued, or would be queued once it is active."""
     message: QueueMessage | None = None
     """What its system says while it is active and not admitted; None where that is nothing."""
     priority: int = 0
@@ -109,7 +109,7 @@ class QueueEntry:
     in_line_since: datetime | None = None
     """By it those of one priority stand in line, oldest first."""
     admitted_at: datetime | None = None
-    """None where it is not admitted, or nothing says since when."""
+    """None if it is not admitted, or the time is unknown."""
     cluster: str = ""
     """The cluster that runs it, where its system runs it in another one; empty while none does."""
     has_quota: bool = False

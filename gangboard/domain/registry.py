@@ -207,7 +207,7 @@ class OwnerKind:
     the pods are one unit."""
     placed_with: Callable[[Pod], str] | None = None
     """Pod → the name of the object by which its unit is placed together with others, or empty. Units of such an
-    object that wait for nodes are judged together. None where every unit is placed by itself."""
+    object that wait for nodes are judged together. None if each unit is placed by itself."""
     is_numbered: Callable[[Role], bool] | None = None
     """Role → whether each of its replicas is a unit of its own, `<role>-<index>`, which `role_of` returns. None
     for a kind without such roles."""

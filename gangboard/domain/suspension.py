@@ -1,4 +1,4 @@
-"""Who suspended an object, when, and with which reason."""
+"""Suspensions with author, time and reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RecordedSuspend:
 
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """What is known about who suspended an object."""
+    """The author, time and reason of a suspension, as far as they are known."""
 
     by: str
     """`by ada`, `with kubectl`: what follows the verb in a sentence."""

@@ -42,7 +42,7 @@ class KindTraits:
     """What it makes are gangs of their own. The registry tells."""
     number_paths: Mapping[str, str] = field(default_factory=dict)
     """Name of a number in advice → its path in the object: `minCount` → `spec.schedulingPolicy.gang.minCount`.
-    Only numbers that an API server was seen to take in place."""
+    It lists numbers that an API server was seen to accept in place."""
     resource: str = ""
     """How kubectl names the kind: `jobs.batch`. The registry tells."""
 

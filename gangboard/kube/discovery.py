@@ -185,7 +185,7 @@ def discover(connection: Connection, *, groups: Collection[str] | None = None) -
 
 
 def read_cluster_uid(connection: Connection) -> str:
-    """Return what tells this cluster from all others, whatever its address; empty where nobody tells.
+    """Return the identity of the cluster, which does not depend on its address. Empty if it cannot be read.
 
     It is the uid of the namespace `kube-system`, which no cluster is without and which lives as long as
     the cluster. A cluster is read without it too, so no error of this request counts.

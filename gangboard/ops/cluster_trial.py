@@ -1,4 +1,4 @@
-"""One try of a cluster before it is watched: whether it answers, which one it is, and what may be read."""
+"""A trial request to a cluster before it is watched: its version, its identity and the readable kinds."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gangboard.ops.kubeconfigs import Access
 from gangboard.polling.cluster_cache import resources
 
 _OF_ONE_KIND = frozenset({KubeErrorCode.FORBIDDEN, KubeErrorCode.NOT_FOUND})
-"""Errors of a list that say nothing about the whole cluster."""
+"""Errors of a list that concern one kind, not the whole cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a cluster answered."""
+    """The answer of a cluster."""
 
     server_version: str
     """Empty where the account may not ask."""
@@ -37,7 +37,7 @@ class Trial:
 
 
 def try_cluster(access: Access) -> Trial:
-    """Ask a cluster what it serves, and for one object of each kind. Raises KubeError where it does not answer."""
+    """Read discovery and one object of each kind from a cluster. Raises KubeError where it does not answer."""
     with Connection(Credentials.from_document(access.document)) as connection:
         found = discover(connection, groups={one.group for one in resources()})
         served = dict(_served(found))

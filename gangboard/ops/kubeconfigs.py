@@ -40,7 +40,7 @@ class Access:
     cluster_name: str = ""
     """A name for the cluster, made of the context's; empty for a pod's own account."""
     context: str = ""
-    """What the person's kubectl calls the cluster; empty for a pod's own account and standard input."""
+    """Name of the kubeconfig context. Empty for a pod's own account and for standard input."""
 
 
 def read_access(path: Path, *, context: str | None = None, token_file: bool = False) -> Access:

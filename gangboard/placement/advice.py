@@ -35,7 +35,7 @@ _SILENT = frozenset({PlacementCause.FITS, PlacementCause.TOO_FEW_PODS, Placement
 
 Maker = Callable[[WhatIf], Iterable[Advice]]
 
-# In the order of the harm that they do: what costs nobody anything comes first.
+# Ordered by harm, least first.
 _BY_NODES: tuple[Maker, ...] = (
     wait_for_end,
     wait_for_room,

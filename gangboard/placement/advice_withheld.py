@@ -38,7 +38,7 @@ def restore(what_if: WhatIf) -> Iterator[Advice]:
 
 
 def _culprits(amounts: Counter[str]) -> str:
-    """Return who takes devices or huge pages out of what is allocatable."""
+    """Return the likely causes of capacity that is not allocatable."""
     found = []
     if any("/" in name for name in amounts):
         found.append("the device plugin and the health of the devices")

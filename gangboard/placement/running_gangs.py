@@ -124,7 +124,7 @@ class RunningGangs(Shares):
         self.priorities = np.array([one.priority for one in self.all], dtype=np.int64)
         self.are_whole: Mask = np.array([one.whole for one in self.all], dtype=np.bool_)
         self.ages = np.array([-_seconds(one) for one in self.all], dtype=np.float64)
-        """Larger is older; what is not known counts as oldest."""
+        """A larger number is an older gang. An unknown age counts as the oldest."""
 
 
 def _seconds(resident: Resident) -> float:

@@ -277,7 +277,7 @@ class WhatIf:
 
 
 def _asks_the_same(node: NodeRoom, was: NodeRoom) -> bool:
-    """Whether a node differs from before only by what is on it: then the same pods may go there."""
+    """Return True if only the pods on the node differ, so that the same pods may go there."""
     return (
         node.taints is was.taints
         and node.unschedulable == was.unschedulable

@@ -88,7 +88,7 @@ class Watched:
         return bool(self.version) and not self.resource.is_known(self.version)
 
     def show(self, state: WatchState, sentence: str = "") -> bool:
-        """Set the state; return whether that is news. A version that is guessed is said while it is read."""
+        """Set the state; return whether that is news. While the version is a guess, the sentence says so."""
         if state is WatchState.OK and self.is_guess:
             sentence = (
                 f"{self.resource.key} is served as {self.version}, which this release does not know: "

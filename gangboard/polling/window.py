@@ -125,7 +125,7 @@ class Window:
         answer = schedule.take(is_known=cache.discovery is not None)
         if answer is not None:
             if (stranger := self._is_stranger(answer[0].cluster_uid)) is not None:
-                # Nothing of it may come among the objects of the cluster that was added.
+                # Its objects must not mix with those of the cluster that was added.
                 cache.discovery, schedule.error = None, stranger
                 return False
             self._take_discovery(*answer)

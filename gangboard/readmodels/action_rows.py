@@ -215,7 +215,7 @@ class AuditRow:
 
     @property
     def object_label(self) -> str:
-        """What it is about: `User ada` for `User/ada`."""
+        """The object in words: `User ada` for `User/ada`."""
         return self.object_name.replace("/", " ", 1)
 
 
@@ -224,9 +224,9 @@ class AuditGroup:
     """One action, or one line about none."""
 
     newest: AuditRow
-    """What is shown of it."""
+    """The line that the page shows."""
     lines: tuple[AuditRow, ...]
-    """Every line of an action that was asked for, the oldest first; none for a line by itself."""
+    """All lines of the action, oldest first. Empty for a line without an action."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Advice as it is read: in the order of the harm that it does, each other gang with what its end costs.
+"""Advice for one reader, ordered by harm, with the cost of each gang that a step would stop.
 
-What a rule advised is stored with the verdict. How other gangs stand is read when somebody looks, and only
-of gangs that the viewer may see.
+Advice is stored with the verdict. The state of other gangs is read for each page, limited to gangs that the
+viewer may see.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STOPPING = frozenset({AdviceKind.SUSPEND_BROKEN, AdviceKind.SUSPEND_GANGS})
 
 @dataclass(frozen=True, slots=True)
 class StoppedGang:
-    """Another gang that a step would stop, and what that costs."""
+    """Another gang that a step would stop, and the cost."""
 
     gang_id: str
     api_group: str
@@ -49,7 +49,7 @@ class StoppedGang:
     desired: int
     priority: int
     compared: str
-    """How its priority stands to that of the gang that is advised; empty where nobody is advised."""
+    """Its priority compared with that of the waiting gang, in words. Empty if there is no waiting gang."""
     others: int | None = None
     """Other gangs that are advised to stop it, of those that the viewer may see; None: not counted."""
 
@@ -60,7 +60,7 @@ class StoppedGang:
 
     @property
     def state(self) -> str:
-        """What stands before the time: `runs`, `degraded for`."""
+        """The words before the time: `runs`, `degraded for`."""
         return "runs" if self.whole else f"{face_of(self.health).label.lower()} for"
 
     @property
@@ -109,7 +109,7 @@ class ShownStep:
 
     @property
     def sentence(self) -> str:
-        """The step, and what it costs."""
+        """The step and its cost."""
         if not self.victims or self.read_at is None:
             return self.timeless
         costs = "; ".join(one.cost(self.read_at) for one in self.victims)
@@ -117,7 +117,7 @@ class ShownStep:
 
     @property
     def timeless(self) -> str:
-        """The step and what it costs, without what a clock changes."""
+        """The step and its cost, without ages."""
         if not self.victims:
             return self.step
         costs = "; ".join(f"{one.name}, {one.facts}" for one in self.victims)
@@ -145,7 +145,7 @@ def read_victims(
 
 
 def _living(viewer: Viewer) -> QuerySet[Gang]:
-    """Return the gangs that the viewer may see and that are there, with what a victim says of itself."""
+    """Return the living gangs that the viewer may see, with the columns of a victim."""
     return Gang.objects.filter(viewer.gang_filter(), gone_at=None).only(
         *("id", "cluster", "api_group", "kind", "namespace", "name", "uid", "health", "stage"),
         *("code", "since", "ready", "desired", "priority_value"),
@@ -162,14 +162,14 @@ def shown_steps(
 
     shown = sorted((_shown(step, gang, victims, now) for step in steps), key=place)
     if shown and shown[0].stops_whole_gangs:
-        # Such is what an older release stored, and a gang that has come together since.
+        # An older release stored such steps, and a victim can have become whole since.
         wait = "Wait for room to become free."
         shown.insert(0, ShownStep(wait, AdviceKind.WAIT_FOR_ROOM.value, Harm.NOTHING))
     return tuple(shown)
 
 
 def plain_step(text: str) -> ShownStep:
-    """Return a sentence as a step that harms nobody."""
+    """Return a sentence as a step without harm."""
     return ShownStep(text, "", Harm.NOTHING)
 
 
@@ -199,7 +199,7 @@ def _shown(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) -> Sh
 
 
 def victim_of(stored: Gang, advised: Gang | None) -> StoppedGang:
-    """Return what the end of a gang costs, beside the gang that somebody advises to make room for."""
+    """Return the cost of stopping a gang, compared with the waiting gang."""
     priority = stored.priority_value or 0
     return StoppedGang(
         gang_id=stored.pk,

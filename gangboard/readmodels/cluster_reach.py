@@ -1,4 +1,4 @@
-"""What makes a cluster readable that gangboard cannot look at: one step for each cause."""
+"""Next steps for clusters that cannot be read: one for each cause."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STEPS: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ReachStep:
-    """What to do about a cluster that cannot be looked at."""
+    """The next step for a cluster that cannot be read."""
 
     text: str
     command: str

@@ -120,7 +120,7 @@ class ClusterState:
     """Of the second identity, which acts."""
     levers: LeverBoard
     step: ReachStep | None
-    """What makes it readable; None where it is read, and for who does not look after the whole cluster."""
+    """The step that makes it readable. None if it is read, or the viewer does not see the whole cluster."""
     holder: str
     """The worker that polls it now, or empty."""
     gangs: int | None
@@ -340,7 +340,7 @@ def _resource_row(state: ResourceState, viewer: Viewer) -> ResourceRow:
 
 
 def _no_gangs(freshness: Freshness, resources: tuple[ResourceRow, ...]) -> int | None:
-    """Return 0 where it is known that there are no gangs, and None where nobody could look."""
+    """Return 0 if the cluster has no gangs, and None if it could not be read."""
     unread = any(row.needed and row.state not in _READ for row in resources)
     return None if freshness.is_silent or not freshness.listed or unread else 0
 

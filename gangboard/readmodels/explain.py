@@ -75,7 +75,7 @@ def find_gang(address: GangAddress, *, viewer: Viewer) -> str:
 
 
 def explain_deleted(gang: DeletedGang, now: datetime) -> str:
-    """Return what is left to say of a gang that was deleted more than an hour ago."""
+    """Return the last state of a gang that was deleted more than an hour ago."""
     age = age_text(gang.observed_at, now)
     return f"Deleted {age} ago. Last state: {gang.face.label}. Its page has its history."
 

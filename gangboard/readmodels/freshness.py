@@ -60,7 +60,7 @@ class Freshness:
     listed: bool
     """Whether all that it serves has been read once: until then gangs may be missing."""
     context: str = ""
-    """What the person's kubectl calls it, for commands to copy; empty where that is not known."""
+    """Its kubeconfig context, for commands to copy. Empty if unknown."""
 
     @property
     def is_silent(self) -> bool:

@@ -108,7 +108,7 @@ def select_gangs(*, viewer: Viewer, filters: GangFilters, silent: Sequence[int])
     Rows have `shown_health`, `shown_severity`, `shown_code`, `made_at`, `shown_priority` (0 where
     `priority_unknown` is 1) besides their columns.
     """
-    # What is gone stays as it was: no silence of its cluster makes that unknown.
+    # The last state of a deleted gang stays known when its cluster falls silent.
     silent = () if filters.gone else silent
     gangs: QuerySet[Any] = Gang.objects.filter(
         viewer.gang_filter(), gone_at__isnull=not filters.gone

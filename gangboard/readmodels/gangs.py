@@ -95,7 +95,7 @@ class GangRow:
     title: str
     message: str
     next_steps: tuple[ShownStep, ...]
-    """What would let it go, the least harm first."""
+    """Steps that help it, least harm first."""
     members: Members
     requests: Mapping[str, str]
     queue: str
@@ -120,7 +120,7 @@ class GangRow:
     max_restarts: int | None
     gone_at: datetime | None
     context: str
-    """What the person's kubectl calls its cluster; empty where that is not known."""
+    """The kubeconfig context of its cluster. Empty if unknown."""
 
     @property
     def advice(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from gangboard.readmodels.trends import ROOM, Curve, Trends
 
 @dataclass(frozen=True, slots=True)
 class CurrentValue:
-    """What a curve is at now, beside its colour."""
+    """The present value of a curve, with its colour."""
 
     label: str
     tone: str
@@ -19,7 +19,7 @@ class CurrentValue:
 
 
 SHORTEST = timedelta(hours=1)
-"""Curves over less time say nothing."""
+"""Shorter curves are not drawn."""
 _CURVES = ("waiting", *ROOM)
 
 

@@ -25,7 +25,7 @@ class KubectlPlace:
 
     cluster: str
     context: str = ""
-    """What the person's kubectl calls it; empty where that is not known: then its name stands beside."""
+    """Its kubeconfig context. If empty, the page shows the cluster's name beside the command."""
 
     def command(self, meaning: str, template: str, *names: str) -> KubectlCommand | None:
         """Return a command of kubectl for this cluster; None where a name is not fit for a shell."""

@@ -54,7 +54,7 @@ class NamedObjects:
     own: str = ""
     """The name of the gang itself."""
     context: str = ""
-    """What the person's kubectl calls its cluster; empty where that is not known."""
+    """The kubeconfig context of its cluster. Empty if unknown."""
     nodes: tuple[ObjectRef, ...] = ()
     gangs: Mapping[ObjectRef, str] = field(default_factory=dict)
     """Owner → id of its gang."""

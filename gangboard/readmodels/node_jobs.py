@@ -35,7 +35,7 @@ class NodeJob:
     gang_state: Face
     """As the Board shows it: unknown while the cluster is silent."""
     accelerators: float
-    """What the whole gang asks for."""
+    """Requests of the whole gang."""
 
 
 def jobs_on_node(*, viewer: Viewer, cluster: str, node: str, now: datetime) -> tuple[NodeJob, ...]:
@@ -77,7 +77,7 @@ def jobs_on_node(*, viewer: Viewer, cluster: str, node: str, now: datetime) -> t
 
 @dataclass(frozen=True, slots=True)
 class _Jobs:
-    """What is needed of a stored Detail to find a node; the decoder skips everything else."""
+    """The part of a stored Detail that names nodes. The decoder skips the rest."""
 
     jobs: tuple[JobState, ...] = ()
 

@@ -43,7 +43,7 @@ class QuotaRow:
 
     flavor: str
     is_flavor_known: bool
-    """False where it has a flavor, flavors can be looked at, and there is none of this name."""
+    """False if the flavors can be read and none has this name."""
     resource: str
     is_accelerator: bool
     nominal: str

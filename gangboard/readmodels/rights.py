@@ -1,4 +1,4 @@
-"""What the signed-in person may see and do, in a line for each role."""
+"""Rights of the signed-in user, one line for each role."""
 
 from __future__ import annotations
 

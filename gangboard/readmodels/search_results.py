@@ -28,7 +28,7 @@ MOST_HITS = 20
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What of a gang matched, where its own name did not: a pod, a Job, a group or a node."""
+    """The pod, Job, group or node of a gang that matched instead of its own name."""
 
     kind: str
     name: str
@@ -51,12 +51,12 @@ class PlaceHit:
     cluster: str
     name: str
     gangs: int = 0
-    """Of a namespace: gangs in it."""
+    """Gangs in the namespace."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """What matches all words."""
+    """Hits that match all words."""
 
     gangs: tuple[GangHit, ...] = ()
     deleted: tuple[GangHit, ...] = ()

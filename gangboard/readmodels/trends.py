@@ -105,7 +105,7 @@ class Trends:
     left_out: tuple[str, ...] = ()
     """Clusters that are silent now: they are in no point."""
     unknown_points: int = 0
-    """Points that were left out at the beginning of the period: nothing was known then."""
+    """Points without a known value at the beginning of the period. They are left out."""
 
     @property
     def times(self) -> tuple[datetime, ...]:

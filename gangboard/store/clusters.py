@@ -47,7 +47,7 @@ def find_cluster(*, name: str) -> Cluster:
 
 
 def refuse_second_name(name: str, uid: str) -> None:
-    """Raise ClusterError where another cluster is known by this uid; an empty one is nobody's."""
+    """Raise ClusterError if another cluster has this uid. An empty uid matches none."""
     other = Cluster.objects.exclude(name=name).filter(system_uid=uid).first() if uid else None
     if other is not None:
         raise ClusterError(

@@ -243,10 +243,10 @@ def save_contact(
 
 @dataclass(frozen=True, slots=True)
 class ClusterIdentity:
-    """How the uid of the cluster that answers fits what is stored."""
+    """Comparison of the answering cluster's uid with the stored uids."""
 
     is_own: bool = True
-    """It is the cluster that was added, or nobody can tell."""
+    """True if it is the cluster that was added, or its uid is unknown."""
     known_as: str = ""
     """The other name under which it is watched already, or empty."""
 

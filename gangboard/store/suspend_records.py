@@ -22,7 +22,7 @@ def recorded_suspends(cluster_id: int, namespaces: Mapping[str, str]) -> dict[st
 
     `namespaces` are those of the objects, by uid. Both must match: a uid is text of the cluster.
 
-    Actions that were not sent, or changed nothing, do not count. A newer resume ends a suspend, also one
+    Actions that were not sent, or had no effect, do not count. A newer resume ends a suspend, also one
     that was turned back: it is not known who suspended the object after that.
     """
     if not namespaces:

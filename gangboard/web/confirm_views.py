@@ -59,14 +59,14 @@ class Confirmation:
     action_id: str = ""
     """The action that it is about, or empty."""
     wrong_field: str = ""
-    """The field that has to be mended, `reason` or `until`; empty for none of them."""
+    """The wrong field of the form, `reason` or `until`, or empty."""
     may_force: bool = False
     judged: tuple[SelectionRow, ...] = ()
     """What comes of all that is asked for together, gang by gang."""
     totals: ActionTotals | None = None
     """What ends and becomes free with all that can be asked for; None of a resume, and where it is not known."""
     costs: tuple[StoppedGang, ...] = ()
-    """The gangs that would be suspended whole, as they run now; none of a resume."""
+    """The running gangs that the action would suspend whole. Empty for a resume."""
     key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     """Of this form, which was not sent yet."""
 

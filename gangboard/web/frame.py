@@ -1,4 +1,4 @@
-"""For whom a page is read, and what its layout shows."""
+"""The viewer of a page and the data of its layout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gangboard.store.access import Viewer
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """For whom and when a page is read, and what its layout shows."""
+    """The viewer of a page, the time, and the data of its layout."""
 
     viewer: Viewer
     now: datetime

@@ -32,7 +32,7 @@ def steps_context(detail: GangDetail) -> dict[str, tuple[NextStep, ...]]:
 
 def owner_fragment(detail: GangDetail) -> Fragment:
     """Return the button of the owner, with the action on it that is not over."""
-    # A gang that is over has nothing to suspend, so it needs no button and no reason either.
+    # A finished gang cannot be suspended, so the page shows no button and no reason.
     over = detail.row.health in (Health.FAILED, Health.SUCCEEDED)
     offer = None if over else offer_now(detail.actions, detail.open_action)
     last = unsettled(detail.history, detail.row.uid)

@@ -56,7 +56,7 @@ class LivePage(View, Generic[Found]):
         """Return the addresses of the page and of its waiting requests."""
         return (
             path(route, cls.as_view(), name=cls.name),
-            # A waiting request has nothing to say without its body.
+            # HEAD makes no sense for a waiting request.
             path(
                 updates_route,
                 cls.as_view(updates=True, http_method_names=["get"]),
@@ -124,7 +124,7 @@ class LivePage(View, Generic[Found]):
         return self.welcomes and not frame.clusters
 
     def _read_page(self, viewer: Viewer, shows_welcome: bool) -> Fragments:
-        """Return the page; nothing where the browser has to load it anew."""
+        """Return the page, or no fragments if the browser has to reload it."""
         frame = _read_frame(viewer)
         if self._is_welcome(frame) != shows_welcome:
             return ()

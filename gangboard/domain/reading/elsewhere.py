@@ -1,6 +1,6 @@
 """Owners whose controller here is switched off, because they name another one (`spec.managedBy`).
 
-Such a controller can copy the status of the run in another cluster. It makes nothing here, so nothing is missing here.
+That controller can copy the status of a run in another cluster. It creates no pods here, so none are missing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gangboard.domain.verdict import Evidence, Finding
 
 
 def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
-    """Return the finding of `rule` where the owner names another controller and nothing of it is here."""
+    """Return the finding of `rule` if the owner names another controller and has no Jobs or pods here."""
     owner = facts.owner
     if not owner.managed_by or owner.suspended or owner.finish is not None:
         return None

@@ -57,7 +57,7 @@ def _age(hold: Hold) -> tuple[bool, float, str]:
 def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[AdvisedStep, ...]:
     """Return how these go on, as `how_to_resume`; nothing for what is meant, or would be suspended again.
 
-    A suspension is meant if a person made it, with a Hold, gangboard or kubectl. Its page has the button.
+    A suspension is deliberate if a person made it with a Hold, gangboard or kubectl. Its page has the button.
     It would be suspended again by a queue, a role that they depend on, whatever owns the topmost object that is known here,
     or another controller that decides about them (`spec.managedBy`). A Job that its controller resumes
     by itself is nothing to resume, where no Hold may keep the controller from it: why it does not happen,
@@ -174,7 +174,7 @@ def _held_words(found: Sequence[tuple[Owner, Hold]]) -> str:
 def _by_whom(facts: GangFacts, job: Owner) -> str:
     """Return who suspended a Job that has no Hold."""
     known = suspension_of(facts, job)
-    # Its controller writes the field of a Job that it makes or resumes: that is nobody's wish.
+    # A controller writes this field of the Jobs that it makes or resumes, so only a person's write counts.
     if known is not None and known.by_person:
         return f"suspended {suspension_words(known)}"
     if job.meta.controller is None:

@@ -80,7 +80,7 @@ def is_overdue(facts: GangFacts, subject: Owner) -> bool:
 
 
 def resume_due(facts: GangFacts, subject: Owner) -> datetime | None:
-    """Return when its admission system should have resumed what it admitted; None where that is not owed."""
+    """Return the time by which its admission system should resume the admitted owner, or None if no resume is due."""
     state = facts.queue_statuses[subject.meta.ref.uid]
     if state.standing is not QueueStanding.ADMITTED or not subject.suspended:
         return None

@@ -1,4 +1,4 @@
-"""Who suspended an object: from gangboard's own record, else from the field manager in `managedFields`."""
+"""Authors of suspensions, from gangboard's record or else the field manager in `managedFields`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KUBECTL = "kubectl"
 
 
 def suspension_of(facts: GangFacts, owner: Owner) -> Suspension | None:
-    """Return who suspended an owner or Job, None if no source names anybody.
+    """Return the author of a suspension, or None if no source names one.
 
     A field manager other than gangboard wrote the field after our action, so it goes before the record.
     A kind without a suspend field has no field manager, and the record alone tells.
@@ -34,7 +34,7 @@ def suspension_of(facts: GangFacts, owner: Owner) -> Suspension | None:
 
 
 def recorded(record: RecordedSuspend) -> Suspension:
-    """Return what the record says."""
+    """Return the suspension in gangboard's record."""
     return Suspension(f"by {quote(record.actor)}", record.at, record.reason, by_person=True)
 
 
@@ -42,7 +42,7 @@ def _with_manager(manager: str) -> str:
     """Return `with kubectl`, `by night-saver`. A person uses the first two, other names are controllers."""
     if manager == _OURS:
         return "with gangboard"
-    # kubectl-create, kubectl-patch, kubectl-client-side-apply: the subcommand tells a reader nothing.
+    # kubectl-create, kubectl-patch, kubectl-client-side-apply: readers do not need the subcommand.
     is_kubectl = manager == _KUBECTL or manager.startswith(f"{_KUBECTL}-")
     return f"with {_KUBECTL}" if is_kubectl else f"by {quote(manager)}"
 

@@ -64,7 +64,7 @@ def _text(unit: Unit, reason: str = "") -> str:
 def _find_queue_missing(unit: Unit) -> Finding | None:
     """Return a finding where its queue, or the one above, does not exist.
 
-    Before v0.17 KAI says nothing then (observed). Where queues cannot be read its own word counts.
+    KAI before v0.17 does not report this (observed). Where queues cannot be read its own word counts.
     """
     group, queue = unit.group, queue_of(unit)
     if group is None or unit.placed or not group.queue:

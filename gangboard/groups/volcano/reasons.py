@@ -172,7 +172,7 @@ def _find_in_queue(unit: Unit) -> Finding | None:
 def _find_let_in_again(unit: Unit) -> Finding | None:
     """Return a finding where it waits for its queue once more while some of its pods run.
 
-    A PodGroup that goes back to Pending, as that of a Job that restarts, is let in anew. Pods that are gone
+    Volcano admits a PodGroup again after it went back to Pending, for example when its Job restarts. Pods that are gone
     are not made before (job_controller_actions.go of v1.14.1).
     """
     group = unit.group

@@ -1,6 +1,6 @@
 """Applications of Apache YuniKorn: pods name theirs by a label or an annotation, and there is no object of it.
 
-So nothing is listed, and nothing can be acted on but what owns the pods. Pods that nobody owns are a gang each. Task
+gangboard therefore lists no object of this API and acts on the owner of the pods. Pods without an owner are one gang each. Task
 groups with their minima are not read: only the body of an annotation has them.
 
 What YuniKorn says stands on the pods, and most of it in events alone (k8shim and core v1.9.0):

@@ -40,7 +40,7 @@ _AGAIN = "then make its pods anew: YuniKorn ends those of a rejected application
 def _rejection(facts: GangFacts) -> tuple[Event | None, str, str] | None:
     """Return the event, the application and the cause; None where no application of its pods was rejected.
 
-    Without the event there is only what a pod says, which is cut.
+    Without the event only the pod's message is left, which YuniKorn cuts.
     """
     if facts.owner.finish is not None and facts.owner.finish.outcome is not Outcome.FAILED:
         return None

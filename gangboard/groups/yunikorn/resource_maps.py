@@ -9,13 +9,13 @@ from gangboard.domain.resource_units import units
 from gangboard.placement.amount_words import amount_of, bare
 
 AMOUNTS = r"map\[([^\]]{0,2000})\]"
-"""A pattern for them, with one group for what is inside the brackets."""
+"""Pattern of such amounts. Its group is the text inside the brackets."""
 _RESOURCES = {"vcore": "cpu"}
-"""What YuniKorn calls otherwise than Kubernetes (siCommon.CPU); it counts that in thousandths."""
+"""YuniKorn's name of a resource → Kubernetes' name. YuniKorn counts CPUs in thousandths (siCommon.CPU)."""
 
 
 def too_little(asked: str, left: str) -> tuple[str, str] | None:
-    """Return the first resource of which more is asked for than is left, as both amounts in words: `4 CPUs`, `2.5`."""
+    """Return the requested and the remaining amount of the first resource that lacks room: `4 CPUs`, `2.5`."""
     return next(_lacking(_amounts(asked), _amounts(left)), None)
 
 

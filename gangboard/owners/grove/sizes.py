@@ -112,7 +112,7 @@ def _replica_of(
     """Return the replica of a set or scaling group that something is of, and the name of its template.
 
     `index` is its label, empty where it has none: names may carry more than replica and template, such as an epoch.
-    `parts` are the names of the templates. None for something that is of no replica.
+    `parts` are the names of the templates. The replica is None if the object belongs to none.
     """
     prefix = f"{owner.meta.ref.name}-"
     begin, _, rest = name.removeprefix(prefix).partition("-")

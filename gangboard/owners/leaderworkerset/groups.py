@@ -1,4 +1,4 @@
-"""What the controller of LeaderWorkerSets says of the groups that it makes: condition `WorkloadSchedulingReady`.
+"""Reasons of the LeaderWorkerSet condition `WorkloadSchedulingReady`, which is about the groups of its pods.
 
 Read in KEP-666 (kubernetes-sigs/lws#979) and its code (lws#982). No release has it yet.
 """
@@ -39,7 +39,7 @@ def find_blocked(unit: Unit) -> Finding | None:
 
 
 def find_invalid(unit: Unit) -> Finding | None:
-    """Return a finding where no group can be what is asked for."""
+    """Return a finding if no group can express the requested policy."""
     return _find(unit, INVALID)
 
 

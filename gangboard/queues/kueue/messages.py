@@ -130,7 +130,7 @@ def message_of(
 
 
 def not_requeued(over: GivenUp, conditions: tuple[Condition, ...]) -> QueueMessage:
-    """Return what is told of a Workload that was given up and activated again: Kueue ignores that."""
+    """Return the message for a Workload that Kueue gave up and a person activated again. Kueue ignores it."""
     requeued = find_condition(conditions, "Requeued")
     return QueueMessage(
         QueueCode.NOT_REQUEUED,

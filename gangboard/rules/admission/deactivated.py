@@ -87,7 +87,7 @@ def _named(entries: Sequence[QueueEntry]) -> str:
 
 
 def _advice(entries: Sequence[QueueEntry]) -> tuple[AdvisedStep | str, ...]:
-    """Return how each entry is queued again: to activate one that was given up does nothing."""
+    """Return the step that queues each entry again. Activating an entry that was given up has no effect."""
     given_up = [entry.given_up for entry in entries if entry.given_up is not None]
     stopped = [entry for entry in entries if entry.given_up is None]
     it = "it" if len(stopped) == 1 else "them"

@@ -1,8 +1,8 @@
 """`not-observed`: a resource that the verdict needs is forbidden, failing or undecodable.
 
 What could not be looked at is never counted as zero and never called healthy, so this comes
-before all other reasons. A resource that the cluster does not serve is not one of them. What runs in
-another cluster is not seen here either.
+before all other reasons. A resource that the cluster does not serve is not one of them. A run in
+another cluster is not observed here either.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
 def _growing(unit: Unit, rule: UnitRule, code: QueueCode, beginning: str) -> Finding | None:
     """Return a finding while pods wait at a gate since a queue has not admitted them, or fewer.
 
-    Pods of what has no suspend field are made and gated. What may grow while it runs has a second, larger entry
+    Owners without a suspend field make their pods, and these are gated. What may grow while it runs has a second, larger entry
     then, and goes on by the first one meanwhile.
     """
     facts, gated = unit.facts, [pod for pod in unit.unplaced if pod.gates]

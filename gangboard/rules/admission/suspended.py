@@ -1,7 +1,7 @@
 """`suspended`: the owner is suspended by hand, or what makes its Jobs, or each of its unfinished child Jobs is.
 
-It says who suspended the owner, when and why, and of child Jobs who holds them. What somebody meant has
-no next step. `Suspended=True` of an owner can be computed from its spec alone (Trainer v2.2.0 sets it in 46 ms,
+It says who suspended the owner, when and why, and of child Jobs who holds them. A deliberate
+suspension has no next step. `Suspended=True` of an owner can be computed from its spec alone (Trainer v2.2.0 sets it in 46 ms,
 real-owners.md §1.3), so whether it has come to rest is counted from pods. The PodGroup keeps its
 old condition while the gang is suspended: it is not shown.
 """
@@ -85,7 +85,7 @@ def _finding(facts: GangFacts, what: str, suspended: tuple[Owner, ...]) -> Findi
         RULE,
         Health.SUSPENDED,
         message,
-        # A suspended owner is meant so, and a controller resumes what it made by itself.
+        # An owner is suspended on purpose, and a controller resumes its own children by itself.
         advice=resume_advice(facts, suspended)
         if suspended[0] in facts.jobs and not facts.owner.suspended
         else (),

@@ -1,6 +1,6 @@
 """`partly-admitted`: its queue admitted it with fewer pods than it asked for, and it was made so small.
 
-Said beside whatever the gang does: all pods that its own spec now asks for can run.
+It stands beside the verdict, because all pods of the present spec can run.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def rfc3339(time: datetime) -> str:
 
 @register.simple_tag
 def rights(viewer: Viewer) -> tuple[str, ...]:
-    """Return what the person may see and do, in a line for each role."""
+    """Return the rights of the viewer, one line for each role."""
     return rights_of(viewer)
 
 
@@ -181,7 +181,7 @@ def object_link(page: str, cluster: str, name: str) -> str:
 
 @register.simple_tag
 def node_square(cluster: str, square: NodeSquare) -> str:
-    """Print a node's name and what is free on it, as a link to its page; all of it shows on hover.
+    """Print a node's name and free amount as a link to its page. Hovering shows all of it.
 
     The name stands there as text on every screen, so that the browser's search finds it.
     """

@@ -53,7 +53,7 @@ def _moment(time: datetime, trends: Trends) -> str:
 
 @register.inclusion_tag("trends/sparkline.html")
 def sparkline(trends: Trends, curve: Curve | None) -> dict[str, object]:
-    """Print one curve, with its range on hover; nothing where fewer than two points are known."""
+    """Print one curve with its range on hover, or an empty string for fewer than two known points."""
     if curve is None or not curve.can_be_drawn:
         return {"curve": None}
     return {
@@ -83,7 +83,7 @@ def drawn_curve(key: str, title: str) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A part of a chart, from left to right, with what it says on hover."""
+    """A vertical slice of a chart with its text on hover."""
 
     left: int
     width: int

@@ -78,7 +78,7 @@ class Command(DatabaseCommand):
             self._print(expiry_sentence(actor, "The actor's credentials"))
 
     def _try(self, name: str, access: Access) -> Trial | None:
-        """Print what the cluster answers, and return it; None if it cannot be read now.
+        """Print the cluster's answer and return it, or None if the cluster cannot be read now.
 
         A cluster that is down now is watched all the same, because a poll worker tries again. Raises
         CommandError for a second name, ClusterError for another cluster.
