@@ -27,7 +27,9 @@ _SHOWN = 4
 """Examples of a reason."""
 _ALIKE = 0.7
 """From this share of common text on two sentences are one with other numbers and names."""
-_MADE_UP = re.compile(r"\w{64}|…|\$\(|; reboot|\d{10}|\bit is so\b|^It is full$|^(Do this|Start it)\.$")
+_MADE_UP = re.compile(
+    r"\w{64}|…|\$\(|; reboot|\d{10}|\bit is so\b|^It is full$|^(Do this|Start it)\.$"
+)
 """Names, texts and advice that a test has made up: no example of what people read."""
 _HOMES = ("tests/rules/", "tests/groups/", "tests/owners/", "tests/queues/", "tests/diagnosis/")
 """Where a reason has its own tests, those first that are nearest to it."""

@@ -134,7 +134,9 @@ def kind_traits() -> Mapping[tuple[str, str], KindTraits]:
 def queue_traits() -> Mapping[str, QueueTraits]:
     """Return what reasons say of each admission system, by the API group of its entries."""
     return {
-        resource.group: replace(queue.traits, label=queue.label)
+        resource.group: replace(
+            queue.traits, label=queue.label, dispatchers=frozenset(queue.mirrors)
+        )
         for queue in queue_systems()
         for resource in queue.resources
     }

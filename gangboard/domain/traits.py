@@ -60,6 +60,8 @@ class QueueTraits:
     """A sentence: how an owner of its queues is suspended, where a change of `spec.suspend` is undone."""
     label: str = ""
     """Its name. The registry tells."""
+    dispatchers: frozenset[str] = frozenset()
+    """Values of `spec.managedBy` of owners that it runs in another cluster. The registry tells."""
 
 
 NO_QUEUE_TRAITS = QueueTraits()

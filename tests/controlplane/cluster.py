@@ -236,6 +236,7 @@ class ControlPlane:
             self._restart_kueue({})
 
     def _restart_kueue(self, configuration: Json) -> None:
+        self._wake()
         self._layout = replace(self._layout, kueue_config=configuration)
         self._processes = processes(self._layout)
         self.restart_process("kueue")

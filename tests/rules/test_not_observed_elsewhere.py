@@ -13,7 +13,6 @@ from tests.domain_objects import (
     a_meta,
     a_role,
     an_entry,
-    an_event,
     child_jobs,
     facts_of,
 )
@@ -45,15 +44,14 @@ def test_whoever_makes_them_here_is_judged_by_them() -> None:
     assert finding.code == "pods-not-created"
 
 
-def test_a_controller_that_is_refused_here_works_here() -> None:
-    job = a_job("here", managed_by="example.com/mine")
-    finding = assess(facts_of(job, an_event(job, "FailedCreate", "no"))).finding
-    assert finding.code == "pod-creation-refused"
+def test_any_other_controller_may_run_here() -> None:
+    job = a_job("delegated", pods=2, managed_by="example.com/other-controller")
+    assert assess(facts_of(job)).finding.code == "pods-not-created"
 
 
 @pytest.mark.parametrize("kind", owner_kinds(), ids=lambda kind: kind.resource.key)
 def test_the_field_is_that_of_the_kind(kind: OwnerKind) -> None:
     meta = a_meta(kind.resource.group, kind.resource.kind, "remote")
-    owner = Owner(meta=meta, managed_by="example.com/mine")
+    owner = Owner(meta=meta, managed_by=MULTIKUEUE)
     label = assess(facts_of(owner)).finding.evidence[0].label
     assert label == ".".join(kind.managed_by_field)

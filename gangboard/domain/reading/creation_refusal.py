@@ -82,11 +82,6 @@ class CreationRefusal:
         return f"ResourceQuota “{self.quota}” refuses {what}: {used}."
 
 
-def tells_of_refusal(event: Event) -> bool:
-    """Whether a controller says by this event that it could not make pods or Jobs."""
-    return event.reason in _PODS_REFUSED or event.reason in _JOBS_REFUSED
-
-
 def newest_creation_refusal(unit: Unit) -> CreationRefusal | None:
     """Return the newest refusal that no later pod disproves; None without one.
 

@@ -1,6 +1,7 @@
-"""Owners whose controller here is switched off, because they name another one (`spec.managedBy`).
+"""Owners that an admission system runs in another cluster.
 
-That controller can copy the status of a run in another cluster. It creates no pods here, so none are missing.
+They name its dispatcher (`spec.managedBy`), which switches their own controller off and can copy the status of the
+run. No pods are made here, so none are missing.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from dataclasses import replace
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.creation_refusal import tells_of_refusal
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.wording import label, names, out_of, shorten
 from gangboard.domain.registry import GangRule
@@ -18,16 +18,19 @@ from gangboard.domain.verdict import Evidence, Finding
 
 
 def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
-    """Return the finding of `rule` if the owner names another controller and has no Jobs or pods here."""
+    """Return the finding of `rule` if the owner runs in another cluster and has no Jobs or pods here.
+
+    Any other controller that `spec.managedBy` names may run here, so the missing pods are the news then.
+    """
     owner = facts.owner
-    if not owner.managed_by or owner.suspended or owner.finish is not None:
+    if owner.suspended or owner.finish is not None or not owner.managed_by:
+        return None
+    if not any(owner.managed_by in system.dispatchers for system in facts.admission.values()):
         return None
     if facts.pods or owner.meta.deleting_since is not None:
         return None
     if any(job.meta.ref.uid != owner.meta.ref.uid for job in facts.jobs):
         return None
-    if any(tells_of_refusal(event) for event in facts.events):
-        return None  # its controller works here
     entries = [entry for entry in facts.entries if entry.cluster and entry.is_in_use]
     clusters = names(dict.fromkeys(shorten(entry.cluster) for entry in entries))
     field = facts.traits_of(owner.meta.ref).managed_by_field
