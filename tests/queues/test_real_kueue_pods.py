@@ -19,7 +19,7 @@ from gangboard.queues.kueue import QUEUE
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.controllers import TAKES_PODS
-from tests.controlplane.fixtures import Fleets, Namespaces, Queues
+from tests.controlplane.fixtures import Namespaces, Queues
 from tests.controlplane.nodes import make_node
 from tests.controlplane.objects import PodOptions, pod, pod_template
 from tests.controlplane.queues import KUEUE, in_queue
@@ -28,6 +28,7 @@ from tests.queues.places import QUEUES, WORKLOADS
 
 pytestmark = pytest.mark.controlplane
 
+NODE = "takes-pods"
 FRAMEWORKS = ("batch/job", "pod", "statefulset", "deployment")
 APPS = [kind.resource for kind in registry.owner_kinds() if kind.needs_group]
 Told = Mapping[tuple[str, str], Verdict]
@@ -41,11 +42,13 @@ def plane(controlplane_kueue: ControlPlane) -> Iterator[ControlPlane]:
 
 
 @pytest.fixture
-def where(
-    plane: ControlPlane, namespace: Namespaces, no_nodes: Fleets, queues: Queues
-) -> Iterator[str]:
-    """Return a namespace whose pods Kueue takes; at the end it lets go of them, before all else goes."""
-    client, name = no_nodes(plane), namespace(plane)
+def where(plane: ControlPlane, namespace: Namespaces, queues: Queues) -> Iterator[str]:
+    """Return a namespace whose pods Kueue takes; at the end it lets go of them, before all else goes.
+
+    Other tests of this folder have nodes there, which stay.
+    """
+    client, name = plane.client, namespace(plane)
+    make_node(client, NODE, cpu="64")
     client.patch("v1", "Namespace", name, {"metadata": {"labels": TAKES_PODS}})
     yield name
     for kind in ("StatefulSet", "Deployment"):
@@ -64,6 +67,7 @@ def where(
         return not client.list("v1", "Pod", name)
 
     wait(is_empty, what="no pods")
+    client.delete("v1", "Node", NODE)
 
 
 def in_group(queue: str, name: str, count: int) -> dict[str, Json]:
@@ -142,7 +146,6 @@ def test_a_pod_group_of_which_one_pod_has_a_node(
 ) -> None:
     """Near miss beside it: a group whose pods all run, and a pod that is in the queue by itself."""
     client = plane.client
-    make_node(client, "n0", cpu="64")
     queue = queues(plane, where, {"cpu": "64"})
     for group, selector in (("spark", {"disk": "fast"}), ("flink", {})):
         for number in range(3):
@@ -171,7 +174,6 @@ def test_what_has_no_suspend_field_and_waits_in_a_queue(
 ) -> None:
     """Near misses: one with room in its queue, and a Deployment in no queue, which is no gang."""
     client = plane.client
-    make_node(client, "n0", cpu="64")
     small = queues(plane, where, {"cpu": "4"}, name="small")
     tiny = queues(plane, where, {"cpu": "1"}, name="tiny")
     own = queues(plane, where, {"cpu": "1"}, name="own")
