@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
+from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts, Quantity
 from gangboard.decode.wire import Wire, WireMeta, read_meta
@@ -25,7 +26,7 @@ _NOTHING = Decimal(0)
 
 
 class _WireAmount(Wire):
-    quota: float | None = None
+    quota: KeyField[float | None] = None
     limit: float | None = None
 
 
@@ -93,6 +94,10 @@ def _quotas(resources: _WireResources, used: Mapping[str, Decimal]) -> Iterator[
 QUEUE = QueueSystem(
     label="KAI",
     owner_label="kai.scheduler/queue",
-    resources=(Resource(_GROUP, "queues", _KIND, ("v2",), WireQueue, Queue, _build),),
+    resources=(
+        Resource(
+            _GROUP, "queues", _KIND, ("v2",), WireQueue, Queue, _build, fields=key_fields(WireQueue)
+        ),
+    ),
     tested="KAI-Scheduler 0.12 on 1.37",
 )

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 import msgspec
 import pytest
 
+from gangboard.decode.fitting import KeyField
 from gangboard.domain.registry import Resource
 from gangboard.polling.cluster_cache import resources
 
@@ -81,6 +82,9 @@ the wire was renamed here and not there.
 """
 
 
+_MARK = get_args(KeyField[int])[-1]
+
+
 def fields_of(kind: Any, above: tuple[Any, ...] = ()) -> Any:
     """Return the fields of a class and of all below it, as lists and names; classes have no names."""
     if kind in above:
@@ -95,6 +99,8 @@ def fields_of(kind: Any, above: tuple[Any, ...] = ()) -> Any:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return sorted(str(member.value) for member in kind)
     if arguments := get_args(kind):
+        if arguments[-1] == _MARK:  # it says what a field is to us, and changes no reading
+            return fields_of(arguments[0], above)
         return [str(get_origin(kind)), *(fields_of(one, above) for one in arguments)]
     return kind.__name__ if isinstance(kind, type) else repr(kind)
 

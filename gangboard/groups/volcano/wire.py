@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gangboard.decode.fitting import KeyField
 from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts, Quantity
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
@@ -18,7 +19,7 @@ _TASK = "volcano.sh/task-spec"
 
 
 class _WireSpec(Wire):
-    min_member: Int32 | None = None
+    min_member: KeyField[Int32 | None] = None
     min_task_member: dict[str, Int32] | None = None
     min_resources: dict[str, Quantity] | None = None
     queue: str | None = None

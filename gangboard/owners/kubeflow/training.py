@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from gangboard.decode.fitting import key_fields
 from gangboard.decode.jobs import DEFAULT_GRACE, read_manager
 from gangboard.decode.managers import last_writer
 from gangboard.decode.minimums import set_minimum
@@ -178,10 +179,6 @@ def reactions(owner: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
     )
 
 
-_WORDS = ("jax", "mpi", "paddle", "pytorch", "tf", "xgb")
-"""How each kind begins the name of its replica specs."""
-
-
 def resource(
     kind: str, versions: tuple[str, ...], build_owner: Callable[[WireTrainingJob, str], Owner]
 ) -> Resource:
@@ -196,5 +193,5 @@ def resource(
         build=build_owner,
         needed=True,
         decoder_version=2,
-        fields=tuple(f"spec.{word}ReplicaSpecs" for word in _WORDS),
+        fields=key_fields(WireTrainingJob),
     )
