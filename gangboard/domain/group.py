@@ -117,6 +117,8 @@ class Group:
     """`spec.parentCompositePodGroupName`."""
     topology_keys: tuple[str, ...] = ()
     priority: int | None = None
+    preempts: bool = True
+    """False with `preemptionPolicy: Never`: its scheduler takes nobody away for it."""
     disruption_mode: str = ""
     claims: tuple[GroupClaim, ...] = ()
     conditions: tuple[Condition, ...] = ()
