@@ -153,9 +153,7 @@ def test_whoever_never_preempts_is_told_so() -> None:
     room = room_of(*(node(f"n{i}", used=4) for i in range(2)))
     by_pods = found("insufficient-resources", gang(2, asks(4), room, preempts=False))
     assert values(by_pods, "preemptionPolicy") == ["Never"]
-    assert [one.source.kind for one in by_pods.evidence if one.label == "preemptionPolicy"] == [
-        "Pod"
-    ]
+    assert _whose(by_pods) == ["Pod"]
     unit = gang(2, asks(4), room)
     assert values(found("insufficient-resources", unit), "preemptionPolicy") == []
     assert unit.group is not None
