@@ -62,6 +62,29 @@ class QueueTraits:
     """Its name. The registry tells."""
     dispatchers: frozenset[str] = frozenset()
     """Values of `spec.managedBy` of owners that it runs in another cluster. The registry tells."""
+    cluster_field: str = ""
+    """The field of an entry that names the cluster that runs it."""
 
 
 NO_QUEUE_TRAITS = QueueTraits()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueWords:
+    """How an admission system speaks of its queues."""
+
+    nominal: str = "quota"
+    """What a quota is called after its amount: `4 of 8 quota`."""
+    no_nominal: str = "without a quota"
+    """What is said of a resource that has none."""
+    borrowed: str = "borrowed"
+    """What is said of the part beyond the quota."""
+    order: tuple[str, ...] = ()
+    """Sentences: who goes first, where its objects do not tell it. Empty: by priority, then by time in line."""
+    open_to: str = ""
+    """A sentence: who may use a queue, where no alias leads to it."""
+    no_alias: str = ""
+    """A sentence for a queue that no alias leads to, where its system has aliases."""
+
+
+NO_QUEUE_WORDS = QueueWords()

@@ -110,7 +110,7 @@ def test_one_queue_in_full(owner: Person, queued: str) -> None:
         "asks for",
         "In line",
         "Has its quota",
-        "10 nvidia.com/gpu h100",
+        "10 GPUs h100",
     ):
         assert said.lower() in page.lower()
 
@@ -141,8 +141,8 @@ def test_a_gang_says_what_is_ahead_and_who_has_what_it_needs(owner: Person, queu
     page = text_of(owner, f"/gangs/{queued}/")
     for said in (
         "place 2 of 2 in line", "Ahead of it", "theirs", "Who has nvidia.com/gpu of h100",
-        "2 more must become free. gpu has given 10 of 8; with all that share quota 10 of 12.",
-        "jobset-holder-3f2a1", "10 nvidia.com/gpu",
+        "2 GPUs must become free. gpu: 10 of 8 GPUs used (2 borrowed); Cohort all 10 of 12.",
+        "jobset-holder-3f2a1", "10 GPUs",
     ):  # fmt: skip
         assert said in page
 

@@ -29,7 +29,7 @@ GROUPING = GroupingAPI(
             model=Group,
             build=build,
             needed=True,
-            decoder_version=3,
+            decoder_version=4,
         ),
     ),
     annotations={"pod-group-name": "PodGroup"},

@@ -30,6 +30,7 @@ GROUPING = GroupingAPI(
             model=Group,
             build=build,
             needed=True,
+            decoder_version=2,
         ),
     ),
     annotations={
