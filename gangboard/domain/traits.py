@@ -62,8 +62,6 @@ class QueueTraits:
     """Its name. The registry tells."""
     dispatchers: frozenset[str] = frozenset()
     """Values of `spec.managedBy` of owners that it runs in another cluster. The registry tells."""
-    cluster_field: str = ""
-    """The field of an entry that names the cluster that runs it."""
 
 
 NO_QUEUE_TRAITS = QueueTraits()

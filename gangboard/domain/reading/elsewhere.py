@@ -11,7 +11,6 @@ from dataclasses import replace
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
-from gangboard.domain.queue import QueueEntry
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.wording import label, names, out_of, shorten
 from gangboard.domain.registry import GangRule
@@ -46,18 +45,12 @@ def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
         f"{where}{counted}.",
         evidence=(
             Evidence(field, owner.managed_by, owner.meta.ref),
-            *(Evidence(_cluster_field(facts, one), one.cluster, one.meta.ref) for one in entries),
+            *(Evidence("status.clusterName", one.cluster, one.meta.ref) for one in entries),
         ),
     )
     if not wanted or ready < wanted:
         return found
     return replace(found, code="running", health=Health.RUNNING, title="Running")
-
-
-def _cluster_field(facts: GangFacts, entry: QueueEntry) -> str:
-    """Return the field of an entry that names its cluster, in the words of its system."""
-    system = facts.admission.get(entry.meta.ref.group)
-    return system.cluster_field if system is not None and system.cluster_field else "cluster"
 
 
 def _left_to(owner: Owner, field: str) -> str:

@@ -317,9 +317,7 @@ QUEUE = QueueSystem(
     tested="Kueue 0.19 on 1.37",
     takes_over=_takes_over,
     traits=QueueTraits(
-        manager="kueue",
-        suspend_instead="Suspend it by spec.active of its Workload.",
-        cluster_field="status.clusterName",
+        manager="kueue", suspend_instead="Suspend it by spec.active of its Workload."
     ),
     words=QueueWords(
         nominal="nominal quota", no_alias="No LocalQueue leads to it, so nothing can be submitted to it."
