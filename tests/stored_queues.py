@@ -84,7 +84,9 @@ def serve_scheduler(cluster: Cluster, system: str, *, groups: str = "ok") -> Non
     make_resource(cluster, f"podgroups.{system}", state=groups)
 
 
-def scheduler_queue(cluster: Cluster, system: str, name: str, *quotas: Quota, **fields: Any) -> None:
+def scheduler_queue(
+    cluster: Cluster, system: str, name: str, *quotas: Quota, **fields: Any
+) -> None:
     """Store a queue of a scheduler."""
     ref = ObjectRef(system, "Queue", "", name, f"queue-{name}")
     queue = Queue(

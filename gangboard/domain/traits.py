@@ -76,7 +76,7 @@ class QueueWords:
     no_nominal: str = "without a quota"
     """What is said of a resource that has none."""
     borrowed: str = "borrowed"
-    """What is said of the part beyond the quota."""
+    """What is said of the part beyond the quota; empty where there is none beyond."""
     order: tuple[str, ...] = ()
     """Sentences: who goes first, where its objects do not tell it. Empty: by priority, then by time in line."""
     open_to: str = ""

@@ -94,9 +94,7 @@ def _quotas(spec: _WireSpec, status: _WireStatus, amounts: Amounts) -> Iterator[
     used = dict(amounts.each("allocated resources", status.allocated))
     shares = {
         "deserved": dict(amounts.each("deserved", spec.deserved)),
-        "guarantee": dict(
-            amounts.each("guarantee", (spec.guarantee or _WireGuarantee()).resource)
-        ),
+        "guarantee": dict(amounts.each("guarantee", (spec.guarantee or _WireGuarantee()).resource)),
     }
     # Of a queue without anything in it the allocated resources are named, too: with 0.
     in_use = [resource for resource, amount in used.items() if amount]
@@ -139,6 +137,7 @@ QUEUE = QueueSystem(
     words=QueueWords(
         nominal="capability",
         no_nominal="used, no capability set",
+        borrowed="",
         order=(
             "Volcano goes by the priority and share of queues, then by the priority of PodGroups in one queue.",
             "Plugins of its scheduler, such as drf, go before age.",

@@ -69,7 +69,8 @@ def read_queued_gangs(cluster_ids: Collection[int]) -> Iterator[tuple[int, Queue
 def _groups(cluster_ids: Collection[int]) -> Iterable[tuple[int, Group]]:
     """Return the groups that name a queue, the oldest first."""
     rows = WatchedObject.objects.filter(
-        cluster_id__in=list(cluster_ids), resource__in=[one.key for one in registry.group_resources_in_queues()]
+        cluster_id__in=list(cluster_ids),
+        resource__in=[one.key for one in registry.group_resources_in_queues()],
     ).values_list("cluster_id", "data")
     found = ((id_, unpack(bytes(data), Group)) for id_, data in rows.iterator(chunk_size=2000))
     return sorted(

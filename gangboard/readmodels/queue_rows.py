@@ -125,6 +125,17 @@ class QueueRow(ShowsState):
     stale: bool
 
     @property
+    def lends(self) -> bool:
+        """Whether queues of its system lend what they do not use, and reserve before they admit."""
+        system = registry.queue_system(self.api_group)
+        return system is not None and system.lends
+
+    @property
+    def borrowed_word(self) -> str:
+        """What its system calls the part beyond a quota."""
+        return registry.queue_words(self.api_group).borrowed
+
+    @property
     def first(self) -> PlaceRow | None:
         """Who is first in line; None where nobody is, or nobody can tell."""
         return next((row for row in self.line or () if row.position == 1), None)

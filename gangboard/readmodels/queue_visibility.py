@@ -77,7 +77,11 @@ class WatchedQueues:
     def _of(
         self, cluster_id: int, model: type[Queue | QueueEntry | Flavor | Group], group: str
     ) -> Iterator[str]:
-        resources = registry.group_resources_in_queues() if model is Group else registry.queue_resources(model)
+        resources = (
+            registry.group_resources_in_queues()
+            if model is Group
+            else registry.queue_resources(model)
+        )
         for resource in resources:
             state = self._states.get((cluster_id, resource.key))
             if state is not None and resource.group == group:

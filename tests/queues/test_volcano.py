@@ -86,7 +86,9 @@ def test_whether_it_lets_anybody_in(state: str | None, expected: QueueState) -> 
 
 def test_the_root_takes_in_nobody() -> None:
     """admit_job.go of v1.14.1: can not submit job to root queue."""
-    found: Queue = model(RESOURCE, {"metadata": {"name": "root", "uid": "q0", "resourceVersion": "1"}})
+    found: Queue = model(
+        RESOURCE, {"metadata": {"name": "root", "uid": "q0", "resourceVersion": "1"}}
+    )
     assert found.level is QueueLevel.SHARED
 
 

@@ -257,9 +257,7 @@ def test_what_is_over_quota_nobody_has_lent(cluster: Cluster, owner: Viewer) -> 
     serve_scheduler(cluster, KAI)
     parent = Queue(QUEUE.meta, QueueLevel.SHARED).name._replace(group=KAI, name="root")
     scheduler_queue(cluster, KAI, "research", Quota("", GPU, Decimal(4)), parent=parent)
-    taken = Quota(
-        "", GPU, Decimal(1), used=Decimal(3), reserved=Decimal(3), borrowed=Decimal(2)
-    )
+    taken = Quota("", GPU, Decimal(1), used=Decimal(3), reserved=Decimal(3), borrowed=Decimal(2))
     scheduler_queue(cluster, KAI, "ads", taken, parent=parent)
     assert (row(owner).quotas[0].lent, row(owner).quotas[0].exact.lent) == ("", None)
 

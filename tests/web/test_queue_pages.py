@@ -198,13 +198,21 @@ def test_who_waits_in_a_queue_of_a_scheduler(owner: Person, world: World) -> Non
     serve_scheduler(world.cluster, KAI)
     quota = Quota("", GPU, Decimal(4), terms=(QuotaTerm("limit", None),))
     scheduler_queue(world.cluster, KAI, "lab", quota)
-    gang = in_queue(world.cluster, KAI, "lab", "speech", namespace="research", priority_class="train")
+    gang = in_queue(
+        world.cluster, KAI, "lab", "speech", namespace="research", priority_class="train"
+    )
     listed = text_of(owner, "/queues/")
     assert "0 of 4 quota (limit unlimited)" in listed
     assert "speech" in listed
     assert "not known: what is in it" not in listed
     page = text_of(owner, "/queues/eu-train/lab/")
-    for said in ("1 waiting · 0 with pods on nodes", "speech", "train", "8 GPUs", "research · 1 gang in it now"):
+    for said in (
+        "1 waiting · 0 with pods on nodes",
+        "speech",
+        "train",
+        "8 GPUs",
+        "research · 1 gang in it now",
+    ):
         assert said in page
     assert "Place" not in page
     assert 'href="/queues/eu-train/lab/"' in owner.client.get(f"/gangs/{gang.pk}/").content.decode()

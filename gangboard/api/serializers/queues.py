@@ -90,7 +90,8 @@ class PlaceSerializer(serializers.Serializer[Any]):
     )
     namespace = WordField(help_text="Null where the caller may not see it.")
     priority = serializers.IntegerField(
-        allow_null=True, help_text="Null where only `priority_class` is known: its value is not read."
+        allow_null=True,
+        help_text="Null where only `priority_class` is known: its value is not read.",
     )
     priority_class = WordField()
     since = TimeField(allow_null=True, help_text="By it those of one priority stand in line.")

@@ -320,7 +320,8 @@ QUEUE = QueueSystem(
         manager="kueue", suspend_instead="Suspend it by spec.active of its Workload."
     ),
     words=QueueWords(
-        nominal="nominal quota", no_alias="No LocalQueue leads to it, so nothing can be submitted to it."
+        nominal="nominal quota",
+        no_alias="No LocalQueue leads to it, so nothing can be submitted to it.",
     ),
     lends=True,
     mirrors={
