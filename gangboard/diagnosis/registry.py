@@ -17,7 +17,7 @@ import gangboard.queues
 import gangboard.rules
 from gangboard.decode.pods import pods_naming
 from gangboard.domain.acting.lever import Lever
-from gangboard.domain.group import Group, GroupMark
+from gangboard.domain.group import GroupMark
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
@@ -29,13 +29,7 @@ from gangboard.domain.registry import (
     Resource,
     UnitRule,
 )
-from gangboard.domain.traits import (
-    NO_QUEUE_WORDS,
-    NO_TRAITS,
-    KindTraits,
-    QueueTraits,
-    QueueWords,
-)
+from gangboard.domain.traits import NO_TRAITS, KindTraits, QueueTraits
 
 Member = TypeVar("Member")
 
@@ -308,46 +302,6 @@ def admission_systems() -> tuple[QueueSystem, ...]:
         for system in queue_systems()
         if any(resource.model is QueueEntry for resource in system.resources)
     )
-
-
-@cache
-def scheduler_queues() -> Mapping[str, QueueSystem]:
-    """Return API group → the system in whose queues the groups of that API wait: all but `admission_systems`."""
-    return {
-        resource.group: system
-        for system in queue_systems()
-        if system not in admission_systems()
-        for resource in system.resources
-    }
-
-
-@cache
-def group_resources_in_queues() -> tuple[Resource, ...]:
-    """Return the resources of groups that wait in queues of their scheduler."""
-    return tuple(
-        resource
-        for api in grouping_apis()
-        for resource in api.resources
-        if resource.model is Group and resource.group in scheduler_queues()
-    )
-
-
-def queue_system(group: str) -> QueueSystem | None:
-    """Return the system whose queues are of this API group."""
-    return next(
-        (
-            system
-            for system in queue_systems()
-            if any(resource.group == group for resource in system.resources)
-        ),
-        None,
-    )
-
-
-def queue_words(group: str) -> QueueWords:
-    """Return how the system whose queues are of this API group speaks of them."""
-    system = queue_system(group)
-    return system.words if system is not None else NO_QUEUE_WORDS
 
 
 @cache

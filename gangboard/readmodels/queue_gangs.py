@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from gangboard.diagnosis import registry
+from gangboard.diagnosis.scheduler_queues import group_resources_in_queues, scheduler_queues
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.queue import QueueCode, QueueEntry, QueueMessage
@@ -52,7 +52,7 @@ def read_queued_gangs(cluster_ids: Collection[int]) -> Iterator[tuple[int, Queue
     groups = list(_groups(cluster_ids))
     names = find_gangs(groups, viewer=_ANYBODY) if groups else {}
     rows = _gang_rows({name.id for name in names.values()})
-    systems, seen = registry.scheduler_queues(), set[tuple[int, str, str, str]]()
+    systems, seen = scheduler_queues(), set[tuple[int, str, str, str]]()
     for id_, group in groups:
         ref = group.meta.ref
         name = names.get((id_, ref.uid))
@@ -70,7 +70,7 @@ def _groups(cluster_ids: Collection[int]) -> Iterable[tuple[int, Group]]:
     """Return the groups that name a queue, the oldest first."""
     rows = WatchedObject.objects.filter(
         cluster_id__in=list(cluster_ids),
-        resource__in=[one.key for one in registry.group_resources_in_queues()],
+        resource__in=[one.key for one in group_resources_in_queues()],
     ).values_list("cluster_id", "data")
     found = ((id_, unpack(bytes(data), Group)) for id_, data in rows.iterator(chunk_size=2000))
     return sorted(

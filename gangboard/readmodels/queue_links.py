@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gangboard.diagnosis import registry
+from gangboard.diagnosis.scheduler_queues import scheduler_queues
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.quota import Queue, QueueLevel
 from gangboard.store.models import Gang, WatchedObject
@@ -19,7 +20,7 @@ def queue_of_gang(gang: Gang, groups: Iterable[ObjectRef]) -> str:
     """
     if not gang.queue or gang.gone_at is not None:
         return ""
-    apis = {ref.group for ref in groups} & set(registry.scheduler_queues())
+    apis = {ref.group for ref in groups} & set(scheduler_queues())
     queues = _queues(gang.cluster_id, gang.queue, ("", gang.namespace))
     for queue in queues:
         is_admitting = queue.level is QueueLevel.QUEUE and not queue.meta.ref.namespace

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.diagnosis import registry
+from gangboard.diagnosis.scheduler_queues import scheduler_queues
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.reading.wording import sentence
@@ -85,7 +85,7 @@ def gangs_of_entries(entries: Iterable[tuple[int, QueueEntry]], *, viewer: Viewe
 
 def is_ranked_by_class(entry: QueueEntry) -> bool:
     """Whether it waits in a queue of a scheduler: that goes by the PriorityClass of its group."""
-    return entry.meta.ref.group in registry.scheduler_queues()
+    return entry.meta.ref.group in scheduler_queues()
 
 
 def _about(entry: QueueEntry) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gangboard.diagnosis import registry
+from gangboard.diagnosis.scheduler_queues import queue_system, queue_words
 from gangboard.domain.quota import Queue, Quota, QuotaTerm
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.resources import is_accelerator
@@ -109,9 +109,9 @@ def _row(
 
     reserved = max(quota.reserved, quota.used)
     nominal = quota.nominal or _NOTHING
-    words = registry.queue_words(queue.meta.ref.group)
+    words = queue_words(queue.meta.ref.group)
     terms = term_rows(quota.terms, quota.resource)
-    system = registry.queue_system(queue.meta.ref.group)
+    system = queue_system(queue.meta.ref.group)
     can_tell = sharing is not None and system is not None and system.lends
     lent = _lent(quota, queue, sharing or ()) if can_tell else None
     at_most = lent[1] if lent is not None else _NOTHING

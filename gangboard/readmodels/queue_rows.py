@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gangboard.diagnosis import registry
+from gangboard.diagnosis.scheduler_queues import queue_system, queue_words
 from gangboard.domain.quota import Queue, QueueState
 from gangboard.domain.reading.wording import listed
 from gangboard.readmodels.freshness import Freshness
@@ -125,15 +125,21 @@ class QueueRow(ShowsState):
     stale: bool
 
     @property
+    def line_text(self) -> str:
+        """How many wait, and how many of them have no turn: `2 waiting, 1 not eligible`; empty for none."""
+        counts = ((self.in_line, "waiting"), (self.kept_out, "not eligible"))
+        return ", ".join(f"{number:,} {word}" for number, word in counts if number)
+
+    @property
     def lends(self) -> bool:
         """Whether queues of its system lend what they do not use, and reserve before they admit."""
-        system = registry.queue_system(self.api_group)
+        system = queue_system(self.api_group)
         return system is not None and system.lends
 
     @property
     def borrowed_word(self) -> str:
         """What its system calls the part beyond a quota."""
-        return registry.queue_words(self.api_group).borrowed
+        return queue_words(self.api_group).borrowed
 
     @property
     def first(self) -> PlaceRow | None:
@@ -214,7 +220,7 @@ def alias_row(alias: Queue) -> AliasRow:
 
 def order_sentences(queue: Queue, aliases: Sequence[Queue]) -> tuple[str, ...]:
     """Return how the line of a queue is ordered, and who may pass whom."""
-    if own := registry.queue_words(queue.meta.ref.group).order:
+    if own := queue_words(queue.meta.ref.group).order:
         return own
     alias = aliases[0].meta.ref.kind if aliases else "queue"
     first = _BY_USAGE.format(alias=alias) if queue.is_by_usage else _ORDER
@@ -223,10 +229,10 @@ def order_sentences(queue: Queue, aliases: Sequence[Queue]) -> tuple[str, ...]:
 
 def tells_places(queue: Queue) -> bool:
     """Whether the objects tell in which order those who wait are served."""
-    return not queue.is_by_usage and not registry.queue_words(queue.meta.ref.group).order
+    return not queue.is_by_usage and not queue_words(queue.meta.ref.group).order
 
 
 def system_label(group: str) -> str:
     """Return the admission system whose queues are of this API group."""
-    system = registry.queue_system(group)
+    system = queue_system(group)
     return system.label if system is not None else ""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from gangboard.diagnosis import registry
+from gangboard.diagnosis.scheduler_queues import group_resources_in_queues
 from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue
@@ -53,7 +54,7 @@ class WatchedQueues:
             resource.key: resource.kind
             for system in registry.queue_systems()
             for resource in system.resources
-        } | {resource.key: resource.kind for resource in registry.group_resources_in_queues()}
+        } | {resource.key: resource.kind for resource in group_resources_in_queues()}
         self._states = _unseen(self._kinds, clusters)
 
     def is_served(self, cluster_id: int) -> bool:
@@ -78,9 +79,7 @@ class WatchedQueues:
         self, cluster_id: int, model: type[Queue | QueueEntry | Flavor | Group], group: str
     ) -> Iterator[str]:
         resources = (
-            registry.group_resources_in_queues()
-            if model is Group
-            else registry.queue_resources(model)
+            group_resources_in_queues() if model is Group else registry.queue_resources(model)
         )
         for resource in resources:
             state = self._states.get((cluster_id, resource.key))
@@ -104,7 +103,7 @@ class WatchedQueues:
     def sentences(self) -> tuple[UnseenQueues, ...]:
         """A sentence for each cluster and state in it, by cluster."""
         together: dict[tuple[int, str], list[str]] = {}
-        groups = {one.key: one.group for one in registry.group_resources_in_queues()}
+        groups = {one.key: one.group for one in group_resources_in_queues()}
         for (id_, key), state in self._states.items():
             # Groups without queues of their scheduler are no matter of this page.
             if state != WatchState.NOT_SERVED and self._has_queues(id_, groups.get(key, "")):

@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from gangboard.diagnosis import registry
+from gangboard.diagnosis.scheduler_queues import queue_words, scheduler_queues
 from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue, QueueLevel, QueueName
@@ -249,13 +250,13 @@ class _Board:
     def _knows_entries(self, place: QueuePlace) -> bool:
         """Whether all who wait in a queue are known: by their entries, in that of a scheduler by their groups."""
         id_, group = place.cluster.cluster_id, place.queue.meta.ref.group
-        model = Group if group in registry.scheduler_queues() else QueueEntry
+        model = Group if group in scheduler_queues() else QueueEntry
         return self.visibility.is_known(id_, model, group)
 
     def _reached_by(self, place: QueuePlace) -> str:
         """Return who may use a queue that no alias leads to, as far as that is known."""
         group = place.queue.meta.ref.group
-        words = registry.queue_words(group)
+        words = queue_words(group)
         if words.open_to or _aliases(place):
             return words.open_to
         if not self.visibility.is_known(place.cluster.cluster_id, Queue, group):
@@ -269,7 +270,7 @@ class _Board:
         sharing = place.queues.sharing(queue)
         knows_flavors = self.visibility.is_known(id_, Flavor, ref.group)
         in_line = sum(one.stands_in_line for one in line or ())
-        is_of_scheduler = ref.group in registry.scheduler_queues()
+        is_of_scheduler = ref.group in scheduler_queues()
         users = place.queues.users(queue.name)
         return QueueRow(
             id=f"{place.cluster.cluster}~{ref.uid}",

@@ -48,6 +48,7 @@ def facts_fragment(detail: GangDetail) -> Fragment:
         "row": detail.row,
         "kind_facts": detail.facts,
         "queue_page": detail.queue_page,
+        "is_alias": detail.queue_page != detail.row.queue,
         "maker": maker,
         "offer": offer,
         "why_id": "why-maker",

@@ -126,7 +126,7 @@ def test_what_has_nodes_is_counted_only_where_all_of_it_has(
 ) -> None:
     serve_scheduler(cluster, KAI)
     scheduler_queue(cluster, KAI, "research")
-    running = {"stage": Stage.RUN, "health": Health.RUNNING}
+    running: dict[str, Any] = {"stage": Stage.RUN, "health": Health.RUNNING}
     in_queue(cluster, KAI, "research", "whole", scheduled=8, **running)
     in_queue(cluster, KAI, "research", "part", scheduled=6, age=900, **running)
     found = queue_detail(viewer=owner, cluster="east", name="research", now=NOW)
@@ -267,8 +267,8 @@ def test_a_gang_leads_to_its_queue(cluster: Cluster) -> None:
     scheduler_queue(cluster, KAI, "research")
     gang = in_queue(cluster, KAI, "research", "mine")
     lost = in_queue(cluster, KAI, "gone", "lost")
-    assert queue_of_gang(gang, unpack_detail(gang.detail).groups) == "research"
-    assert queue_of_gang(lost, unpack_detail(lost.detail).groups) == ""
+    assert queue_of_gang(gang, unpack_detail(bytes(gang.detail)).groups) == "research"
+    assert queue_of_gang(lost, unpack_detail(bytes(lost.detail)).groups) == ""
 
 
 def test_of_two_queues_of_one_name_the_groups_decide(cluster: Cluster) -> None:
@@ -277,5 +277,5 @@ def test_of_two_queues_of_one_name_the_groups_decide(cluster: Cluster) -> None:
     scheduler_queue(cluster, VOLCANO, "default")
     store(cluster, a_queue("gpu"), an_alias("default", to="gpu"))
     gang = in_queue(cluster, VOLCANO, "default", "mine")
-    assert queue_of_gang(gang, unpack_detail(gang.detail).groups) == "default"
+    assert queue_of_gang(gang, unpack_detail(bytes(gang.detail)).groups) == "default"
     assert queue_of_gang(gang, ()) == "gpu"
