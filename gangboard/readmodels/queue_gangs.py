@@ -17,6 +17,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.queue import QueueCode, QueueEntry, QueueMessage
 from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.registry import QueueSystem
+from gangboard.domain.resources import is_accelerator
 from gangboard.readmodels.group_gangs import find_gangs
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Gang, WatchedObject
@@ -90,9 +91,9 @@ def _gang_rows(ids: Collection[str]) -> dict[str, dict[str, Any]]:
 
 def _queued(group: Group, row: dict[str, Any], system: QueueSystem) -> QueuedGang:
     health = Health(row["health"])
-    asks = tuple(
-        FlavorAmount("", resource, Decimal(amount)) for resource, amount in row["requests"].items()
-    )
+    # Accelerators first: people look for these.
+    requests = sorted(row["requests"].items(), key=lambda one: (not is_accelerator(one[0]), one[0]))
+    asks = tuple(FlavorAmount("", resource, Decimal(amount)) for resource, amount in requests)
     entry = QueueEntry(
         meta=group.meta,
         queue=group.queue,
