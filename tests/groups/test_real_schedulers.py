@@ -120,7 +120,9 @@ def test_no_gang_is_there_twice_and_each_pod_is_in_one(places: dict[str, Place])
 
 
 def test_a_queue_of_volcano_tells_who_waits_in_it_and_who_runs(places: dict[str, Place]) -> None:
-    found = places["volcano-quota-taken"].queue(waiting=1, placed=1)
+    name = "volcano-quota-taken"
+    read(SITUATIONS[name], places[name], WORDS.get(name, ""))
+    found = places[name].queue(waiting=1, placed=1)
     assert (found["system"], found["tells_places"]) == ("Volcano", False)
     (waiting,) = found["line"]
     assert (waiting["name"], waiting["position"]) == ("run", None)
