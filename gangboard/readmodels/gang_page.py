@@ -45,6 +45,7 @@ from gangboard.readmodels.last_look import finding_then, member_then
 from gangboard.readmodels.members import MemberRow, member_row
 from gangboard.readmodels.next_steps import NamedObjects, named_objects
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.queue_links import queue_of_gang
 from gangboard.readmodels.queue_waits import QueueWait, read_waits
 from gangboard.readmodels.quoted_names import finding_texts, unseen_names
 from gangboard.readmodels.redaction import Redactor, redact
@@ -199,6 +200,8 @@ class GangDetail:
     """What its sentences name and the viewer may follow."""
     queue_waits: tuple[QueueWait, ...] = ()
     """Where it waits in queues, what is ahead of it, and who has what it waits for."""
+    queue_page: str = ""
+    """Name of the queue whose page tells of it; empty where there is none."""
 
     @property
     def gone_at(self) -> datetime | None:
@@ -344,6 +347,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
             now=now,
         ),
         queue_waits=_queue_waits(gang, detail, viewer, cluster),
+        queue_page=queue_of_gang(gang, detail.groups),
     )
     if row.gone_at is not None:
         return _past(found)

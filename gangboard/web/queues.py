@@ -66,6 +66,17 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
         }
 
 
+def _of_line(row: QueueRow) -> tuple[object, ...]:
+    """Return all that the panel of the line shows."""
+    return row.line, row.more, row.order, row.in_line, row.kept_out, row.unknown
+
+
+def _of_use(row: QueueRow) -> tuple[object, ...]:
+    """Return all that the panel of who uses the queue shows."""
+    of_aliases = row.aliases, row.aliases_hidden
+    return *of_aliases, row.namespaces, row.namespaces_hidden, row.reached_by
+
+
 def _row(row: QueueRow) -> Fragment:
     return Fragment(f"q-{row.uid}", "queues/row.html", {"row": row}, row)
 
@@ -95,11 +106,14 @@ class OneQueuePage(LivePage[QueueDetail]):
             Fragment("notices", "queues/notices.html", notices, found.unseen),
             Fragment("head", "queues/head.html", {"row": row}, row),
             Fragment("quotas", "queues/quota_panel.html", {"row": row}, (row.quotas, row.face)),
-            Fragment("line", "queues/line.html", {"row": row}, (row.line, row.more, row.order)),
-            Fragment("holders", "queues/holders.html", holders, (found.holders, row.cluster)),
+            Fragment("line", "queues/line.html", {"row": row}, _of_line(row)),
             Fragment(
-                "aliases", "queues/aliases.html", {"row": row}, (row.aliases, row.aliases_hidden)
+                "holders",
+                "queues/holders.html",
+                holders,
+                (found.holders, found.holders_more, row.cluster, row.placed is None),
             ),
+            Fragment("aliases", "queues/aliases.html", {"row": row}, _of_use(row)),
         )
 
     def context(self, frame: Frame, found: QueueDetail) -> dict[str, object]:  # noqa: ARG002  # LivePage's

@@ -30,7 +30,7 @@ GROUPING = GroupingAPI(
             model=Group,
             build=build,
             needed=True,
-            decoder_version=3,
+            decoder_version=5,
             fields=key_fields(WirePodGroup),
         ),
     ),

@@ -37,6 +37,7 @@ class _WireSpec(Wire):
     min_member: KeyField[Int32 | None] = None
     min_sub_group: Int32 | None = None
     queue: str | None = None
+    priority_class_name: str | None = None
     sub_groups: list[_WireSubGroup] | None = None
     topology_constraint: _WireTopology | None = None
     staleness_grace_period: str | None = None
@@ -118,6 +119,7 @@ def build(wire: WirePodGroup, version: str) -> Group:
             )
         ),
         queue=spec.queue or "",
+        priority_class=spec.priority_class_name or "",
         detail={name: text for name, text in found.items() if text},
     )
     return deliver(group, tuple(amounts.faults))

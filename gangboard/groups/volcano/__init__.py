@@ -32,6 +32,7 @@ GROUPING = GroupingAPI(
             build=build,
             needed=True,
             fields=key_fields(WirePodGroup),
+            decoder_version=2,
         ),
     ),
     annotations={

@@ -23,6 +23,7 @@ class _WireSpec(Wire):
     min_task_member: dict[str, Int32] | None = None
     min_resources: dict[str, Quantity] | None = None
     queue: str | None = None
+    priority_class_name: str | None = None
 
 
 class _WireStatus(Wire):
@@ -58,6 +59,7 @@ def build(wire: WirePodGroup, version: str) -> Group:
         part_label=_TASK if tasks else "",
         requests=dict(amounts.each("minResources", spec.min_resources)),
         queue=spec.queue or _DEFAULT_QUEUE,
+        priority_class=spec.priority_class_name or "",
         detail={PHASE: phase},
     )
     return deliver(group, tuple(amounts.faults))
