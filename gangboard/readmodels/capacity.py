@@ -133,7 +133,9 @@ class Capacity:
 
     clusters: tuple[ClusterRow, ...]
     labels: tuple[str, ...]
-    """Labels by which nodes can be put together, the most telling first."""
+    """Labels by which nodes can be put together, the most telling first; without the default."""
+    default_label: str = ""
+    """The label by which they stand together when nobody chooses one. Empty if there are several, or none."""
 
     @property
     def accelerators(self) -> dict[str, float | None]:
@@ -187,7 +189,7 @@ def read_capacity(
                 whole = sum_nodes("", "", here) if here else None
                 at = told[id_].observed_at
                 rows.append(ClusterRow(one.cluster, one, None, at, whole, numbers_only=True))
-    return Capacity(tuple(rows), labels.choices)
+    return Capacity(tuple(rows), labels.choices, labels.default)
 
 
 def blind_of(
