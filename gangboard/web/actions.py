@@ -28,7 +28,7 @@ from gangboard.web.exports import Formats, send_file
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments, LivePage
-from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
+from gangboard.web.pagination import ListPage, Paginated
 
 FORMATS: Formats[ActionRow] = {
     "csv": ("text/csv; charset=utf-8", csv_lines),
@@ -47,7 +47,7 @@ class ActionsPage(ListPage[ActionPage, ActionFilters]):
     def read_list(self, frame: Frame, cursor: str) -> ActionPage:
         """Return the actions that the filters leave."""
         return actions_page(
-            viewer=frame.viewer, filters=self.address.filters, cursor=cursor, limit=PAGE_SIZE
+            viewer=frame.viewer, filters=self.address.filters, cursor=cursor, limit=self.page_size
         )
 
     def fragments(self, frame: Frame, found: Paginated[ActionPage]) -> Fragments:  # noqa: ARG002  # LivePage's

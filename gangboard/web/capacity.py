@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from gangboard.readmodels.capacity import Capacity, ClusterRow, read_capacity
 from gangboard.readmodels.known_trends import current_values, since_known
-from gangboard.readmodels.trends import Trends, read_trends
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.trends import Trends, read_trends
 from gangboard.readmodels.waits_by_queue import read_waits_by_queue
 from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
 from gangboard.web.frame import Frame

@@ -60,8 +60,8 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
         if request.path_info not in self.files:
             file = self.files.get(self._without_digest(request.path_info))
             if file is not None:
-                return cast(HttpResponseBase, self.serve(file, request))
-        return cast(HttpResponseBase, super().__call__(request))
+                return cast("HttpResponseBase", self.serve(file, request))
+        return cast("HttpResponseBase", super().__call__(request))
 
     def add_files_from_finders(self) -> None:
         """Add each file twice: as it is called, and below the digest."""
