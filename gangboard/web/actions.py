@@ -29,6 +29,7 @@ from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments, LivePage
 from gangboard.web.pagination import ListPage, Paginated
+from gangboard.web.undo import undo_of
 
 FORMATS: Formats[ActionRow] = {
     "csv": ("text/csv; charset=utf-8", csv_lines),
@@ -82,11 +83,15 @@ class ActionDetailPage(LivePage[ActionRow]):
         """Return the action."""
         return action_row(viewer=frame.viewer, action_id=self.kwargs["action_id"])
 
-    def fragments(self, frame: Frame, found: ActionRow) -> Fragments:  # noqa: ARG002  # LivePage's
-        """Return what became of it, and its requests."""
+    def fragments(self, frame: Frame, found: ActionRow) -> Fragments:
+        """Return what became of it, the way back for viewers who may act there, and its requests."""
         requests = (found.steps, found.is_final)
+        ids = [id_ for id_, one in frame.clusters.items() if one.cluster == found.cluster]
+        may_act = any(frame.viewer.may_operate(id_, found.namespace) for id_ in ids)
+        undo = undo_of((found,)) if may_act else None
+        outcome = {"row": found, "undo": undo}
         return (
-            Fragment("outcome", "actions/outcome.html", {"row": found}, found),
+            Fragment("outcome", "actions/outcome.html", outcome, (found, undo)),
             Fragment("requests", "actions/requests.html", {"row": found}, requests),
         )
 
