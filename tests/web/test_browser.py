@@ -521,7 +521,7 @@ def test_everything_works_without_script(browser: Browser, site: Site) -> None:
     expect(page).to_have_url(re.compile("ordering=-accelerators"))
     page.get_by_role("link", name="is-failed").click()
     expect(page.locator(".sentence")).to_be_visible()
-    page.get_by_role("link", name="Clusters").click()
+    page.get_by_role("link", name="Clusters", exact=True).click()
     expect(page.get_by_role("heading", name="eu-train")).to_be_visible()
     page.get_by_title("What you may see and do").click()
     page.get_by_role("button", name="Sign out").click()

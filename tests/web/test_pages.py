@@ -464,4 +464,6 @@ def _bar(person: Person) -> list[str]:
     """Return what the bar on top of a page says of clusters on a wide screen."""
     bar = text_of(person.client, "/").partition('id="freshness"')[2].partition("</ul>")[0]
     items = re.findall(r"<li.*?</li>", bar, re.DOTALL)
-    return [" ".join(re.sub(r"<[^>]*>", "", item).split()) for item in items if "calm-sum" not in item]
+    return [
+        " ".join(re.sub(r"<[^>]*>", "", item).split()) for item in items if "calm-sum" not in item
+    ]
