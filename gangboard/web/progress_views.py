@@ -50,7 +50,7 @@ class RejectedTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class ProgressEnd:
     """What comes next of actions that are followed."""
 
     total: int
@@ -217,7 +217,7 @@ def _dialog(found: BatchRow, now: datetime) -> Fragments:
 
 
 def _cards(found: BatchRow, *, dialog: bool) -> Fragments:
-    rows, end = found.rows, End.of(found.rows)
+    rows, end = found.rows, ProgressEnd.of(found.rows)
     several = len(rows) > 1
     state = {
         "unsent": found.unsent if several else 0,
