@@ -75,12 +75,13 @@ def read_board(
     viewer: Viewer,
     filters: GangFilters,
     cursor: str | None = None,
+    limit: int = PAGE,
     clusters: Mapping[int, Freshness],
     now: datetime,
 ) -> Board:
     """Return the Board (3 queries, one more with groups and one with deleted gangs). Raises CursorError, and ValueError for filters."""
     page = list_gangs(
-        viewer=viewer, filters=filters, limit=PAGE, cursor=cursor, now=now, clusters=clusters
+        viewer=viewer, filters=filters, limit=limit, cursor=cursor, now=now, clusters=clusters
     )
     tiles = count_by_health(viewer=viewer, filters=filters, clusters=clusters)
     total, hidden = _totals(tiles, filters)

@@ -18,10 +18,10 @@ from gangboard.readmodels.state_labels import Face
 _POLICIES = "mutatingadmissionpolicies.admissionregistration.k8s.io"
 _FACES = {
     Readiness.READY: Face("ready", "Ready", "✓", "running"),
-    Readiness.UNPROVED: Face("unproved", "Unproved", "◌", "starting"),
-    Readiness.REFUTED: Face("refuted", "Not in force", "✕", "failed"),
+    Readiness.UNPROVED: Face("unproved", "Not tested yet", "◌", "starting"),
+    Readiness.REFUTED: Face("refuted", "Failed its test", "✕", "failed"),
     Readiness.OFF: Face("off", "Off", "–", "unknown"),
-    Readiness.MISSING: Face("missing", "Missing", "■", "blocked"),
+    Readiness.MISSING: Face("missing", "Not installed", "■", "blocked"),
 }
 
 

@@ -99,6 +99,7 @@ class BoardPage(ListPage[Board, GangFilters]):
             viewer=frame.viewer,
             filters=self.address.filters,
             cursor=cursor,
+            limit=self.page_size,
             clusters=frame.clusters,
             now=frame.now,
         )

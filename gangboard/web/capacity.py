@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gangboard.readmodels.capacity import Capacity, ClusterRow, read_capacity
 from gangboard.readmodels.known_trends import current_values, since_known
+from gangboard.readmodels.printable import printable
 from gangboard.readmodels.trends import Trends, read_trends
 from gangboard.readmodels.waits_by_queue import read_waits_by_queue
 from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
@@ -83,7 +84,13 @@ class CapacityPage(FilteredPage[Found, CapacityFilters]):
             ),
             "selects": (
                 select_cluster(frame.clusters, filters.cluster),
-                make_select("by", "Nodes by", found.capacity.labels, filters.by, "their pool"),
+                make_select(
+                    "by",
+                    "Nodes by",
+                    found.capacity.labels,
+                    filters.by,
+                    printable(found.capacity.default_label) or "label of their pool",
+                ),
                 select_period(filters.days),
             ),
         }

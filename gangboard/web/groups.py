@@ -7,7 +7,7 @@ from gangboard.web.addresses import make_select, select_cluster
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments
-from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
+from gangboard.web.pagination import ListPage, Paginated
 
 
 class GroupsPage(ListPage[GroupPage, GroupFilters]):
@@ -24,7 +24,7 @@ class GroupsPage(ListPage[GroupPage, GroupFilters]):
         return list_groups(
             viewer=frame.viewer,
             filters=self.address.filters,
-            limit=PAGE_SIZE,
+            limit=self.page_size,
             cursor=cursor,
             now=frame.now,
             clusters=frame.clusters,

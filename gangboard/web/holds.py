@@ -20,7 +20,7 @@ from gangboard.web.forms import element_key
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments
-from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
+from gangboard.web.pagination import ListPage, Paginated
 
 
 class HoldsPage(ListPage[HoldPage, HoldFilters]):
@@ -37,7 +37,7 @@ class HoldsPage(ListPage[HoldPage, HoldFilters]):
         return read_holds(
             viewer=frame.viewer,
             filters=self.address.filters,
-            limit=PAGE_SIZE,
+            limit=self.page_size,
             cursor=cursor,
             now=frame.now,
         )

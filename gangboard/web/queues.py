@@ -14,7 +14,7 @@ from gangboard.web.addresses import make_select, select_cluster
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments, LivePage
-from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
+from gangboard.web.pagination import ListPage, Paginated
 
 
 class QueuesPage(ListPage[QueuePage, QueueFilters]):
@@ -31,7 +31,7 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
         return list_queues(
             viewer=frame.viewer,
             filters=self.address.filters,
-            limit=PAGE_SIZE,
+            limit=self.page_size,
             cursor=cursor,
             now=frame.now,
             clusters=frame.clusters,
