@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -66,6 +66,11 @@ class Freshness:
     def is_silent(self) -> bool:
         """Whether everything in the cluster counts as unknown."""
         return self.level in (Level.SILENT, Level.NEVER)
+
+    @property
+    def was_read(self) -> bool:
+        """Whether everything in the cluster was read once. Until then no number of it is a zero."""
+        return self.listed and self.level is not Level.NEVER
 
     @property
     def why_closed(self) -> str:
@@ -151,6 +156,12 @@ def read_freshness(*, viewer: Viewer, now: datetime) -> dict[int, Freshness]:
         )
         for id_, name, contact_at, problem, sentence, data_version, listed_at, context in rows
     }
+
+
+def knows_zero(clusters: Iterable[Freshness]) -> bool:
+    """Return whether a sum over the clusters can be zero. It is unknown if none of them was read yet."""
+    read = [cluster.was_read for cluster in clusters]
+    return any(read) or not read
 
 
 def silent_ids(clusters: Mapping[int, Freshness]) -> tuple[int, ...]:

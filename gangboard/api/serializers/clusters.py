@@ -125,8 +125,10 @@ class ClusterListSerializer(PageSerializer):
 class TallySerializer(serializers.Serializer[Any]):
     """How many gangs have something in common."""
 
-    gangs = serializers.IntegerField()
-    accelerators = QuantityField()
+    gangs = serializers.IntegerField(
+        allow_null=True, help_text="Null: none was seen, and where they would be could not be read."
+    )
+    accelerators = QuantityField(allow_null=True)
 
 
 class TalliesField(serializers.DictField):
@@ -140,9 +142,13 @@ class TalliesField(serializers.DictField):
 class SummarySerializer(serializers.Serializer[Any]):
     """Counts that add up: every gang is counted once in each of the three."""
 
-    gangs = serializers.IntegerField()
-    accelerators = QuantityField()
-    by_health = TalliesField(child=TallySerializer(), help_text="Zeros included.")
+    gangs = serializers.IntegerField(
+        allow_null=True, help_text="Null: none was seen, and no cluster was read yet."
+    )
+    accelerators = QuantityField(allow_null=True)
+    by_health = TalliesField(
+        child=TallySerializer(), help_text="Every health; zeros where they are known."
+    )
     by_code = TalliesField(child=TallySerializer())
     by_cluster = TalliesField(child=TallySerializer())
     observed_at = TimeField(
