@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from gangboard.domain import silence
 from gangboard.readmodels.ages import age_text
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.cluster_reach import problem_sentence
 from gangboard.readmodels.state_labels import past_sentence
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster
@@ -138,7 +138,7 @@ def level_of(contact_at: datetime | None, now: datetime) -> Level:
 
 
 def read_freshness(*, viewer: Viewer, now: datetime) -> dict[int, Freshness]:
-    """Return the clusters of which the viewer may see something, by id, ordered by name (1 query)."""
+    """Return the clusters of which the viewer may see something, by id, ordered by name (1 query; see `problem_sentence`)."""
     rows = Cluster.objects.filter(viewer.cluster_filter()).values_list(
         "id", "name", "contact_at", "problem", "sentence", "data_version", "listed_at", "context"
     )
@@ -149,7 +149,7 @@ def read_freshness(*, viewer: Viewer, now: datetime) -> dict[int, Freshness]:
             level=level_of(contact_at, now),
             contact_at=contact_at,
             problem=problem,
-            sentence=printable(sentence) if viewer.sees_cluster(id_) else "",
+            sentence=problem_sentence(id_, sentence, viewer=viewer),
             data_version=data_version,
             listed=listed_at is not None,
             context=context,

@@ -89,7 +89,11 @@ class ClusterSerializer(serializers.Serializer[Any]):
     )
     stale = serializers.BooleanField()
     message = serializers.CharField(source="headline", help_text="One sentence about it.")
-    problem = WordField(help_text="Code of the error that keeps us from looking at all.")
+    problem = WordField(
+        help_text="Code of the error that keeps us from looking at all, such as unreachable, timeout, tls, "
+        "unauthorized, forbidden, credentials; same-cluster: it is watched under another name already; "
+        "other-cluster: another cluster answers at its address."
+    )
     problem_since = TimeField(allow_null=True)
     contact_at = TimeField(allow_null=True, help_text="Last answer as it should be.")
     listed_at = TimeField(
