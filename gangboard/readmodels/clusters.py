@@ -357,7 +357,7 @@ def _lever_board(
             (), f"What can be stopped in it is not known: it {freshness.has_not_once}.", ""
         )
     not_served = {row.resource for row in resources if row.state == WatchState.NOT_SERVED}
-    board = lever_board(levers, not_served, freshness.context)
+    board = lever_board(levers, not_served)
     return board if wide else replace(board, command="")
 
 
