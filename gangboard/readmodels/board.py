@@ -64,8 +64,8 @@ class Board:
     choices: Choices
     lines: tuple[Line, ...]
     next_cursor: str | None
-    total: int
-    """Gangs that the filters ask for, on all pages."""
+    total: int | None
+    """Gangs that the filters ask for, on all pages. None as in `Tile.gangs`."""
     hidden: int
     """Succeeded gangs that are left out."""
 
@@ -97,9 +97,12 @@ def read_board(
     )
 
 
-def _totals(tiles: Iterable[Tile], filters: GangFilters) -> tuple[int, int]:
+def _totals(tiles: Iterable[Tile], filters: GangFilters) -> tuple[int | None, int]:
     asked = [tile for tile in tiles if not filters.health or tile.face.word in filters.health]
-    gangs = sum(tile.gangs for tile in asked)
+    known = [tile.gangs for tile in asked if tile.gangs is not None]
+    if not known:
+        return None, 0
+    gangs = sum(known)
     hidden = sum(tile.last_succeeded for tile in asked) if filters.hides_finished else 0
     return gangs - hidden, hidden
 

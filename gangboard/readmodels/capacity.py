@@ -141,14 +141,14 @@ class Capacity:
     def accelerators(self) -> dict[str, float | None]:
         """The accelerators of all clusters now: used, held, away and free, without a part that is in two.
 
-        None where the nodes of a cluster are not known or not added up.
+        None where the nodes of a cluster are not known or not added up. Clusters that never answered
+        are in no sum; the page names them.
         """
         names = ("used", "held", "away", "free")
-        if any(row.blind or row.choose for row in self.clusters):
+        counted = [row for row in self.clusters if row.freshness.level is not Level.NEVER]
+        if not counted or any(row.blind or row.choose for row in counted):
             return dict.fromkeys(names)
-        amounts = [
-            one.exact for row in self.clusters if row.whole for one in row.whole.accelerators
-        ]
+        amounts = [one.exact for row in counted if row.whole for one in row.whole.accelerators]
         sums = {name: float(sum(Decimal(getattr(one, name)) for one in amounts)) for name in names}
         return {**sums, "used": sums["used"] - sums["held"]}
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gangboard.diagnosis import registry
+from gangboard.domain.advice import in_cluster
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.owner import Owner
@@ -373,10 +374,10 @@ def _with_steps(
     def completed(steps: Iterable[ShownStep]) -> tuple[ShownStep, ...]:
         return with_typical_wait(with_counts(steps, counts), typical)
 
-    told = [
-        (finding, completed(shown_steps(finding.advice, gang, victims, now=now)))
-        for finding in findings
-    ]
+    told = []
+    for finding in findings:
+        named = (in_cluster(step, row.cluster, row.context) for step in finding.advice)
+        told.append((finding, completed(shown_steps(named, gang, victims, now=now))))
     return told, replace(row, next_steps=completed(row.next_steps))
 
 

@@ -13,6 +13,7 @@ from gangboard.web.addresses import Address, make_select, period_of, select_clus
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import FilteredPage, Fragments
+from gangboard.web.not_counted import not_counted_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class CapacityPage(FilteredPage[Found, CapacityFilters]):
         )
         legend = current_values(trends, found.capacity.accelerators)
         return (
+            not_counted_line(frame.clusters, self.address.filters.cluster),
             Fragment("trend", "capacity/trend.html", {"trends": trends}, drawn),
             Fragment("trend-legend", "trends/legend.html", {"legend": legend}, legend),
             FragmentList("clusters", tuple(_cluster(row, self.address) for row in rows)),

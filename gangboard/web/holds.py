@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gangboard.domain.action import Verb
-from gangboard.domain.shell import command, command_line, in_context
+from gangboard.domain.shell import command, line_in_cluster
 from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.action_offers import no_right
 from gangboard.readmodels.action_rows import HoldPage, HoldRow, OfferRow, UnseenHolds
@@ -87,10 +87,11 @@ def _row(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) -> Fra
     )
 
 
-def _by_hand(row: HoldRow, context: str) -> str:
+def _by_hand(row: HoldRow, cluster: Freshness | None) -> str:
     """Return how the Hold goes without gangboard: no command where a name is not fit for a shell."""
     words = command("kubectl delete hold {} -n {}", row.name, row.namespace)
-    return command_line(in_context(words, context)) or "Delete the Hold by hand."
+    context = cluster.context if cluster is not None else ""
+    return line_in_cluster(words, row.cluster, context) or "Delete the Hold by hand."
 
 
 def _release(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) -> OfferRow:
@@ -100,7 +101,7 @@ def _release(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) ->
     if not why_not and id_ in clusters:
         why_not = clusters[id_].why_closed
     if not why_not and not row.job_uid:
-        why_not = f"There is no Job to resume. {_by_hand(row, clusters[id_].context if id_ in clusters else '')}"
+        why_not = f"There is no Job to resume. {_by_hand(row, clusters.get(id_))}"
     return OfferRow(
         verb=Verb.RESUME.value,
         label="Release",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gangboard.readmodels.freshness import Level
 from gangboard.readmodels.queue_rows import FACES, QueueRow
 from gangboard.readmodels.queues import (
     QueueDetail,
@@ -14,6 +15,7 @@ from gangboard.web.addresses import make_select, select_cluster
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments, LivePage
+from gangboard.web.not_counted import not_counted_line
 from gangboard.web.pagination import ListPage, Paginated
 
 
@@ -37,16 +39,19 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
             clusters=frame.clusters,
         )
 
-    def fragments(self, frame: Frame, found: Paginated[QueuePage]) -> Fragments:  # noqa: ARG002  # LivePage's
+    def fragments(self, frame: Frame, found: Paginated[QueuePage]) -> Fragments:
         """Return a row for each queue."""
         page = found.page
-        notices = {"unseen": page.unseen, "lost": page.lost}
+        unseen = tuple(one for one in page.unseen if one.state != Level.NEVER)
+        notices = {"unseen": unseen, "lost": page.lost}
         nothing = {
             "empty": not page.rows,
             "filtered": bool(self.address.pairs),
             "serving": page.serving,
+            "unseen": bool(page.unseen),
         }
         return (
+            not_counted_line(frame.clusters, self.address.filters.cluster),
             Fragment("notices", "queues/notices.html", notices, tuple(notices.values())),
             FragmentList("queue-rows", tuple(map(_row, page.rows))),
             Fragment("nothing", "queues/nothing.html", nothing, tuple(nothing.values())),

@@ -10,7 +10,7 @@ import pytest
 
 from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.quota import FlavorAmount, QueueState, Quota, QuotaTerm
-from gangboard.store.models import Cluster
+from gangboard.store.models import Cluster, ResourceState
 from tests.domain_objects import a_queue, an_alias, shared_quota
 from tests.personas import Person
 from tests.stored_queues import (
@@ -173,7 +173,10 @@ def test_the_page_is_offered_where_queues_are_served(owner: Person, world: World
 
 def test_not_served_and_empty_are_told_apart(owner: Person, world: World) -> None:
     serve(world.cluster, **dict.fromkeys(KEYS, "not-served"))
+    assert "No cluster that could be looked at serves queues." in text_of(owner, "/queues/")
+    serve(world.other_cluster, **dict.fromkeys(KEYS, "not-served"))
     assert "No cluster that you may see serves queues." in text_of(owner, "/queues/")
+    ResourceState.objects.filter(cluster=world.other_cluster).delete()
     serve(world.other_cluster)
     assert "Queues are served in us-train" in text_of(owner, "/queues/")
     assert "No queue is like that." in text_of(owner, "/queues/?state=stopped")

@@ -17,6 +17,7 @@ from gangboard.api.serializers.groups import (
     UnseenGroupsSerializer,
 )
 from gangboard.api.serializers.queues import FlavorAmountSerializer, PlaceSerializer
+from gangboard.api.serializers.reasons import UnseenClusterSerializer
 from gangboard.domain.advice import Harm
 from gangboard.readmodels.gang_page import GangDetail
 
@@ -137,6 +138,9 @@ class GangListSerializer(PageSerializer):
     """One page of gangs."""
 
     results = GangSerializer(many=True)
+    unseen = UnseenClusterSerializer(
+        many=True, help_text="Clusters that were not read completely yet: gangs may be missing."
+    )
 
 
 class EvidenceSerializer(serializers.Serializer[Any]):
