@@ -19,7 +19,7 @@ _EXAMPLES = 2
 
 
 def marked(text: str, method: ChangeMethod) -> str:
-    """Return a sentence that ends with how the change is made: `(in place)` or `(recreate)`."""
+    """Return a sentence that ends with how the change is made, as `ChangeMethod` says it."""
     return f"{text} ({method})."
 
 

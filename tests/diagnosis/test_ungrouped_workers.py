@@ -318,5 +318,5 @@ def test_a_jobset_is_made_smaller_by_what_fits_of_all_its_jobs() -> None:
     verdict = assess(gang(role(jobs=3), nodes=full))
     assert (
         "Lower the replicas of replicatedJobs[cells] of JobSet run from 3 to 2: that many fit now "
-        "(recreate)." in verdict.finding.advice_texts
+        "(needs re-creating)." in verdict.finding.advice_texts
     )

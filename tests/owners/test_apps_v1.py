@@ -272,7 +272,7 @@ def test_a_gang_of_a_statefulset_that_makes_one_pod_after_the_other_waits_for_ev
         "StatefulSet serve makes its pods one by one, but PodGroup ring needs 3 at once.",
     )
     assert finding.advice_texts == (
-        "Make StatefulSet serve anew with podManagementPolicy Parallel (recreate).",
+        "Re-create StatefulSet serve with podManagementPolicy Parallel.",
     )
 
 

@@ -262,7 +262,7 @@ def test_a_set_that_is_refused_since_no_pod_may_be_away(away: Any) -> None:
         "0 of 6 pods exist. The StatefulSet of its leaders is refused: maxUnavailable of its "
         "rolloutStrategy is 0."
     )
-    assert advice == "Set maxUnavailable of its rolloutStrategy to 1 or more (in place)."
+    assert advice == "Set maxUnavailable of its rolloutStrategy to 1 or more (no restart)."
 
 
 @pytest.mark.parametrize(("away", "which"), [(1, "leader"), (0, "worker")])

@@ -108,13 +108,13 @@ def test_how_it_goes_on() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
     jobs = child_jobs(jobset, suspended=True)
     assert found_gang("suspended", facts_of(jobset, *jobs)).advice_texts == (
-        "Resume Jobs run-workers-0 and run-workers-1 to let them run (in place).",
+        "Resume Jobs run-workers-0 and run-workers-1 to let them run.",
     )
     holds = [a_hold(job) for job in jobs]
     assert found_gang("suspended", facts_of(jobset, *jobs, *holds)).advice_texts == ()
     # The one that nobody is known to have meant.
     assert found_gang("suspended", facts_of(jobset, *jobs, holds[1])).advice_texts == (
-        "Resume Job run-workers-0 to let it run (in place).",
+        "Resume Job run-workers-0 to let it run.",
     )
 
 

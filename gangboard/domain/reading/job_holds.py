@@ -88,7 +88,7 @@ def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[Advised
     if not found:
         return ()
     them = "it" if len(found) == 1 else "them"
-    return (how_to_resume(facts, found, f" to let {them} run (in place)."),)
+    return (how_to_resume(facts, found, f" to let {them} run."),)
 
 
 def _is_meant(facts: GangFacts, job: Owner) -> bool:
