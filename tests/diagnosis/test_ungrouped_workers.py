@@ -97,7 +97,7 @@ def test_advice_is_about_the_whole() -> None:
     """2 CPU on one node would let one Job go; nobody asks that of a gang of two."""
     verdict = assess(gang(role()))
     assert verdict.finding.advice_texts == (
-        "Wait for 2 CPUs on each of the nodes a and b to become free: then all 2 pods fit.",
+        "Wait for 2 CPUs on each of the nodes a and b to become free: then both pods fit.",
     )
     assert [one.advice_texts for one in verdict.findings[1:]] == [()] * (len(verdict.findings) - 1)
 

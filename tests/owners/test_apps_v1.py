@@ -295,4 +295,4 @@ def test_one_that_runs_is_whole() -> None:
     owner, ring = _ordered(replicas=2), a_group("ring", quorum=2, placed=placed())
     pods = [of_statefulset(owner, number, group=ring, on="n0") for number in range(2)]
     finding = finding_of(owner, ring, *pods)
-    assert (finding.code, finding.message) == ("running", "All 2 pods are ready.")
+    assert (finding.code, finding.message) == ("running", "Both pods are ready.")

@@ -344,7 +344,7 @@ def test_a_head_that_starts_is_told_before_the_workers_that_wait_for_it() -> Non
     head = ray_pod(cluster, "headgroup", on="n0", ready=False)
     found = judged(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
     assert told(found) == (
-        "starting", "starting", "Ray group headgroup: 1 of 1 placed, 1 is not ready yet.",
+        "starting", "starting", "Ray group headgroup: The pod is placed; 1 is not ready yet.",
     )  # fmt: skip
     said = {one.label: one.value for one in found.finding.evidence}
     assert said["HeadPodReady"] == "ContainersNotReady: containers with unready"

@@ -47,7 +47,7 @@ def test_the_symptom_is_told_behind_the_cause(places: dict[str, Place]) -> None:
     code, message = told["run-launcher"]
     assert code == "dependency-waiting"
     assert message.startswith(
-        "Job run-launcher: The launcher can start nothing before all 2 workers are ready: 0 are."
+        "Job run-launcher: The launcher can start nothing before both workers are ready: 0 are."
     )
 
 

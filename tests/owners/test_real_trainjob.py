@@ -232,7 +232,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
         {"desired": 2, "created": 0, "ready": 0}, twin="running",
     ),
     "resumed": Situation(
-        _resumed, "running", "running", "All 2 pods are ready.",
+        _resumed, "running", "running", "Both pods are ready.",
         {"desired": 2, "created": 2, "ready": 2}, twin="suspended",
     ),
     "put-back": Situation(

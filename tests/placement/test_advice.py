@@ -179,7 +179,7 @@ def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> Non
     unit = waiting(nodes, 2, 4, quorum=2, residents=[large], needs=pool)
     assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/large (priority 0), which frees 8 nvidia.com/gpu on nodes that the "
-        "waiting pods could use: then all 2 pods fit."
+        "waiting pods could use: then both pods fit."
     )
     # Half of what it holds there goes already.
     going = replace(large, by_suspending={"a": Load({GPU: 4}, 1)})
@@ -190,7 +190,7 @@ def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> Non
     )
     unit = waiting(nodes, 2, 4, quorum=2, residents=[resident("half", a=8)], needs=pool)
     assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
-        "Suspend Job team-b/half (priority 0), which holds 8 nvidia.com/gpu: then all 2 pods fit."
+        "Suspend Job team-b/half (priority 0), which holds 8 nvidia.com/gpu: then both pods fit."
     )
 
 
@@ -245,7 +245,7 @@ def test_a_taint_to_tolerate_is_named_and_how() -> None:
     assert found.taint == INFRA
     assert found.method is ChangeMethod.RECREATE
     assert found.text == (
-        "Tolerate the taint dedicated=infra:NoSchedule of 2 nodes: then all 2 pods fit (needs re-creating)."
+        "Tolerate the taint dedicated=infra:NoSchedule of 2 nodes: then both pods fit (needs re-creating)."
     )
 
 
@@ -310,7 +310,7 @@ def test_a_topology_that_is_the_only_cause_is_to_be_dropped() -> None:
     assert found[0].change is AdviceKind.DROP_TOPOLOGY
     assert found[0].method is ChangeMethod.RECREATE
     assert (
-        found[0].text == "Drop the constraint to one rack: then all 2 pods fit (needs re-creating)."
+        found[0].text == "Drop the constraint to one rack: then both pods fit (needs re-creating)."
     )
 
 
@@ -320,7 +320,7 @@ def test_one_gang_that_is_enough_is_named_before_two() -> None:
     found = only(advise(waiting(nodes, 2, 4, quorum=2, residents=held)), AdviceKind.SUSPEND_GANGS)
     assert [ref.name for ref in found.gangs] == ["pair"]
     assert found.text == (
-        "Suspend Job team-b/pair (priority 0), which holds 8 nvidia.com/gpu: then all 2 pods fit."
+        "Suspend Job team-b/pair (priority 0), which holds 8 nvidia.com/gpu: then both pods fit."
     )
 
 

@@ -64,7 +64,7 @@ def test_every_unfinished_job_is_suspended() -> None:
     done = replace(driver, suspended=False, finish=succeeded())
     finding = found_gang("suspended", facts_of(jobset, done, *workers))
     assert finding.message == (
-        "All 2 unfinished Jobs are suspended: run-workers-0 and run-workers-1 (no Hold, by whom "
+        "Both unfinished Jobs are suspended: run-workers-0 and run-workers-1 (no Hold, by whom "
         "is not known)."
     )
 

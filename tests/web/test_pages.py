@@ -190,7 +190,7 @@ class TestGangOfAClusterThatDoesNotAnswer:
         page = text_of(owner.client, f"/gangs/{world.other_gang.id}/")
         assert "The reader may not list PodGroups in cluster us-train" in page
         assert "No group of it is known." in page
-        assert "the plain case" not in page
+        assert "scheduled one by one" not in page
 
 
 class TestReader:

@@ -20,6 +20,18 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def all_of(number: int, noun: str) -> str:
+    """Return `both pods`, `all 4 pods`; `the pod` of a single one."""
+    if number == 1:
+        return f"the {noun}"
+    return f"both {noun}s" if number == 2 else f"all {count(number, noun)}"
+
+
+def sentence_case(text: str) -> str:
+    """Return the text with a capital at its beginning."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def out_of(part: int, whole: int, noun: str) -> str:
     """Return `2 of 4 pods`, `0 of 1 pods`."""
     return f"{part} of {whole} {noun}s"

@@ -14,7 +14,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.losses import how_many_run
 from gangboard.domain.reading.progress import is_full
-from gangboard.domain.reading.wording import count, is_or_are, label, names
+from gangboard.domain.reading.wording import all_of, count, is_or_are, label, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.shell import command
 from gangboard.domain.verdict import Evidence, Finding
@@ -55,7 +55,7 @@ def _waiting(unit: Unit, rule: UnitRule, what: str, more: str = "") -> Finding |
     ready = sum(pod.is_ready for pod in _workers(unit.facts.pods))
     if ready >= wanted:
         return None
-    workers = f"all {count(wanted, 'worker')} are" if wanted > 1 else "its worker is"
+    workers = f"{all_of(wanted, 'worker')} are" if wanted > 1 else "its worker is"
     return unit_finding(
         rule,
         unit,
