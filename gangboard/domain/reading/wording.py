@@ -53,14 +53,18 @@ def listed(parts: Sequence[str]) -> str:
 
 
 def for_each(text: str, kind: str, name: str) -> str:
-    """Return a sentence about one object as one about each object of its kind: `Each Job is held.`"""
+    """Return a sentence about one object as one about all of its kind: `Each Job is held.`, `No Job can start.`"""
     named = rf"(^|\. )?{re.escape(f'{kind} {name}')}(?![\w-]|\.\w)"  # no longer name begins like it
 
     def each(found: re.Match[str]) -> str:
         begins = found[1] is not None
         return f"{found[1] or ''}{'Each' if begins else 'each'} {kind}"
 
-    return re.sub(named, each, text)
+    return re.sub(r"\b([Ee])ach (\S+) cannot\b", _none_can, re.sub(named, each, text))
+
+
+def _none_can(found: re.Match[str]) -> str:
+    return f"{'No' if found[1] == 'E' else 'no'} {found[2]} can"
 
 
 def is_or_are(number: int) -> str:
