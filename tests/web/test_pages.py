@@ -457,8 +457,8 @@ class TestFreshness:
         Heartbeat.objects.update(beat_at=timezone.now() - timedelta(minutes=3))
         for path in (*PAGES, f"/gangs/{world.gang.id}/"):
             page = text_of(owner.client, path)
-            assert "No poll worker is alive" in page, path
-            assert "The beat process is not alive" in page, path
+            assert "Poll worker is down" in page, path
+            assert "Beat process is down" in page, path
 
 
 def _bar(person: Person) -> list[str]:
