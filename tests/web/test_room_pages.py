@@ -159,7 +159,7 @@ class TestOwner:
             "excluded: node selector or required node affinity",
             "node.kubernetes.io/unreachable:NoSchedule",
             "Cannot tell",
-            "room all at once",
+            "Counts each shape alone.",
         ):
             assert text in page, text
 
