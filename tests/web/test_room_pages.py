@@ -105,10 +105,10 @@ class TestOwner:
             "3 pods",
             "at most 11 pods",
             "at most 13 pods",
-            "not worked out, and it can only be fewer for it: volume claims",
+            "not counted, so fewer may fit: volume claims",
             "cannot tell: not understood: the toleration operator Gt",
             # What the numbers do not look at, and what the words mean.
-            "a gang that must be in one topology domain may find less",
+            "Fewer pods may fit in one topology domain",
             "held by incomplete gangs",
             "Nothing can be said of room in this cluster: nodes: forbidden.",
         ):
@@ -215,7 +215,7 @@ class TestTruth:
     ) -> None:
         Cluster.objects.update(contact_at=timezone.now() - timedelta(minutes=4))
         page = text_of(owner.client, "/reasons/")
-        assert "Nothing can be said: no cluster could be looked at." in page
+        assert "Not known: no cluster can be read now." in page
         assert "0 of 2 clusters" in page
         assert ">2 unknown</a>" in page
         assert "1 gang of it counts as unknown." in page
