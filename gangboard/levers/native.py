@@ -160,5 +160,5 @@ LEVER = Lever(
     is_bare=True,
     told_by_build=True,
     forced_label="spec.suspend of the Job, not proved",
-    after_restart="made anew running: its suspension is lost",
+    after_restart="re-created running: its suspension is lost",
 )

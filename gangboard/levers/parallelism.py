@@ -140,6 +140,6 @@ LEVER = Lever(
     button=("Pause", "Resume"),
     done="Paused",
     state="paused",
-    after_restart="made anew with the parallelism of its template: the pause is lost",
+    after_restart="re-created with the parallelism of its template: the pause is lost",
     renewals="a resume",
 )

@@ -521,7 +521,7 @@ def test_each_is_suspended_by_its_own_field_and_says_first_what_becomes_of_it() 
     assert resume.reactions == (
         "KubeRay makes another RayCluster. Its 4 pods are made: they need room, may have to wait, and may "
         "get other nodes.",
-        "Its work is submitted anew and starts from its beginning.",
+        "Its work is submitted again and starts from its beginning.",
     )
     assert offered(raycluster())[0].reactions[0] == (
         "KubeRay deletes its 4 pods, the head too: what Ray keeps in memory is lost, and the work that runs "

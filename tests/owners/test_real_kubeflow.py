@@ -68,7 +68,7 @@ def test_an_evicted_worker_is_brought_back_by_what_is_advised(places: dict[str, 
     place = places["mpi-evicted"]
     (advice,) = place.detail()["advice"]
     assert advice == (
-        "Have them made anew: kubectl --context test delete pod -n mpi-evicted run-worker-1"
+        "Have them re-created: kubectl --context test delete pod -n mpi-evicted run-worker-1"
     )
     place.client.delete("v1", "Pod", "run-worker-1", place.name)
     place.wait_told("running")

@@ -104,8 +104,8 @@ def test_a_restart_keeps_the_hold() -> None:
     """The new Job, same name and new uid, is born suspended (real-control-plane.md §3)."""
     finding = found("job-suspended", held_unit(hold={"created_at": ago(900)}, restarts=1))
     assert finding.message == (
-        "1 of 3 Jobs is suspended: run-workers-2 (held by alice since 2026-11-21 11:45 UTC: disk of n3). Restart 1 made run-workers-2 "
-        "anew, and the Hold keeps it."
+        "1 of 3 Jobs is suspended: run-workers-2 (held by alice since 2026-11-21 11:45 UTC: disk of n3). Restart 1 re-created run-workers-2, "
+        "and the Hold keeps it."
     )
 
 

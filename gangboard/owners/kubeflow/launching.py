@@ -102,7 +102,7 @@ def _delete(failed: list[Pod]) -> AdvisedStep:
     words: tuple[str, ...] = ()
     if len(listed) <= MOST_IN_COMMAND:
         words = command(f"kubectl delete pod -n {{}}{' {}' * len(listed)}", ref.namespace, *listed)
-    text = "Have them made anew."
+    text = "Have them re-created."
     if not words:
         text = f"Delete the pods of the workers that failed, such as {label(ref)}."
     return AdvisedStep(text, AdviceKind.REPLACE_PODS, words)
