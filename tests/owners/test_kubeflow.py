@@ -552,7 +552,7 @@ def test_a_worker_that_was_evicted_comes_back_only_when_its_pod_is_deleted() -> 
         "its pod is deleted.",
     )
     assert found.finding.advice_texts == (
-        "Have them made anew: kubectl delete pod -n team-a run-worker-1",
+        "Have them re-created: kubectl delete pod -n team-a run-worker-1",
     )
     quoted = {one.label: one.value for one in found.finding.evidence}
     assert quoted["Failed"] == "MPIJobEvicted: 1/3 workers are evicted"

@@ -344,7 +344,7 @@ def test_a_head_that_starts_is_told_before_the_workers_that_wait_for_it() -> Non
     head = ray_pod(cluster, "headgroup", on="n0", ready=False)
     found = judged(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
     assert told(found) == (
-        "starting", "starting", "Ray group headgroup: 1 of 1 placed, 1 is not ready yet.",
+        "starting", "starting", "Ray group headgroup: The pod is placed; 1 is not ready yet.",
     )  # fmt: skip
     said = {one.label: one.value for one in found.finding.evidence}
     assert said["HeadPodReady"] == "ContainersNotReady: containers with unready"
@@ -521,7 +521,7 @@ def test_each_is_suspended_by_its_own_field_and_says_first_what_becomes_of_it() 
     assert resume.reactions == (
         "KubeRay makes another RayCluster. Its 4 pods are made: they need room, may have to wait, and may "
         "get other nodes.",
-        "Its work is submitted anew and starts from its beginning.",
+        "Its work is submitted again and starts from its beginning.",
     )
     assert offered(raycluster())[0].reactions[0] == (
         "KubeRay deletes its 4 pods, the head too: what Ray keeps in memory is lost, and the work that runs "

@@ -66,20 +66,22 @@ def test_other_reasons() -> None:
             "main)",
             (
                 "Set runAsUser of container main to a user other than 0, or name an image whose user "
-                "is not root (recreate).",
+                "is not root (needs re-creating).",
             ),
         ),
         (
             "CreateContainerConfigError",
             "container has runAsNonRoot and image has non-numeric user (nginx), cannot verify user is "
             "non-root",
-            ("Set runAsUser of container main to the number of its user (recreate).",),
+            ("Set runAsUser of container main to the number of its user (needs re-creating).",),
         ),
         (
             "RunContainerError",
             "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
             'exec: "trian": executable file not found in $PATH: unknown',
-            ("Correct the command of container main, or name an image that has trian (recreate).",),
+            (
+                "Correct the command of container main, or name an image that has trian (needs re-creating).",
+            ),
         ),
         ("CreateContainerError", "context deadline exceeded", ()),
         ("RunContainerError", "", ()),

@@ -51,10 +51,10 @@ def test_a_pod_on_its_way_out_does_not_matter() -> None:
     [
         (
             4,
-            "Set spec.parallelism of Job train back to 4 (in place): kubectl patch jobs.batch train "
+            "Set spec.parallelism of Job train back to 4 (no restart): kubectl patch jobs.batch train "
             """-n team-a --type=merge -p '{"spec":{"parallelism":4}}'""",
         ),
-        (None, "Set spec.parallelism of Job train above 0 (in place)."),
+        (None, "Set spec.parallelism of Job train above 0 (no restart)."),
     ],
 )
 def test_how_it_goes_on(kept: int | None, step: str) -> None:

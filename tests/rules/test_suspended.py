@@ -64,7 +64,7 @@ def test_every_unfinished_job_is_suspended() -> None:
     done = replace(driver, suspended=False, finish=succeeded())
     finding = found_gang("suspended", facts_of(jobset, done, *workers))
     assert finding.message == (
-        "All 2 unfinished Jobs are suspended: run-workers-0 and run-workers-1 (no Hold, by whom "
+        "Both unfinished Jobs are suspended: run-workers-0 and run-workers-1 (no Hold, by whom "
         "is not known)."
     )
 
@@ -108,13 +108,13 @@ def test_how_it_goes_on() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
     jobs = child_jobs(jobset, suspended=True)
     assert found_gang("suspended", facts_of(jobset, *jobs)).advice_texts == (
-        "Resume Jobs run-workers-0 and run-workers-1 to let them run (in place).",
+        "Resume Jobs run-workers-0 and run-workers-1 to let them run.",
     )
     holds = [a_hold(job) for job in jobs]
     assert found_gang("suspended", facts_of(jobset, *jobs, *holds)).advice_texts == ()
     # The one that nobody is known to have meant.
     assert found_gang("suspended", facts_of(jobset, *jobs, holds[1])).advice_texts == (
-        "Resume Job run-workers-0 to let it run (in place).",
+        "Resume Job run-workers-0 to let it run.",
     )
 
 

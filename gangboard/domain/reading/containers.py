@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from gangboard.domain.advice import AdviceKind, AdvisedStep
+from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Container, Pod
@@ -101,7 +101,7 @@ def after_end(pod: Pod, container: str, reason: str, *, earlier: bool) -> Advise
     """
     if reason == OUT_OF_MEMORY:
         return AdvisedStep(
-            f"Give container {container} more memory, or let it use less (recreate)."
+            f"Give container {container} more memory, or let it use less ({ChangeMethod.RECREATE})."
         )
     ref, previous = pod.meta.ref, " --previous" if earlier else ""
     words = command(

@@ -65,7 +65,7 @@ def _reactions(cluster: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
             "lost, and the work that runs on it fails.",
             "Once begun that runs to its end, whatever is asked for meanwhile.",
         )
-    return (pods_made(pods), "Ray starts empty: work has to be submitted anew.")
+    return (pods_made(pods), "Ray starts empty: work has to be submitted again.")
 
 
 def tries_again(_owner: Owner) -> bool:

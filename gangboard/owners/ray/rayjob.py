@@ -180,7 +180,7 @@ def _reactions(rayjob: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
     if verb is Verb.RESUME:
         return (
             f"KubeRay makes another RayCluster. {pods_made(rayjob.desired)}",
-            "Its work is submitted anew and starts from its beginning.",
+            "Its work is submitted again and starts from its beginning.",
         )
     what = (
         f"RayCluster {rayjob.detail[_CLUSTER]}" if _CLUSTER in rayjob.detail else "its RayCluster"

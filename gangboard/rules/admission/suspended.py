@@ -21,7 +21,14 @@ from gangboard.domain.reading.suspensions import (
     suspension_of,
     suspension_words,
 )
-from gangboard.domain.reading.wording import count, is_or_are, label, pods_left, sentence
+from gangboard.domain.reading.wording import (
+    all_of,
+    is_or_are,
+    label,
+    pods_left,
+    sentence,
+    sentence_case,
+)
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Finding
 
@@ -47,8 +54,8 @@ def find(facts: GangFacts) -> Finding | None:
         return None
     listed = listed_with_holders(facts, unfinished)
     number = len(unfinished)
-    what = f"{count(number, 'unfinished Job')} {is_or_are(number)} suspended: {listed}"
-    return _finding(facts, what if number == 1 else f"All {what}", unfinished)
+    whole = "1 unfinished Job" if number == 1 else sentence_case(all_of(number, "unfinished Job"))
+    return _finding(facts, f"{whole} {is_or_are(number)} suspended: {listed}", unfinished)
 
 
 def _by_whom(facts: GangFacts, owner: Owner) -> str:

@@ -172,7 +172,7 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
     quorum, possible = unit.quorum or 0, seats(unit) + others
     held = [job for job in unit.jobs if job.suspended and job.finish is None]
     if held and possible < quorum <= possible + unit.held:
-        return (how_to_resume(unit.facts, held, " (in place)."),)
+        return (how_to_resume(unit.facts, held, "."),)
     there = len(unit.current) + others
     if is_bare_group(unit):
         number = quorum - there

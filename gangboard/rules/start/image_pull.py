@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
@@ -95,18 +96,24 @@ def _advice(problem: ContainerProblem) -> tuple[str, ...]:
     """Return what to change where reason or text leave no doubt; a registry can be away as well."""
     reason, text, image = problem.worst.reason, " ".join(_messages(problem)), _image(problem)
     if reason == "InvalidImageName":
-        return (f"Correct the image reference of container {problem.name} (recreate).",)
+        return (
+            f"Correct the image reference of container {problem.name} ({ChangeMethod.RECREATE}).",
+        )
     if not image:
         return ()
     if reason == "ErrImageNeverPull":
-        return (f"Load image {image} onto the nodes of these pods: they never pull (in place).",)
+        return (
+            f"Load image {image} onto the nodes of these pods: they never pull ({ChangeMethod.IN_PLACE}).",
+        )
     if _DENIED.search(text):
         return (
             f"Name a secret in imagePullSecrets that may pull image {image}, or an image that the "
-            "pods may pull (recreate).",
+            f"pods may pull ({ChangeMethod.RECREATE}).",
         )
     if _NOT_THERE.search(text):
-        return (f"Push image {image} (in place), or name one that is there (recreate).",)
+        return (
+            f"Push image {image} ({ChangeMethod.IN_PLACE}), or name one that is there ({ChangeMethod.RECREATE}).",
+        )
     return ()
 
 
