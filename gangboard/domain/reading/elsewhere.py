@@ -16,6 +16,9 @@ from gangboard.domain.reading.wording import label, names, out_of, shorten
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
 
+RUN_CLUSTER = "status.clusterName"
+"""Label of the evidence whose value is the cluster that runs an owner."""
+
 
 def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
     """Return the finding of `rule` if the owner runs in another cluster and has no Jobs or pods here.
@@ -45,7 +48,7 @@ def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
         f"{where}{counted}.",
         evidence=(
             Evidence(field, owner.managed_by, owner.meta.ref),
-            *(Evidence("status.clusterName", one.cluster, one.meta.ref) for one in entries),
+            *(Evidence(RUN_CLUSTER, one.cluster, one.meta.ref) for one in entries),
         ),
     )
     if not wanted or ready < wanted:
