@@ -37,6 +37,12 @@ from gangboard.queues.kueue.acting import LEVER, job_reactions, job_warnings
 from gangboard.queues.kueue.checks import AdmissionCheck
 from gangboard.queues.kueue.deactivations import given_up
 from gangboard.queues.kueue.flavors import CHECKS, FLAVORS
+from gangboard.queues.kueue.label_sources import (
+    WireCheckUpdates,
+    WireFlavorNames,
+    WirePodSet,
+    label_sources,
+)
 from gangboard.queues.kueue.messages import (
     PODS_LATE,
     Requeueing,
@@ -71,7 +77,7 @@ class _WireWorkloadMeta(WireMeta):
 
 
 class _WirePodCount(Wire):
-    """One of `spec.podSets` or `status.reclaimablePods`."""
+    """One of `status.reclaimablePods`."""
 
     name: str = ""
     count: Int32 | None = None
@@ -85,11 +91,10 @@ class _WireWorkloadSpec(Wire):
     queue_name: str | None = None
     active: bool | None = None
     priority: Int32 | None = None
-    pod_sets: list[_WirePodCount] | None = None
+    pod_sets: list[WirePodSet] | None = None
 
 
-class _WireAdmissionCheck(Wire):
-    name: str | None = None
+class _WireAdmissionCheck(WireCheckUpdates):
     state: str | None = None
     message: str | None = None
 
@@ -109,10 +114,8 @@ class _WireSchedulingStats(Wire):
     evictions: list[_WireEviction] | None = None
 
 
-class _WirePodSetAssignment(Wire):
-    name: str = ""
+class _WirePodSetAssignment(WireFlavorNames):
     topology_assignment: WireTopologyAssignment | None = None
-    flavors: dict[str, str] | None = None
     resource_usage: Quantities | None = None
     count: Int32 | None = None
 
@@ -176,6 +179,9 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         holds=added(_holds(admission, amounts)),
         asks=added(_asks(status, amounts)),
         assigned=tuple(_assigned(admission)),
+        label_sources=label_sources(
+            spec.pod_sets, admission.pod_set_assignments, status.admission_checks
+        ),
         asked_pods=asked_pods,
         admitted_pods=admitted_pods,
         failed_nodes=tuple(read_text(one.name) for one in status.unhealthy_nodes or ()),
@@ -342,7 +348,7 @@ QUEUE = QueueSystem(
             wire=WireWorkload,
             model=QueueEntry,
             build=_build,
-            decoder_version=7,
+            decoder_version=8,
             fields=("spec.queueName",),
         ),
         *QUEUE_RESOURCES,
