@@ -219,7 +219,7 @@ REPORTED: dict[str, Situation[Place]] = {
         "(16 of 16 nodes)”.", twin="admission-check",
     ),
     "elsewhere": Situation(
-        _elsewhere, "running", "running", "Runs in cluster worker1: 1 of 1 Job is ready.",
+        _elsewhere, "running", "running", "Runs in cluster worker1: 1 of 1 Jobs is ready.",
         twin="not-observed",
     ),
     "not-resumed": Situation(
