@@ -34,7 +34,7 @@ from gangboard.domain.reading.wording import names
 from gangboard.domain.registry import QueueSystem, Resource
 from gangboard.domain.traits import QueueTraits, QueueWords
 from gangboard.queues.kueue.acting import LEVER, job_reactions, job_warnings
-from gangboard.queues.kueue.checks import AdmissionCheck
+from gangboard.queues.kueue.admission_checks import AdmissionCheck
 from gangboard.queues.kueue.deactivations import given_up
 from gangboard.queues.kueue.flavors import CHECKS, FLAVORS
 from gangboard.queues.kueue.label_sources import (

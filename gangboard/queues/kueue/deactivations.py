@@ -11,7 +11,7 @@ from gangboard.domain.objects import Condition, Meta, find_condition
 from gangboard.domain.queue import GivenUp
 from gangboard.domain.reading.wording import label, quote_ends
 from gangboard.domain.shell import command
-from gangboard.queues.kueue.checks import checks_text
+from gangboard.queues.kueue.admission_checks import checks_text
 
 _DUE_TO = "DeactivatedDueTo"
 _FRAME = "The workload is deactivated due to "

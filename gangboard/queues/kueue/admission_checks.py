@@ -12,7 +12,7 @@ from gangboard.domain.reading.wording import count, listed, names, quote_ends
 
 _LIST = re.compile(r"AdmissionChecks? in \w+ state: (.*)", re.DOTALL)
 """How Kueue lists checks with their messages (buildAdmissionChecksMessage of v0.19.2)."""
-_LISTED = re.compile(r'"([^"]{1,316})"(?: \((.*?)\))?(?:; (?=")|$)', re.DOTALL)
+_NEXT = '; "'
 _BEFORE = (
     "Provisioning Request wasn't accepted: ",
     "Retrying after failure: ",
@@ -61,13 +61,17 @@ def checks_text(message: str, one: str, several: str) -> str:
     found = _LIST.search(message)
     if found is None:
         return ""
-    said = [(name, _own_words(text)) for name, text in _LISTED.findall(found[1])]
-    if not said:
-        return ""
+    said = [_listed(part) for part in found[1].removeprefix('"').split(_NEXT)]
     if len(said) == 1:
         ((name, words),) = said
         return f"check {name} {one}: “{quote_ends(words)}”" if words else f"check {name} {one}"
     return f"checks {_some(said)} {several}"
+
+
+def _listed(part: str) -> tuple[str, str]:
+    """Return the name and the words of one check, which stand as `name" (words)`."""
+    name, _, rest = part.partition('"')
+    return name, _own_words(rest.removeprefix(" (").removesuffix(")"))
 
 
 def _some(said: Iterable[tuple[str, str]]) -> str:
