@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from django.template.loader import render_to_string
+from django.urls import reverse
 
 from gangboard.domain.reading.elsewhere import RUN_CLUSTER
 from gangboard.domain.verdict import Evidence
@@ -33,11 +37,19 @@ def worker() -> Cluster:
 
 
 def links(viewer: Viewer, gang: Gang) -> list[TextPiece]:
+    """Return the pieces of the sentence that lead somewhere; each is a link on the page."""
     detail = gang_detail(viewer=viewer, gang_id=gang.pk, now=NOW)
     assert detail is not None
     pieces = detail.named.pieces(MESSAGE)
     assert "".join(piece.text for piece in pieces) == MESSAGE
-    return [piece for piece in pieces if piece.gang_id or piece.board_of]
+    found = [piece for piece in pieces if piece.gang_id or piece.board_of]
+    page = render_to_string("gang/pieces.html", {"pieces": pieces, "cluster": gang.cluster.name})
+    addresses = [
+        reverse("gang", args=[one.gang_id]) if one.gang_id else f"/?cluster={one.board_of}"
+        for one in found
+    ]
+    assert re.findall(r'href="([^"]*)"', page) == addresses
+    return found
 
 
 def test_the_same_gang_there(owner: Viewer, mirror: Gang, worker: Cluster) -> None:
