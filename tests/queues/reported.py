@@ -51,9 +51,12 @@ def _elsewhere(place: Place) -> None:
         message = 'The workload was admitted on "worker1"'
         dispatched = {"nominatedClusterNames": None, "clusterName": "worker1"}
         answer(place, name, "Ready", message, **dispatched)
-        wait(
-            lambda name=name: place.owner(name)["spec"].get("suspend") is False,
-            what="Kueue to resume it",
+        place.client.wait_for(
+            JOBSET,
+            "JobSet",
+            name,
+            place.name,
+            until=lambda found: found["spec"].get("suspend") is False,
         )
         counts = {"active": 1, "succeeded": 0, "failed": 0, "suspended": 0, "ready": ready}
         copied = {"replicatedJobsStatus": [{"name": "w", **counts}]}
