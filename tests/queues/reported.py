@@ -157,22 +157,27 @@ def _pinned(place: Place) -> None:
         place.client.create(jobset)
     for name in ("run", "twin"):
         place.wait_told("running", name)
-        lose_pinned(place, name)
-    place.client.delete("v1", "Node", _pin(place.pods("run")[-1]))
+    left = {name: _lose_first(place, name) for name in ("run", "twin")}
+
+    def are_pinned() -> bool:
+        return all(_waiting_for(place, name) == [node_name] for name, node_name in left.items())
+
+    wait(are_pinned, what="the successors to ask for the same nodes", timeout=120)
+    place.client.delete("v1", "Node", left["run"])
 
 
-def lose_pinned(place: Place, name: str) -> None:
-    """Delete the first pod, whose node others have filled, and wait until its successor asks for that node."""
+def _lose_first(place: Place, name: str) -> str:
+    """Delete the first pod of a JobSet, whose node another pod has filled; return that node."""
     first = place.pods(name)[0]
-    spec = {"nodeName": first["spec"]["nodeName"]}
-    place.client.create(pod(f"holder-{name}", place.name, cpu="2", spec=spec))
+    node_name = str(first["spec"]["nodeName"])
+    place.client.create(pod(f"holder-{name}", place.name, cpu="2", spec={"nodeName": node_name}))
     place.client.delete("v1", "Pod", first["metadata"]["name"], place.name, grace=0)
+    return node_name
 
-    def is_pinned() -> bool:
-        waits = [one for one in place.pods(name) if not one["spec"].get("nodeName")]
-        return [_pin(one) for one in waits] == [first["spec"]["nodeName"]]
 
-    wait(is_pinned, what="its successor to ask for its node", timeout=60)
+def _waiting_for(place: Place, name: str) -> list[str]:
+    """Return the nodes that pods of a JobSet without a node ask for."""
+    return [_pin(one) for one in place.pods(name) if not one["spec"].get("nodeName")]
 
 
 def _pin(one: Json) -> str:

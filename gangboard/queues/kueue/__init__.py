@@ -30,9 +30,7 @@ from gangboard.queues.kueue.acting import LEVER, job_reactions, job_warnings
 from gangboard.queues.kueue.admission_checks import AdmissionCheck
 from gangboard.queues.kueue.deactivations import given_up
 from gangboard.queues.kueue.flavors import CHECKS, FLAVORS
-from gangboard.queues.kueue.label_sources import (
-    label_sources,
-)
+from gangboard.queues.kueue.label_sources import label_sources
 from gangboard.queues.kueue.messages import (
     PODS_LATE,
     Requeueing,
