@@ -65,7 +65,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "tfjobs.kubeflow.org": (4, "a499e0aaf0c8"),
     "trainingruntimes.trainer.kubeflow.org": (2, "dd370d9ede6e"),
     "trainjobs.trainer.kubeflow.org": (5, "468e37dd7a1d"),
-    "workloads.kueue.x-k8s.io": (8, "0f6a4a69bbd7"),
+    "workloads.kueue.x-k8s.io": (8, "d240c7ee53fe"),
     "workloads.scheduling.k8s.io": (4, "c7c590748546"),
     "xgboostjobs.kubeflow.org": (4, "a499e0aaf0c8"),
 }
