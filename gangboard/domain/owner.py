@@ -154,6 +154,17 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
+class Reported:
+    """How many parts of an owner are up, by its own status."""
+
+    up: int
+    wanted: int
+    noun: str = "pod"
+    state: str = "ready"
+    """What `up` means in that status: `ready` or `running`."""
+
+
+@dataclass(frozen=True, slots=True)
 class SuspendChange:
     """One change of `spec.suspend` of an owner, as it was watched."""
 
@@ -236,6 +247,9 @@ class Owner:
     """Longest `terminationGracePeriodSeconds` of its pod templates."""
     deadline_seconds: int | None = None
     """For a Job: `spec.activeDeadlineSeconds`: its pods are deleted that long after `started_at`."""
+    reported: Reported | None = None
+    """Its status in numbers, for a run in another cluster: that run's objects are not here. None if the status
+    has none."""
     blueprints: tuple[ObjectRef, ...] = ()
     """Objects that it names and is made by (`OwnerKind.blueprints`), without their uids."""
     detail: dict[str, str] = field(default_factory=dict)

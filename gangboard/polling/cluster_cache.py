@@ -292,7 +292,9 @@ class ClusterCache:
             return self.pod_claims.put(model)
         if isinstance(model, Queue):
             return self.queues.put(model)
-        if isinstance(model, AdmissionPolicy | Flavor | QueueCheck):
+        if isinstance(model, Flavor):
+            return self.queues.put_flavor(model)
+        if isinstance(model, AdmissionPolicy | QueueCheck):
             return set()  # it is about the cluster, not about a gang
         if isinstance(model, Blueprint):
             return self.blueprints.put(model)

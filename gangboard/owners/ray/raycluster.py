@@ -23,9 +23,9 @@ from gangboard.owners.ray.wire import (
     GROUP_LABEL,
     OWN_MANAGERS,
     WireClusterSpec,
+    WireClusterStatus,
     WireRayAnnotations,
     WireRayMeta,
-    WireRayStatus,
     build_owner,
 )
 
@@ -37,10 +37,11 @@ class WireRayCluster(Wire):
 
     metadata: WireRayMeta
     spec: WireClusterSpec | None = None
-    status: WireRayStatus | None = None
+    status: WireClusterStatus | None = None
 
 
 def _build(wire: WireRayCluster, version: str) -> Owner:
+    status = wire.status or WireClusterStatus()
     kuberay = read_text((wire.metadata.annotations or WireRayAnnotations()).kuberay)
     return build_owner(
         CLUSTER,
@@ -48,7 +49,8 @@ def _build(wire: WireRayCluster, version: str) -> Owner:
         wire.metadata,
         wire.spec or WireClusterSpec(),
         wire.spec,
-        conditions=read_conditions((wire.status or WireRayStatus()).conditions),
+        conditions=read_conditions(status.conditions),
+        reported=status.reported,
         detail={VERSION: kuberay} if kuberay else {},
     )
 
@@ -83,7 +85,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=2,
+        decoder_version=3,
         fields=key_fields(WireRayCluster),
     ),
     label=CLUSTER,

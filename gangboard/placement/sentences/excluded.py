@@ -9,6 +9,11 @@ import numpy as np
 from gangboard.domain.capacity import PodTerm, Requirement, Shape, Toleration
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Assessment, Excluded, Filter, ShapeFit
+from gangboard.domain.reading.node_label_sources import (
+    added_labels,
+    sources_evidence,
+    sources_text,
+)
 from gangboard.domain.reading.wording import count, listed, names
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.amount_words import amount_of, bare
@@ -79,8 +84,11 @@ def excluded(
     crowd = Crowd(shape.count, shape.count, whose)
     if code == "no-matching-node":
         withheld, named = withheld_devices(unit, [shape])
-        text = f"{_unmatched(unit, shape, crowd)}{_unsaid(shape)}{withheld}"
-        return PlacementReason(code, text, True, (*_labels(shape.shape), *named))
+        unmatched = _unmatched(unit, shape, crowd)
+        added = {key: one for key, one in added_labels(unit).items() if one.text in unmatched}
+        text = f"{unmatched}{sources_text(added)}{_unsaid(shape)}{withheld}"
+        evidence = (*_labels(shape.shape), *sources_evidence(added), *named)
+        return PlacementReason(code, text, True, evidence)
     if _decisive(shape) is Filter.UNSAID:
         number = shape.eligibility.excluded[Filter.UNSAID].count
         text = f"no node is known that could host {crowd}, and {count(number, 'node')}"
