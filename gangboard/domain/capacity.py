@@ -16,6 +16,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from gangboard.domain.objects import Condition, ObjectRef
+from gangboard.domain.suspension import FieldWriter
 
 Amounts = Mapping[str, int]
 """Resource name → amount in scheduler units."""
@@ -23,6 +24,8 @@ Amounts = Mapping[str, int]
 PODS = "pods"
 """The resource of which every pod takes one."""
 HOSTNAME = "kubernetes.io/hostname"
+CORDON = "node.kubernetes.io/unschedulable"
+"""Key of the taint that the node controller gives to a cordoned node."""
 SPREAD = "spread constraints"
 """What is said of topology spread where it is not worked out."""
 ANTI_AFFINITY = "pod anti-affinity"
@@ -280,6 +283,9 @@ class NodeRoom:
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
     """`spec.unschedulable`: cordoned."""
+    cordoned_by: FieldWriter | None = None
+    tainted_by: FieldWriter | None = None
+    """As `Node` has them."""
     ready: bool = True
     """For people. The scheduler reads the taints that follow from it, not the condition."""
     allocatable: Amounts = field(default_factory=dict)

@@ -13,6 +13,7 @@ from datetime import datetime
 
 import msgspec
 
+from gangboard.decode.managers import NO_ENTRIES, field_writer
 from gangboard.decode.podspec import Quantities
 from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts
@@ -68,6 +69,7 @@ class _WireAnnotations(Wire):
 class _WireWorkloadMeta(WireMeta):
     labels: _WireLabels | None = None
     annotations: _WireAnnotations | None = None
+    managed_fields: msgspec.Raw = NO_ENTRIES
 
 
 class _WirePodCount(Wire):
@@ -162,6 +164,9 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         meta=meta,
         queue=spec.queue_name or "",
         active=active,
+        deactivated_by=None
+        if active
+        else field_writer(wire.metadata.managed_fields, "/spec/active"),
         admitted=is_true(conditions, "Admitted"),
         conditions=conditions,
         owner_uid="" if is_variant or group_pods else _owner_uid(wire.metadata, meta),
@@ -342,7 +347,7 @@ QUEUE = QueueSystem(
             wire=WireWorkload,
             model=QueueEntry,
             build=_build,
-            decoder_version=7,
+            decoder_version=8,
             fields=("spec.queueName",),
         ),
         *QUEUE_RESOURCES,
