@@ -283,9 +283,6 @@ class NodeRoom:
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
     """`spec.unschedulable`: cordoned."""
-    cordoned_by: FieldWriter | None = None
-    tainted_by: FieldWriter | None = None
-    """As `Node` has them."""
     ready: bool = True
     """For people. The scheduler reads the taints that follow from it, not the condition."""
     allocatable: Amounts = field(default_factory=dict)
@@ -300,6 +297,9 @@ class NodeRoom:
     """Devices and huge pages that the node has and pods cannot get: capacity without allocatable."""
     lifecycle: tuple[Condition, ...] = ()
     """For people, too: an admin drains it or works on it. The scheduler reads none of these conditions."""
+    cordoned_by: FieldWriter | None = None
+    tainted_by: FieldWriter | None = None
+    """As `Node` has them."""
 
     @property
     def is_silent(self) -> bool:

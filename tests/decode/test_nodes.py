@@ -164,7 +164,7 @@ def test_conditions_of_its_lifecycle_are_kept_while_they_are_true() -> None:
 
 def written(manager: str, time: str, field: str) -> Json:
     """Return an entry of `managedFields` as 1.37.2 serves it: a list of taints is owned whole."""
-    fields = {"f:spec": {f"f:{field}": {}}}
+    fields: Json = {"f:spec": {f"f:{field}": {}}}
     return {"manager": manager, "operation": "Update", "time": time, "fieldsV1": fields}
 
 

@@ -1,5 +1,7 @@
 """`paused`."""
 
+from typing import Any
+
 import pytest
 
 from gangboard.domain.health import Health
@@ -77,7 +79,7 @@ def test_who_when_and_why() -> None:
     ):  # fmt: skip
         writer = FieldWriter(manager, ago(120))
         above = Controller("example.com", "Pipeline", "run", "uid-run")
-        maker = {"of": above} if manager == "jobset" else {}
+        maker: dict[str, Any] = {"of": above} if manager == "jobset" else {}
         job = a_job("train", parallelism=0, paused_parallelism=kept, paused_by=writer, **maker)
         finding = found("paused", unit_of(job, facts={"recorded_suspends": facts}))
         assert finding.message == wanted, manager
