@@ -9,6 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from gangboard.domain.objects import Condition, Meta, ObjectRef, first_true
+from gangboard.domain.suspension import FieldWriter
 
 MOST_PODS = 10**15
 """The largest number of pods that is kept and counted: more than any cluster can have, and a number that
@@ -186,6 +187,8 @@ class Owner:
     """Field manager that wrote `spec.suspend` last (managedFields), or empty: text of the cluster."""
     suspend_set_at: datetime | None = None
     """When it did so, by the API server's clock, cut to the second."""
+    paused_by: FieldWriter | None = None
+    """For a Job with parallelism 0: the last writer of `spec.parallelism`."""
     desired: int = 0
     """Pods it asks for, finished ones included."""
     roles: tuple[Role, ...] = ()

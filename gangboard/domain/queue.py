@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from gangboard.domain.objects import Condition, Meta, find_condition
 from gangboard.domain.quota import FlavorAmount, QueueName
+from gangboard.domain.suspension import FieldWriter
 
 
 class QueueCode(StrEnum):
@@ -111,6 +112,8 @@ class QueueEntry:
     queue: str = ""
     active: bool = True
     """Kueue's `spec.active`: false means deactivated, by hand or by Kueue itself."""
+    deactivated_by: FieldWriter | None = None
+    """While it is not active: the last writer of that field."""
     admitted: bool = False
     conditions: tuple[Condition, ...] = ()
     owner_uid: str = ""

@@ -6,7 +6,7 @@ import msgspec
 
 from gangboard.decode.annotations import WireActedJob
 from gangboard.decode.jobs import WireJobSpec, read_gang_request, read_indexes, read_manager
-from gangboard.decode.managers import NO_ENTRIES, last_writer
+from gangboard.decode.managers import NO_ENTRIES, field_writer, last_writer
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import (
@@ -89,6 +89,9 @@ def _build(wire: WireJob, version: str) -> Owner:
         suspended=bool(spec.suspend),
         suspend_set_by=suspend_set_by,
         suspend_set_at=read_time(set_at),
+        paused_by=None
+        if parallelism
+        else field_writer(wire.metadata.managed_fields, "/spec/parallelism"),
         desired=_desired(spec, status),
         pod_requests=(PodRequests(spec.width, requests),),
         finish=finish,

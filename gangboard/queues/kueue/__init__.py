@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
+from gangboard.decode.managers import field_writer
 from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts
 from gangboard.decode.wire import (
@@ -74,6 +75,9 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         meta=meta,
         queue=spec.queue_name or "",
         active=active,
+        deactivated_by=None
+        if active
+        else field_writer(wire.metadata.managed_fields, "/spec/active"),
         admitted=is_true(conditions, "Admitted"),
         conditions=conditions,
         owner_uid="" if is_variant or group_pods else _owner_uid(wire.metadata, meta),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from gangboard.decode.managers import NO_ENTRIES
 from gangboard.decode.podspec import Quantities
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta
 from gangboard.queues.kueue.label_sources import WireCheckUpdates, WireFlavorNames, WirePodSet
@@ -30,6 +31,7 @@ class WireWorkloadMeta(WireMeta):
 
     labels: WireWorkloadLabels | None = None
     annotations: WireWorkloadAnnotations | None = None
+    managed_fields: msgspec.Raw = NO_ENTRIES
 
 
 class WirePodCount(Wire):
