@@ -124,6 +124,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "gangboard.store",
     "gangboard.web",
+    "gangboard.pages",
 ]
 MIDDLEWARE = [
     # Before all others: what they take is time that somebody waits, too.

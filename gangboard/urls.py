@@ -1,8 +1,10 @@
-"""Where requests go: pages to `web`; `/api/v1/`, health checks and metrics to `api`."""
+"""Where requests go: first to the pages that are a folder each, then to `api` and `web`."""
 
 from django.urls import include, path
 
 urlpatterns = [
+    # Before the API, whose last address answers for everything below /api/v1/.
+    path("", include("gangboard.pages.urls")),
     path("", include("gangboard.api.urls")),
     path("", include("gangboard.web.urls")),
 ]

@@ -18,6 +18,7 @@ from gangboard.logs import get_logger
 from gangboard.store import actions
 from gangboard.store.actions import LEASE_SECONDS, ActionLease, ActionLostError
 from gangboard.store.audit import audit
+from gangboard.store.feed import feed_action
 from gangboard.store.models import Action, ActionStep
 
 log = get_logger(__name__)
@@ -125,6 +126,8 @@ class ActionExecution:
             if moved or message or step_columns:
                 actions.tell(self.action.cluster_id)
             if moved:
+                if self.state.is_final:
+                    feed_action(self.action, at=self.now)
                 self._audit(message)
         self._confirmed = started
         if moved:

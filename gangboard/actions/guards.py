@@ -26,6 +26,7 @@ from gangboard.logs import get_logger
 from gangboard.store import actions, chore_locks
 from gangboard.store.action_context import action_models
 from gangboard.store.audit import audit
+from gangboard.store.feed import feed_action
 from gangboard.store.hold_records import relied_on
 from gangboard.store.models import Action, Cluster, ResourceState
 from gangboard.store.objects import read_objects
@@ -258,6 +259,7 @@ def _undo(
         if not changed:
             return None
         actions.tell(action.cluster_id)
+        feed_action(action, at=now)
         audit(
             "state",
             sentence,

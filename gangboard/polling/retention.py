@@ -8,6 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from gangboard.store.batched_deletes import delete_expired_sessions, delete_in_batches
+from gangboard.store.feed import delete_old_events
 from gangboard.store.gangs import outline_gone_gangs
 from gangboard.store.heartbeats import delete_dead_heartbeats
 from gangboard.store.models import AccessToken, Attempts, Gang, Outage, SignInLink
@@ -18,6 +19,10 @@ GONE_GANGS = timedelta(hours=1)
 """How long all of a deleted gang is kept: every open page has noticed by then. Later an outline is left."""
 OVER = timedelta(days=1)
 """Links and tokens that let nobody in any more: long enough to see in the tables why."""
+
+
+FEED_DAYS = timedelta(days=7)
+"""For so long a reader of the feed may have been away."""
 
 
 def clean_up() -> None:
@@ -34,6 +39,7 @@ def clean_up() -> None:
     delete_in_batches(Attempts.objects.filter(ends_at__lte=now))
     delete_dead_heartbeats()
     oldest = now - timedelta(days=settings.HISTORY_DAYS)
+    delete_old_events(before=now - FEED_DAYS)
     delete_old_spans(ended_before=oldest)
     delete_in_batches(Gang.objects.filter(gone_at__lt=oldest))
     delete_in_batches(Outage.objects.filter(ended_at__lt=oldest))

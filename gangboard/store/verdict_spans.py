@@ -16,6 +16,7 @@ from django.db.models.functions import Greatest
 
 from gangboard.domain.verdict import Finding
 from gangboard.store.batched_deletes import delete_in_batches
+from gangboard.store.feed import FeedType, feed_spans
 from gangboard.store.gangs import decode_detail
 from gangboard.store.models import Gang, VerdictSpan
 
@@ -86,6 +87,7 @@ def record_verdicts(
     latest = _latest_spans([row["id"] for row in rows])
     ended: list[VerdictSpan] = []
     begun: list[VerdictSpan] = []
+    news: list[VerdictSpan] = []
     for row in rows:
         span = latest.get(row["id"])
         if span is None:
@@ -98,19 +100,22 @@ def record_verdicts(
         begins = _begin(row, span, at)
         if span is not None:
             span.ended_at, span.last = span.ended_at or begins, False
-        begun.append(_span(row, begins))
+        news.append(_span(row, begins))
     # First the ends: a gang has no two open spans at any moment.
     VerdictSpan.objects.bulk_update(ended, ["ended_at", "last"], batch_size=CHUNK)
-    VerdictSpan.objects.bulk_create(begun, batch_size=CHUNK)
+    VerdictSpan.objects.bulk_create([*begun, *news], batch_size=CHUNK)
+    feed_spans(news, FeedType.VERDICT, at=at)
 
 
 def end_spans(cluster_id: int, uids: Sequence[str], *, at: datetime) -> None:
     """End the spans of gangs whose owners were seen deleted. Inside `writing`."""
     for start in range(0, len(uids), CHUNK):
         gangs = Gang.objects.filter(cluster_id=cluster_id, uid__in=uids[start : start + CHUNK])
-        VerdictSpan.objects.filter(gang_id__in=gangs.values("id"), ended_at=None).update(
+        spans = list(VerdictSpan.objects.filter(gang_id__in=gangs.values("id"), ended_at=None))
+        VerdictSpan.objects.filter(pk__in=[span.pk for span in spans]).update(
             ended_at=Greatest("began_at", at), last=True
         )
+        feed_spans(spans, FeedType.DELETED, at=at)
 
 
 def delete_old_spans(*, ended_before: datetime) -> int:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
 from gangboard.readmodels.freshness import Freshness, read_freshness
@@ -27,6 +27,9 @@ NAVIGATION = (
     ("actions", "Actions"),
 )
 """(name of the address, label)."""
+PERSONAL = (("account", "My account"), ("notifications", "Messages"), ("people", "People"))
+"""(name of the address, label): pages behind the name in the header."""
+FOR_ADMINS = frozenset({"people"})
 WHERE_SERVED = {"queues": serves_queues}
 """Pages about what not every cluster has: shown to whom this says so."""
 
@@ -92,6 +95,7 @@ def render_page(
                 for name, label in NAVIGATION
                 if name == section or name not in WHERE_SERVED or WHERE_SERVED[name](viewer)
             ],
+            "personal": _personal(viewer, section, request.path),
         },
         status=status,
     )
@@ -120,6 +124,20 @@ def plain_page(
         context=context,
         status=status,
     )
+
+
+def _personal(viewer: Viewer, section: str, path: str) -> list[NavigationItem]:
+    """Return the pages behind the name that this release has and this person may open."""
+    items = []
+    for name, label in PERSONAL:
+        if name in FOR_ADMINS and not viewer.is_admin:
+            continue
+        try:
+            href = reverse(name)
+        except NoReverseMatch:
+            continue
+        items.append(_navigation(label, href, name == section, path))
+    return items
 
 
 def _is_news(cluster: Freshness) -> bool:

@@ -45,5 +45,6 @@ def addresses(site: Site) -> dict[str, str]:
         "several": "/actions/confirm/?verb=suspend"
         f"&target={site.target('llama', 2)}&target={site.target('llama', 0)}",
         "refusal": f"/actions/confirm/?verb=suspend&target={site.target('mixtral', 0)}",
+        "account": "/account/",
         "missing": MISSING,
     }

@@ -12,6 +12,7 @@ from gangboard.store.models.actions import (
 )
 from gangboard.store.models.capacity import ClusterCapacity, NodeCapacity
 from gangboard.store.models.clusters import Cluster, Heartbeat, Lease, Outage, ResourceState
+from gangboard.store.models.feed import FeedEvent, FeedHead
 from gangboard.store.models.gangs import Gang, GangSearch
 from gangboard.store.models.history import VerdictSpan
 from gangboard.store.models.objects import WatchedObject
@@ -36,6 +37,8 @@ __all__ = [
     "Chore",
     "Cluster",
     "ClusterCapacity",
+    "FeedEvent",
+    "FeedHead",
     "Gang",
     "GangSearch",
     "Grant",

@@ -1,0 +1,1 @@
+"""My account: my roles, my tokens, my views of the Board."""

@@ -1,0 +1,105 @@
+"""`me/` and `me/tokens/`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gangboard.api.errors import NOT_FOUND, RefusedRequest
+from gangboard.api.fields import problems
+from gangboard.api.parameters import Query, read_query
+from gangboard.api.views import ReadView
+from gangboard.pages.account import tokens
+from gangboard.pages.account.queries import read_account, read_tokens
+from gangboard.pages.account.rows import AccountRow, NewTokenRow, TokenRow
+from gangboard.pages.core.serializers import list_serializer_of, serializer_of
+from gangboard.store.access import Viewer
+from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
+from gangboard.store.people import PeopleError
+
+NO_TOKEN = "A token cannot make or revoke tokens: sign in to do that."  # noqa: S105  # a sentence
+
+
+class TokenRequestSerializer(serializers.Serializer[Any]):
+    """A token to make."""
+
+    days = serializers.IntegerField(
+        min_value=1,
+        max_value=LONGEST_TOKEN_DAYS,
+        default=TOKEN_DAYS,
+        help_text="How long it lasts.",
+    )
+    may_act = serializers.BooleanField(
+        default=False, help_text="Whether it may suspend, resume and relocate."
+    )
+
+
+class AccountView(ReadView):
+    """Who sends this request."""
+
+    @extend_schema(
+        operation_id="get_me", responses={200: serializer_of(AccountRow), **problems(400, 401)}
+    )
+    def get(self, request: Request) -> Response:
+        """Return the name, the roles and the token of whoever sends this request."""
+        read_query(request, Query)
+        account = read_account(viewer=self.viewer())
+        return Response(serializer_of(AccountRow)(account).data)
+
+
+class TokenListView(ReadView):
+    """The caller's tokens."""
+
+    http_method_names = ["get", "head", "post"]  # noqa: RUF012  # a list, as in its base class
+
+    @extend_schema(
+        operation_id="list_my_tokens",
+        responses={200: list_serializer_of(TokenRow), **problems(400, 401)},
+    )
+    def get(self, request: Request) -> Response:
+        """List the caller's tokens, the newest first, all on one page."""
+        read_query(request, Query)
+        rows = read_tokens(viewer=self.viewer())
+        return Response({"next": None, "results": serializer_of(TokenRow)(rows, many=True).data})
+
+    @extend_schema(
+        operation_id="make_my_token",
+        request=TokenRequestSerializer,
+        responses={201: serializer_of(NewTokenRow), **problems(400, 401, 403, 409, 415)},
+    )
+    def post(self, request: Request) -> Response:
+        """Make a token. Its secret is in this answer and nowhere else."""
+        read_query(request, Query)
+        viewer = signed_in(self.viewer())
+        body = TokenRequestSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        try:
+            token = tokens.make_token(viewer=viewer, **body.validated_data)
+        except PeopleError as error:
+            raise RefusedRequest(409, f"{error}.") from error
+        return Response(serializer_of(NewTokenRow)(token).data, status=status.HTTP_201_CREATED)
+
+
+class TokenView(ReadView):
+    """One of the caller's tokens."""
+
+    http_method_names = ["delete"]  # noqa: RUF012  # a list, as in its base class
+
+    @extend_schema(operation_id="revoke_my_token", responses={204: None, **problems(401, 403, 404)})
+    def delete(self, request: Request, token_id: str) -> Response:  # noqa: ARG002  # DRF's signature
+        """Revoke a token: from now on it is refused."""
+        if not tokens.revoke_token(viewer=signed_in(self.viewer()), token_id=token_id):
+            raise NotFound(NOT_FOUND)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def signed_in(viewer: Viewer) -> Viewer:
+    """Return the viewer of a session. Raises PermissionDenied for a token."""
+    if viewer.token:
+        raise PermissionDenied(NO_TOKEN)
+    return viewer

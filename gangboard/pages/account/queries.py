@@ -1,0 +1,52 @@
+"""What a viewer may read of their own account."""
+
+from __future__ import annotations
+
+from django.urls import reverse
+
+from gangboard.pages.account.rows import AccountRow, RoleRow, TokenRow, ViewRow
+from gangboard.readmodels.rights import rights_of
+from gangboard.store import board_choices
+from gangboard.store.access import Viewer
+from gangboard.store.models import AccessToken, Cluster
+
+
+def read_account(*, viewer: Viewer) -> AccountRow:
+    """Return who the viewer is (at most 2 queries)."""
+    ids = {scope.cluster_id for scope in viewer.scopes if scope.cluster_id is not None}
+    names = dict(Cluster.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
+    roles = tuple(
+        RoleRow(
+            scope.role,
+            names.get(scope.cluster_id) if scope.cluster_id is not None else None,
+            scope.namespace or None,
+        )
+        for scope in viewer.scopes
+    )
+    return AccountRow(
+        viewer.name,
+        roles,
+        rights_of(viewer),
+        f"gb_{viewer.token}" if viewer.token else None,
+        viewer.operates_somewhere,
+    )
+
+
+def read_tokens(*, viewer: Viewer) -> tuple[TokenRow, ...]:
+    """Return the viewer's tokens, the newest first; expired ones stay until they are revoked."""
+    tokens = AccessToken.objects.filter(user_id=viewer.user_id).order_by("-created_at", "pk")
+    return tuple(
+        TokenRow(
+            f"gb_{token.pk}", token.may_act, token.created_at, token.expires_at, token.last_used_at
+        )
+        for token in tokens
+    )
+
+
+def read_views(*, viewer: Viewer) -> tuple[ViewRow, ...]:
+    """Return the viewer's views of the Board by name."""
+    board = reverse("board")
+    return tuple(
+        ViewRow(view.name, view.query, view.id, f"{board}?{view.query}" if view.query else board)
+        for view in board_choices.read_views(viewer.user_id)
+    )

@@ -1,0 +1,58 @@
+"""What a person sees of their own account."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gangboard.pages.core.rows import shown
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    """A token of the API. Its secret was shown once and is stored nowhere."""
+
+    id: str = shown("Token", "Public part of the token.")
+    may_act: bool = shown("May act", "Whether it may suspend, resume and relocate.")
+    created_at: datetime = shown("Made")
+    expires_at: datetime = shown("Ends", "From then on it is refused.")
+    last_used_at: datetime | None = shown("Last used", "To the minute; null if never.")
+
+
+@dataclass(frozen=True, slots=True)
+class NewTokenRow(TokenRow):
+    """A token that was made just now."""
+
+    token: str = shown("Token", "The token with its secret. It is shown this once.", default="")
+
+
+@dataclass(frozen=True, slots=True)
+class ViewRow:
+    """A named view of the Board."""
+
+    name: str = shown("View", link="href")
+    query: str = shown("Filters", "As in the address of the Board.", on_page=False)
+    id: int = 0
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRow:
+    """A role on a place."""
+
+    role: str = shown("Role", choices=("viewer", "operator", "admin"))
+    cluster: str | None = shown("Cluster", "Null for every cluster.")
+    namespace: str | None = shown("Namespace", "Null for every namespace.")
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRow:
+    """Who sends this request, and what they may do."""
+
+    name: str = shown("Name")
+    roles: tuple[RoleRow, ...] = shown("Roles")
+    rights: tuple[str, ...] = shown("Rights", "The roles in words, the strongest first.")
+    token: str | None = shown(
+        "Token", "Public part of the token of this request; null without one."
+    )
+    may_act: bool = shown("May act", "Whether this request could suspend, resume or relocate.")

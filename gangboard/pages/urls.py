@@ -1,0 +1,19 @@
+"""The addresses of all pages below this folder: each has its own `urls.py`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from django.urls import URLPattern
+
+from gangboard import pages
+
+_NOT_PAGES = frozenset({"core", "templatetags"})
+
+urlpatterns: list[URLPattern] = [
+    pattern
+    for module in iter_modules(pages.__path__)
+    if module.ispkg and module.name not in _NOT_PAGES
+    for pattern in import_module(f"{pages.__name__}.{module.name}.urls").urlpatterns
+]

@@ -1,0 +1,96 @@
+"""The feed: events with numbers in the order in which they could be read.
+
+Ids do not give that order: of two transactions the one with the lower id may end later, and a reader
+that had seen the higher one would miss it. So events are written without a number. `number_events` numbers
+those that can be read by then, one process at a time. Nothing can appear before a number that was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from enum import Enum
+
+from django.db import transaction
+
+from gangboard.store.batched_deletes import delete_in_batches
+from gangboard.store.models import Action, FeedEvent, FeedHead, VerdictSpan
+
+CHUNK = 500
+"""Events of one statement, and of one transaction that numbers them."""
+
+
+class FeedType(Enum):
+    """What happened."""
+
+    VERDICT = "verdict"
+    DELETED = "deleted"
+    ACTION = "action"
+
+
+def feed_spans(spans: Iterable[VerdictSpan], type: FeedType, *, at: datetime) -> None:  # noqa: A002  # its column
+    """Write an event for each span. Inside the transaction that stores the spans."""
+    FeedEvent.objects.bulk_create(
+        (
+            FeedEvent(
+                at=at,
+                type=type.value,
+                cluster_id=span.cluster_id,
+                namespace=span.namespace,
+                span=span,
+            )
+            for span in spans
+        ),
+        batch_size=CHUNK,
+    )
+
+
+def feed_action(action: Action, *, at: datetime) -> None:
+    """Write an event for an action that has ended. Inside the transaction that ends it.
+
+    Without its cluster, which was removed, nobody may see it.
+    """
+    if action.cluster_id is None:
+        return
+    FeedEvent.objects.create(
+        at=at,
+        type=FeedType.ACTION.value,
+        cluster_id=action.cluster_id,
+        namespace=action.namespace,
+        action=action,
+    )
+
+
+def number_events() -> int:
+    """Number the events that have no number yet, up to CHUNK; return how many (2 to 4 queries)."""
+    if not FeedEvent.objects.filter(number=None).exists():
+        return 0
+    FeedHead.objects.get_or_create(pk=1)
+    with transaction.atomic():
+        head = FeedHead.objects.select_for_update().get(pk=1)
+        # Only now: whoever held the lock before has numbered some.
+        events = list(FeedEvent.objects.filter(number=None).order_by("pk")[:CHUNK])
+        for number, event in enumerate(events, start=head.number + 1):
+            event.number = number
+        FeedEvent.objects.bulk_update(events, ["number"])
+        FeedHead.objects.filter(pk=1).update(number=head.number + len(events))
+    return len(events)
+
+
+def newest_number() -> int:
+    """Return the number of the newest event; 0 before the first (1 query)."""
+    return FeedHead.objects.filter(pk=1).values_list("number", flat=True).first() or 0
+
+
+def read_after(number: int, *, limit: int) -> Sequence[FeedEvent]:
+    """Return the events after a number in their order, with span, action and cluster (1 query).
+
+    Whoever shows them to a person filters them by `Viewer.gang_filter`.
+    """
+    events = FeedEvent.objects.filter(number__gt=number).order_by("number")
+    return list(events.select_related("span", "action", "cluster")[:limit])
+
+
+def delete_old_events(*, before: datetime) -> int:
+    """Delete the events of before a time, some at a time; return how many."""
+    return delete_in_batches(FeedEvent.objects.filter(at__lt=before).order_by("at"))
