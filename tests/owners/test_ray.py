@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from decimal import Decimal
@@ -17,6 +18,7 @@ from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.policy.plan import offers
 from gangboard.diagnosis.ungrouped_workers import merge_units
 from gangboard.domain.action import ActionContext, Plan
+from gangboard.domain.health import Health
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.verdict import Verdict
@@ -499,6 +501,68 @@ def test_a_rayservice_that_is_invalid_or_was_too_slow() -> None:
     assert told(judged(rayservice(slow))) == (
         "failed", "failed", "The RayService failed (InitializingTimeout): not ready in 5m.",
     )  # fmt: skip
+
+
+# Reasons that this release does not know
+
+
+JAMMED = "the frobnicator is jammed"
+
+
+@pytest.mark.parametrize("reason", ["FailedDeleteWorkerPod", "FrobnicatorJammed"])
+def test_a_replica_failure_of_another_reason_is_an_error_with_its_text(reason: str) -> None:
+    cluster = raycluster(
+        conditions=(condition("ReplicaFailure", "True", reason, f"{reason}\n{JAMMED}"),)
+    )
+    found = judged(cluster, *pods_of(cluster, number=1))
+    assert told(found)[:2] == ("pods-not-created", "blocked")
+    assert reason in told(found)[2]
+    assert JAMMED in told(found)[2]
+    assert judged(cluster, *pods_of(cluster)).finding.code == "running"
+
+
+def _unready_cluster(reason: str, *, pods: bool = True) -> Verdict:
+    cluster = raycluster(conditions=(condition("RayClusterProvisioned", "False", reason, JAMMED),))
+    return judged(cluster, *(pods_of(cluster, ready=False) if pods else ()))
+
+
+def _unready_service(reason: str, *, pods: bool = True) -> Verdict:
+    status = {**SERVING, "conditions": [condition("Ready", "False", reason, JAMMED)]}
+    service = rayservice(status)
+    cluster = raycluster("llm-a", of=service)
+    return judged(service, cluster, *(pods_of(cluster, ready=False) if pods else ()))
+
+
+@pytest.mark.parametrize("pods", [True, False])
+@pytest.mark.parametrize("unready", [_unready_cluster, _unready_service])
+def test_an_unknown_reason_of_what_is_not_ready_is_an_error_with_its_text(
+    unready: Callable[..., Verdict], pods: bool
+) -> None:
+    found = unready("FrobnicatorJammed", pods=pods)
+    assert found.finding.code == "objects-not-made"
+    assert found.finding.health is not Health.STARTING
+    assert JAMMED in found.finding.message
+
+
+@pytest.mark.parametrize(
+    ("unready", "reason"),
+    [
+        (_unready_cluster, "RayClusterPodsProvisioning"),
+        (_unready_service, "Initializing"),
+        (_unready_service, "ZeroServeEndpoints"),
+    ],
+)
+def test_a_known_reason_is_a_start(unready: Callable[..., Verdict], reason: str) -> None:
+    assert unready(reason).finding.code == "starting"
+
+
+def test_an_unknown_reason_stands_behind_pods_without_room() -> None:
+    cluster = raycluster(
+        conditions=(condition("RayClusterProvisioned", "False", "FrobnicatorJammed", JAMMED),)
+    )
+    head = ray_pod(cluster, "headgroup", text=NO_ROOM)
+    workers = [ray_pod(cluster, "gpu", index, text=NO_ROOM) for index in range(3)]
+    assert judged(cluster, head, *workers).finding.code != "objects-not-made"
 
 
 # Acting

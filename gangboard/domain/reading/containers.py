@@ -16,6 +16,21 @@ from gangboard.domain.verdict import Evidence
 
 _SHOWN = 3
 OUT_OF_MEMORY = "OOMKilled"
+CRASH_LOOP = "CrashLoopBackOff"
+IMAGE_REASONS = frozenset(
+    {
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "ErrImageNeverPull",
+        "ImageInspectError",
+        "RegistryUnavailable",
+        "SignatureValidationFailed",
+    }
+)
+"""Reasons of `state.waiting` about images (pkg/kubelet/images/types.go)."""
+BENIGN_REASONS = frozenset({"", "ContainerCreating", "PodInitializing", "RestartingAllContainers"})
+"""Reasons of `state.waiting` of containers that come up by themselves (pkg/kubelet/kubelet_pods.go of 1.37)."""
 
 
 @dataclass(frozen=True, slots=True)

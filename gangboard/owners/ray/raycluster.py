@@ -15,7 +15,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import count
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.ray import gangs, reasons
+from gangboard.owners.ray import gangs, reasons, unknown_reasons
 from gangboard.owners.ray.wire import (
     CLUSTER,
     CLUSTER_LABEL,
@@ -115,7 +115,7 @@ OWNER = OwnerKind(
         "InvalidRayClusterSpec": "The RayCluster spec is invalid NAMESPACE/NAME: ",
         "InvalidRayClusterMetadata": "The RayCluster metadata is invalid NAMESPACE/NAME: ",
     },
-    rules=(*reasons.RULES, gangs.NOT_GANGED),
+    rules=(*reasons.RULES, *unknown_reasons.RULES, gangs.NOT_GANGED),
     evidence=reasons.evidence,
     reactions=_reactions,
 )

@@ -20,7 +20,7 @@ from gangboard.domain.owner import Finish, Outcome, Owner, Reported
 from gangboard.domain.reading.wording import count, label
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.ray import gangs, reasons
+from gangboard.owners.ray import gangs, reasons, unknown_reasons
 from gangboard.owners.ray.raycluster import OWNER as RAYCLUSTER
 from gangboard.owners.ray.raycluster import tries_again
 from gangboard.owners.ray.wire import (
@@ -262,7 +262,7 @@ OWNER = OwnerKind(
         "RayClusterNotFound": "",
     },
     role_of=RAYCLUSTER.role_of,
-    rules=(*reasons.RULES, gangs.NOT_GANGED),
+    rules=(*reasons.RULES, *unknown_reasons.RULES, gangs.NOT_GANGED),
     evidence=reasons.evidence,
     reactions=_reactions,
 )

@@ -13,6 +13,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
 from gangboard.domain.reading.containers import (
+    IMAGE_REASONS,
     ContainerProblem,
     container_evidence,
     container_health,
@@ -24,17 +25,6 @@ from gangboard.domain.reading.wording import count, quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
 
-_REASONS = frozenset(
-    {
-        "ErrImagePull",
-        "ImagePullBackOff",
-        "InvalidImageName",
-        "ErrImageNeverPull",
-        "ImageInspectError",
-        "RegistryUnavailable",
-        "SignatureValidationFailed",
-    }
-)
 _IMAGE = re.compile(r'[Ii]mage "(?P<image>[^"]+)"')
 # What comes before the registry's own words, in the order in which it is wrapped.
 _WRAPPING = re.compile(
@@ -51,7 +41,7 @@ _NOT_THERE = re.compile(r"code = NotFound|manifest unknown|: not found\b")
 
 
 def _has_problem(container: Container) -> bool:
-    return container.state == "waiting" and container.reason in _REASONS
+    return container.state == "waiting" and container.reason in IMAGE_REASONS
 
 
 def find(unit: Unit) -> Finding | None:
