@@ -18,6 +18,7 @@ from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.policy.plan import offers
 from gangboard.diagnosis.ungrouped_workers import merge_units
 from gangboard.domain.action import ActionContext, Plan
+from gangboard.domain.advice import AdviceKind
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.pod import Container, Pod
@@ -501,6 +502,35 @@ def test_a_rayservice_that_is_invalid_or_was_too_slow() -> None:
     assert told(judged(rayservice(slow))) == (
         "failed", "failed", "The RayService failed (InitializingTimeout): not ready in 5m.",
     )  # fmt: skip
+
+
+# Suspended below its owner
+
+
+def test_a_raycluster_that_is_suspended_without_its_rayjob_says_how_it_is_resumed() -> None:
+    """KubeRay leaves it so, and the RayJob has no Resume button: it is not suspended."""
+    job = rayjob()
+    cluster = replace(raycluster("tune-x2b7q", of=job, suspend=True), suspend_set_by="night-saver")
+    found = judged(job, cluster)
+    assert told(found) == (
+        "suspended", "suspended",
+        "RayJob tune is not, but RayCluster tune-x2b7q is suspended by night-saver.",
+    )  # fmt: skip
+    (step,) = found.finding.advice
+    assert (step.kind, step.objects) == (AdviceKind.RESUME, ())
+    assert step.command == (
+        "kubectl", "patch", "rayclusters.ray.io", "tune-x2b7q", "-n", "team-a", "--type=merge",
+        "-p", '{"spec":{"suspend":false}}',
+    )  # fmt: skip
+
+
+def test_a_suspended_rayjob_has_no_next_step() -> None:
+    """Near miss: somebody meant the RayJob itself, and its page has the button."""
+    job = rayjob(suspend=True)
+    cluster = replace(raycluster("tune-x2b7q", of=job, suspend=True), suspend_set_by="night-saver")
+    found = judged(job, cluster)
+    assert found.finding.code == "suspended"
+    assert found.finding.advice == ()
 
 
 # Reasons that this release does not know

@@ -249,7 +249,7 @@ OWNER = OwnerKind(
     levers=("suspend",),
     has_acted=_has_acted,
     refuses=_refuses,
-    traits=KindTraits(ends_pods=True),
+    traits=KindTraits(ends_pods=True, leaves_suspended=True),
     tries_again=tries_again,
     child_label=ORIGIN_LABEL,
     current=_is_current,
