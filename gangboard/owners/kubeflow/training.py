@@ -132,6 +132,10 @@ def _elastic(policy: WireElasticPolicy | None) -> dict[str, str]:
     return {_ELASTIC: f"{least} to {policy.max_replicas} workers"}
 
 
+QUORUM_FIELD = "schedulingPolicy.minAvailable"
+"""Both operators write it into the PodGroup of a job at each look, and the API server takes another number."""
+
+
 def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest | None:
     """Return the gang that a job asks for: of all its pods where it says no number.
 
