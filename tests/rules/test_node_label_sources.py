@@ -58,8 +58,8 @@ def test_the_flavor_that_adds_a_label_is_named() -> None:
     )
     assert finding.advice_texts == (
         "Remove tier2=spot from the node selector of Job run, as no node with reserve2=yes has it: then "
-        "all 2 pods fit (recreate).",
-        "Use a queue that does not add reserve2=yes: then all 2 pods fit (recreate).",
+        "both pods fit (needs re-creating).",
+        "Use a queue that does not add reserve2=yes: then both pods fit (needs re-creating).",
     )
     named = ObjectRef(GROUP, "ResourceFlavor", "", "owned2", "uid-owned2")
     assert named in [one.source for one in finding.evidence]
