@@ -384,7 +384,7 @@ def test_a_minimum_that_stands_in_the_job_is_lowered_there(api: str) -> None:
     found = judged(owner, group, *pods)
     assert found.finding.code == "below-quorum"
     assert found.finding.advice_texts == (
-        "Lower schedulingPolicy.minAvailable of PyTorchJob run from 6 to 3 (in place), or let "
+        "Lower schedulingPolicy.minAvailable of PyTorchJob run from 6 to 3 (no restart), or let "
         "PyTorchJob run ask for 3 pods more.",
     )
 

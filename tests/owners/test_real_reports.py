@@ -186,7 +186,7 @@ def test_the_minimum_is_lowered_before_pods_are_asked_for(places: dict[str, Plac
     place = places["ray-scaled"]
     place.wait_told("below-quorum")
     (advice,) = place.told()["advice"]
-    assert "from 6 to 3 (in place)" in advice.partition(", or ")[0]
+    assert "from 6 to 3 (no restart)" in advice.partition(", or ")[0]
     assert "3 pods more" in advice
     place.client.patch(COSCHEDULING, "PodGroup", "run", {"spec": {"minMember": 3}}, place.name)
     wait(lambda: place.told()["code"] != "below-quorum", what="the lower minimum", timeout=60)
