@@ -122,10 +122,10 @@ def split(*cliques: dict[str, Any], gangs: dict[str, dict[str, list[int]]]) -> P
             for index in pods:
                 labels = {"metadata": {"labels": {"grove.io/podgang": name}}}
                 play.store.patch("v1", "Pod", f"chat-0-{part}-{index}", labels, "team-a")
-    pods = [name for kind, name in play.store.objects if kind == "Pod"]
-    for name in pods:
+    waiting = [name for kind, name in play.store.objects if kind == "Pod"]
+    for name in waiting:
         play.obj("Pod", name)["spec"].pop("schedulingGates", None)
-    play.refuse(*pods)
+    play.refuse(*waiting)
     return play
 
 
