@@ -77,6 +77,10 @@ class Decision:
     """Warnings that stand after all others: what the lever is not."""
     resumes: bool = True
     """Of a resume: whether the object runs after it, as far as its lever can tell."""
+    label: str = ""
+    """The word on the button, such as `Hold`. Empty where the verb is the right word."""
+    meaning: str = ""
+    """What the button does, in a sentence. Empty where the verb says it."""
 
 
 def watch(grace_seconds: int) -> float:
