@@ -16,6 +16,7 @@ from tests.domain_objects import (
     child_jobs,
     facts_of,
 )
+from tests.evidence_labels import has_field
 
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 
@@ -53,7 +54,11 @@ def test_any_other_controller_may_run_here() -> None:
     assert assess(facts_of(job)).finding.code == "pods-not-created"
 
 
-@pytest.mark.parametrize("kind", owner_kinds(), ids=lambda kind: kind.resource.key)
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in owner_kinds() if has_field(kind.resource, "managedBy")],
+    ids=lambda kind: kind.resource.key,
+)
 def test_the_field_is_that_of_the_kind(kind: OwnerKind) -> None:
     meta = a_meta(kind.resource.group, kind.resource.kind, "remote")
     owner = Owner(meta=meta, managed_by=MULTIKUEUE)

@@ -145,7 +145,9 @@ def test_a_later_write_of_the_same_manager_does_not_move_the_time() -> None:
     assert found_gang("suspended", facts_of(job)).message.endswith("11:59 UTC or before.")
 
 
-@pytest.mark.parametrize("kind", owner_kinds(), ids=lambda kind: kind.resource.key)
+@pytest.mark.parametrize(
+    "kind", [kind for kind in owner_kinds() if kind.levers], ids=lambda kind: kind.resource.key
+)
 def test_evidence_names_the_field_of_the_kind(kind: OwnerKind) -> None:
     ref = kind.resource
     owner = Owner(meta=a_meta(ref.group, ref.kind, "run"), suspended=True)

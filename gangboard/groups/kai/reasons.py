@@ -235,9 +235,7 @@ def _evidence(unit: Unit) -> tuple[Evidence, ...]:
     if group is None:
         return ()
     ref = group.meta.ref
-    return Evidence("queue", group.queue or "none", ref), Evidence(
-        "minimum", str(group.quorum), ref
-    )
+    return Evidence("queue", group.queue or "none", ref), Evidence("quorum", str(group.quorum), ref)
 
 
 QUEUE_MISSING = queue_missing(_find_queue_missing)

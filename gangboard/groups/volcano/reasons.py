@@ -103,10 +103,13 @@ def _find_exceeds_quota(unit: Unit) -> Finding | None:
         ),
         evidence=(
             *(
-                Evidence(f"{name} in minResources", asked, group.meta.ref)
+                Evidence(f"{name} in spec.minResources", asked, group.meta.ref)
                 for name, asked, _ in over
             ),
-            *(Evidence(f"{name} in capability", most, queue.meta.ref) for name, _, most in over),
+            *(
+                Evidence(f"{name} in spec.capability", most, queue.meta.ref)
+                for name, _, most in over
+            ),
             *_evidence(unit),
         ),
     )
@@ -223,9 +226,9 @@ def _evidence(unit: Unit) -> tuple[Evidence, ...]:
     if group is None:
         return ()
     return (
-        Evidence("phase", group.detail[PHASE] or "none", group.meta.ref),
+        Evidence("status.phase", group.detail[PHASE] or "none", group.meta.ref),
         Evidence("queue", group.queue, group.meta.ref),
-        Evidence("minMember", str(group.quorum), group.meta.ref),
+        Evidence("spec.minMember", str(group.quorum), group.meta.ref),
     )
 
 

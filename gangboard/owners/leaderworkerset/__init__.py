@@ -52,6 +52,7 @@ from gangboard.owners.leaderworkerset import groups
 _GROUP = "leaderworkerset.x-k8s.io"
 _PREFIX = "leaderworkerset.sigs.k8s.io"
 _MAX_UNAVAILABLE = "maxUnavailable"
+_MAX_UNAVAILABLE_PATH = f"spec.rolloutStrategy.rollingUpdateConfiguration.{_MAX_UNAVAILABLE}"
 _NO_SET = re.compile(r"^Failed to create (leader|worker) statefulset\b")
 """How its controller begins to say that a StatefulSet was refused; the API server's words are in its log."""
 _NAME, _INDEX = f"{_PREFIX}/name", f"{_PREFIX}/group-index"
@@ -208,7 +209,9 @@ def _find_refused(unit: Unit) -> Finding | None:
             f"Set maxUnavailable of its rolloutStrategy to 1 or more ({ChangeMethod.IN_PLACE}).",
             log,
         )
-        evidence.append(Evidence(_MAX_UNAVAILABLE, "0", owner.meta.ref))
+        evidence.append(
+            Evidence(_MAX_UNAVAILABLE_PATH, owner.detail[_MAX_UNAVAILABLE], owner.meta.ref)
+        )
     return unit_finding(
         _REFUSED,
         unit,

@@ -83,7 +83,7 @@ def _job_of(pod: Pod) -> str:
 
 
 def _evidence(unit: Unit, wait: Waiting) -> tuple[Evidence, ...]:
-    found = [Evidence(wait.dependency.origin, wait.dependency.role, unit.owner.meta.ref)]
+    found = [Evidence("waits for", wait.dependency.role, unit.owner.meta.ref)]
     if wait.on is not None:
         reached = reached_jobs(wait.on, wait.dependency)
         if reached is not None:

@@ -100,7 +100,7 @@ def _by_another_api(unit: Unit, request: GangRequest) -> Finding | None:
         f"{len(placed)} of {wanted}.",
         evidence=(
             Evidence("asked for", f"a gang ({request.api})", asker),
-            Evidence("schedulerName", STOCK_SCHEDULER, placed[0].meta.ref),
+            Evidence("spec.schedulerName", STOCK_SCHEDULER, placed[0].meta.ref),
             Evidence("pods refused alone", str(len(refused)), refused[0].meta.ref),
         ),
         since=first_creation(refused),
@@ -141,7 +141,7 @@ def _by_name_alone(unit: Unit, group: Group) -> Finding | None:
         ),
         evidence=(
             Evidence("asked for", f"a gang of {group.quorum}", group.meta.ref),
-            Evidence("schedulerName", STOCK_SCHEDULER, placed[0].meta.ref),
+            Evidence("spec.schedulerName", STOCK_SCHEDULER, placed[0].meta.ref),
             Evidence("pods refused alone", str(len(refused)), refused[0].meta.ref),
         ),
         since=first_creation(refused),

@@ -31,7 +31,7 @@ def find(unit: Unit) -> Finding | None:
     message = f"{wait} {_what_is_missing(unit)}."
     kind = waiting[0].group_kind
     field = "schedulingGroup" if read_entry(unit.group_name) is None else "workloadRef"
-    evidence = (Evidence(kind or field, unit.group_name, waiting[0].meta.ref),)
+    evidence = (Evidence(kind or f"spec.{field}", unit.group_name, waiting[0].meta.ref),)
     # One that was tried had its group once: when that went no object says.
     since = first_creation(waiting) if all(pod.is_untried for pod in waiting) else None
     newest = newest_creation(waiting)

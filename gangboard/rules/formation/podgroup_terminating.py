@@ -35,7 +35,9 @@ def find(unit: Unit) -> Finding | None:
         message,
         advice=_advice(unit, group),
         evidence=(
-            Evidence("deletionTimestamp", group.meta.deleting_since.isoformat(), group.meta.ref),
+            Evidence(
+                "metadata.deletionTimestamp", group.meta.deleting_since.isoformat(), group.meta.ref
+            ),
         ),
         since=group.meta.deleting_since,
     )

@@ -52,7 +52,7 @@ def find(unit: Unit) -> Finding | None:
         f"Pods of group {unit.group_name} name different schedulers: {listed}.",
         advice=(f"Give all pods of the group one schedulerName ({ChangeMethod.RECREATE}).",),
         evidence=(
-            *(Evidence("schedulerName", pod.scheduler_name, pod.meta.ref) for pod in examples),
+            *(Evidence("spec.schedulerName", pod.scheduler_name, pod.meta.ref) for pod in examples),
             *(Evidence("scheduler says", one.raw, one.source) for one in said[:1]),
         ),
         since=waits_since(unit, said) if said else newest_creation(unit.unplaced),

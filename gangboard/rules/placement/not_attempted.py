@@ -104,7 +104,7 @@ def _advice(unit: Unit, silent: tuple[Pod, ...]) -> tuple[str, ...]:
 def _evidence(unit: Unit, silent: tuple[Pod, ...]) -> tuple[Evidence, ...]:
     first = silent[0]
     found = [
-        Evidence("schedulerName", first.scheduler_name, first.meta.ref),
+        Evidence("spec.schedulerName", first.scheduler_name, first.meta.ref),
         Evidence(
             "PodScheduled", first.scheduled.reason if first.scheduled else "absent", first.meta.ref
         ),

@@ -22,7 +22,7 @@ from gangboard.domain.verdict import Evidence, Finding
 
 _NAME = "metadata.name"
 """The field by which required affinity names a node."""
-_SELECTOR = "nodeSelector"
+_SELECTOR = "spec.nodeSelector"
 
 
 def find(unit: Unit) -> Finding | None:

@@ -46,7 +46,7 @@ def find(unit: Unit) -> Finding | None:
         health=Health.BLOCKED if is_late else None,
         advice=(_look_at_queue(unit, gates) if is_late else _who_removes(gates),),
         evidence=tuple(
-            Evidence("schedulingGates", names(pod.gates), pod.meta.ref) for pod in gated[:3]
+            Evidence("spec.schedulingGates", names(pod.gates), pod.meta.ref) for pod in gated[:3]
         ),
         since=min(since, default=None),
         recheck_at=due if due is not None and not is_late else None,
