@@ -303,9 +303,9 @@ def test_minima_that_differ_are_all_three_told(version: str) -> None:
     assert not _numbers(play.verdict())
     play.obj("PodGang", "chat-0")["spec"]["podgroups"][0]["minReplicas"] = 0
     assert _numbers(play.verdict()) == {
-        "minAvailable of the PodClique": "2",
-        "minReplicas in the PodGang": "0",
-        "minCount of the group": "2",
+        "spec.minAvailable": "2",
+        "spec.podgroups[].minReplicas in the PodGang": "0",
+        "quorum of the group": "2",
     }
 
 
@@ -499,7 +499,7 @@ def test_a_backend_that_cannot_express_it_is_quoted() -> None:
         "is not supported by the scheduler backend."
     )
     assert found.advice_texts[0].startswith("Re-create PodCliqueSet ")
-    assert found.evidence[0].label == "lastErrors"
+    assert found.evidence[0].label == "status.lastErrors"
     assert found.evidence[0].value == BACKEND["description"]
 
 

@@ -34,7 +34,7 @@ def _texts(node: ast.expr, module: str) -> Iterator[str]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.JoinedStr):
-        # A value stands for a word that is no field: a name, a reason, a number.
+        # A value is a name, a reason or a number. The walk of tests/catalogue.py sees the whole label.
         parts = (
             next(_texts(part.value, module), "NAME")
             if isinstance(part, ast.FormattedValue)
@@ -66,7 +66,7 @@ def test_a_label_that_looks_like_a_field_is_one() -> None:
         f"{place}: {name}"
         for place, label in LABELS
         for name in fields_named(label)
-        if not is_field_of_any(name)
+        if "NAME" not in name and not is_field_of_any(name)
     ]
     assert wrong == []
 

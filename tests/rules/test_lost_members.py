@@ -273,9 +273,7 @@ def test_an_index_that_failed_for_good(dead: tuple[Pod, ...]) -> None:
         GIVEN_UP,
         (),
     )
-    assert ("failed indexes (backoffLimitPerIndex)", "3") in [
-        (one.label, one.value) for one in finding.evidence
-    ]
+    assert ("status.failedIndexes", "3") in [(one.label, one.value) for one in finding.evidence]
     assert first(unit) == "lost-members"
     assert ask("pods-not-created", unit) is None
     assert ask("running", unit) is None
