@@ -314,7 +314,7 @@ def _numbers(verdict: Verdict) -> dict[str, str]:
         one.label: one.value
         for finding in verdict.findings
         for one in finding.evidence
-        if one.label.startswith("min")
+        if "min" in one.label or one.label == "quorum of the group"
     }
 
 
