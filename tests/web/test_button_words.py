@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -45,7 +46,7 @@ def bar(page: str) -> list[str]:
     return re.findall(r"<button[^>]*>(\w+) selected", page)
 
 
-def change_owner(gang: Gang, **fields: object) -> None:
+def change_owner(gang: Gang, **fields: Any) -> None:
     row = WatchedObject.objects.get(cluster=gang.cluster, resource=JOBSETS, name=gang.name)
     row.data = pack(replace(unpack(bytes(row.data), Owner), **fields))
     row.save()

@@ -250,7 +250,7 @@ class OfferSerializer(serializers.Serializer[Any]):
     """What the caller may do to an object now."""
 
     verb = serializers.ChoiceField(VERBS)
-    label = serializers.CharField(
+    label = serializers.CharField(  # type: ignore[assignment]  # as DRF's own attribute
         help_text="The word on the button: the verb, or a narrower word such as Hold or Release."
     )
     meaning = WordField(help_text="What it does, where the label alone does not say it.")
