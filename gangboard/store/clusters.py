@@ -19,8 +19,17 @@ from gangboard.store.secrets import seal
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
+RESERVED = frozenset({"trials"})
+"""Words that stand where the API has the name of a cluster."""
+
+
 class ClusterError(ValueError):
     """What was asked for cannot be done. The text is one sentence for the person who asked."""
+
+    def __init__(self, sentence: str, code: str = "") -> None:
+        super().__init__(sentence)
+        self.code = code
+        """`same-cluster`, `other-cluster`, `other-server`; empty for everything else."""
 
 
 def check_dns_label(name: str, what: str) -> None:
@@ -30,6 +39,13 @@ def check_dns_label(name: str, what: str) -> None:
             f"{name!r} cannot be the name of {what}: 1 to 63 lower-case letters, digits and "
             "hyphens, beginning and ending with a letter or digit"
         )
+
+
+def check_cluster_name(name: str) -> None:
+    """Raise ClusterError unless a cluster can have this name."""
+    check_dns_label(name, "a cluster")
+    if name in RESERVED:
+        raise ClusterError(f"{name!r} cannot be the name of a cluster: the API uses this word")
 
 
 def cluster_names() -> list[str]:
@@ -52,7 +68,30 @@ def refuse_second_name(name: str, uid: str) -> None:
     if other is not None:
         raise ClusterError(
             f"{other.name} is this cluster already: both have the same kube-system namespace "
-            f"(uid {uid})"
+            f"(uid {uid})",
+            "same-cluster",
+        )
+
+
+def refuse_other_server(name: str, server: str) -> None:
+    """Raise ClusterError if a cluster of this name is at another address: that is a mistake more often than a move."""
+    cluster = Cluster.objects.filter(name=name).first()
+    if cluster is not None and cluster.server != server:
+        raise ClusterError(
+            f"cluster {name} is at {cluster.server} and the new credentials are for {server}; "
+            f"choose another name, or run manage.py remove_cluster {name} first",
+            "other-server",
+        )
+
+
+def refuse_other_cluster(name: str, uid: str) -> None:
+    """Raise ClusterError if another cluster than the known one answers behind a name: they are not merged."""
+    known = Cluster.objects.filter(name=name).values_list("system_uid", flat=True).first()
+    if known and uid and known != uid:
+        raise ClusterError(
+            f"another cluster answers than the one that was added as {name}: its kube-system namespace has "
+            f"another uid; choose another name, or run manage.py remove_cluster {name} first",
+            "other-cluster",
         )
 
 
@@ -73,7 +112,7 @@ def add_cluster(
     audit. `uid` is that of its namespace `kube-system`, if it is known, `context` what the person's
     kubectl calls the cluster. Raises ClusterError, also for a cluster that has a name already.
     """
-    check_dns_label(name, "a cluster")
+    check_cluster_name(name)
     refuse_second_name(name, uid)
     try:
         with transaction.atomic():
@@ -88,6 +127,7 @@ def add_cluster(
             _changed("cluster-added", f"Cluster {name} at {server} is watched.", by, cluster)
             return cluster
     except IntegrityError as error:
+        refuse_second_name(name, uid)  # added a moment ago by somebody else
         raise ClusterError(
             f"there is a cluster {name!r} already; remove it first or choose another name"
         ) from error
