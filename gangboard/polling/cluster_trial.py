@@ -52,7 +52,8 @@ def try_cluster(access: Access) -> Trial:
         credentials, connect_deadline=CONNECT_DEADLINE, total_deadline=ANSWER_DEADLINE
     ) as connection:
         found = discover(connection, groups={one.group for one in resources()})
-        readable, unreadable = [], []
+        readable: list[str] = []
+        unreadable: list[str] = []
         for key, path in _served(found):
             if time.monotonic() > give_up_at:
                 raise KubeError(

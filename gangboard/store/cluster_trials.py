@@ -212,7 +212,7 @@ def _save(trial: ClusterTrial, by: str) -> None:
     if trial.purpose == "actor":
         clusters.set_actor(**known)
         return
-    identity = {"uid": trial.uid, "context": trial.context}
+    identity: dict[str, Any] = {"uid": trial.uid, "context": trial.context}
     if trial.purpose == "add":
         clusters.add_cluster(**known, **identity)
         return

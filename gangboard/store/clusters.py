@@ -67,7 +67,7 @@ def refuse_second_name(name: str, uid: str) -> None:
     other = Cluster.objects.exclude(name=name).filter(system_uid=uid).first() if uid else None
     if other is not None:
         raise ClusterError(
-            f"{other.name} is this cluster already: both have the same kube-system namespace "
+            f"cluster {other.name} is this cluster already: both have the same kube-system namespace "
             f"(uid {uid})",
             "same-cluster",
         )

@@ -72,7 +72,7 @@ def test_a_dead_server_is_watched_and_its_cause_is_said(tmp_path: Path) -> None:
 def test_a_second_name_for_a_cluster_is_refused(kubeconfig: Path) -> None:
     run("add_cluster", "west", "--kubeconfig", kubeconfig)
     said = refused("add_cluster", "west2", "--kubeconfig", kubeconfig)
-    assert said.startswith("west is this cluster already")
+    assert said.startswith("cluster west is this cluster already")
     assert Cluster.objects.count() == 1
 
 

@@ -47,7 +47,7 @@ class TrialRequestSerializer(serializers.Serializer[Any]):
         write_only=True,
         help_text="Its text, with all certificates and tokens inside.",
     )
-    context = serializers.CharField(
+    context = serializers.CharField(  # type: ignore[assignment]  # DRF has an attribute of this name
         required=False,
         default="",
         allow_blank=True,
@@ -72,7 +72,9 @@ class SaveRequestSerializer(serializers.Serializer[Any]):
 class ChangeRequestSerializer(serializers.Serializer[Any]):
     """A change of a cluster."""
 
-    read_only = serializers.BooleanField(help_text="Whether nothing may be changed in the cluster.")
+    read_only = serializers.BooleanField(  # type: ignore[assignment]  # the same
+        help_text="Whether nothing may be changed in the cluster."
+    )
 
 
 class TrialListView(ReadView):
