@@ -43,6 +43,16 @@ class Trial:
         missing = f"; not {', '.join(self.unreadable)}" if self.unreadable else ""
         return f"answers{version}, may read {readable} of {served} kinds{missing}"
 
+    @property
+    def identity_problem(self) -> str:
+        """Why a second name for the cluster would not be noticed; empty where it would."""
+        if self.uid:
+            return ""
+        return (
+            "The uid of the namespace kube-system could not be read, so gangboard cannot tell whether this "
+            "cluster has another name already."
+        )
+
 
 def try_cluster(access: Access) -> Trial:
     """Read discovery and one object of each kind from a cluster. Raises KubeError where it does not answer."""

@@ -8,7 +8,7 @@ from gangboard.kube.errors import CredentialError, KubeError, clean_text
 from gangboard.kube.kubeconfig import context_names
 from gangboard.logs import get_logger
 from gangboard.polling.cluster_access import Access, in_cluster_access, kubeconfig_access
-from gangboard.polling.cluster_trial import try_cluster
+from gangboard.polling.cluster_trial import Trial, try_cluster
 from gangboard.store import clusters
 from gangboard.store.cluster_trials import ClaimedTrial, TrialResult, claim_trial, finish_trial
 from gangboard.store.clusters import ClusterError
@@ -96,19 +96,33 @@ def _answer(claimed: ClaimedTrial, access: Access, contexts: tuple[str, ...]) ->
             expires_at=access.expires_at,
         )
     refused = _refused_identity(claimed, trial.uid)
+    is_actor = claimed.purpose == "actor"
     return TrialResult(
         refused.code if refused else "",
-        _sentence(refused) if refused else f"Cluster {claimed.name} {trial.sentence}.",
+        _sentence(refused) if refused else _answer_sentence(claimed, trial),
         contexts=contexts,
         context=access.context,
         document=None if refused else access.document,
         server=access.server,
         server_version=trial.server_version,
         uid=trial.uid,
-        readable=trial.readable,
-        unreadable=trial.unreadable,
+        # Kinds are for the reader: an actor reads what it changes, and no more.
+        readable=() if is_actor else trial.readable,
+        unreadable=() if is_actor else trial.unreadable,
         expires_at=access.expires_at,
     )
+
+
+def _answer_sentence(claimed: ClaimedTrial, trial: Trial) -> str:
+    """Return what a cluster answered: to a reader as `manage.py add_cluster` prints it."""
+    if claimed.purpose == "actor":
+        version = f", {trial.server_version}" if trial.server_version else ""
+        return (
+            f"Cluster {claimed.name} answers the actor{version}. Its page shows which levers work once the "
+            "actor is saved."
+        )
+    sentence = f"Cluster {claimed.name} {trial.sentence}."
+    return f"{sentence} {trial.identity_problem}".strip()
 
 
 def _refused_identity(claimed: ClaimedTrial, uid: str) -> ClusterError | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from collections.abc import Iterator
@@ -129,8 +130,12 @@ def test_the_part_that_changes_is_sent_to_htmx_alone(owner: Person, dead: str) -
     trial_id = begin(owner, dead)
     part = owner.client.get(f"/add-cluster/{trial_id}/", headers={"HX-Request": "true"})
     assert part.content.decode().lstrip().startswith('<section id="trial"')
+    again = re.search(r'hx-get="([^"]+)"', part.content.decode())
+    assert again is not None
+    address = html.unescape(again[1])
+    assert owner.client.get(address, headers={"HX-Request": "true"}).status_code == 204
     assert run_trial(trial_id)
-    part = owner.client.get(f"/add-cluster/{trial_id}/", headers={"HX-Request": "true"})
+    part = owner.client.get(address, headers={"HX-Request": "true"})
     assert "hx-get" not in part.content.decode()
     assert "csrfmiddlewaretoken" in part.content.decode()
 
@@ -177,7 +182,8 @@ def test_a_kubeconfig_that_runs_a_program_is_refused_with_commands(
     assert trial["commands"][0] == "manage.py print_rbac | kubectl apply -f -"
     assert len(trial["commands"]) > 5
     page = owner.client.get(f"/add-cluster/{trial['id']}/").content.decode()
-    assert page.count("data-copy=") == len(trial["commands"])
+    assert page.count("data-copy=") == 1
+    assert not any("add_cluster" in command for command in trial["commands"])
     assert save(owner, trial, anyway="1").status_code == 409
     assert not Cluster.objects.exists()
 
@@ -265,6 +271,17 @@ def test_a_name_that_is_taken_or_impossible_is_said_at_once(owner: Person, west:
         assert response.status_code in (400, 409), name
         assert "client-key-data" not in response.content.decode()
     assert ClusterTrial.objects.count() == 1
+
+
+def test_an_unknown_identity_is_said(owner: Person, simulator: Simulator, west: str) -> None:
+    simulator.faults.forbidden(resource="namespaces")
+    try:
+        trial = tried(owner, west)
+    finally:
+        simulator.faults.clear()
+    assert (trial["state"], trial["may_save"]) == ("answered", True)
+    assert "cannot tell whether this cluster has another name already" in trial["message"]
+    assert trial["commands"] == ["manage.py print_rbac | kubectl apply -f -"]
 
 
 # --- bad input
@@ -416,6 +433,8 @@ def test_an_actor_is_set(owner: Person, simulator: Simulator, west: str) -> None
     save(owner, tried(owner, west))
     trial = change(owner, simulator.kubeconfig_text(read_only=False), "actor")
     assert (trial["state"], trial["purpose"]) == ("answered", "actor")
+    assert trial["message"].startswith("Cluster west answers the actor, v1.3")
+    assert trial["kinds"] == []
     assert save(owner, trial).status_code == 303
     assert Cluster.objects.get().actor_credentials is not None
     assert AuditEntry.objects.filter(event="switch", details__switch="actor").count() == 1

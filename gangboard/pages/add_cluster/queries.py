@@ -57,7 +57,7 @@ def trial_row(trial: ClusterTrial) -> ClusterTrialRow:
         state=trial.state,
         code=trial.code or None,
         message=printable(trial.sentence) or None,
-        commands=tuple(step.text for step in steps),
+        commands=_script(trial) or tuple(step.text for step in steps),
         server=printable(trial.server) or None,
         server_version=printable(trial.server_version) or None,
         kinds=tuple(sorted(kinds, key=lambda row: (row.readable, row.kind))),
@@ -71,11 +71,16 @@ def trial_row(trial: ClusterTrial) -> ClusterTrialRow:
     )
 
 
+def _script(trial: ClusterTrial) -> tuple[str, ...]:
+    """Return the commands that the error named, without the one that does what the page does."""
+    return tuple(text for text in trial.commands if not text.startswith("manage.py add_cluster"))
+
+
 def _steps(trial: ClusterTrial) -> tuple[KubectlCommand, ...]:
     if trial.state not in ("answered", "failed"):
         return ()
     if trial.commands:
-        return tuple(KubectlCommand("", text) for text in trial.commands)
+        return ()
     if trial.purpose == "actor" and not trial.code:
         return ()
     return trial_steps(

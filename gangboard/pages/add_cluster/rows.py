@@ -45,7 +45,12 @@ class ClusterTrialRow:
     created_at: datetime = shown("Begun")
     expires_at: datetime = shown("Ends", "From then on it is gone, with its credentials.")
     steps: tuple[KubectlCommand, ...] = ()
-    """`commands` with what each is for."""
+    """`commands` with what each is for; none where they are one script."""
+
+    @property
+    def script(self) -> str:
+        """The commands as one text, where they belong together."""
+        return "" if self.steps else "\n".join(self.commands)
 
     @property
     def is_over(self) -> bool:

@@ -24,6 +24,7 @@ from gangboard.web.auth import viewer_for
 from gangboard.web.layout import plain_page
 from gangboard.web.welcome import COMMANDS
 
+TRIAL = "add_cluster/trial.html"
 LONGEST_WAIT = 15
 """Seconds after which a page says that no poll worker has taken a trial."""
 
@@ -54,7 +55,12 @@ def trial(request: HttpRequest, trial_id: str) -> HttpResponse:
     viewer = _admin(request)
     row = _trial(trial_id, viewer)
     if request.headers.get("HX-Request") == "true":
-        return render(request, "add_cluster/trial.html", _trial_context(row))
+        context = _trial_context(row)
+        shown = (request.GET.get("shown"), request.GET.get("late") == "1")
+        # A part that is replaced is read aloud again.
+        if shown == (row.state, context["is_late"]):
+            return HttpResponse(status=204)
+        return render(request, TRIAL, context)
     return _trial_page(request, viewer, row)
 
 

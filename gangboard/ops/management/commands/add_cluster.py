@@ -93,10 +93,9 @@ class Command(DatabaseCommand):
         clusters.refuse_second_name(name, trial.uid)
         clusters.refuse_other_cluster(name, trial.uid)
         self.stdout.write(f"Cluster {name} {trial.sentence}.")
-        if not trial.uid:
+        if trial.identity_problem:
             self.stdout.write(
-                "The uid of the namespace kube-system could not be read, so gangboard cannot tell whether this "
-                "cluster has another name already. manage.py print_rbac has the right for that."
+                f"{trial.identity_problem} manage.py print_rbac has the right for that."
             )
         return trial
 
