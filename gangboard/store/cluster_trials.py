@@ -119,7 +119,7 @@ def due_trials() -> list[str]:
 
 
 def claim_trial(trial_id: str) -> ClaimedTrial | None:
-    """Take a trial, or return None where another worker has it. Raises ClusterError for a lost key."""
+    """Take a trial; return None where another worker has it, or no key reads it."""
     now = timezone.now()
     mine = _living().filter(_is_due(now), pk=trial_id)
     if not mine.update(state="running", claimed_at=now):
@@ -166,10 +166,12 @@ def finish_trial(trial_id: str, claimed_at: datetime, result: TrialResult) -> bo
     )
 
 
-def save_trial(*, user_id: int, trial_id: str, by: str, anyway: bool = False) -> ClusterTrial:
+def save_trial(
+    *, user_id: int, trial_id: str, by: str, source: str = "", anyway: bool = False
+) -> ClusterTrial:
     """Watch the cluster, or use its new credentials or actor, from now on. Raises ClusterError.
 
-    `by` is who does it, for the audit. `anyway`: also where the cluster did not answer. A second call
+    The audit names `by`, the author, and `source`, the author's address. `anyway`: also where the cluster did not answer. A second call
     changes nothing.
     """
     with transaction.atomic():
@@ -179,7 +181,7 @@ def save_trial(*, user_id: int, trial_id: str, by: str, anyway: bool = False) ->
         if trial.state == "saved":
             return trial
         refuse_to_save(trial, anyway=anyway)
-        _save(trial, by)
+        _save(trial, by, source)
         trial.state, trial.source, trial.access = "saved", None, None
         trial.save(update_fields=["state", "source", "access"])
         return trial
@@ -200,7 +202,7 @@ def delete_old_trials() -> None:
     delete_in_batches(ClusterTrial.objects.filter(expires_at__lte=timezone.now()))
 
 
-def _save(trial: ClusterTrial, by: str) -> None:
+def _save(trial: ClusterTrial, by: str, source: str) -> None:
     document = _unsealed(trial.access)
     known: dict[str, Any] = {
         "name": trial.name,
@@ -208,6 +210,7 @@ def _save(trial: ClusterTrial, by: str) -> None:
         "server": trial.server,
         "expires_at": trial.credentials_expire_at,
         "by": by,
+        "source": source,
     }
     if trial.purpose == "actor":
         clusters.set_actor(**known)

@@ -17,7 +17,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from gangboard.polling import trial_runs
+from gangboard.polling import tasks, trial_runs
 from gangboard.polling.retention import clean_up
 from gangboard.polling.trial_runs import run_trial
 from gangboard.simulator import Simulator
@@ -111,7 +111,8 @@ def test_a_cluster_is_tried_then_saved(owner: Person, west: str) -> None:
     assert (saved.status_code, saved["Location"]) == (303, "/clusters/west/")
     cluster = Cluster.objects.get()
     assert (cluster.server, bool(cluster.system_uid)) == (trial["server"], True)
-    assert AuditEntry.objects.filter(event="cluster-added", actor_name="olga").count() == 1
+    entry = AuditEntry.objects.get(event="cluster-added")
+    assert (entry.actor_name, entry.source) == ("olga", "127.0.0.1")
     row = ClusterTrial.objects.get()
     assert (row.state, row.source, row.access) == ("saved", None, None)
     assert save(owner, trial).status_code == 303
@@ -404,6 +405,22 @@ def test_a_trial_that_no_worker_takes_is_said(owner: Person, dead: str) -> None:
     assert late not in owner.client.get(f"/add-cluster/{trial_id}/").content.decode()
     ClusterTrial.objects.update(created_at=timezone.now() - timedelta(seconds=20))
     assert late in owner.client.get(f"/add-cluster/{trial_id}/").content.decode()
+
+
+def test_a_due_trial_is_ordered_until_a_worker_takes_it(
+    owner: Person, dead: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial_id, orders = begin(owner, dead), []
+    monkeypatch.setattr(tasks.poll, "apply_async", lambda *_, **__: None)
+    monkeypatch.setattr(
+        tasks.try_access, "apply_async", lambda args, **options: orders.append((args, options))
+    )
+    for _ in range(2):
+        tasks.seed()
+    assert orders == [((trial_id,), {"queue": "poll", "expires": 4.0})] * 2
+    tasks.try_access(trial_id)
+    tasks.seed()
+    assert len(orders) == 2
 
 
 # --- changes of a cluster

@@ -47,21 +47,25 @@ def save_trial(*, viewer: Viewer, trial_id: str, anyway: bool) -> ClusterTrialRo
     """Save what a trial of the viewer has tried. Raises ClusterError."""
     return trial_row(
         cluster_trials.save_trial(
-            user_id=viewer.user_id, trial_id=trial_id, by=viewer.name, anyway=anyway
+            user_id=viewer.user_id,
+            trial_id=trial_id,
+            by=viewer.name,
+            source=viewer.address,
+            anyway=anyway,
         )
     )
 
 
 def set_read_only(*, viewer: Viewer, name: str, on: bool) -> None:
     """Stop or allow actions on a cluster. Raises ClusterError."""
-    clusters.set_read_only(name=name, on=on, by=viewer.name)
+    clusters.set_read_only(name=name, on=on, by=viewer.name, source=viewer.address)
 
 
 def remove_cluster(*, viewer: Viewer, name: str, typed: str) -> None:
     """Stop watching a cluster. Raises ClusterError unless its name was typed."""
     if typed != name:
         raise clusters.ClusterError(f"type the name {name} to remove the cluster")
-    clusters.remove_cluster(name=name, by=viewer.name)
+    clusters.remove_cluster(name=name, by=viewer.name, source=viewer.address)
 
 
 def sentence_of(error: clusters.ClusterError) -> str:

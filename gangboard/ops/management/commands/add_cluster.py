@@ -17,6 +17,7 @@ from gangboard.ops.kubeconfigs import (
 from gangboard.ops.who import command_author
 from gangboard.polling.cluster_access import Access, in_cluster_access
 from gangboard.polling.cluster_trial import Trial, try_cluster
+from gangboard.readmodels.trial_steps import trial_steps
 from gangboard.store import clusters
 
 
@@ -89,6 +90,7 @@ class Command(DatabaseCommand):
                 f"Cluster {name} cannot be read now: {error.sentence} gangboard tries again by itself. If the "
                 f"address is wrong, run manage.py remove_cluster {name} and add it again."
             )
+            self._print_steps(access, error.code)
             return None
         clusters.refuse_second_name(name, trial.uid)
         clusters.refuse_other_cluster(name, trial.uid)
@@ -97,7 +99,20 @@ class Command(DatabaseCommand):
             self.stdout.write(
                 f"{trial.identity_problem} manage.py print_rbac has the right for that."
             )
+        self._print_steps(access, "", trial)
         return trial
+
+    def _print_steps(self, access: Access, code: str, trial: Trial | None = None) -> None:
+        """Print the commands that mend what the trial has found, as the page shows them."""
+        steps = trial_steps(
+            code=code,
+            server=access.server,
+            context=access.context,
+            unreadable=trial.unreadable if trial is not None else (),
+            uid_known=trial is None or bool(trial.uid),
+        )
+        for step in steps:
+            self.stdout.write(f"{step.meaning}\n    {step.text}")
 
     def _say(self, name: str, access: Access, new: bool) -> None:
         self.stdout.write(
