@@ -71,7 +71,7 @@ _SWITCHED_OFF = (
 def _unavailable(levers: ClusterLevers) -> PlanRefusal | None:
     if levers.parallelism:
         return None
-    return PlanRefusal("pausing by parallelism 0 is not enabled here", _switch(levers))
+    return PlanRefusal("pausing by parallelism 0 is not enabled here", _switch(levers), opt_in=True)
 
 
 def _missing(gang: GangIndex, job: Owner, _levers: ClusterLevers) -> PlanRefusal | None:
@@ -140,6 +140,6 @@ LEVER = Lever(
     button=("Pause", "Resume"),
     done="Paused",
     state="paused",
-    after_restart="made anew with the parallelism of its template: the pause is lost",
+    after_restart="re-created with the parallelism of its template: the pause is lost",
     renewals="a resume",
 )

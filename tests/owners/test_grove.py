@@ -498,7 +498,7 @@ def test_a_backend_that_cannot_express_it_is_quoted() -> None:
         "PodClique chat-0-dec: Its scheduler cannot be told of PodGang chat-0: preferred topology "
         "is not supported by the scheduler backend."
     )
-    assert found.advice_texts[0].endswith("(recreate).")
+    assert found.advice_texts[0].startswith("Re-create PodCliqueSet ")
     assert found.evidence[0].label == "lastErrors"
     assert found.evidence[0].value == BACKEND["description"]
 

@@ -220,7 +220,7 @@ def test_a_queue_of_pods_goes_on() -> None:
     made = unit_of(job, runs, done, new, memory=was_whole(2))
     assert first(made) == "starting"
     assert found("starting", made).message == (
-        "2 of 3 placed, 1 has succeeded, 1 is not ready yet."
+        "2 of 3 pods are placed; 1 has succeeded, 1 is not ready yet."
     )
 
 

@@ -363,7 +363,7 @@ class TestHistory:
         )
         expect(page.locator("#history").get_by_text("Said just now.")).to_be_visible(timeout=SOON)
         expect(page.locator(".strip > svg")).to_have_count(1)
-        expect(page.locator("#past")).to_contain_text("no basis yet: 0 comparable gangs")
+        expect(page.locator("#past")).to_contain_text("unknown, no similar gang has run yet")
 
     def test_an_open_page_becomes_that_of_a_gone_gang(self, page: Page, site: Site) -> None:
         id_ = site.gang_id("will-go")

@@ -21,6 +21,8 @@ class PlanRefusal:
 
     why: str
     needs: str = ""
+    opt_in: bool = False
+    """The lever works only where an admin has turned it on, and nobody has."""
 
 
 def nothing_to_do(state: str) -> PlanRefusal:

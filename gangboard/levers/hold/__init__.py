@@ -194,6 +194,6 @@ LEVER = Lever(
     done="Held",
     applied="Suspended",
     state="held",
-    after_restart="made anew suspended: the Hold stays",
+    after_restart="re-created suspended: the Hold stays",
     renewals="a restart or a resume",
 )

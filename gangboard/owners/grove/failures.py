@@ -52,8 +52,8 @@ def find_not_expressible(unit: Unit) -> Finding | None:
         unit,
         f"Its scheduler cannot be told of {whose}: {sentence(quote(_words(text)))}",
         advice=(
-            f"Make {label(unit.owner.meta.ref)} anew in a shape that its scheduler takes: Grove "
-            "changes none in place (recreate).",
+            f"Re-create {label(unit.owner.meta.ref)} in a shape that its scheduler takes: Grove cannot "
+            "change it in place.",
         ),
         evidence=(said,),
         since=since,

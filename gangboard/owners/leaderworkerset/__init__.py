@@ -36,6 +36,7 @@ from gangboard.decode.wire import (
     read_conditions,
     read_meta,
 )
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import LeaderState, Owner, PodRequests, Role
@@ -203,7 +204,10 @@ def _find_refused(unit: Unit) -> Finding | None:
     evidence = [Evidence("refused", refusal.event.note, refusal.event.regarding)]
     if none_away and found[1] == "leader":
         text = f"{text}: maxUnavailable of its rolloutStrategy is 0"
-        advice = ("Set maxUnavailable of its rolloutStrategy to 1 or more (in place).", log)
+        advice = (
+            f"Set maxUnavailable of its rolloutStrategy to 1 or more ({ChangeMethod.IN_PLACE}).",
+            log,
+        )
         evidence.append(Evidence(_MAX_UNAVAILABLE, "0", owner.meta.ref))
     return unit_finding(
         _REFUSED,
