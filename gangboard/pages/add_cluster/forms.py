@@ -25,6 +25,11 @@ class CredentialsForm(forms.Form):
     )
     context = forms.CharField(required=False, max_length=253)
 
+    @property
+    def is_in_cluster(self) -> bool:
+        """Whether this cluster is chosen, also in a form that is not valid."""
+        return bool(self["source"].value() == "in-cluster")
+
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `changes.begin_trial`. Valid forms only."""
         in_cluster = self.cleaned_data["source"] == "in-cluster"
@@ -45,3 +50,8 @@ class ChangeForm(CredentialsForm):
     """New credentials, or an actor, of a cluster."""
 
     purpose = forms.ChoiceField(choices=[("renew", ""), ("actor", "")])
+
+    @property
+    def is_for_actor(self) -> bool:
+        """Whether it is about the actor."""
+        return bool(self["purpose"].value() == "actor")

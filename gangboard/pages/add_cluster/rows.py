@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.pages.add_cluster.trial_words import PURPOSES as PURPOSE_WORDS
+from gangboard.pages.add_cluster.trial_words import TrialFace, trial_face
 from gangboard.pages.core.rows import shown
 from gangboard.readmodels.kubectl import KubectlCommand
 from gangboard.store.cluster_trials import PURPOSES, STATES
@@ -51,6 +53,48 @@ class ClusterTrialRow:
     def script(self) -> str:
         """The commands as one text, where they belong together."""
         return "" if self.steps else "\n".join(self.commands)
+
+    @property
+    def face(self) -> TrialFace:
+        """Status in words."""
+        return trial_face(self.state, self.code or "", may_save=self.may_save)
+
+    @property
+    def heading(self) -> str:
+        """Heading of its page."""
+        return PURPOSE_WORDS[self.purpose].heading.format(self.cluster)
+
+    @property
+    def save_label(self) -> str:
+        """Text of the button that saves it."""
+        return PURPOSE_WORDS[self.purpose].save.format(self.cluster)
+
+    @property
+    def account(self) -> str:
+        """Name of the kubeconfig that the commands make."""
+        return PURPOSE_WORDS[self.purpose].account
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the cluster is to be added."""
+        return self.purpose == "add"
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether it is done."""
+        return self.state == "saved"
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the cluster answered as it should."""
+        return self.state == "answered"
+
+    @property
+    def choices(self) -> tuple[tuple[str, bool], ...]:
+        """Contexts to choose from, each with whether it was tried; none where there is no choice."""
+        if len(self.contexts) < 2 or self.is_saved:
+            return ()
+        return tuple((name, name == self.context) for name in self.contexts)
 
     @property
     def is_over(self) -> bool:
