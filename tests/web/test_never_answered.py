@@ -27,7 +27,7 @@ LINE = "1 cluster not counted: dead never answered."
 COUNTING_PAGES = frozenset({"", "reasons/", "queues/", "capacity/", "groups/"})
 ONLY_OF_ALL = frozenset({"clusters", "api-clusters", "api-summary"})
 """Pages and lists that cannot be narrowed to a cluster."""
-REAL_ZERO = "Over 0 of 1 clusters"
+REAL_ZERO = "0 of 1 clusters"
 """How many clusters answered."""
 REAL_ZEROS = frozenset({("api-waits", "gangs"), ("api-reasons", "clusters_looked_at")})
 """How many gangs the waits are drawn from, and how many clusters answered: both are known."""
