@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.urls import reverse
 
-from gangboard.pages.account.rows import AccountRow, RoleRow, TokenRow, ViewRow
+from gangboard.pages.account.rows import AccountRow, TokenRow, ViewRow
+from gangboard.pages.core.roles import RoleRow
 from gangboard.readmodels.rights import rights_of
 from gangboard.store import board_choices
 from gangboard.store.access import Viewer
