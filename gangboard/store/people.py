@@ -50,6 +50,23 @@ def create_user(
     return user, existing is None
 
 
+def make_user(
+    *,
+    name: str,
+    role: str,
+    cluster_name: str | None = None,
+    namespace: str = "",
+    by: str = GANGBOARD,
+) -> User:
+    """Make a user with a role. Raises PeopleError, also if there is a user of that name, and ClusterError."""
+    with transaction.atomic():
+        if find_user(name=name) is not None:
+            raise PeopleError(f"there is a person {name} already: give them the role on their page")
+        return create_user(
+            name=name, role=role, cluster_name=cluster_name, namespace=namespace, by=by
+        )[0]
+
+
 def _new_user(name: str) -> User:
     user = User(username=name)
     user.set_unusable_password()
@@ -123,11 +140,13 @@ def remove_role(
     cluster_name: str | None = None,
     namespace: str = "",
     by: str = GANGBOARD,
+    keep_admin: bool = False,
 ) -> list[str]:
     """Take back exactly what grant_role gave; return the roles that the user still has, as texts.
 
     It counts from the next request on, and before each request of an action that has begun.
     Raises PeopleError for an unknown user or a role that it does not have there, and ClusterError.
+    With `keep_admin` also if no admin of everything would be left.
     """
     user = known_user(name)
     cluster = None if cluster_name is None else find_cluster(name=cluster_name)
@@ -138,6 +157,8 @@ def remove_role(
             has = "; ".join(_role_texts(user)) or "nothing"
             raise PeopleError(f"{name} is not {text}; {name} is: {has}")
         record("role-taken", f"{name} is no longer {text}.", by, name, cluster)
+        if keep_admin:
+            _check_admin_left()
     return _role_texts(user)
 
 
@@ -153,11 +174,34 @@ def _role_texts(user: User) -> list[str]:
     return [role_text(role, cluster, namespace) for role, cluster, namespace in rows]
 
 
-def disable_user(*, name: str, by: str = GANGBOARD) -> None:
+def _check_admin_left() -> None:
+    """Raise PeopleError if no admin of everything is left.
+
+    Comes after `record`, which lets one transaction of all go on: of two admins who end each other's role
+    at the same moment, the second one sees what the first one did.
+    """
+    everything = Grant.objects.filter(role="admin", cluster=None, namespace="")
+    if not everything.filter(user__is_active=True).exists():
+        raise PeopleError("this is the last admin of everything: make another one first")
+
+
+def enable_user(*, name: str, by: str = GANGBOARD) -> None:
+    """Open a disabled account again. It has no role and no password. Raises PeopleError."""
+    with transaction.atomic():
+        user = known_user(name)
+        if user.is_active:
+            raise PeopleError(f"the account of {name} is open already")
+        user.is_active = True
+        user.save(update_fields=["is_active"])
+        record("user-enabled", f"The account of {name} was opened again.", by, name)
+
+
+def disable_user(*, name: str, by: str = GANGBOARD, keep_admin: bool = False) -> None:
     """End all that lets a user in: sessions, password, sign-in links, tokens and roles.
 
     The account stays, because the record of actions names it; create_user makes it work again, with
-    the role given then and no other. Raises PeopleError for an unknown user.
+    the role given then and no other. Raises PeopleError for an unknown user; with `keep_admin` also if
+    no admin of everything would be left.
     """
     with transaction.atomic():
         user = known_user(name)
@@ -170,6 +214,8 @@ def disable_user(*, name: str, by: str = GANGBOARD) -> None:
         Grant.objects.filter(user=user).delete()
         sentence = f"{name} was disabled: sessions, password, links, tokens and roles have ended."
         record("user-disabled", sentence, by, name)
+        if keep_admin:
+            _check_admin_left()
 
 
 def change_password(*, name: str, password: str, by: str = GANGBOARD) -> None:
@@ -180,6 +226,15 @@ def change_password(*, name: str, password: str, by: str = GANGBOARD) -> None:
         user.set_password(password)
         user.save(update_fields=["password"])
         record("password-changed", f"{name} was given another password.", by, name)
+
+
+def check_may_act(user: User) -> None:
+    """Raise PeopleError for a user who may act nowhere: no token of theirs could."""
+    if not Grant.objects.filter(user=user, role__in=("operator", "admin")).exists():
+        raise PeopleError(
+            f"{user} may act nowhere, so no token of theirs can: make one that reads, or give {user} "
+            "the role operator first"
+        )
 
 
 def check_open(user: User) -> None:

@@ -66,6 +66,8 @@ def test_create_user_again_adds_the_role_and_prints_another_link(tmp_path: Path)
     )
     assert second.splitlines()[0] == "ada is admin of namespace team-a of cluster east."
     assert first.splitlines()[-1] != second.splitlines()[-1]
+    assert "ada had an account already. This is a new link." in second.splitlines()
+    assert "already" not in first
     grants = Grant.objects.values_list("user__username", "role", "cluster__name", "namespace")
     assert sorted(grants, key=str) == [
         ("ada", "admin", "east", "team-a"),
@@ -92,7 +94,7 @@ def test_create_user_refuses_in_one_sentence() -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("act", [False, True])
 def test_create_token_prints_the_token_alone(act: bool) -> None:
-    run("create_user", "ada", "--role", "viewer")
+    run("create_user", "ada", "--role", "operator", "--namespace", "team-a")
     out, err = run("create_token", "ada", "--days", "7", *(["--act"] if act else []))
     assert len(out.splitlines()) == 1
     known = authentication.find_token(out.strip())
@@ -108,6 +110,7 @@ def test_create_token_refuses_in_one_sentence() -> None:
     )
     run("create_user", "ada", "--role", "viewer")
     assert "from 1 to 366 days" in refused("create_token", "ada", "--days", "1000")
+    assert refused("create_token", "ada", "--act").startswith("ada may act nowhere")
 
 
 # --- revoke_token, remove_role, disable_user

@@ -27,7 +27,7 @@ class Command(DatabaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         try:
-            user, _created = people.create_user(
+            user, created = people.create_user(
                 name=options["name"],
                 role=options["role"],
                 cluster_name=options["cluster"],
@@ -38,6 +38,8 @@ class Command(DatabaseCommand):
             raise CommandError(str(error)) from error
         role = people.role_text(options["role"], options["cluster"], options["namespace"])
         self.stdout.write(f"{user.username} is {role}.")
+        if not created:
+            self.stdout.write(f"{user.username} had an account already. This is a new link.")
         self.stdout.write("This link signs in once, within one hour:")
         self.stdout.write(
             sign_in_url(authentication.create_sign_in_link(user=user, by=command_author()))
