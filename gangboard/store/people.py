@@ -11,6 +11,7 @@ from gangboard.store.access import ROLES
 from gangboard.store.audit import audit
 from gangboard.store.clusters import check_dns_label, find_cluster
 from gangboard.store.models import AccessToken, Cluster, Grant, SignInLink
+from gangboard.store.models.people import GROUP, HAND
 
 GANGBOARD = "gangboard"
 """Who did it where no person has."""
@@ -122,7 +123,7 @@ def _grant(
         check_dns_label(namespace, "a namespace")
     cluster = None if cluster_name is None else find_cluster(name=cluster_name)
     _, created = Grant.objects.get_or_create(
-        user=user, role=role, cluster=cluster, namespace=namespace
+        user=user, role=role, cluster=cluster, namespace=namespace, origin=HAND
     )
     return created, cluster
 
@@ -153,7 +154,12 @@ def remove_role(
     text = role_text(role, cluster_name, namespace)
     with transaction.atomic():
         found = Grant.objects.filter(user=user, role=role, cluster=cluster, namespace=namespace)
-        if not found.delete()[0]:
+        if not found.filter(origin=HAND).delete()[0]:
+            if found.exists():
+                raise PeopleError(
+                    f"{name} is {text} by a group: manage.py revoke_group takes the role from the "
+                    "group, or the identity provider takes the person out of it"
+                )
             has = "; ".join(_role_texts(user)) or "nothing"
             raise PeopleError(f"{name} is not {text}; {name} is: {has}")
         record("role-taken", f"{name} is no longer {text}.", by, name, cluster)
@@ -170,8 +176,11 @@ def role_text(role: str, cluster_name: str | None, namespace: str) -> str:
 
 def _role_texts(user: User) -> list[str]:
     grants = Grant.objects.filter(user=user).order_by("cluster__name", "namespace", "role")
-    rows = grants.values_list("role", "cluster__name", "namespace")
-    return [role_text(role, cluster, namespace) for role, cluster, namespace in rows]
+    rows = grants.values_list("role", "cluster__name", "namespace", "origin")
+    return [
+        role_text(role, cluster, namespace) + (" (by a group)" if origin == GROUP else "")
+        for role, cluster, namespace, origin in rows
+    ]
 
 
 def _check_admin_left() -> None:
