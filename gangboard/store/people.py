@@ -164,7 +164,7 @@ def remove_role(
             raise PeopleError(f"{name} is not {text}; {name} is: {has}")
         record("role-taken", f"{name} is no longer {text}.", by, name, cluster)
         if keep_admin:
-            _check_admin_left()
+            check_admin_left()
     return _role_texts(user)
 
 
@@ -183,7 +183,7 @@ def _role_texts(user: User) -> list[str]:
     ]
 
 
-def _check_admin_left() -> None:
+def check_admin_left() -> None:
     """Raise PeopleError if no admin of everything is left.
 
     Comes after `record`, which lets one transaction of all go on: of two admins who end each other's role
@@ -224,7 +224,7 @@ def disable_user(*, name: str, by: str = GANGBOARD, keep_admin: bool = False) ->
         sentence = f"{name} was disabled: sessions, password, links, tokens and roles have ended."
         record("user-disabled", sentence, by, name)
         if keep_admin:
-            _check_admin_left()
+            check_admin_left()
 
 
 def change_password(*, name: str, password: str, by: str = GANGBOARD) -> None:

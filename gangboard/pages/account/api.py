@@ -6,7 +6,7 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
-from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,11 +18,9 @@ from gangboard.pages.account import tokens
 from gangboard.pages.account.queries import read_account, read_tokens
 from gangboard.pages.account.rows import AccountRow, NewTokenRow, TokenRow
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
-from gangboard.store.access import Viewer
+from gangboard.pages.core.session_only import signed_in
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
 from gangboard.store.people import PeopleError
-
-NO_TOKEN = "A token cannot make or revoke tokens: sign in to do that."  # noqa: S105  # a sentence
 
 
 class TokenRequestSerializer(serializers.Serializer[Any]):
@@ -96,10 +94,3 @@ class TokenView(ReadView):
         if not tokens.revoke_token(viewer=signed_in(self.viewer()), token_id=token_id):
             raise NotFound(NOT_FOUND)
         return Response(status=status.HTTP_204_NO_CONTENT)
-
-
-def signed_in(viewer: Viewer) -> Viewer:
-    """Return the viewer of a session. Raises PermissionDenied for a token."""
-    if viewer.token:
-        raise PermissionDenied(NO_TOKEN)
-    return viewer

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from gangboard.pages.account import tokens
 from gangboard.pages.account.queries import read_account, read_tokens, read_views
 from gangboard.pages.account.rows import NewTokenRow
+from gangboard.pages.core.sentences import sentence_of
 from gangboard.store import board_choices
 from gangboard.store.access import Viewer
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
@@ -40,7 +41,7 @@ def make_token(request: HttpRequest) -> HttpResponse:
     try:
         token = tokens.make_token(viewer=viewer, **form.cleaned_data)
     except PeopleError as error:
-        form.add_error(None, _sentence(error))
+        form.add_error(None, sentence_of(error))
         return _page(request, viewer, form, status=409)
     return _page(request, viewer, TokenForm(), token=token)
 
@@ -88,8 +89,3 @@ def _page(
 
 def _back(part: str) -> HttpResponse:
     return HttpResponseRedirect(f"{reverse('account')}#{part}", status=303)
-
-
-def _sentence(error: PeopleError) -> str:
-    text = str(error)
-    return f"{text[:1].upper()}{text[1:]}."
