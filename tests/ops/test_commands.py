@@ -1,5 +1,6 @@
 """Each command as an operator types it: what it prints, where, and what it leaves behind."""
 
+import json
 import os
 import re
 import stat
@@ -167,6 +168,59 @@ def test_disable_user_ends_sessions_and_tokens_until_create_user() -> None:
     assert press(Client(), link) == 302
     assert client.get("/").status_code == 302, "the old session does not come back"
     assert refused("disable_user", "eve") == "there is no user 'eve'; the users are: ada"
+
+
+# --- list_users, list_tokens, list_roles, list_clusters
+
+
+@pytest.mark.django_db
+def test_lists_say_where_there_is_nothing() -> None:
+    for name in ("users", "tokens", "roles", "clusters"):
+        assert "manage.py" in run(f"list_{name}")[0]
+        assert json.loads(run(f"list_{name}", "--json")[0]) == []
+
+
+@pytest.mark.django_db
+def test_users_roles_and_tokens_are_listed(tmp_path: Path) -> None:
+    run("add_cluster", "east", "--kubeconfig", write_kubeconfig(tmp_path / "k"), "--without-trying")
+    run("create_user", "vera", "--role", "viewer", "--cluster", "east", "--namespace", "research")
+    run("create_user", "ada", "--role", "admin")
+    run("create_token", "vera")
+    token = run("create_token", "ada", "--act")[0].strip()
+    users = json.loads(run("list_users", "--json")[0])
+    assert [(one["name"], one["tokens"], one["rights"]) for one in users] == [
+        ("ada", 1, ["admin of everything"]),
+        ("vera", 1, ["viewer of research on east"]),
+    ]
+    heading, ada, vera = run("list_users")[0].splitlines()
+    assert heading.split() == ["NAME", "ROLES", "GROUPS", "LAST", "SEEN", "TOKENS", "SESSIONS"]
+    assert ada.startswith("ada   admin of everything")
+    assert "viewer of research on east" in vera
+    assert json.loads(run("list_roles", "--json")[0]) == [
+        {"name": "ada", "role": "admin", "cluster": None, "namespace": None, "origin": "hand"},
+        {
+            "name": "vera",
+            "role": "viewer",
+            "cluster": "east",
+            "namespace": "research",
+            "origin": "hand",
+        },
+    ]
+    first, _ = json.loads(run("list_tokens", "--json")[0])
+    assert (first["owner"], first["may_act"]) == ("ada", True)
+    assert first["id"] == token.rpartition("_")[0]
+    secret = token.rpartition("_")[2]
+    assert secret not in run("list_tokens")[0] + run("list_tokens", "--json")[0]
+
+
+@pytest.mark.django_db
+def test_clusters_are_listed(tmp_path: Path) -> None:
+    run("add_cluster", "east", "--kubeconfig", write_kubeconfig(tmp_path / "k"), "--without-trying")
+    (cluster,) = json.loads(run("list_clusters", "--json")[0])
+    assert (cluster["name"], cluster["contact_at"]) == ("east", None)
+    heading, east = run("list_clusters")[0].splitlines()
+    assert heading.split()[:2] == ["CLUSTER", "SERVER"]
+    assert east.startswith("east")
 
 
 # --- clusters

@@ -27,7 +27,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from gangboard.pages.core.roles import role_words
-from gangboard.pages.people.rows import GivenRoleRow, GroupRoleRow, OwnedTokenRow, UserRow
+from gangboard.pages.people.rows import (
+    GivenRoleRow,
+    GroupRoleRow,
+    HeldRoleRow,
+    OwnedTokenRow,
+    UserRow,
+)
 from gangboard.readmodels.cursors import SortKey, read_page
 from gangboard.readmodels.word_search import all_occur_in
 from gangboard.store import group_roles
@@ -155,6 +161,18 @@ def read_group_roles(*, viewer: Viewer) -> tuple[GroupRoleRow, ...]:
             row.group, row.role, row.cluster, row.namespace or None, members[row.group], row.id
         )
         for row in group_roles.list_group_roles()
+    )
+
+
+def read_held_roles(*, viewer: Viewer) -> tuple[HeldRoleRow, ...]:
+    """Return who has which role, by name (1 query)."""
+    if not viewer.is_admin:
+        return ()
+    grants = Grant.objects.order_by("user__username", "cluster__name", "namespace", "pk")
+    columns = ("user__username", "role", "cluster__name", "namespace", "origin")
+    return tuple(
+        HeldRoleRow(name, role, cluster, namespace or None, origin)
+        for name, role, cluster, namespace, origin in grants.values_list(*columns)
     )
 
 

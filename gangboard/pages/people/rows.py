@@ -7,6 +7,7 @@ from datetime import datetime
 
 from gangboard.pages.core.roles import RoleRow
 from gangboard.pages.core.rows import shown
+from gangboard.store.access import ROLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,17 @@ class UserRow:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldRoleRow:
+    """A role, and who has it."""
+
+    name: str = shown("Name")
+    role: str = shown("Role", choices=ROLES)
+    cluster: str | None = shown("Cluster", "Null for every cluster.")
+    namespace: str | None = shown("Namespace", "Null for every namespace.")
+    origin: str = shown("Given", "By hand, or by a group at sign-in.", choices=("hand", "group"))
+
+
+@dataclass(frozen=True, slots=True)
 class SignInLinkRow:
     """A link that signs a person in once."""
 
@@ -69,7 +81,7 @@ class GroupRoleRow:
     """A role of the members of a group."""
 
     group: str = shown("Group", "As the identity provider sends it.")
-    role: str = shown("Role", choices=("viewer", "operator", "admin"))
+    role: str = shown("Role", choices=ROLES)
     cluster: str | None = shown("Cluster", "Null for every cluster.")
     namespace: str | None = shown("Namespace", "Null for every namespace.")
     members: int = shown("People", "Accounts whose last sign-in named the group.")
