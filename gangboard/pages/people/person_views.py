@@ -45,7 +45,7 @@ def take_role(request: HttpRequest, name: str) -> HttpResponse:
     viewer, _ = _found(request, name)
     form = RoleForm(request.POST, viewer=viewer)
     if not form.is_valid():
-        raise Http404
+        return _page(request, viewer, name, form=form, status=400)
     try:
         changes.take_role(viewer=viewer, name=name, role=form.choice())
     except (PeopleError, ClusterError) as error:

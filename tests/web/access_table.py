@@ -1,0 +1,115 @@
+"""Who gets an answer at which address, by method: the table that `test_access_matrix` walks. It is written by hand.
+
+| Word | Who gets an answer | Everybody else who has signed in |
+|---|---|---|
+| `anyone` | who has signed in, also without a role | does not apply |
+| `part` | who sees a namespace of the cluster, or of any cluster if the page is about all | 404; `live/` loads the page again, which then welcomes a person without a role |
+| `place` | who sees the namespace of the object | 404 |
+| `cluster` | who sees the cluster as a whole | 404 |
+| `admin` | admins of everything | 404 |
+| `nobody` | the object is of another person | 404 |
+| `operate` | operators of the namespace, and admins | 403 if they see it, else 404 |
+
+`session` behind a word: a token gets 403 where its owner would get an answer. A method that is not in the table gets 405.
+"""
+
+from __future__ import annotations
+
+PAGES = {
+    "": {"get": "anyone"},
+    "account/": {"get": "anyone"},
+    "account/tokens/": {"post": "anyone"},
+    "account/tokens/<str:token_id>/revoke/": {"post": "nobody"},
+    "account/views/<str:view_id>/remove/": {"post": "anyone"},
+    "actions/": {"get": "anyone"},
+    "actions/<str:action_id>/": {"get": "place"},
+    "actions/audit/": {"get": "anyone"},
+    "actions/audit/export.<str:ending>": {"post": "anyone"},
+    "actions/batches/<str:batch>/": {"get": "place"},
+    "actions/batches/<str:batch>/stop/": {"post": "place"},
+    "actions/confirm/": {"get": "anyone", "post": "anyone"},
+    "actions/export.<str:ending>": {"post": "anyone"},
+    "actions/node/": {"get": "part"},
+    "board/columns/": {"post": "anyone"},
+    "board/views/": {"post": "anyone"},
+    "board/views/<str:view_id>/remove/": {"post": "anyone"},
+    "capacity/": {"get": "anyone"},
+    "clusters/": {"get": "anyone"},
+    "clusters/<str:name>/": {"get": "part"},
+    "export.<str:ending>": {"post": "anyone"},
+    "find/": {"get": "anyone"},
+    "gangs/<str:gang_id>/": {"get": "place"},
+    "gangs/<str:gang_id>/bundle.md": {"get": "place"},
+    "gangs/<str:gang_id>/row/": {"get": "place"},
+    "gangs/<str:gang_id>/stored.yaml": {"get": "place"},
+    "groups/": {"get": "anyone"},
+    "holds/": {"get": "anyone"},
+    "live/actions/": {"get": "anyone"},
+    "live/actions/<str:action_id>/": {"get": "place"},
+    "live/asked/": {"get": "place"},
+    "live/audit/": {"get": "anyone"},
+    "live/batches/<str:batch>/": {"get": "place"},
+    "live/board/": {"get": "part"},
+    "live/capacity/": {"get": "part"},
+    "live/clusters/": {"get": "part"},
+    "live/clusters/<str:name>/": {"get": "part"},
+    "live/gangs/<str:gang_id>/": {"get": "place"},
+    "live/groups/": {"get": "part"},
+    "live/holds/": {"get": "part"},
+    "live/node/": {"get": "part"},
+    "live/nodes/<str:cluster>/<str:name>/": {"get": "cluster"},
+    "live/queues/": {"get": "part"},
+    "live/queues/<str:cluster>/<str:name>/": {"get": "cluster"},
+    "live/reasons/": {"get": "part"},
+    "nodes/<str:cluster>/<str:name>/": {"get": "cluster"},
+    "people/": {"get": "admin", "post": "admin"},
+    "people/groups/": {"get": "admin", "post": "admin"},
+    "people/groups/<int:role_id>/take/": {"post": "admin"},
+    "people/tokens/": {"get": "admin"},
+    "people/tokens/<str:token_id>/revoke/": {"post": "admin"},
+    "people/users/<str:name>/": {"get": "admin"},
+    "people/users/<str:name>/disable/": {"post": "admin"},
+    "people/users/<str:name>/link/": {"post": "admin"},
+    "people/users/<str:name>/open/": {"post": "admin"},
+    "people/users/<str:name>/roles/": {"post": "admin"},
+    "people/users/<str:name>/roles/take/": {"post": "admin"},
+    "queues/": {"get": "anyone"},
+    "queues/<str:cluster>/<str:name>/": {"get": "cluster"},
+    "reasons/": {"get": "anyone"},
+    "search/": {"get": "anyone"},
+}
+API = {
+    "api/v1/<path:rest>/": {"get": "nobody"},
+    "api/v1/actions/": {"get": "anyone", "post": "operate"},
+    "api/v1/actions/<str:action_id>/": {"get": "place"},
+    "api/v1/audit/": {"get": "anyone"},
+    "api/v1/capacity/": {"get": "anyone"},
+    "api/v1/clusters/": {"get": "anyone"},
+    "api/v1/clusters/<str:name>/": {"get": "part"},
+    "api/v1/gangs/": {"get": "anyone"},
+    "api/v1/gangs/<str:gang_id>/": {"get": "place"},
+    "api/v1/gangs/<str:gang_id>/bundle/": {"get": "place"},
+    "api/v1/group-roles/": {"get": "admin", "post": "admin session"},
+    "api/v1/group-roles/<int:role_id>/": {"delete": "admin session"},
+    "api/v1/groups/": {"get": "anyone"},
+    "api/v1/groups/<str:group_id>/": {"get": "place"},
+    "api/v1/holds/": {"get": "anyone"},
+    "api/v1/me/": {"get": "anyone"},
+    "api/v1/me/tokens/": {"get": "anyone", "post": "anyone session"},
+    "api/v1/me/tokens/<str:token_id>/": {"delete": "nobody session"},
+    "api/v1/nodes/<str:cluster>/<str:name>/": {"get": "cluster"},
+    "api/v1/people/": {"get": "admin", "post": "admin session"},
+    "api/v1/people/<str:name>/": {"get": "admin", "patch": "admin session"},
+    "api/v1/people/<str:name>/links/": {"post": "admin session"},
+    "api/v1/people/<str:name>/roles/": {"post": "admin session", "delete": "admin session"},
+    "api/v1/queues/": {"get": "anyone"},
+    "api/v1/queues/<str:cluster>/<str:name>/": {"get": "cluster"},
+    "api/v1/reasons/": {"get": "anyone"},
+    "api/v1/schema/": {"get": "anyone"},
+    "api/v1/summary/": {"get": "anyone"},
+    "api/v1/tokens/": {"get": "admin"},
+    "api/v1/tokens/<str:token_id>/": {"delete": "admin session"},
+    "api/v1/trends/": {"get": "anyone"},
+    "api/v1/waits/": {"get": "anyone"},
+}
+"""Route → method → word."""
