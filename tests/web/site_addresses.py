@@ -46,5 +46,10 @@ def addresses(site: Site) -> dict[str, str]:
         f"&target={site.target('llama', 2)}&target={site.target('llama', 0)}",
         "refusal": f"/actions/confirm/?verb=suspend&target={site.target('mixtral', 0)}",
         "account": "/account/",
+        "people": "/people/",
+        "person": "/people/users/oskar/",
+        "person, disabled": "/people/users/nils/",
+        "roles of groups": "/people/groups/",
+        "tokens": "/people/tokens/",
         "missing": MISSING,
     }

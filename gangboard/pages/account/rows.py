@@ -17,7 +17,9 @@ class TokenRow:
     may_act: bool = shown("May act", "Whether it may suspend, resume and relocate.")
     created_at: datetime = shown("Made")
     expires_at: datetime = shown("Ends", "From then on it is refused.")
-    last_used_at: datetime | None = shown("Last used", "To the minute; null if never.")
+    last_used_at: datetime | None = shown(
+        "Last used", "To the minute; null if never.", empty="never"
+    )
 
 
 @dataclass(frozen=True, slots=True)

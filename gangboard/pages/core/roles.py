@@ -13,8 +13,8 @@ class RoleRow:
     """A role on a place."""
 
     role: str = shown("Role", choices=ROLES)
-    cluster: str | None = shown("Cluster", "Null for every cluster.")
-    namespace: str | None = shown("Namespace", "Null for every namespace.")
+    cluster: str | None = shown("Cluster", "Null for every cluster.", empty="every cluster")
+    namespace: str | None = shown("Namespace", "Null for every namespace.", empty="every namespace")
 
 
 def place_words(cluster: str | None, namespace: str | None) -> str:

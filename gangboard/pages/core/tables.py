@@ -116,7 +116,8 @@ def _cell(field: Field, item: Any) -> Cell:
     declaration = field.declaration
     href = getattr(item, declaration.link) if declaration.link else ""
     time = value if isinstance(value, datetime) else None
-    return Cell(declaration.label, "" if time else _text(value), time, href or "")
+    text = declaration.empty if value is None and declaration.empty else _text(value)
+    return Cell(declaration.label, "" if time else text, time, href or "")
 
 
 def _text(value: Any) -> str:

@@ -113,4 +113,4 @@ def _page(
         "refusal": refusal,
         "is_self": name == viewer.name,
     }
-    return show(request, "people/person.html", viewer, "person", context, status=status)
+    return show(request, "people/person.html", viewer, "people", context, status=status)

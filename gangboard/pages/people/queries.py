@@ -244,6 +244,7 @@ def _user_row(user: User, roles: tuple[GivenRoleRow, ...], groups: tuple[str, ..
         tokens=user.live_tokens,  # type: ignore[attr-defined]
         sessions=user.live_sessions,  # type: ignore[attr-defined]
         roles=roles,
+        state="open" if user.is_active else "disabled",
         href=reverse("person", args=[name]),
     )
 

@@ -31,17 +31,13 @@ class UserRow:
     rights: tuple[str, ...] = shown("Roles", "The roles in words.")
     groups: tuple[str, ...] = shown("Groups", "Groups of the last sign-in at the provider.")
     last_seen_at: datetime | None = shown(
-        "Last seen", "The last sign-in or page; tokens do not count. Null if never."
+        "Last seen", "The last sign-in or page; tokens do not count. Null if never.", empty="never"
     )
     tokens: int = shown("Tokens", "Tokens that have not expired.")
     sessions: int = shown("Sessions", "Sessions that have not ended.")
     roles: tuple[GivenRoleRow, ...] = shown("Roles", on_page=False)
+    state: str = shown("Account", in_api=False, default="open")
     href: str = ""
-
-    @property
-    def state(self) -> str:
-        """The state in a word."""
-        return "disabled" if self.disabled else "open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +46,8 @@ class HeldRoleRow:
 
     name: str = shown("Name")
     role: str = shown("Role", choices=ROLES)
-    cluster: str | None = shown("Cluster", "Null for every cluster.")
-    namespace: str | None = shown("Namespace", "Null for every namespace.")
+    cluster: str | None = shown("Cluster", "Null for every cluster.", empty="every cluster")
+    namespace: str | None = shown("Namespace", "Null for every namespace.", empty="every namespace")
     origin: str = shown("Given", "By hand, or by a group at sign-in.", choices=("hand", "group"))
 
 
@@ -72,7 +68,9 @@ class OwnedTokenRow:
     may_act: bool = shown("May act", "Whether it may suspend, resume and relocate.")
     created_at: datetime = shown("Made")
     expires_at: datetime = shown("Ends", "From then on it is refused.")
-    last_used_at: datetime | None = shown("Last used", "To the minute; null if never.")
+    last_used_at: datetime | None = shown(
+        "Last used", "To the minute; null if never.", empty="never"
+    )
     href: str = ""
 
 
@@ -82,7 +80,7 @@ class GroupRoleRow:
 
     group: str = shown("Group", "As the identity provider sends it.")
     role: str = shown("Role", choices=ROLES)
-    cluster: str | None = shown("Cluster", "Null for every cluster.")
-    namespace: str | None = shown("Namespace", "Null for every namespace.")
+    cluster: str | None = shown("Cluster", "Null for every cluster.", empty="every cluster")
+    namespace: str | None = shown("Namespace", "Null for every namespace.", empty="every namespace")
     members: int = shown("People", "Accounts whose last sign-in named the group.")
     id: int = shown("Id", on_page=False, default=0)

@@ -176,9 +176,7 @@ def show(
     status: int = 200,
 ) -> HttpResponse:
     """Return a page of the section; `tab` is the name of its address."""
-    tabs = tuple(
-        NavigationItem(label, reverse(name), "page" if name == tab else "") for name, label in _TABS
-    )
+    tabs = tuple(_tab(name, label, name == tab, request.path) for name, label in _TABS)
     return plain_page(
         request,
         template,
@@ -187,6 +185,11 @@ def show(
         context={**context, "tabs": tabs},
         status=status,
     )
+
+
+def _tab(name: str, label: str, is_current: bool, path: str) -> NavigationItem:
+    href = reverse(name)
+    return NavigationItem(label, href, ("page" if href == path else "true") if is_current else "")
 
 
 def back(page: str, *arguments: str, part: str = "") -> HttpResponse:
