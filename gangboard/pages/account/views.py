@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from gangboard.pages.account import tokens
 from gangboard.pages.account.queries import read_account, read_tokens, read_views
 from gangboard.pages.account.rows import NewTokenRow
-from gangboard.pages.core.sentences import sentence_of
+from gangboard.pages.core.errors import sentence_of
 from gangboard.store import board_choices
 from gangboard.store.access import Viewer
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS

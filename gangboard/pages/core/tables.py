@@ -20,7 +20,7 @@ class Cell:
     """One cell of a table."""
 
     label: str
-    """Heading of its column: phones show it beside the text."""
+    """ColumnHeading of its column: phones show it beside the text."""
     text: str
     time: datetime | None
     """The moment, where the cell is one: the page prints its age."""
@@ -28,7 +28,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class ColumnHeading:
     """The heading of a column."""
 
     label: str
@@ -43,7 +43,7 @@ class Heading:
 class Table:
     """A table: the headings, and a tuple of cells for each row, beside the row itself."""
 
-    headings: tuple[Heading, ...]
+    headings: tuple[ColumnHeading, ...]
     lines: tuple[tuple[Any, tuple[Cell, ...]], ...]
 
 
@@ -56,13 +56,13 @@ class Sorting:
     links: Mapping[str, str]
     """Name of a field → address that sorts by it, or the other way round."""
 
-    def heading(self, field: Field) -> Heading:
+    def heading(self, field: Field) -> ColumnHeading:
         """Return the heading of a column."""
         direction = ""
         if self.chosen.removeprefix("-") == field.name:
             direction = "descending" if self.chosen.startswith("-") else "ascending"
         label, meaning = field.declaration.label, field.declaration.meaning
-        return Heading(label, meaning, self.links.get(field.name, ""), direction)
+        return ColumnHeading(label, meaning, self.links.get(field.name, ""), direction)
 
 
 UNSORTED = Sorting("", MappingProxyType({}))

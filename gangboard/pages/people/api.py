@@ -15,13 +15,12 @@ from gangboard.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.api.fields import problems
 from gangboard.api.parameters import PageQuery, Query, read_query
 from gangboard.api.views import ReadView, next_url
-from gangboard.pages.core.sentences import sentence_of
+from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.pages.core.session_only import signed_in
 from gangboard.pages.people import changes
 from gangboard.pages.people.changes import RoleChoice
 from gangboard.pages.people.forms import LONGEST_NAME
-from gangboard.pages.people.links import link_address
 from gangboard.pages.people.queries import (
     ROLE_FILTERS,
     STATES,
@@ -35,6 +34,7 @@ from gangboard.pages.people.queries import (
     users_page,
 )
 from gangboard.pages.people.rows import GroupRoleRow, OwnedTokenRow, SignInLinkRow, UserRow
+from gangboard.pages.people.sign_in_links import link_address
 from gangboard.readmodels.cursors import CursorError
 from gangboard.store.access import ROLES, Viewer
 from gangboard.store.clusters import ClusterError

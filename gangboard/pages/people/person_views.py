@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST, require_safe
 
-from gangboard.pages.core.sentences import sentence_of
+from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.forms import RoleForm
-from gangboard.pages.people.links import link_address
 from gangboard.pages.people.queries import read_user, tokens_of
 from gangboard.pages.people.rows import SignInLinkRow, UserRow
+from gangboard.pages.people.sign_in_links import link_address
 from gangboard.pages.people.views import admin_of, back, show
 from gangboard.store.access import Viewer
 from gangboard.store.clusters import ClusterError

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import (
@@ -201,7 +202,7 @@ def _tokens(viewer: Viewer) -> QuerySet[AccessToken]:
     return AccessToken.objects.select_related("user").annotate(used=used, owner=F("user__username"))
 
 
-def _one_of_each_user(found: QuerySet[Model], value: Max | Count) -> QuerySet[Model, object]:
+def _one_of_each_user(found: QuerySet[Model], value: Max | Count) -> Any:
     return found.order_by().values("user").annotate(value=value).values("value")
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.core.pager import PAGE_SIZE, read_rows
-from gangboard.pages.core.sentences import sentence_of
 from gangboard.pages.core.tables import sorting_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.forms import GroupForm, PersonForm
@@ -171,7 +173,7 @@ def show(
     template: str,
     viewer: Viewer,
     tab: str,
-    context: dict[str, object],
+    context: Mapping[str, object],
     *,
     status: int = 200,
 ) -> HttpResponse:
