@@ -21,7 +21,9 @@ from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.store.access import Viewer
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
 from gangboard.store.people import PeopleError
+from gangboard.web.fresh import require_fresh
 
+NOT_FRESH = "Sign in again to make a token: your last sign-in is over 15 minutes old."
 NO_TOKEN = "A token cannot make or revoke tokens: sign in to do that."  # noqa: S105  # a sentence
 
 
@@ -76,6 +78,8 @@ class TokenListView(ReadView):
         """Make a token. Its secret is in this answer and nowhere else."""
         read_query(request, Query)
         viewer = signed_in(self.viewer())
+        if require_fresh(request):
+            raise PermissionDenied(NOT_FRESH)
         body = TokenRequestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         try:
