@@ -159,15 +159,8 @@ def _plain(value: Any) -> str | int | float:
 
 _TIMES = frozenset(
     {
-        "since",
-        "made_at",
-        "requested_at",
-        "at",
-        "gone_at",
-        "seen",
-        "used",
-        "created_at",
-        "expires_at",
+        *("since", "made_at", "requested_at", "at", "gone_at"),
+        *("seen", "used", "created_at", "expires_at", "last_seen_at", "ends_at"),
     }
 )
 _NUMBERS = frozenset({"shown_severity", "accelerators", "priority_unknown", "shown_priority"})

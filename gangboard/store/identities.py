@@ -11,8 +11,10 @@ from django.db import IntegrityError, transaction
 
 from gangboard.store.group_roles import LONGEST_GROUP, apply_groups
 from gangboard.store.models import Identity
+from gangboard.store.models.people import PROXY
 from gangboard.store.people import GANGBOARD, PeopleError, record
 
+__all__ = ["PROXY", "Person", "sign_in_person"]
 LONGEST_NAME = 120
 """Leaves room for a number in Django's column of 150 characters."""
 LONGEST_SUBJECT = 255

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from gangboard.store.access import ROLES
 from gangboard.store.audit import audit
 from gangboard.store.clusters import check_dns_label, find_cluster
-from gangboard.store.models import AccessToken, Cluster, Grant, SignInLink
+from gangboard.store.models import AccessToken, Cluster, Grant, SessionRecord, SignInLink
 from gangboard.store.models.people import GROUP, HAND
 
 GANGBOARD = "gangboard"
@@ -221,6 +223,7 @@ def disable_user(*, name: str, by: str = GANGBOARD, keep_admin: bool = False) ->
         SignInLink.objects.filter(user=user).delete()
         AccessToken.objects.filter(user=user).delete()
         Grant.objects.filter(user=user).delete()
+        delete_sessions(SessionRecord.objects.filter(user=user))
         sentence = f"{name} was disabled: sessions, password, links, tokens and roles have ended."
         record("user-disabled", sentence, by, name)
         if keep_admin:
@@ -234,6 +237,7 @@ def change_password(*, name: str, password: str, by: str = GANGBOARD) -> None:
         check_open(user)
         user.set_password(password)
         user.save(update_fields=["password"])
+        delete_sessions(SessionRecord.objects.filter(user=user))
         record("password-changed", f"{name} was given another password.", by, name)
 
 
@@ -244,6 +248,16 @@ def check_may_act(user: User) -> None:
             f"{user} may act nowhere, so no token of theirs can: make one that reads, or give {user} "
             "the role operator first"
         )
+
+
+def delete_sessions(records: QuerySet[SessionRecord]) -> int:
+    """Delete sessions and their records; return how many had not ended yet. Call it in a transaction."""
+    keys = list(records.values_list("session_key", flat=True))
+    found = Session.objects.filter(pk__in=keys)
+    number = found.filter(expire_date__gt=timezone.now()).count()
+    found.delete()
+    SessionRecord.objects.filter(session_key__in=keys).delete()
+    return number
 
 
 def check_open(user: User) -> None:

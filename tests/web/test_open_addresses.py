@@ -22,6 +22,8 @@ OPEN = {
     "sign-in/": 200,
     "sign-in/link/": 403,
     "sign-in/link/<str:secret>/": 403,
+    "sign-in/provider/": 404,  # no identity provider is set
+    "sign-in/provider/callback/": 404,
     "sign-out/": 302,
 }
 """Route → what an anonymous gets: answers of the view itself."""
@@ -61,3 +63,11 @@ def test_a_health_check_asks_no_database_who_asks(owner: Person) -> None:
     with CaptureQueriesContext(connection) as queries:
         assert owner.client.get("/healthz").status_code == 200
     assert len(queries) == 0
+
+
+def test_no_page_of_allauth_is_served() -> None:
+    names = [
+        pattern.name or "" for pattern in get_resolver().url_patterns if hasattr(pattern, "name")
+    ]
+    assert not [name for name in names if name.startswith(("account_", "socialaccount_", "openid"))]
+    assert not [route for route in ROUTES if "signup" in route or "password" in route]

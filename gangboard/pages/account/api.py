@@ -18,7 +18,7 @@ from gangboard.pages.account import tokens
 from gangboard.pages.account.queries import read_account, read_tokens
 from gangboard.pages.account.rows import AccountRow, NewTokenRow, TokenRow
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
-from gangboard.pages.core.session_only import signed_in
+from gangboard.pages.core.session_only import signed_in, signed_in_lately
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
 from gangboard.store.people import PeopleError
 
@@ -73,7 +73,7 @@ class TokenListView(ReadView):
     def post(self, request: Request) -> Response:
         """Make a token. Its secret is in this answer and nowhere else."""
         read_query(request, Query)
-        viewer = signed_in(self.viewer())
+        viewer = signed_in_lately(request, self.viewer())
         body = TokenRequestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         try:

@@ -16,6 +16,7 @@ from gangboard.store.access import Viewer
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
 from gangboard.store.people import PeopleError
 from gangboard.web.auth import viewer_for
+from gangboard.web.fresh import require_fresh
 from gangboard.web.layout import plain_page
 
 
@@ -35,6 +36,8 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 def make_token(request: HttpRequest) -> HttpResponse:
     """Make a token and show it, this once."""
+    if again := require_fresh(request):
+        return again
     viewer, form = viewer_for(request), TokenForm(request.POST)
     if not form.is_valid():
         return _page(request, viewer, form, status=400)

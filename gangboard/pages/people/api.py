@@ -1,4 +1,4 @@
-"""`people/`, `tokens/` and `group-roles/`: for admins of everything. A token may read and change nothing."""
+"""`people/`, `tokens/`, `sessions/` and `group-roles/`: for admins of everything. A token may read and change nothing."""
 
 from __future__ import annotations
 
@@ -17,19 +17,23 @@ from gangboard.api.parameters import PageQuery, Query, read_query
 from gangboard.api.views import ReadView, next_url
 from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
-from gangboard.pages.core.session_only import signed_in
+from gangboard.pages.core.session_only import signed_in, signed_in_lately
+from gangboard.pages.core.sessions import SessionRow
 from gangboard.pages.people import changes
 from gangboard.pages.people.changes import RoleChoice
 from gangboard.pages.people.forms import LONGEST_NAME
 from gangboard.pages.people.queries import (
     ROLE_FILTERS,
+    SESSION_ORDERINGS,
     STATES,
     TOKEN_ORDERINGS,
     USER_ORDERINGS,
+    SessionFilters,
     TokenFilters,
     UserFilters,
     read_group_roles,
     read_user,
+    sessions_page,
     tokens_page,
     users_page,
 )
@@ -66,6 +70,17 @@ class TokenQuery(PageQuery):
         help_text="Words that must all occur in the owner's name or the public part.",
     )
     ordering = serializers.ChoiceField(tuple(TOKEN_ORDERINGS), default="-created_at")
+
+
+class SessionQuery(PageQuery):
+    """The query of `sessions/`."""
+
+    q = serializers.CharField(
+        required=False,
+        max_length=200,
+        help_text="Words that must all occur in the owner's name or the address.",
+    )
+    ordering = serializers.ChoiceField(tuple(SESSION_ORDERINGS), default="-last_seen_at")
 
 
 class RoleRequestSerializer(Query):
@@ -113,8 +128,12 @@ class AdminView(ReadView):
         return viewer
 
     def admin(self) -> Viewer:
-        """Return the admin who may change something. Raises PermissionDenied for a token."""
+        """Return the admin who may take something away. Raises PermissionDenied for a token."""
         return signed_in(self.viewer())
+
+    def giver(self) -> Viewer:
+        """Return the admin who may give rights: who has signed in lately. Raises PermissionDenied."""
+        return signed_in_lately(self.request, self.viewer())
 
     def person(self, viewer: Viewer, name: str) -> UserRow:
         """Return a person. Raises NotFound."""
@@ -152,7 +171,7 @@ class PeopleView(AdminView):
     )
     def post(self, request: Request) -> Response:
         """Add a person with a role. They sign in at the identity provider, or by a link of `links/`."""
-        viewer, body = self.admin(), _body(request, PersonRequestSerializer)
+        viewer, body = self.giver(), _body(request, PersonRequestSerializer)
         name = body["name"]
         _change(lambda: changes.make_user(viewer=viewer, name=name, role=_role(body)))
         return Response(serializer_of(UserRow)(self.person(viewer, name)).data, status=201)
@@ -198,7 +217,7 @@ class RolesView(AdminView):
     )
     def post(self, request: Request, name: str) -> Response:
         """Give a role; the answer is the person. A role that they have already changes nothing."""
-        viewer = self.admin()
+        viewer = self.giver()
         self.person(viewer, name)
         body = _body(request, RoleRequestSerializer)
         _change(lambda: changes.give_role(viewer=viewer, name=name, role=_role(body)))
@@ -230,7 +249,7 @@ class LinksView(AdminView):
     )
     def post(self, request: Request, name: str) -> Response:
         """Make a link. It is in this answer and nowhere else."""
-        viewer = self.admin()
+        viewer = self.giver()
         self.person(viewer, name)
         secret, ends = _change(lambda: changes.make_link(viewer=viewer, name=name))
         row = SignInLinkRow(link_address(request, secret), ends)
@@ -272,6 +291,43 @@ class TokenView(AdminView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
+class SessionsView(AdminView):
+    """Sessions of everybody."""
+
+    @extend_schema(
+        operation_id="list_sessions",
+        parameters=[SessionQuery],
+        responses={200: list_serializer_of(SessionRow), **problems(400, 401, 404)},
+    )
+    def get(self, request: Request) -> Response:
+        """List sessions that have not ended, those used last first, or as `ordering` says."""
+        query = read_query(request, SessionQuery)
+        viewer, limit, cursor = self.viewer(), query.pop("limit"), query.pop("cursor", None)
+        page = _page(
+            lambda: sessions_page(
+                viewer=viewer,
+                filters=SessionFilters(**query),
+                current=request.session,
+                cursor=cursor,
+                limit=limit,
+            )
+        )
+        return _listed(request, SessionRow, page.rows, page.next_cursor)
+
+
+class SessionView(AdminView):
+    """One session of anybody."""
+
+    http_method_names = ["delete"]  # noqa: RUF012  # a list, as in its base class
+
+    @extend_schema(operation_id="end_session", responses={204: None, **problems(401, 403, 404)})
+    def delete(self, request: Request, session_id: int) -> Response:  # noqa: ARG002  # DRF's signature
+        """End a session: its browser must sign in again."""
+        if changes.end_session(viewer=self.admin(), session_id=session_id) is None:
+            raise NotFound(NOT_FOUND)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
 class GroupRolesView(AdminView):
     """Roles of groups of the identity provider."""
 
@@ -293,7 +349,7 @@ class GroupRolesView(AdminView):
     )
     def post(self, request: Request) -> Response:
         """Give a role to the members of a group. Those who have signed in before get it at once."""
-        viewer, body = self.admin(), _body(request, GroupRoleRequestSerializer)
+        viewer, body = self.giver(), _body(request, GroupRoleRequestSerializer)
         role, group = _role(body), body["group"]
         _change(lambda: changes.give_group_role(viewer=viewer, group=group, role=role))
         place = (group, role["role"], role["cluster"], role["namespace"])

@@ -8,12 +8,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TypedDict
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from gangboard.store import authentication, group_roles, people
+from gangboard.store import authentication, group_roles, people, sessions
 from gangboard.store.access import Viewer
+from gangboard.store.models import SessionRecord
 from gangboard.store.people import PeopleError
 
 
@@ -48,6 +50,8 @@ def make_link(*, viewer: Viewer, name: str) -> tuple[str, datetime]:
     by = _admin(viewer)
     user = people.known_user(name)
     people.check_open(user)
+    if "link" not in settings.LOCAL_SIGN_IN:
+        raise PeopleError("sign-in links are switched off here (GANGBOARD_LOCAL_SIGN_IN)")
     ends = timezone.now() + authentication.LINK_LIFE
     return authentication.create_sign_in_link(user=user, by=by), ends
 
@@ -69,6 +73,15 @@ def set_disabled(*, viewer: Viewer, name: str, disabled: bool) -> None:
 def revoke_token(*, viewer: Viewer, token_id: str) -> str:
     """Revoke a token of anybody; return the owner's name."""
     return authentication.revoke_token(token_id, by=_admin(viewer)).get_username()
+
+
+def end_session(*, viewer: Viewer, session_id: int) -> str | None:
+    """End a session of anybody; return the owner's name, None if there is no such session."""
+    by = _admin(viewer)
+    record = SessionRecord.objects.select_related("user").filter(pk=session_id).first()
+    if record is None or not sessions.end_session(session_id, user=record.user, by=by):
+        return None
+    return record.user.get_username()
 
 
 def give_group_role(*, viewer: Viewer, group: str, role: RoleChoice) -> bool:

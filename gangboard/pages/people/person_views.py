@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST, require_safe
 
 from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.forms import RoleForm
-from gangboard.pages.people.queries import read_user, tokens_of
+from gangboard.pages.people.queries import read_user, sessions_of, tokens_of
 from gangboard.pages.people.rows import SignInLinkRow, UserRow
 from gangboard.pages.people.sign_in_links import link_address
 from gangboard.pages.people.views import admin_of, back, show
 from gangboard.store.access import Viewer
 from gangboard.store.clusters import ClusterError
 from gangboard.store.people import PeopleError
+from gangboard.web.fresh import require_fresh
 
 
 @require_safe
@@ -28,6 +30,8 @@ def person(request: HttpRequest, name: str) -> HttpResponse:
 def give_role(request: HttpRequest, name: str) -> HttpResponse:
     """Give a role."""
     viewer, _ = _found(request, name)
+    if again := require_fresh(request):
+        return again
     form = RoleForm(request.POST, viewer=viewer)
     if not form.is_valid():
         return _page(request, viewer, name, form=form, status=400)
@@ -57,6 +61,8 @@ def take_role(request: HttpRequest, name: str) -> HttpResponse:
 def make_link(request: HttpRequest, name: str) -> HttpResponse:
     """Make a link that signs the person in, and show it, this once."""
     viewer, _ = _found(request, name)
+    if again := require_fresh(request):
+        return again
     try:
         secret, ends = changes.make_link(viewer=viewer, name=name)
     except PeopleError as error:
@@ -108,6 +114,8 @@ def _page(
     context = {
         "person": read_user(name, viewer=viewer),
         "tokens": tokens_of(name, viewer=viewer),
+        "sessions": sessions_of(name, viewer=viewer, current=request.session),
+        "has_links": "link" in settings.LOCAL_SIGN_IN,
         "form": form or RoleForm(viewer=viewer),
         "link": link,
         "refusal": refusal,

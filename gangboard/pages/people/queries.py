@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.models import Session
 from django.db.models import (
     Count,
     DateTimeField,
@@ -28,6 +30,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from gangboard.pages.core.roles import role_words
+from gangboard.pages.core.sessions import SessionRow
 from gangboard.pages.people.rows import (
     GivenRoleRow,
     GroupRoleRow,
@@ -40,6 +43,7 @@ from gangboard.readmodels.word_search import all_occur_in
 from gangboard.store import group_roles
 from gangboard.store.access import ROLES, Viewer
 from gangboard.store.models import AccessToken, Grant, Identity, SessionRecord
+from gangboard.store.sessions import row_key
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 """Sorts before every time: a column that may be null cannot be sorted by."""
@@ -69,6 +73,14 @@ TOKEN_ORDERINGS: Mapping[str, tuple[SortKey, ...]] = MappingProxyType(
     }
 )
 
+SESSION_ORDERINGS: Mapping[str, tuple[SortKey, ...]] = MappingProxyType(
+    {
+        f"{sign}{name}": (SortKey(name, descending=bool(sign)), SortKey("pk"))
+        for name in ("owner", "created_at", "last_seen_at", "ends_at")
+        for sign in ("", "-")
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class UserFilters:
@@ -93,6 +105,15 @@ class TokenFilters:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionFilters:
+    """Which sessions are asked for. Empty means all."""
+
+    q: str = ""
+    """Words that must all occur in the owner's name or the address."""
+    ordering: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class UserPage:
     """Some people, and the cursor of the next page."""
 
@@ -105,6 +126,14 @@ class TokenPage:
     """Some tokens, and the cursor of the next page."""
 
     rows: tuple[OwnedTokenRow, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Some sessions, and the cursor of the next page."""
+
+    rows: tuple[SessionRow, ...]
     next_cursor: str | None
 
 
@@ -151,6 +180,33 @@ def tokens_of(name: str, *, viewer: Viewer) -> tuple[OwnedTokenRow, ...]:
     return tuple(map(_token_row, found))
 
 
+def sessions_page(
+    *,
+    viewer: Viewer,
+    filters: SessionFilters,
+    current: SessionBase | None = None,
+    cursor: str | None = None,
+    limit: int = 100,
+) -> SessionPage:
+    """Return one page of everybody's sessions, those used last first if nothing else is asked for (1 query).
+
+    `current` is the session of the request. Raises CursorError.
+    """
+    found = _sessions(viewer).filter(all_occur_in(filters.q, ("user__username", "address")))
+    keys = SESSION_ORDERINGS.get(filters.ordering, SESSION_ORDERINGS["-last_seen_at"])
+    page, following = read_page(found, keys, cursor=cursor, limit=limit)
+    here = _key_of(current)
+    return SessionPage(tuple(_session_row(record, here) for record in page), following)
+
+
+def sessions_of(
+    name: str, *, viewer: Viewer, current: SessionBase | None = None
+) -> tuple[SessionRow, ...]:
+    """Return the sessions of a person, those used last first (1 query)."""
+    found = _sessions(viewer).filter(user__username=name).order_by("-last_seen_at", "pk")
+    return tuple(_session_row(record, _key_of(current)) for record in found)
+
+
 def read_group_roles(*, viewer: Viewer) -> tuple[GroupRoleRow, ...]:
     """Return the roles of all groups, by group (2 queries)."""
     if not viewer.is_admin:
@@ -191,7 +247,7 @@ def _users(viewer: Viewer) -> QuerySet[User]:
             ),
         ),
         live_tokens=_count(AccessToken.objects.filter(user=OuterRef("pk"), expires_at__gt=now)),
-        live_sessions=_count(SessionRecord.objects.filter(user=OuterRef("pk"), ends_at__gt=now)),
+        live_sessions=_count(_open_sessions().filter(user=OuterRef("pk"))),
     )
 
 
@@ -200,6 +256,37 @@ def _tokens(viewer: Viewer) -> QuerySet[AccessToken]:
         return AccessToken.objects.none()
     used = Coalesce("last_used_at", Value(NEVER, DateTimeField()))
     return AccessToken.objects.select_related("user").annotate(used=used, owner=F("user__username"))
+
+
+def _sessions(viewer: Viewer) -> QuerySet[SessionRecord]:
+    if not viewer.is_admin:
+        return SessionRecord.objects.none()
+    return _open_sessions().select_related("user").annotate(owner=F("user__username"))
+
+
+def _open_sessions() -> QuerySet[SessionRecord]:
+    """Return the records of sessions that have not ended, idle or by their age."""
+    alive = Session.objects.filter(pk=OuterRef("session_key"), expire_date__gt=timezone.now())
+    return SessionRecord.objects.filter(Exists(alive), ends_at__gt=timezone.now())
+
+
+def _key_of(session: SessionBase | None) -> str:
+    return row_key(str(session.session_key)) if session and session.session_key else ""
+
+
+def _session_row(record: SessionRecord, here: str) -> SessionRow:
+    owner = record.user.get_username()
+    return SessionRow(
+        id=record.pk,
+        owner=owner,
+        method=record.method,
+        address=record.address or None,
+        created_at=record.created_at,
+        last_seen_at=record.last_seen_at,
+        ends_at=record.ends_at,
+        is_current=record.session_key == here,
+        href=reverse("person", args=[owner]),
+    )
 
 
 def _one_of_each_user(found: QuerySet[Model], value: Max | Count) -> Any:

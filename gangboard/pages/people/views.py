@@ -15,12 +15,15 @@ from gangboard.pages.people import changes
 from gangboard.pages.people.forms import GroupForm, PersonForm
 from gangboard.pages.people.queries import (
     ROLE_FILTERS,
+    SESSION_ORDERINGS,
     STATES,
     TOKEN_ORDERINGS,
     USER_ORDERINGS,
+    SessionFilters,
     TokenFilters,
     UserFilters,
     read_group_roles,
+    sessions_page,
     tokens_page,
     users_page,
 )
@@ -29,12 +32,14 @@ from gangboard.store.clusters import ClusterError
 from gangboard.store.people import PeopleError
 from gangboard.web.addresses import make_select, read_address
 from gangboard.web.auth import viewer_for
+from gangboard.web.fresh import require_fresh
 from gangboard.web.layout import NavigationItem, plain_page
 
 _TABS = (
     ("people", "People"),
     ("people-groups", "Groups"),
     ("people-tokens", "Tokens"),
+    ("people-sessions", "Sessions"),
 )
 """(name of the address, label)."""
 
@@ -53,6 +58,8 @@ def people(request: HttpRequest) -> HttpResponse:
     viewer = admin_of(request)
     if request.method != "POST":
         return _people(request, viewer, PersonForm(viewer=viewer))
+    if again := require_fresh(request):
+        return again
     form = PersonForm(request.POST, viewer=viewer)
     if not form.is_valid():
         return _people(request, viewer, form, status=400)
@@ -97,6 +104,8 @@ def groups(request: HttpRequest) -> HttpResponse:
     viewer = admin_of(request)
     if request.method != "POST":
         return _groups(request, viewer, GroupForm(viewer=viewer))
+    if again := require_fresh(request):
+        return again
     form = GroupForm(request.POST, viewer=viewer)
     if not form.is_valid():
         return _groups(request, viewer, form, status=400)
@@ -166,6 +175,49 @@ def revoke_token(request: HttpRequest, token_id: str) -> HttpResponse:
     if request.POST.get("back") == "person":
         return back("person", owner, part="tokens")
     return back("people-tokens")
+
+
+@require_safe
+def sessions(request: HttpRequest) -> HttpResponse:
+    """Show the sessions of everybody."""
+    viewer = admin_of(request)
+    address = read_address("people-sessions", SessionFilters, request.GET)
+    filters = address.filters
+    rows, pager = read_rows(
+        address,
+        lambda cursor: sessions_page(
+            viewer=viewer,
+            filters=filters,
+            current=request.session,
+            cursor=cursor,
+            limit=PAGE_SIZE,
+        ),
+    )
+    sorting = sorting_of(
+        filters.ordering,
+        SESSION_ORDERINGS,
+        lambda one: address.link(ordering=one),
+        usual="-last_seen_at",
+    )
+    context = {
+        "rows": rows,
+        "pager": pager,
+        "filters": filters,
+        "hidden": address.without("q"),
+        "sorting": sorting,
+    }
+    return show(request, "people/sessions.html", viewer, "people-sessions", context)
+
+
+@require_POST
+def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
+    """End a session of anybody."""
+    owner = changes.end_session(viewer=admin_of(request), session_id=session_id)
+    if owner is None:
+        raise Http404
+    if request.POST.get("back") == "person":
+        return back("person", owner, part="sessions")
+    return back("people-sessions")
 
 
 def show(
