@@ -7,13 +7,14 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
 from gangboard.store import authentication, group_roles, people
-from gangboard.store.models import AccessToken, AuditEntry, Grant, Identity
+from gangboard.store.models import AccessToken, AuditEntry, Grant, Identity, SessionRecord
 from tests.factories import make_cluster
-from tests.personas import Person
+from tests.personas import PASSWORD, Person
 
 LINK = re.compile(r"http://testserver/sign-in/link/[\w-]+/")
 JSON = "application/json"
@@ -212,6 +213,40 @@ def test_tokens_of_everybody_are_listed_and_revoked(owner: Person, reader: Perso
     assert owner.client.delete("/api/v1/tokens/gb_0/").status_code == 404
     assert AccessToken.objects.count() == 1
     assert events().count("token-revoked") == 3
+
+
+# --- sessions
+
+
+def test_sessions_of_everybody_are_listed_and_ended(owner: Person, reader: Person) -> None:
+    browsers = [Client() for _ in range(3)]
+    for browser in browsers:
+        browser.post("/sign-in/", {"name": "rene", "password": PASSWORD})
+    rows = owner.client.get("/api/v1/sessions/?q=rene&ordering=created_at").json()["results"]
+    assert [(row["owner"], row["is_current"]) for row in rows] == [("rene", False)] * 3
+    assert owner.client.get("/api/v1/people/rene/").json()["sessions"] == 3
+    page = owner.client.get("/api/v1/sessions/?ordering=-owner&limit=1").json()
+    assert owner.client.get(page["next"]).json()["results"][0]["owner"] == "rene"
+    assert owner.client.delete(f"/api/v1/sessions/{rows[0]['id']}/").status_code == 204
+    response = owner.client.post(f"/people/sessions/{rows[1]['id']}/end/")
+    assert response["Location"] == "/people/sessions/"
+    response = owner.client.post(f"/people/sessions/{rows[2]['id']}/end/", {"back": "person"})
+    assert response["Location"] == "/people/users/rene/#sessions"
+    assert [browser.get("/").status_code for browser in browsers] == [302] * 3
+    assert owner.client.post(f"/people/sessions/{rows[2]['id']}/end/").status_code == 404
+    assert owner.client.delete(f"/api/v1/sessions/{2**70}/").status_code == 404
+    assert events().count("sessions-ended") == 3
+    assert owner.client.get("/people/sessions/?q=rene").status_code == 200
+
+
+def test_a_session_that_has_ended_is_not_listed(owner: Person, reader: Person) -> None:
+    Client().post("/sign-in/", {"name": "rene", "password": PASSWORD})
+    Session.objects.filter(pk=SessionRecord.objects.get().session_key).update(
+        expire_date=timezone.now()
+    )
+    assert owner.client.get("/api/v1/sessions/").json()["results"] == []
+    row = owner.client.get("/api/v1/people/rene/").json()
+    assert (row["sessions"], row["last_seen_at"] is None) == (0, False)
 
 
 # --- groups

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from django import forms
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
+from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from gangboard.pages.account import tokens
-from gangboard.pages.account.queries import read_account, read_tokens, read_views
+from gangboard.pages.account import own_sessions, tokens
+from gangboard.pages.account.passwords import (
+    PasswordForm,
+    change_own_password,
+    has_password_form,
+)
+from gangboard.pages.account.queries import (
+    read_account,
+    read_sessions,
+    read_tokens,
+    read_views,
+)
 from gangboard.pages.account.rows import NewTokenRow
 from gangboard.pages.core.errors import sentence_of
 from gangboard.store import board_choices
@@ -58,6 +70,37 @@ def revoke_token(request: HttpRequest, token_id: str) -> HttpResponse:
 
 
 @require_POST
+def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
+    """End a session."""
+    if not own_sessions.end_session(viewer=viewer_for(request), session_id=session_id):
+        raise Http404
+    return _back("sessions")
+
+
+@require_POST
+def end_others(request: HttpRequest) -> HttpResponse:
+    """End all sessions but this one."""
+    own_sessions.end_others(viewer=viewer_for(request), keep=request.session)
+    return _back("sessions")
+
+
+@sensitive_post_parameters()
+@require_POST
+def change_password(request: HttpRequest) -> HttpResponse:
+    """Change one's own password."""
+    if not has_password_form(_user(request)):
+        raise Http404
+    if again := require_fresh(request):
+        return again
+    viewer, form = viewer_for(request), PasswordForm(request.POST, user=_user(request))
+    if not form.is_valid():
+        return _page(request, viewer, TokenForm(), password=form, status=400)
+    if not change_own_password(request, form):
+        return _page(request, viewer, TokenForm(), password=form, status=403)
+    return _page(request, viewer, TokenForm(), is_changed=True)
+
+
+@require_POST
 def remove_view(request: HttpRequest, view_id: str) -> HttpResponse:
     """Forget a view of the Board."""
     board_choices.delete_view(viewer_for(request).user_id, view_id)
@@ -70,9 +113,19 @@ def _page(
     form: TokenForm,
     *,
     token: NewTokenRow | None = None,
+    password: PasswordForm | None = None,
+    is_changed: bool = False,
     status: int = 200,
 ) -> HttpResponse:
+    user, sessions = _user(request), read_sessions(viewer=viewer, current=request.session)
+    if password is None and has_password_form(user):
+        password = PasswordForm(user=user)
     context = {
+        "sessions": sessions,
+        "has_others": any(not row.is_current for row in sessions),
+        "password": password,
+        "is_changed": is_changed,
+        "messages_href": _messages(),
         "account": read_account(viewer=viewer),
         "tokens": read_tokens(viewer=viewer),
         "views": read_views(viewer=viewer),
@@ -88,6 +141,19 @@ def _page(
         context=context,
         status=status,
     )
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)  # noqa: S101  # the middleware asks for sign-in
+    return request.user
+
+
+def _messages() -> str:
+    """Return the address of the page of one's own messages; empty if this release has none."""
+    try:
+        return reverse("notifications")
+    except NoReverseMatch:
+        return ""
 
 
 def _back(part: str) -> HttpResponse:
