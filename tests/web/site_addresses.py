@@ -51,5 +51,6 @@ def addresses(site: Site) -> dict[str, str]:
         "person, disabled": "/people/users/nils/",
         "roles of groups": "/people/groups/",
         "tokens": "/people/tokens/",
+        "sessions": "/people/sessions/",
         "missing": MISSING,
     }

@@ -16,7 +16,8 @@ from django.urls import get_resolver
 from django.utils import timezone
 
 from gangboard.store import authentication, group_roles
-from gangboard.store.models import AccessToken, Cluster, Gang, Grant
+from gangboard.store.models import AccessToken, Cluster, Gang, Grant, SessionRecord
+from gangboard.store.sessions import begin_session
 from tests.domain_objects import a_node, a_queue
 from tests.factories import (
     make_cluster,
@@ -129,6 +130,7 @@ def world(db: None) -> World:
     make_node(cluster, "node-a")
     store_object(cluster, "nodes", a_node("node-a"))
     vera = User.objects.create_user("vera")
+    signed_in(vera)
     group_roles.grant_group(group="ml", role="viewer")
     (role,) = group_roles.list_group_roles()
     shared = {
@@ -136,6 +138,7 @@ def world(db: None) -> World:
         "<str:name>": "eu-train",
         "<str:token_id>": authentication.issue_token(user=vera).rpartition("_")[0],
         "<int:role_id>": str(role.id),
+        "<int:session_id>": str(SessionRecord.objects.get(user=vera).pk),
         "<str:view_id>": "1",
         "<str:ending>": "csv",
         "<str:secret>": "none",
@@ -145,6 +148,15 @@ def world(db: None) -> World:
     for place in places:
         place.parameters.update(shared)
     return World(*places)
+
+
+def signed_in(user: User) -> Client:
+    """Return a browser in which a person has signed in just now."""
+    client = Client()
+    client.force_login(user)
+    session = client.session
+    begin_session(session, user=user, method="password", address="127.0.0.1")
+    return client
 
 
 def client_of(who: str) -> Client:
@@ -162,8 +174,7 @@ def client_of(who: str) -> Client:
         if who == "expired token":
             AccessToken.objects.filter(user=user).update(expires_at=timezone.now() - timedelta(1))
         return Client(headers={"Authorization": f"Bearer {token}"})
-    client = Client()
-    client.force_login(user)
+    client = signed_in(user)
     if who == "disabled":
         User.objects.filter(pk=user.pk).update(is_active=False)
     return client
