@@ -17,7 +17,7 @@ from django.test import Client
 
 from gangboard.simulator import Simulator
 from gangboard.store import authentication, people
-from gangboard.store.models import Cluster, Grant
+from gangboard.store.models import Cluster, Grant, SignInLink
 from tests.ops.kubeconfigs import jwt, write_kubeconfig
 
 
@@ -81,6 +81,43 @@ def test_links_go_to_the_address_that_people_use(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(settings, "PUBLIC_URL", "https://gangs.example/")
     out, _ = run("create_user", "ada", "--role", "viewer")
     assert out.splitlines()[-1].startswith("https://gangs.example/sign-in/link/")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("ways", "sentence"),
+    [
+        (("password",), "manage.py changepassword ada gives a password."),
+        ((), "only the identity provider or the proxy signs people in."),
+    ],
+)
+def test_create_user_says_so_where_links_are_off(
+    monkeypatch: pytest.MonkeyPatch, ways: tuple[str, ...], sentence: str
+) -> None:
+    monkeypatch.setattr(settings, "LOCAL_SIGN_IN", ways)
+    out, _ = run("create_user", "ada", "--role", "viewer")
+    assert "GANGBOARD_LOCAL_SIGN_IN switches sign-in links off" in out
+    assert out.splitlines()[-1].endswith(sentence)
+    assert SignInLink.objects.count() == 0
+
+
+@pytest.mark.django_db
+def test_groups_get_and_lose_roles() -> None:
+    assert run("list_group_roles")[0] == "No group has a role. manage.py grant_group gives one.\n"
+    text = "operator of namespace team-a of every cluster"
+    command = ("ml", "--role", "operator", "--namespace", "team-a")
+    assert run("grant_group", *command)[0] == f"Members of group ml are {text} from now on.\n"
+    assert run("grant_group", *command)[0] == f"Members of group ml are {text} already.\n"
+    run("grant_group", "ml", "--role", "viewer")
+    everywhere = "viewer of every namespace of every cluster"
+    assert run("list_group_roles")[0] == f"ml: {everywhere}\nml: {text}\n"
+    assert run("revoke_group", *command)[0] == (
+        f"Members of group ml are no longer {text}.\nMembers of group ml are still {everywhere}.\n"
+    )
+    assert refused("revoke_group", *command) == f"group 'ml' is not {text}; it is: {everywhere}"
+    assert refused("grant_group", "ml", "--role", "viewer", "--cluster", "east") == (
+        "there is no cluster 'east'; the clusters are: none"
+    )
 
 
 @pytest.mark.django_db

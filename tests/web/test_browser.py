@@ -50,7 +50,7 @@ NO_PAGE = {
     "audit-export",
 }
 """Addresses that take a form and lead on, a part of a page, and those that give a file."""
-BEFORE_SIGN_IN = {"sign-in", "sign-in-link"}
+BEFORE_SIGN_IN = {"sign-in", "sign-in-link", "sign-in-provider", "sign-in-provider-callback"}
 """Pages that are looked at by who has not signed in."""
 
 

@@ -211,7 +211,7 @@ def test_several_objects_ask_for_a_fresh_sign_in(
     assert client.get(address.rpartition("&")[0]).status_code != 303
     page = client.get(answer["Location"])
     assert page.status_code == 200
-    assert "Your last sign-in is over 15 minutes old" in page.content.decode()
+    assert "your last sign-in is over 15 minutes old" in page.content.decode()
     key = client.cookies["sessionid"].value
     again = client.post(
         "/sign-in/",

@@ -21,7 +21,7 @@ from gangboard.store.identities import Person
 from gangboard.web.single_sign_on import id_tokens
 from gangboard.web.single_sign_on.adapters import ProviderSession
 
-KEPT = 300.0
+KEPT = 30.0
 """Seconds for which the addresses of the provider are kept."""
 MOST_AT_ONCE = 8
 """Requests that wait for the provider at once. Each holds a thread of the pages."""

@@ -1,4 +1,4 @@
-module gangboard.dev/tests/oidc
+module gangboard.dev/controlplane/oidc
 
 go 1.26.0
 
