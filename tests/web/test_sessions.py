@@ -249,7 +249,7 @@ def test_a_form_that_was_sent_too_late_leads_back_to_its_page(
         assert answer["Location"] == f"/sign-in/?next={page}&fresh=1"
     refused = client.post("/api/v1/me/tokens/", {"days": 7}, content_type="application/json")
     assert refused.status_code == 403
-    assert refused.json()["detail"].startswith("Sign in again to make a token")
+    assert refused.json()["detail"].startswith("Sign in again to do that")
 
 
 # --- local accounts that are switched off
