@@ -19,8 +19,10 @@ from gangboard.web.sessions import start_session
 PAUSE = 600.0
 """Seconds between two lines of the log about it: strangers can send the header, too."""
 _SUBJECT, _GROUPS = "proxy_subject", "proxy_groups"
-_NOT_FOR_BROWSERS = ("/api/", "/static/", "/healthz", "/readyz", "/metrics", "/sign-out/")
-"""A request there uses a session or a token. It starts no session."""
+_OPEN = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Answers do not depend on a person, and need no session."""
+_STARTS_NO_SESSION = ("/api/", "/sign-out/")
+"""A request there uses a session or a token."""
 _log = get_logger(__name__)
 
 
@@ -33,7 +35,7 @@ class ProxySignInMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Return the answer to the request, for the person whom the proxy names."""
-        if settings.PROXY_USER_HEADER:
+        if settings.PROXY_USER_HEADER and request.path not in _OPEN:
             self._read(request)
         return self.get_response(request)
 
@@ -50,7 +52,7 @@ class ProxySignInMiddleware:
         if is_by_proxy and request.session.get(_SUBJECT) != name:
             auth.logout(request)
             is_by_proxy = False
-        if not name or request.path.startswith(_NOT_FOR_BROWSERS):
+        if not name or request.path.startswith(_STARTS_NO_SESSION):
             return
         groups = _groups(request)
         if not is_by_proxy or request.session.get(_GROUPS) != groups:

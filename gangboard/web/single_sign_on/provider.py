@@ -16,6 +16,7 @@ from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOA
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import reverse
+from django.views.decorators.debug import sensitive_variables
 
 from gangboard.store.identities import Person
 from gangboard.web.single_sign_on import id_tokens
@@ -94,6 +95,7 @@ def begin(
     return response
 
 
+@sensitive_variables()
 def read_claims(
     request: HttpRequest, *, code: str, code_verifier: str, nonce: str
 ) -> dict[str, Any]:

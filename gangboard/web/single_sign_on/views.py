@@ -55,7 +55,7 @@ def begin(request: HttpRequest) -> HttpResponseBase:
 
 @login_not_required
 @require_GET
-@sensitive_variables("claims", "state")
+@sensitive_variables()
 def finish(request: HttpRequest) -> HttpResponseBase:
     """Sign in the person whom the provider sends back."""
     _check_provider()
@@ -69,6 +69,7 @@ def finish(request: HttpRequest) -> HttpResponseBase:
         return _refuse(request, error)
 
 
+@sensitive_variables()
 def _sign_in(request: HttpRequest, state: dict[str, Any]) -> HttpResponse:
     name, data = settings.OIDC_NAME, state["data"]
     code = request.GET.get("code", "")
