@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from gangboard.addresses import address_problem, hide_secrets
 
@@ -243,7 +244,7 @@ def read_networks(name: str, meaning: str) -> tuple[IPv4Network | IPv6Network, .
 
 
 def read_token(name: str, meaning: str) -> str:
-    """Return a token that others send, from NAME or the file that NAME_FILE names; empty where none is set.
+    """Return a token or secret that is sent over the network, from NAME or the file that NAME_FILE names; empty where none is set.
 
     Raises SettingError, which does not repeat it, for characters that no header can carry.
     """
@@ -258,6 +259,59 @@ def read_token(name: str, meaning: str) -> str:
 
 
 _TOKEN = re.compile(r"[!-~]*")
+
+
+def read_text(name: str, default: str, meaning: str, *, form: re.Pattern[str], wanted: str) -> str:
+    """Return a text of one form."""
+    raw = _raw(name)
+    value = default if raw is None else raw
+    if value and not form.fullmatch(value):
+        raise SettingError(f"{name} is {value!r}; it must be {wanted}")
+    record(name, meaning, value, raw)
+    return value
+
+
+LINE = re.compile(r"[^\x00-\x1f\x7f]{1,400}")
+"""Any text on one line."""
+CLAIM = re.compile(r"[!-~]{1,200}")
+"""Name of a claim of an identity provider."""
+SCOPES = re.compile(r"[!-~]+([ ,]+[!-~]+)*")
+"""Names separated by blanks or commas."""
+HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,99}")
+"""Name of an HTTP header. One with an underscore would be read as another header."""
+
+
+def read_issuer(name: str, meaning: str) -> str:
+    """Return the address of an identity provider, https unless it is on this machine; empty where none is set."""
+    raw = _raw(name)
+    value = raw or ""
+    host = urlsplit(value).hostname or ""
+    is_safe = value.startswith("https://") or host in {"localhost", "127.0.0.1", "::1"}
+    if value and not (_URL.fullmatch(value) and is_safe):
+        raise SettingError(
+            f"{name} is {value!r}; it must be an address such as https://id.example.com/realms/main"
+        )
+    record(name, meaning, value, raw)
+    return value
+
+
+def read_words(
+    name: str, default: tuple[str, ...], meaning: str, words: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return some of `words`, separated by commas; `none` is none of them."""
+    raw = _raw(name)
+    value = default
+    if raw is not None:
+        parts = {part.strip().lower() for part in raw.split(",") if part.strip()}
+        wanted = set() if parts == {"none"} else parts
+        if unknown := wanted - set(words):
+            raise SettingError(
+                f"{name} has {min(unknown)!r}; it must be {', '.join(words)}, several separated by "
+                "commas, or none"
+            )
+        value = tuple(word for word in words if word in wanted)
+    record(name, meaning, ", ".join(value) or "none", raw)
+    return value
 
 
 def keep_private(path: Path) -> None:

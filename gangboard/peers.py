@@ -42,6 +42,12 @@ def is_proxy(meta: Mapping[str, Any]) -> bool:
     return _is_trusted(found) if settings.TRUSTED_PROXIES else found.is_loopback
 
 
+def is_trusted_proxy(meta: Mapping[str, Any]) -> bool:
+    """Return whether the peer of the connection itself is one of `GANGBOARD_TRUSTED_PROXIES`."""
+    found = _read(str(meta.get("REMOTE_ADDR", "")))
+    return found is not None and _is_trusted(found)
+
+
 def is_in(networks: Iterable[IPv4Network | IPv6Network], meta: Mapping[str, Any]) -> bool:
     """Return whether who asks, from a request's META, has an address in one of these networks."""
     found = _read(client_address(meta))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import django_htmx
 from cryptography.fernet import Fernet
@@ -57,6 +58,98 @@ PUBLIC_URL = env.read_url(
 TRUSTED_PROXIES = env.read_networks(
     "GANGBOARD_TRUSTED_PROXIES",
     "networks (CIDR) of proxies in front, whose X-Forwarded-For says who asks, and X-Forwarded-Proto how",
+)
+OIDC_ISSUER = env.read_issuer(
+    "GANGBOARD_OIDC_ISSUER", "address of the OpenID provider with which people sign in"
+)
+OIDC_NAME = env.read_text(
+    "GANGBOARD_OIDC_NAME",
+    urlsplit(OIDC_ISSUER).hostname or "",
+    "name of the provider on the button: Sign in with NAME",
+    form=env.LINE,
+    wanted="a name of one line",
+)
+OIDC_CLIENT_ID = env.read_text(
+    "GANGBOARD_OIDC_CLIENT_ID",
+    "",
+    "id of gangboard at the provider",
+    form=env.CLAIM,
+    wanted="the id that the provider shows, without blanks",
+)
+OIDC_CLIENT_SECRET = env.read_token(
+    "GANGBOARD_OIDC_CLIENT_SECRET", "secret of gangboard at the provider"
+)
+OIDC_SCOPES = tuple(
+    env.read_text(
+        "GANGBOARD_OIDC_SCOPES",
+        "openid profile email",
+        "scopes that gangboard asks the provider for",
+        form=env.SCOPES,
+        wanted="scopes such as openid, separated by blanks",
+    )
+    .replace(",", " ")
+    .split()
+)
+OIDC_NAME_CLAIM = env.read_text(
+    "GANGBOARD_OIDC_NAME_CLAIM",
+    "preferred_username",
+    "claim with the name of the person",
+    form=env.CLAIM,
+    wanted="the name of a claim",
+)
+OIDC_GROUPS_CLAIM = env.read_text(
+    "GANGBOARD_OIDC_GROUPS_CLAIM",
+    "groups",
+    "claim with the groups of the person; a dot leads into an object",
+    form=env.CLAIM,
+    wanted="the name of a claim",
+)
+PROXY_USER_HEADER = env.read_text(
+    "GANGBOARD_PROXY_USER_HEADER",
+    "",
+    "header in which a trusted proxy says who is signed in",
+    form=env.HEADER,
+    wanted="the name of a header such as X-Forwarded-User, without underscores",
+)
+PROXY_GROUPS_HEADER = env.read_text(
+    "GANGBOARD_PROXY_GROUPS_HEADER",
+    "",
+    "header in which a trusted proxy names the groups of the person, separated by commas",
+    form=env.HEADER,
+    wanted="the name of a header such as X-Forwarded-Groups, without underscores",
+)
+LOCAL_SIGN_IN = env.read_words(
+    "GANGBOARD_LOCAL_SIGN_IN",
+    ("password", "link"),
+    "ways in for local accounts: password, link, both, or none",
+    ("password", "link"),
+)
+SESSION_IDLE = 3600 * env.read_number(
+    "GANGBOARD_SESSION_IDLE",
+    8,
+    "hours after which a session ends that no one has used; every session ends after 12",
+    least=0.05,
+    most=12,
+)
+if OIDC_ISSUER and not OIDC_CLIENT_ID:
+    raise env.SettingError("GANGBOARD_OIDC_ISSUER is set, so GANGBOARD_OIDC_CLIENT_ID must be, too")
+if "openid" not in OIDC_SCOPES:
+    raise env.SettingError("GANGBOARD_OIDC_SCOPES must have openid among its scopes")
+if PROXY_USER_HEADER and not TRUSTED_PROXIES:
+    raise env.SettingError(
+        "GANGBOARD_PROXY_USER_HEADER is set, so GANGBOARD_TRUSTED_PROXIES must name the proxy that sends it"
+    )
+if not (LOCAL_SIGN_IN or OIDC_ISSUER or PROXY_USER_HEADER):
+    raise env.SettingError(
+        "GANGBOARD_LOCAL_SIGN_IN is none, so GANGBOARD_OIDC_ISSUER or GANGBOARD_PROXY_USER_HEADER must be "
+        "set: no person could sign in"
+    )
+CONTACT = env.read_text(
+    "GANGBOARD_CONTACT",
+    "",
+    "whom to ask for a role, as people without one read it",
+    form=env.LINE,
+    wanted="a text of one line",
 )
 METRICS_TOKEN = env.read_token(
     "GANGBOARD_METRICS_TOKEN", "token that lets a scraper read /metrics, as Authorization: Bearer"
@@ -119,6 +212,11 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
+    # Its views are not served: `gangboard.web.single_sign_on` uses its OpenID client.
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "django_htmx",
     "rest_framework",
     "drf_spectacular",
@@ -141,6 +239,9 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "gangboard.web.sessions.SessionUseMiddleware",
+    "gangboard.web.proxy_sign_in.ProxySignInMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "gangboard.web.auth.SignInRequiredMiddleware",
     "gangboard.web.time_zone.TimeZoneMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -178,6 +279,8 @@ AUTH_PASSWORD_VALIDATORS = [
 FILE_UPLOAD_HANDLERS: list[str] = []
 DATA_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY
 
+ACCOUNT_ADAPTER = "gangboard.web.single_sign_on.adapters.AccountAdapter"
+SOCIALACCOUNT_ADAPTER = "gangboard.web.single_sign_on.adapters.SocialAdapter"
 LOGIN_URL = "/sign-in/"
 LOGIN_REDIRECT_URL = "/"
 # The prefix makes browsers refuse such a cookie from another host of the domain, or without TLS.

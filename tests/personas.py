@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -30,6 +31,9 @@ def _person(name: str) -> Person:
     user = User.objects.create_user(name, password=PASSWORD)
     client = Client()
     client.force_login(user)
+    session = client.session
+    session["signed_in_at"] = time.time()
+    session.save()
     return Person(user, client)
 
 

@@ -157,7 +157,12 @@ def _plain(value: Any) -> str | int | float:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-_TIMES = frozenset({"since", "made_at", "requested_at", "at", "gone_at"})
+_TIMES = frozenset(
+    {
+        *("since", "made_at", "requested_at", "at", "gone_at"),
+        *("seen", "used", "created_at", "expires_at", "last_seen_at", "ends_at"),
+    }
+)
 _NUMBERS = frozenset({"shown_severity", "accelerators", "priority_unknown", "shown_priority"})
 _KEYS = frozenset({"pk"})
 _LARGEST_KEY = 2**63 - 1

@@ -138,10 +138,8 @@ def viewer_of(
     """Return the viewer for a signed-in user (one query), or one that sees nothing."""
     if not user.is_authenticated:
         return Viewer(0, "", (), may_act=False)
-    scopes = tuple(
-        Scope(cluster_id, namespace, role)
-        for cluster_id, namespace, role in Grant.objects.filter(user_id=user.pk).values_list(
-            "cluster_id", "namespace", "role"
-        )
-    )
+    grants = Grant.objects.filter(user_id=user.pk)
+    rows = grants.values_list("cluster_id", "namespace", "role")
+    # A person may have the same role twice: by hand and by a group.
+    scopes = tuple(dict.fromkeys(Scope(*row) for row in rows))
     return Viewer(int(user.pk), str(user), scopes, may_act, token, address)

@@ -236,7 +236,7 @@ def _password(name: str, place: str) -> tuple[str, ...]:
 
 
 def record_sign_in(*, user: User, how: str, source: str) -> None:
-    """Write down that somebody has signed in; `how`: `a password` or `a link`."""
+    """Write down that somebody has signed in; `how`: `a password`, `a link`, `a proxy`, or a provider's name."""
     name = user.get_username()
     record("signed-in", f"{name} signed in by {how}.", name, name, source=source)
 
@@ -266,6 +266,12 @@ def record_failed_link(*, source: str) -> None:
     """Write down that a link was used that does not work; as many as of wrong passwords."""
     if _is_on_record(source, worth=True):
         sentence = "A sign-in link was used that does not work, or not any more."
+        record("sign-in-failed", sentence, SOMEBODY, "", source=source)
+
+
+def record_failed_provider(sentence: str, *, source: str) -> None:
+    """Write down why a sign-in by the identity provider failed; as many as of wrong passwords."""
+    if _is_on_record(source, worth=True):
         record("sign-in-failed", sentence, SOMEBODY, "", source=source)
 
 

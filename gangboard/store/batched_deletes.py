@@ -8,6 +8,8 @@ from typing import Any
 from django.contrib.sessions.models import Session
 from django.db import models
 
+from gangboard.store.models import SessionRecord
+
 DELETE_BATCH = 500
 """Rows of one transaction: a poll that wants to write waits for no more than that."""
 
@@ -24,7 +26,8 @@ def delete_in_batches(rows: models.QuerySet[Any]) -> int:
 
 
 def delete_expired_sessions(*, ended_before: datetime) -> int:
-    """Delete the sessions that expired before a moment; return how many."""
+    """Delete the sessions that expired before a moment, with their records; return how many."""
+    delete_in_batches(SessionRecord.objects.filter(ends_at__lt=ended_before).order_by("ends_at"))
     return delete_in_batches(
         Session.objects.filter(expire_date__lt=ended_before).order_by("expire_date")
     )

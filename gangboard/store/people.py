@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from gangboard.store.access import ROLES
 from gangboard.store.audit import audit
 from gangboard.store.clusters import check_dns_label, find_cluster
-from gangboard.store.models import AccessToken, Cluster, Grant, SignInLink
+from gangboard.store.models import AccessToken, Cluster, Grant, SessionRecord, SignInLink
+from gangboard.store.models.people import GROUP, HAND
 
 GANGBOARD = "gangboard"
 """Who did it where no person has."""
@@ -48,6 +51,23 @@ def create_user(
         if given:
             _record_given(user, role, cluster, namespace, by)
     return user, existing is None
+
+
+def make_user(
+    *,
+    name: str,
+    role: str,
+    cluster_name: str | None = None,
+    namespace: str = "",
+    by: str = GANGBOARD,
+) -> User:
+    """Make a user with a role. Raises PeopleError, also if there is a user of that name, and ClusterError."""
+    with transaction.atomic():
+        if find_user(name=name) is not None:
+            raise PeopleError(f"there is a person {name} already: give them the role on their page")
+        return create_user(
+            name=name, role=role, cluster_name=cluster_name, namespace=namespace, by=by
+        )[0]
 
 
 def _new_user(name: str) -> User:
@@ -105,7 +125,7 @@ def _grant(
         check_dns_label(namespace, "a namespace")
     cluster = None if cluster_name is None else find_cluster(name=cluster_name)
     _, created = Grant.objects.get_or_create(
-        user=user, role=role, cluster=cluster, namespace=namespace
+        user=user, role=role, cluster=cluster, namespace=namespace, origin=HAND
     )
     return created, cluster
 
@@ -123,21 +143,30 @@ def remove_role(
     cluster_name: str | None = None,
     namespace: str = "",
     by: str = GANGBOARD,
+    keep_admin: bool = False,
 ) -> list[str]:
     """Take back exactly what grant_role gave; return the roles that the user still has, as texts.
 
     It counts from the next request on, and before each request of an action that has begun.
     Raises PeopleError for an unknown user or a role that it does not have there, and ClusterError.
+    With `keep_admin` also if no admin of everything would be left.
     """
     user = known_user(name)
     cluster = None if cluster_name is None else find_cluster(name=cluster_name)
     text = role_text(role, cluster_name, namespace)
     with transaction.atomic():
         found = Grant.objects.filter(user=user, role=role, cluster=cluster, namespace=namespace)
-        if not found.delete()[0]:
+        if not found.filter(origin=HAND).delete()[0]:
+            if found.exists():
+                raise PeopleError(
+                    f"{name} is {text} by a group: manage.py revoke_group takes the role from the "
+                    "group, or the identity provider takes the person out of it"
+                )
             has = "; ".join(_role_texts(user)) or "nothing"
             raise PeopleError(f"{name} is not {text}; {name} is: {has}")
         record("role-taken", f"{name} is no longer {text}.", by, name, cluster)
+        if keep_admin:
+            check_admin_left()
     return _role_texts(user)
 
 
@@ -149,15 +178,41 @@ def role_text(role: str, cluster_name: str | None, namespace: str) -> str:
 
 def _role_texts(user: User) -> list[str]:
     grants = Grant.objects.filter(user=user).order_by("cluster__name", "namespace", "role")
-    rows = grants.values_list("role", "cluster__name", "namespace")
-    return [role_text(role, cluster, namespace) for role, cluster, namespace in rows]
+    rows = grants.values_list("role", "cluster__name", "namespace", "origin")
+    return [
+        role_text(role, cluster, namespace) + (" (by a group)" if origin == GROUP else "")
+        for role, cluster, namespace, origin in rows
+    ]
 
 
-def disable_user(*, name: str, by: str = GANGBOARD) -> None:
+def check_admin_left() -> None:
+    """Raise PeopleError if no admin of everything is left.
+
+    Comes after `record`, which lets one transaction of all go on: of two admins who end each other's role
+    at the same moment, the second one sees what the first one did.
+    """
+    everything = Grant.objects.filter(role="admin", cluster=None, namespace="")
+    if not everything.filter(user__is_active=True).exists():
+        raise PeopleError("this is the last admin of everything: make another one first")
+
+
+def enable_user(*, name: str, by: str = GANGBOARD) -> None:
+    """Open a disabled account again. It has no role and no password. Raises PeopleError."""
+    with transaction.atomic():
+        user = known_user(name)
+        if user.is_active:
+            raise PeopleError(f"the account of {name} is open already")
+        user.is_active = True
+        user.save(update_fields=["is_active"])
+        record("user-enabled", f"The account of {name} was opened again.", by, name)
+
+
+def disable_user(*, name: str, by: str = GANGBOARD, keep_admin: bool = False) -> None:
     """End all that lets a user in: sessions, password, sign-in links, tokens and roles.
 
     The account stays, because the record of actions names it; create_user makes it work again, with
-    the role given then and no other. Raises PeopleError for an unknown user.
+    the role given then and no other. Raises PeopleError for an unknown user; with `keep_admin` also if
+    no admin of everything would be left.
     """
     with transaction.atomic():
         user = known_user(name)
@@ -168,8 +223,11 @@ def disable_user(*, name: str, by: str = GANGBOARD) -> None:
         SignInLink.objects.filter(user=user).delete()
         AccessToken.objects.filter(user=user).delete()
         Grant.objects.filter(user=user).delete()
+        delete_sessions(SessionRecord.objects.filter(user=user))
         sentence = f"{name} was disabled: sessions, password, links, tokens and roles have ended."
         record("user-disabled", sentence, by, name)
+        if keep_admin:
+            check_admin_left()
 
 
 def change_password(*, name: str, password: str, by: str = GANGBOARD) -> None:
@@ -179,7 +237,27 @@ def change_password(*, name: str, password: str, by: str = GANGBOARD) -> None:
         check_open(user)
         user.set_password(password)
         user.save(update_fields=["password"])
+        delete_sessions(SessionRecord.objects.filter(user=user))
         record("password-changed", f"{name} was given another password.", by, name)
+
+
+def check_may_act(user: User) -> None:
+    """Raise PeopleError for a user who may act nowhere: no token of theirs could."""
+    if not Grant.objects.filter(user=user, role__in=("operator", "admin")).exists():
+        raise PeopleError(
+            f"{user} may act nowhere, so no token of theirs can: make one that reads, or give {user} "
+            "the role operator first"
+        )
+
+
+def delete_sessions(records: QuerySet[SessionRecord]) -> int:
+    """Delete sessions and their records; return how many had not ended yet. Call it in a transaction."""
+    keys = list(records.values_list("session_key", flat=True))
+    found = Session.objects.filter(pk__in=keys)
+    number = found.filter(expire_date__gt=timezone.now()).count()
+    found.delete()
+    SessionRecord.objects.filter(session_key__in=keys).delete()
+    return number
 
 
 def check_open(user: User) -> None:

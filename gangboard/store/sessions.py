@@ -1,18 +1,71 @@
-"""Sessions of signed-in browsers. The key of a row is a hash of the cookie, so a copy of the table opens no page."""
+"""Sessions of signed-in browsers. The key of a row is a hash of the cookie, so a copy of the table opens no page.
+
+A session ends `LONGEST_SESSION` after the sign-in, or earlier when nobody has used it for `GANGBOARD_SESSION_IDLE`.
+`Session.expire_date` is the earlier of the two moments, so every reader of sessions keeps to it.
+"""
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import User
 from django.contrib.sessions.backends import db
+from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.base_session import AbstractBaseSession
+from django.contrib.sessions.models import Session
+from django.db import Error, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from gangboard.logs import get_logger
+from gangboard.store.availability import is_unavailable
+from gangboard.store.models import SessionRecord
+from gangboard.store.people import GANGBOARD, delete_sessions, record
 from gangboard.store.secrets import hash_secret
 
 KEY_CHARACTERS = 40
 """Length of the column in Django's table. 40 hexadecimal digits are 160 bits, about as many as a cookie has."""
+
+LONGEST_SESSION = timedelta(seconds=settings.SESSION_COOKIE_AGE)
+"""From the sign-in on, whatever the person does."""
+FRESH = timedelta(minutes=15)
+"""A sign-in is fresh for so long: whoever sits at the browser is the person who signed in."""
+USE_STEP = timedelta(minutes=1)
+"""The use of a session is written at most this often: reading must not mean writing."""
+PASSWORD, LINK, PROVIDER, PROXY = "password", "link", "provider", "proxy"
+"""Ways to sign in."""
+_SIGNED_IN_AT = "signed_in_at"
+_METHOD = "signed_in_by"
+_MOST_REMEMBERED = 10_000
+_written: dict[str, float] = {}
+"""Monotonic time of the last write of a session by this process, by key of the row."""
+_no_writes_until = 0.0
+"""Monotonic time until which uses are not written, because the last write failed."""
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A browser in which a person is signed in."""
+
+    id: int
+    method: str
+    """password, link, provider or proxy."""
+    address: str
+    """From where the browser asked last; empty if no one can tell."""
+    created_at: datetime
+    last_seen_at: datetime
+    """To the minute."""
+    ends_at: datetime
+    """At the latest."""
+    is_current: bool
+    """True for the session that asks."""
 
 
 def row_key(session_key: str) -> str:
@@ -23,11 +76,16 @@ def row_key(session_key: str) -> str:
 class SessionStore(db.SessionStore):
     """Django's sessions in the database, with hashed keys. `session_key` is the cookie's value."""
 
+    stored_end: datetime | None = None
+    """`expire_date` of the row from which the session was read; None before that."""
+
     def _get_session_from_db(self) -> AbstractBaseSession | None:
         rows = self.model.objects.filter(expire_date__gt=timezone.now())
         row = rows.filter(session_key=row_key(str(self.session_key))).first()
         if row is None:
             self._session_key = None
+        else:
+            self.stored_end = row.expire_date
         return row
 
     def exists(self, session_key: str) -> bool:
@@ -38,6 +96,8 @@ class SessionStore(db.SessionStore):
         """Return the row to be saved."""
         row = super().create_model_instance(data)
         row.session_key = row_key(row.session_key)
+        if SESSION_KEY in data:
+            row.expire_date = min(row.expire_date, timezone.now() + _idle())
         return row
 
     def delete(self, session_key: str | None = None) -> None:
@@ -45,6 +105,7 @@ class SessionStore(db.SessionStore):
         key = session_key or self.session_key
         if key is not None:
             super().delete(row_key(key))
+            SessionRecord.objects.filter(session_key=row_key(key)).delete()
 
     async def _aget_session_from_db(self) -> AbstractBaseSession | None:
         return await sync_to_async(self._get_session_from_db)()
@@ -60,3 +121,133 @@ class SessionStore(db.SessionStore):
     async def adelete(self, session_key: str | None = None) -> None:
         """Delete the session of this key, by default the present one."""
         await sync_to_async(self.delete)(session_key)
+
+
+def begin_session(
+    session: SessionBase,
+    *,
+    user: User,
+    method: str,
+    address: str,
+    authenticated_at: datetime | None = None,
+) -> None:
+    """Mark a session in which `user` has just signed in: from now on it has an end and is listed.
+
+    `authenticated_at` is when the person last proved who they are, if that is not now.
+    """
+    now = timezone.now()
+    ends_at = now + LONGEST_SESSION
+    session.set_expiry(ends_at)
+    session[_SIGNED_IN_AT] = (authenticated_at or now).timestamp()
+    session[_METHOD] = method
+    session.save()
+    SessionRecord.objects.update_or_create(
+        session_key=row_key(str(session.session_key)),
+        defaults={
+            "user": user,
+            "method": method,
+            "address": address[:64],
+            "created_at": now,
+            "last_seen_at": now,
+            "ends_at": ends_at,
+        },
+    )
+
+
+def signed_in_by(session: SessionBase) -> str:
+    """Return how the person of a session signed in; empty if no one can tell."""
+    return str(session.get(_METHOD, ""))
+
+
+def is_fresh(session: SessionBase) -> bool:
+    """Return whether the person of a session has signed in within FRESH."""
+    signed_in_at = session.get(_SIGNED_IN_AT)
+    if not isinstance(signed_in_at, float):
+        return False
+    return 0 <= timezone.now().timestamp() - signed_in_at <= FRESH.total_seconds()
+
+
+def note_use(session: SessionStore, *, address: str) -> None:
+    """Put off the idle end of a signed-in session, at most once in USE_STEP. Call it outside transactions."""
+    end, key = session.stored_end, session.session_key
+    if end is None or key is None or SESSION_KEY not in session:
+        return
+    now, latest = timezone.now(), session.get_expiry_date()
+    new_end, step = min(latest, now + _idle()), USE_STEP.total_seconds()
+    is_capped = new_end >= latest  # the end says no more when the session was used
+    if not is_capped and (new_end - end).total_seconds() < step:
+        return
+    stored_key = row_key(key)
+    global _no_writes_until  # of this process
+    clock = time.monotonic()
+    if clock < _no_writes_until or clock - _written.get(stored_key, -step) < step:
+        return
+    if len(_written) >= _MOST_REMEMBERED:
+        _written.clear()
+    _written[stored_key] = clock
+    try:
+        Session.objects.filter(pk=stored_key, expire_date__lt=new_end).update(expire_date=new_end)
+        SessionRecord.objects.filter(session_key=stored_key).update(
+            last_seen_at=now, address=address[:64]
+        )
+    except Error as error:
+        if not is_unavailable(error):
+            raise
+        # A full disk or a busy writer must not end a read, nor make every read wait for the lock.
+        _no_writes_until = clock + step
+        log.warning("use of a session not noted", error=str(error))
+
+
+def list_sessions(*, user_id: int, current: SessionBase | None = None) -> tuple[OpenSession, ...]:
+    """Return the sessions of a person, those used last first (2 queries). `current` is the one that asks."""
+    records = list(
+        SessionRecord.objects.filter(user_id=user_id, ends_at__gt=timezone.now()).order_by(
+            "-last_seen_at", "pk"
+        )
+    )
+    open_keys = set(
+        Session.objects.filter(
+            pk__in=[one.session_key for one in records], expire_date__gt=timezone.now()
+        ).values_list("pk", flat=True)
+    )
+    here = row_key(str(current.session_key)) if current and current.session_key else ""
+    return tuple(
+        OpenSession(
+            one.pk,
+            one.method,
+            one.address,
+            one.created_at,
+            one.last_seen_at,
+            one.ends_at,
+            one.session_key == here,
+        )
+        for one in records
+        if one.session_key in open_keys
+    )
+
+
+def end_session(session_id: int, *, user: User, by: str = GANGBOARD) -> bool:
+    """End one session of a person, with an id of `list_sessions`; return False if there is none."""
+    return _end(SessionRecord.objects.filter(pk=session_id, user=user), user, by) == 1
+
+
+def end_sessions(user: User, *, by: str = GANGBOARD, keep: SessionBase | None = None) -> int:
+    """End all sessions of a person, except `keep`; return how many."""
+    records = SessionRecord.objects.filter(user=user)
+    if keep is not None and keep.session_key:
+        records = records.exclude(session_key=row_key(keep.session_key))
+    return _end(records, user, by)
+
+
+def _end(records: QuerySet[SessionRecord], user: User, by: str) -> int:
+    with transaction.atomic():
+        number = delete_sessions(records)
+        if number:
+            name = user.get_username()
+            what = "1 session" if number == 1 else f"{number} sessions"
+            record("sessions-ended", f"{what} of {name} ended.", by, name)
+    return number
+
+
+def _idle() -> timedelta:
+    return timedelta(seconds=settings.SESSION_IDLE)

@@ -28,6 +28,7 @@ from gangboard.readmodels.selections import SelectionRow, judge_selections
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
 from gangboard.web.forms import ActionForm
+from gangboard.web.fresh import require_fresh
 from gangboard.web.layout import plain_page
 from gangboard.web.preview import (
     Note,
@@ -154,6 +155,8 @@ def confirm(request: HttpRequest) -> HttpResponse:
     form = ActionForm(request.POST if request.method == "POST" else request.GET)
     if form.nothing_asked:
         return _render_problem(request, viewer, form.nothing_asked, 400)
+    if len(form.requests) > 1 and (again := require_fresh(request)):
+        return again
     if request.method == "POST":
         return _submit(request, viewer, form)
     return _show_form(request, viewer, form)

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.conf import settings
-from django.contrib import auth
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView, LogoutView
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.decorators import method_decorator
+from django.utils.http import urlencode
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_POST, require_safe
 
 from gangboard.peers import client_address, network_of
 from gangboard.readmodels.ages import duration_text
-from gangboard.store import authentication
+from gangboard.store import authentication, sessions
 from gangboard.store.rate_limits import RateLimitResult
+from gangboard.web.fresh import asks_for_fresh
 from gangboard.web.password_throttle import password_throttle
+from gangboard.web.sessions import start_session
 
 SOON = 2
 """Seconds after which a slot may be free."""
+NO_PASSWORDS = "Passwords are switched off here (GANGBOARD_LOCAL_SIGN_IN)."
+NO_LINKS = "Sign-in links are switched off here (GANGBOARD_LOCAL_SIGN_IN)."
 BUSY = "Too many people sign in at this moment. Try again in a few seconds."
 WRONG = "This name and password do not belong together."
 
@@ -103,30 +110,38 @@ class SignInView(_LoginView):
     http_method_names = ["get", "head", "post"]  # noqa: RUF012  # a list, as in its base class
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Show the form; who is signed in already needs none, but may send one."""
-        if request.user.is_authenticated:
+        """Show the form; who is signed in already needs none, unless the sign-in must be fresh."""
+        if request.user.is_authenticated and not (
+            asks_for_fresh(request) and not sessions.is_fresh(request.session)
+        ):
             return HttpResponseRedirect(self.get_success_url())
         return super().get(request, *args, **kwargs)
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Sign in, unless passwords are switched off."""
+        if "password" not in settings.LOCAL_SIGN_IN:
+            return sign_in_page(request, NO_PASSWORDS, status=403)
+        return super().post(request, *args, **kwargs)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Return what the template prints."""
         context = super().get_context_data(**kwargs)
         form: SignInForm = context["form"]
+        user = self.request.user
         return {
             **context,
-            "next": self.get_success_url(),
+            **sign_in_context(self.request, self.get_success_url()),
             "sentence": "".join(str(error) for error in form.non_field_errors()),
-            "name": form["username"].value() or "",
+            "name": form["username"].value() or (user.get_username() if user else ""),
         }
 
     def form_valid(self, form: SignInForm) -> HttpResponse:
         """Sign in."""
         authentication.forget_passwords(name=form.name, place=form.place)
-        user, source = form.get_user(), client_address(self.request.META)
-        with transaction.atomic():
-            response = super().form_valid(form)
-            authentication.record_sign_in(user=user, how="a password", source=source)
-        return response
+        user = form.get_user()
+        assert isinstance(user, User)  # noqa: S101  # AUTH_USER_MODEL is Django's own
+        start_session(self.request, user, method=sessions.PASSWORD, how="a password")
+        return HttpResponseRedirect(self.get_success_url())
 
     def form_invalid(self, form: SignInForm) -> HttpResponse:
         """Show the form again, with what was wrong."""
@@ -148,7 +163,7 @@ def follow_link(request: HttpRequest, secret: str) -> HttpResponse:
     Previews of chats and filters of mail look at links too, and a link may come from somebody who
     wants this browser to work in another account: looking changes nothing.
     """
-    user = authentication.find_sign_in_link(secret)
+    user = authentication.find_sign_in_link(secret) if _links_work() else None
     if user is None:
         return _no_link(request)
     present = request.user if request.user.is_authenticated and request.user != user else None
@@ -165,15 +180,20 @@ def follow_link(request: HttpRequest, secret: str) -> HttpResponse:
 def use_link(request: HttpRequest) -> HttpResponse:
     """Sign in whom a one-time link is for; afterwards the link is worthless."""
     source = client_address(request.META)
+    if not _links_work():
+        return _no_link(request)
     with transaction.atomic():
         user = authentication.consume_sign_in_link(request.POST.get("secret", ""))
         if user is not None:
-            auth.login(request, user)
-            authentication.record_sign_in(user=user, how="a link", source=source)
+            start_session(request, user, method=sessions.LINK, how="a link")
     if user is None:
         authentication.record_failed_link(source=source)
         return _no_link(request)
     return HttpResponseRedirect(settings.LOGIN_REDIRECT_URL)
+
+
+def _links_work() -> bool:
+    return "link" in settings.LOCAL_SIGN_IN
 
 
 def _no_link(request: HttpRequest) -> HttpResponse:
@@ -181,8 +201,31 @@ def _no_link(request: HttpRequest) -> HttpResponse:
         "This sign-in link does not work any more: it was used, or it has expired. "
         "Ask for a new one."
     )
-    context = {"next": settings.LOGIN_REDIRECT_URL, "sentence": sentence}
-    return render(request, "sign_in.html", context, status=403)
+    return sign_in_page(request, sentence if _links_work() else NO_LINKS, status=403)
+
+
+def sign_in_page(request: HttpRequest, sentence: str, *, status: int) -> HttpResponse:
+    """Return the page with what went wrong."""
+    context = {**sign_in_context(request, settings.LOGIN_REDIRECT_URL), "sentence": sentence}
+    response = render(request, "sign_in.html", context, status=status)
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        response["Retry-After"] = str(SOON)
+    return response
+
+
+def sign_in_context(request: HttpRequest, back_to: str) -> dict[str, Any]:
+    """Return what the page says about the ways in; `back_to` is where the person wants to go."""
+    must_be_fresh = asks_for_fresh(request) and request.user.is_authenticated
+    query = {"next": back_to} | ({"fresh": "1"} if must_be_fresh else {})
+    return {
+        "next": back_to,
+        "provider": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
+        "provider_href": f"{reverse('sign-in-provider')}?{urlencode(query)}",
+        "by_password": "password" in settings.LOCAL_SIGN_IN,
+        "by_link": "link" in settings.LOCAL_SIGN_IN,
+        "must_be_fresh": must_be_fresh,
+        "contact": settings.CONTACT,
+    }
 
 
 @method_decorator(login_not_required, name="dispatch")

@@ -24,6 +24,7 @@ from gangboard.web import (
     search,
     sign_in,
 )
+from gangboard.web.single_sign_on import views as single_sign_on
 
 urlpatterns = [
     *board.BoardPage.urls("", "live/board/"),
@@ -64,5 +65,7 @@ urlpatterns = [
     path("sign-in/", sign_in.SignInView.as_view(), name="sign-in"),
     path("sign-in/link/", sign_in.use_link, name="sign-in-link-use"),
     path("sign-in/link/<str:secret>/", sign_in.follow_link, name="sign-in-link"),
+    path("sign-in/provider/", single_sign_on.begin, name="sign-in-provider"),
+    path("sign-in/provider/callback/", single_sign_on.finish, name="sign-in-provider-callback"),
     path("sign-out/", sign_in.SignOutView.as_view(), name="sign-out"),
 ]

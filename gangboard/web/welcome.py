@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from gangboard.readmodels.kubectl import KubectlCommand
 from gangboard.web.frame import Frame
 from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment
+from gangboard.web.sessions import NO_GROUPS
 
 COMMANDS = (
     KubectlCommand(
@@ -27,15 +29,19 @@ DEMO = KubectlCommand("Or watch two simulated clusters.", "manage.py up")
 
 def welcome_fragments(frame: Frame) -> tuple[Fragment, ...]:
     """Return the layout and the card. The card names each process, so no banner repeats that."""
-    is_admin = frame.viewer.is_admin
+    is_admin, has_role = frame.viewer.is_admin, bool(frame.viewer.scopes)
     context = {
         "is_admin": is_admin,
+        "has_role": has_role,
+        "contact": settings.CONTACT,
         "commands": COMMANDS,
         "demo": DEMO,
         "processes": frame.liveness.processes,
     }
     quiet = replace(frame.liveness, dead=())
-    card = Fragment("welcome", "welcome/card.html", context, (is_admin, frame.liveness.processes))
+    card = Fragment(
+        "welcome", "welcome/card.html", context, (is_admin, has_role, frame.liveness.processes)
+    )
     return (*layout_fragments(frame.clusters, quiet), card)
 
 
@@ -49,5 +55,5 @@ def show_welcome(request: HttpRequest, frame: Frame, section: str, live: str) ->
         page=welcome_fragments(frame),
         section=section,
         live=live,
-        context={},
+        context={"provider": settings.OIDC_NAME, "no_groups": request.session.get(NO_GROUPS, "")},
     )

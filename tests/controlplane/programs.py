@@ -58,6 +58,8 @@ PROGRAMS: dict[str, Program] = {
     program.name: program
     for program in (
         Program("etcd", "etcd", {"go.etcd.io/etcd/server/v3": "etcd"}, takes="about a minute"),
+        # No part of a control plane: an OpenID provider, with which people sign in.
+        Program("oidc", "oidc", {"./provider": "oidc"}),
         kubernetes("1.37.2"),
         kubernetes("1.36.3"),
         Program(

@@ -1,5 +1,6 @@
 """Each command as an operator types it: what it prints, where, and what it leaves behind."""
 
+import json
 import os
 import re
 import stat
@@ -16,7 +17,7 @@ from django.test import Client
 
 from gangboard.simulator import Simulator
 from gangboard.store import authentication, people
-from gangboard.store.models import Cluster, Grant
+from gangboard.store.models import Cluster, Grant, SignInLink
 from tests.ops.kubeconfigs import jwt, write_kubeconfig
 
 
@@ -66,6 +67,8 @@ def test_create_user_again_adds_the_role_and_prints_another_link(tmp_path: Path)
     )
     assert second.splitlines()[0] == "ada is admin of namespace team-a of cluster east."
     assert first.splitlines()[-1] != second.splitlines()[-1]
+    assert "ada had an account already. This is a new link." in second.splitlines()
+    assert "already" not in first
     grants = Grant.objects.values_list("user__username", "role", "cluster__name", "namespace")
     assert sorted(grants, key=str) == [
         ("ada", "admin", "east", "team-a"),
@@ -81,6 +84,43 @@ def test_links_go_to_the_address_that_people_use(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("ways", "sentence"),
+    [
+        (("password",), "manage.py changepassword ada gives a password."),
+        ((), "only the identity provider or the proxy signs people in."),
+    ],
+)
+def test_create_user_says_so_where_links_are_off(
+    monkeypatch: pytest.MonkeyPatch, ways: tuple[str, ...], sentence: str
+) -> None:
+    monkeypatch.setattr(settings, "LOCAL_SIGN_IN", ways)
+    out, _ = run("create_user", "ada", "--role", "viewer")
+    assert "GANGBOARD_LOCAL_SIGN_IN switches sign-in links off" in out
+    assert out.splitlines()[-1].endswith(sentence)
+    assert SignInLink.objects.count() == 0
+
+
+@pytest.mark.django_db
+def test_groups_get_and_lose_roles() -> None:
+    assert run("list_group_roles")[0] == "No group has a role. manage.py grant_group gives one.\n"
+    text = "operator of namespace team-a of every cluster"
+    command = ("ml", "--role", "operator", "--namespace", "team-a")
+    assert run("grant_group", *command)[0] == f"Members of group ml are {text} from now on.\n"
+    assert run("grant_group", *command)[0] == f"Members of group ml are {text} already.\n"
+    run("grant_group", "ml", "--role", "viewer")
+    everywhere = "viewer of every namespace of every cluster"
+    assert run("list_group_roles")[0] == f"ml: {everywhere}\nml: {text}\n"
+    assert run("revoke_group", *command)[0] == (
+        f"Members of group ml are no longer {text}.\nMembers of group ml are still {everywhere}.\n"
+    )
+    assert refused("revoke_group", *command) == f"group 'ml' is not {text}; it is: {everywhere}"
+    assert refused("grant_group", "ml", "--role", "viewer", "--cluster", "east") == (
+        "there is no cluster 'east'; the clusters are: none"
+    )
+
+
+@pytest.mark.django_db
 def test_create_user_refuses_in_one_sentence() -> None:
     assert refused("create_user", "ada", "--role", "viewer", "--cluster", "east") == (
         "there is no cluster 'east'; the clusters are: none"
@@ -92,7 +132,7 @@ def test_create_user_refuses_in_one_sentence() -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("act", [False, True])
 def test_create_token_prints_the_token_alone(act: bool) -> None:
-    run("create_user", "ada", "--role", "viewer")
+    run("create_user", "ada", "--role", "operator", "--namespace", "team-a")
     out, err = run("create_token", "ada", "--days", "7", *(["--act"] if act else []))
     assert len(out.splitlines()) == 1
     known = authentication.find_token(out.strip())
@@ -108,6 +148,7 @@ def test_create_token_refuses_in_one_sentence() -> None:
     )
     run("create_user", "ada", "--role", "viewer")
     assert "from 1 to 366 days" in refused("create_token", "ada", "--days", "1000")
+    assert refused("create_token", "ada", "--act").startswith("ada may act nowhere")
 
 
 # --- revoke_token, remove_role, disable_user
@@ -164,6 +205,60 @@ def test_disable_user_ends_sessions_and_tokens_until_create_user() -> None:
     assert press(Client(), link) == 302
     assert client.get("/").status_code == 302, "the old session does not come back"
     assert refused("disable_user", "eve") == "there is no user 'eve'; the users are: ada"
+
+
+# --- list_users, list_tokens, list_roles, list_clusters
+
+
+@pytest.mark.django_db
+def test_lists_say_where_there_is_nothing() -> None:
+    for name in ("users", "tokens", "roles", "clusters"):
+        assert "manage.py" in run(f"list_{name}")[0]
+        assert json.loads(run(f"list_{name}", "--json")[0]) == []
+
+
+@pytest.mark.django_db
+def test_users_roles_and_tokens_are_listed(tmp_path: Path) -> None:
+    run("add_cluster", "east", "--kubeconfig", write_kubeconfig(tmp_path / "k"), "--without-trying")
+    run("create_user", "vera", "--role", "viewer", "--cluster", "east", "--namespace", "research")
+    run("create_user", "ada", "--role", "admin")
+    run("create_token", "vera")
+    token = run("create_token", "ada", "--act")[0].strip()
+    users = json.loads(run("list_users", "--json")[0])
+    assert [(one["name"], one["tokens"], one["rights"]) for one in users] == [
+        ("ada", 1, ["admin of everything"]),
+        ("vera", 1, ["viewer of research on east"]),
+    ]
+    heading, ada, vera = run("list_users")[0].splitlines()
+    words = "NAME ROLES GROUPS LAST SEEN TOKENS SESSIONS ACCOUNT"
+    assert " ".join(heading.split()) == words
+    assert ada.startswith("ada   admin of everything")
+    assert "viewer of research on east" in vera
+    assert json.loads(run("list_roles", "--json")[0]) == [
+        {"name": "ada", "role": "admin", "cluster": None, "namespace": None, "origin": "hand"},
+        {
+            "name": "vera",
+            "role": "viewer",
+            "cluster": "east",
+            "namespace": "research",
+            "origin": "hand",
+        },
+    ]
+    first, _ = json.loads(run("list_tokens", "--json")[0])
+    assert (first["owner"], first["may_act"]) == ("ada", True)
+    assert first["id"] == token.rpartition("_")[0]
+    secret = token.rpartition("_")[2]
+    assert secret not in run("list_tokens")[0] + run("list_tokens", "--json")[0]
+
+
+@pytest.mark.django_db
+def test_clusters_are_listed(tmp_path: Path) -> None:
+    run("add_cluster", "east", "--kubeconfig", write_kubeconfig(tmp_path / "k"), "--without-trying")
+    (cluster,) = json.loads(run("list_clusters", "--json")[0])
+    assert (cluster["name"], cluster["contact_at"]) == ("east", None)
+    heading, east = run("list_clusters")[0].splitlines()
+    assert heading.split()[:2] == ["CLUSTER", "SERVER"]
+    assert east.startswith("east")
 
 
 # --- clusters

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from gangboard.pages.account.tokens import MOST_TOKENS
 from gangboard.store import authentication, board_choices
-from gangboard.store.models import AccessToken, AuditEntry
-from tests.personas import Person
+from gangboard.store.models import AccessToken, AuditEntry, Identity
+from tests.personas import PASSWORD, Person
 
 TOKEN = re.compile(r"gb_[0-9a-f]{16}_[0-9a-f]{64}")
 
@@ -123,3 +124,144 @@ def test_the_account_is_for_who_has_signed_in(anonymous: Client, stranger: Perso
 
 def test_the_name_in_the_header_leads_to_the_account(reader: Person) -> None:
     assert '<li><a href="/account/">' in reader.client.get("/").content.decode()
+
+
+# --- sessions and password
+
+NEW = "another correct horse battery"
+
+
+def sign_in(name: str, password: str = PASSWORD) -> Client:
+    """Return a browser in which a person has signed in by password."""
+    client = Client()
+    assert client.post("/sign-in/", {"name": name, "password": password}).status_code == 302
+    return client
+
+
+def test_my_sessions_are_listed_and_ended(owner: Person, reader: Person) -> None:
+    here, there, third = sign_in("olga"), sign_in("olga"), sign_in("olga")
+    theirs = sign_in("rene")
+    rows = here.get("/api/v1/me/sessions/").json()["results"]
+    assert [row["is_current"] for row in rows].count(True) == 1
+    assert {(row["owner"], row["method"], row["address"]) for row in rows} == {
+        ("olga", "password", "127.0.0.1")
+    }
+    ids = [row["id"] for row in there.get("/api/v1/me/sessions/").json()["results"]]
+    (own,) = (
+        row["id"]
+        for row in third.get("/api/v1/me/sessions/").json()["results"]
+        if row["is_current"]
+    )
+    assert len(ids) == 3
+    assert theirs.delete(f"/api/v1/me/sessions/{own}/").status_code == 404
+    assert theirs.post(f"/account/sessions/{own}/end/").status_code == 404
+    assert here.post(f"/account/sessions/{own}/end/")["Location"] == "/account/#sessions"
+    assert third.get("/account/").status_code == 302
+    assert "End all others" in here.get("/account/").content.decode()
+    assert here.post("/account/sessions/end-others/").status_code == 303
+    assert "End all others" not in here.get("/account/").content.decode()
+    assert there.get("/account/").status_code == 302
+    assert theirs.get("/account/").status_code == 200
+    assert AuditEntry.objects.filter(event="sessions-ended", actor_name="olga").count() == 2
+
+
+def test_other_sessions_end_by_the_api(owner: Person) -> None:
+    here, there = sign_in("olga"), sign_in("olga")
+    robot = Client(headers=bearer(authentication.issue_token(user=owner.user, may_act=True)))
+    assert robot.delete("/api/v1/me/sessions/").status_code == 403
+    assert here.delete("/api/v1/me/sessions/").status_code == 204
+    assert there.get("/account/").status_code == 302
+    assert here.get("/account/").status_code == 200
+    assert here.delete(f"/api/v1/me/sessions/{2**70}/").status_code == 404
+
+
+def test_the_password_is_changed_and_other_sessions_end(reader: Person) -> None:
+    here, there = sign_in("rene"), sign_in("rene")
+    body = {"current": PASSWORD, "new": NEW, "again": NEW}
+    page = here.post("/account/password/", body)
+    assert page.status_code == 200
+    assert NEW not in page.content.decode()
+    assert here.get("/account/").status_code == 200
+    assert there.get("/account/").status_code == 302
+    assert len(here.get("/api/v1/me/sessions/").json()["results"]) == 1
+    sign_in("rene", NEW)
+    assert AuditEntry.objects.get(event="password-changed").actor_name == "rene"
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "field"),
+    [
+        ({"current": "wrong"}, 403, "current"),
+        ({"current": ""}, 400, "current"),
+        ({"again": "another one altogether"}, 400, "again"),
+        ({"new": "short", "again": "short"}, 400, "new"),
+    ],
+)
+def test_a_password_that_cannot_be_is_said_at_its_field(
+    reader: Person, change: dict[str, str], status: int, field: str
+) -> None:
+    body = {"current": PASSWORD, "new": NEW, "again": NEW, **change}
+    page = sign_in("rene").post("/account/password/", body)
+    assert page.status_code == status
+    text = page.content.decode()
+    assert [name for name in ("current", "new", "again") if _is_invalid(text, name)] == [field]
+    reader.user.refresh_from_db()
+    assert reader.user.check_password(PASSWORD)
+
+
+def _is_invalid(page: str, name: str) -> bool:
+    (field,) = re.findall(rf'<input[^>]*name="{name}"[^>]*>', page)
+    return 'aria-invalid="true"' in field
+
+
+def test_the_current_password_cannot_be_guessed(reader: Person) -> None:
+    here = sign_in("rene")
+    body = {"current": "wrong", "new": NEW, "again": NEW}
+    for _ in range(authentication.PASSWORDS_OF_PLACE):
+        here.post("/account/password/", body)
+    page = here.post("/account/password/", {**body, "current": PASSWORD})
+    assert page.status_code == 403
+    assert "Too many wrong passwords" in page.content.decode()
+    assert AuditEntry.objects.filter(event="sign-in-failed").count() == 2
+
+
+def test_who_came_by_a_link_sets_a_first_password(reader: Person) -> None:
+    reader.user.set_unusable_password()
+    reader.user.save()
+    client = Client()
+    secret = authentication.create_sign_in_link(user=reader.user)
+    client.post("/sign-in/link/", {"secret": secret})
+    assert 'name="current"' not in client.get("/account/").content.decode()
+    assert client.post("/account/password/", {"new": NEW, "again": NEW}).status_code == 200
+    sign_in("rene", NEW)
+
+
+def test_a_person_of_a_provider_has_no_password_here(
+    owner: Person, reader: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Identity.objects.create(user=reader.user, issuer="https://id", subject="1")
+    assert "My password" not in reader.client.get("/account/").content.decode()
+    assert reader.client.post("/account/password/", {}).status_code == 404
+    monkeypatch.setattr(settings, "LOCAL_SIGN_IN", ("link",))
+    assert owner.client.post("/account/password/", {}).status_code == 404
+
+
+def test_what_changes_credentials_asks_for_a_fresh_sign_in(owner: Person, reader: Person) -> None:
+    session = owner.client.session
+    session["signed_in_at"] -= 3600
+    session.save()
+    new = {"name": "eve", "role": "admin"}
+    for address, body in {
+        "/account/password/": {},
+        "/people/": new,
+        "/people/users/rene/roles/": {"role": "admin"},
+        "/people/users/rene/link/": {},
+        "/people/groups/": {"group": "ml", "role": "admin"},
+    }.items():
+        response = owner.client.post(address, body)
+        assert (response.status_code, response["Location"][:9]) == (303, "/sign-in/"), address
+    for address in ("people/", "people/rene/roles/", "people/rene/links/", "group-roles/"):
+        response = owner.client.post(f"/api/v1/{address}", new, content_type="application/json")
+        assert response.status_code == 403, address
+    taken = owner.client.post("/people/users/rene/disable/")
+    assert taken["Location"] == "/people/users/rene/", "what takes rights away does not wait"

@@ -58,7 +58,7 @@ def test_the_json_knows_choices_and_meanings() -> None:
 
 def test_a_table_has_each_field_of_the_page() -> None:
     table = table_of(BikeRow, [BIKE])
-    assert [label for label, _ in table.headings] == ["Bike", "Colour", "Tags", "Rides"]
+    assert [heading.label for heading in table.headings] == ["Bike", "Colour", "Tags", "Rides"]
     ((row, cells),) = table.lines
     assert row is BIKE
     assert [cell.text for cell in cells] == ["=cmd", "–", "old, loud", "1,200"]

@@ -310,3 +310,43 @@ def test_attempts_are_forgotten_after_the_window_and_after_success() -> None:
 def test_what_was_typed_as_a_name_is_not_stored() -> None:
     tries(1, name="my-password")
     assert "my-password" not in str(list(Attempts.objects.values()))
+
+
+# --- the last admin, and accounts that are opened again
+
+
+def test_the_last_admin_of_everything_stays(ada: User) -> None:
+    people.grant_role(user=ada, role="admin")
+    with pytest.raises(people.PeopleError, match="the last admin"):
+        people.remove_role(name="ada", role="admin", keep_admin=True)
+    with pytest.raises(people.PeopleError, match="the last admin"):
+        people.disable_user(name="ada", keep_admin=True)
+    assert viewer_of(User.objects.get(pk=ada.pk)).is_admin
+    people.create_user(name="eve", role="admin")
+    people.remove_role(name="ada", role="admin", keep_admin=True)
+    assert not viewer_of(ada).is_admin
+
+
+def test_a_disabled_admin_is_none(ada: User) -> None:
+    eve, _ = people.create_user(name="eve", role="admin")
+    User.objects.filter(pk=eve.pk).update(is_active=False)
+    people.grant_role(user=ada, role="admin")
+    with pytest.raises(people.PeopleError, match="the last admin"):
+        people.remove_role(name="ada", role="admin", keep_admin=True)
+
+
+def test_an_account_that_is_opened_again_has_no_role(ada: User) -> None:
+    people.disable_user(name="ada")
+    people.enable_user(name="ada")
+    ada.refresh_from_db()
+    assert ada.is_active
+    assert not ada.grants.exists()
+    with pytest.raises(people.PeopleError, match="open already"):
+        people.enable_user(name="ada")
+
+
+def test_a_user_is_made_once(ada: User) -> None:
+    with pytest.raises(people.PeopleError, match="already"):
+        people.make_user(name="ada", role="admin")
+    assert list(ada.grants.values_list("role", flat=True)) == ["viewer"]
+    assert people.make_user(name="eve", role="admin").username == "eve"

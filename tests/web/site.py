@@ -197,6 +197,7 @@ def fill() -> None:
     user.set_password(PASSWORD)
     user.save()
     fill_trials(user.pk, later)
+    fill_people(now)
 
 
 def fill_trials(user_id: int, later: datetime) -> None:
@@ -236,6 +237,34 @@ def fill_trials(user_id: int, later: datetime) -> None:
             expires_at=later,
             **result,
         )
+
+
+def fill_people(now: datetime) -> None:
+    """Write people with and without roles, tokens, and roles of groups."""
+    from datetime import timedelta
+
+    from django.contrib.auth.models import User
+
+    from gangboard.store import authentication, group_roles, people
+    from gangboard.store.models import Identity
+
+    for number, name in enumerate(("vera", "oskar", "nils", "robot-ci", "maria.lopez@example.org")):
+        user, _ = people.create_user(
+            name=name, role="viewer", cluster_name="eu-train", namespace="research"
+        )
+        User.objects.filter(pk=user.pk).update(last_login=now - timedelta(hours=7 * number + 1))
+        groups = ["ml-research", "everybody"][: 1 + number % 2]
+        Identity.objects.create(user=user, issuer="https://id", subject=name, groups=groups)
+        authentication.issue_token(user=user, days=7 * number + 2)
+    oskar = people.known_user("oskar")
+    people.grant_role(user=oskar, role="operator", cluster_name="gpu-east", namespace="research")
+    authentication.issue_token(user=oskar, may_act=True)
+    people.disable_user(name="nils")
+    group_roles.grant_group(group="ml-research", role="viewer", cluster_name="gpu-east")
+    group_roles.grant_group(
+        group="platform", role="operator", cluster_name="gpu-west", namespace="vision"
+    )
+    User.objects.create_user("newcomer")
 
 
 def fill_history(cluster: Cluster, now: datetime) -> None:

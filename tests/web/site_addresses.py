@@ -49,5 +49,11 @@ def addresses(site: Site) -> dict[str, str]:
         "add a cluster": "/add-cluster/",
         "manage a cluster": "/clusters/eu-train/manage/",
         **{f"trial {name}": f"/add-cluster/{id_}/" for name, id_ in TRIALS.items()},
+        "people": "/people/",
+        "person": "/people/users/oskar/",
+        "person, disabled": "/people/users/nils/",
+        "roles of groups": "/people/groups/",
+        "tokens": "/people/tokens/",
+        "sessions": "/people/sessions/",
         "missing": MISSING,
     }

@@ -227,7 +227,7 @@ def test_a_role_that_is_taken_empties_the_page(reader: Person, world: World) -> 
         response = one.ask(reader.client)
         assert (response.status_code, response["HX-Refresh"]) == (204, "true")
     page = reader.client.get("/").content.decode()
-    assert "No cluster is watched that you may see." in page
+    assert "You have no role yet, so there is nothing to see." in page
 
 
 def test_an_open_page_of_somebody_who_is_disabled_goes_to_sign_in(

@@ -243,7 +243,7 @@ class TestStranger:
             page = text_of(stranger.client, path)
             for name in ("llama", "diffusion", "eu-train", "us-train", "research", "vision"):
                 assert name not in page, path
-        assert "No cluster is watched that you may see." in text_of(stranger.client, "/")
+        assert "You have no role yet, so there is nothing to see." in text_of(stranger.client, "/")
         text_of(stranger.client, f"/gangs/{world.gang.id}/", 404)
 
 

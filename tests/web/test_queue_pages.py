@@ -146,7 +146,7 @@ def test_a_reader_sees_his_queue_with_names_of_his_own_only(reader: Person, queu
 
 
 def test_a_stranger_sees_none(stranger: Person, queued: str) -> None:
-    assert "No cluster is watched that you may see." in text_of(stranger, "/queues/")
+    assert "You have no role yet, so there is nothing to see." in text_of(stranger, "/queues/")
     assert stranger.client.get("/queues/eu-train/gpu/").status_code == 404
 
 

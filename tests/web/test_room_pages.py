@@ -196,7 +196,7 @@ class TestStranger:
     @pytest.mark.parametrize("path", PAGES)
     def test_sees_nothing_and_is_told_why(self, stranger: Person, nodes: World, path: str) -> None:
         page = text_of(stranger.client, path)
-        assert "No cluster is watched that you may see." in page
+        assert "You have no role yet, so there is nothing to see." in page
         for name in ("llama", "diffusion", "eu-train", "us-train", "research", "h100"):
             assert name not in page
 

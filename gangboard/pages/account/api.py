@@ -1,4 +1,4 @@
-"""`me/` and `me/tokens/`."""
+"""`me/`, `me/tokens/` and `me/sessions/`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
-from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,15 +14,14 @@ from gangboard.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.api.fields import problems
 from gangboard.api.parameters import Query, read_query
 from gangboard.api.views import ReadView
-from gangboard.pages.account import tokens
-from gangboard.pages.account.queries import read_account, read_tokens
+from gangboard.pages.account import own_sessions, tokens
+from gangboard.pages.account.queries import read_account, read_sessions, read_tokens
 from gangboard.pages.account.rows import AccountRow, NewTokenRow, TokenRow
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
-from gangboard.store.access import Viewer
+from gangboard.pages.core.session_only import signed_in, signed_in_lately
+from gangboard.pages.core.sessions import SessionRow
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
 from gangboard.store.people import PeopleError
-
-NO_TOKEN = "A token cannot make or revoke tokens: sign in to do that."  # noqa: S105  # a sentence
 
 
 class TokenRequestSerializer(serializers.Serializer[Any]):
@@ -75,7 +74,7 @@ class TokenListView(ReadView):
     def post(self, request: Request) -> Response:
         """Make a token. Its secret is in this answer and nowhere else."""
         read_query(request, Query)
-        viewer = signed_in(self.viewer())
+        viewer = signed_in_lately(request, self.viewer())
         body = TokenRequestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         try:
@@ -98,8 +97,40 @@ class TokenView(ReadView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-def signed_in(viewer: Viewer) -> Viewer:
-    """Return the viewer of a session. Raises PermissionDenied for a token."""
-    if viewer.token:
-        raise PermissionDenied(NO_TOKEN)
-    return viewer
+class SessionListView(ReadView):
+    """The caller's sessions."""
+
+    http_method_names = ["get", "head", "delete"]  # noqa: RUF012  # a list, as in its base class
+
+    @extend_schema(
+        operation_id="list_my_sessions",
+        responses={200: list_serializer_of(SessionRow), **problems(400, 401)},
+    )
+    def get(self, request: Request) -> Response:
+        """List the browsers in which the caller is signed in, those used last first, all on one page."""
+        read_query(request, Query)
+        rows = read_sessions(viewer=self.viewer(), current=request.session)
+        return Response({"next": None, "results": serializer_of(SessionRow)(rows, many=True).data})
+
+    @extend_schema(
+        operation_id="end_my_other_sessions", responses={204: None, **problems(400, 401, 403)}
+    )
+    def delete(self, request: Request) -> Response:
+        """End all sessions of the caller but that of this request."""
+        read_query(request, Query)
+        own_sessions.end_others(viewer=signed_in(self.viewer()), keep=request.session)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class SessionView(ReadView):
+    """One of the caller's sessions."""
+
+    http_method_names = ["delete"]  # noqa: RUF012  # a list, as in its base class
+
+    @extend_schema(operation_id="end_my_session", responses={204: None, **problems(401, 403, 404)})
+    def delete(self, request: Request, session_id: int) -> Response:  # noqa: ARG002  # DRF's signature
+        """End a session: its browser must sign in again."""
+        viewer = signed_in(self.viewer())
+        if not own_sessions.end_session(viewer=viewer, session_id=session_id):
+            raise NotFound(NOT_FOUND)
+        return Response(status=status.HTTP_204_NO_CONTENT)

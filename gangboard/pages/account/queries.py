@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from django.contrib.sessions.backends.base import SessionBase
 from django.urls import reverse
 
-from gangboard.pages.account.rows import AccountRow, RoleRow, TokenRow, ViewRow
+from gangboard.pages.account.rows import AccountRow, TokenRow, ViewRow
+from gangboard.pages.core.roles import RoleRow
+from gangboard.pages.core.sessions import SessionRow
 from gangboard.readmodels.rights import rights_of
 from gangboard.store import board_choices
 from gangboard.store.access import Viewer
 from gangboard.store.models import AccessToken, Cluster
+from gangboard.store.sessions import list_sessions
 
 
 def read_account(*, viewer: Viewer) -> AccountRow:
@@ -40,6 +44,23 @@ def read_tokens(*, viewer: Viewer) -> tuple[TokenRow, ...]:
             f"gb_{token.pk}", token.may_act, token.created_at, token.expires_at, token.last_used_at
         )
         for token in tokens
+    )
+
+
+def read_sessions(*, viewer: Viewer, current: SessionBase | None = None) -> tuple[SessionRow, ...]:
+    """Return the viewer's sessions, those used last first (2 queries). `current` is that of the request."""
+    return tuple(
+        SessionRow(
+            id=one.id,
+            owner=viewer.name,
+            method=one.method,
+            address=one.address or None,
+            created_at=one.created_at,
+            last_seen_at=one.last_seen_at,
+            ends_at=one.ends_at,
+            is_current=one.is_current,
+        )
+        for one in list_sessions(user_id=viewer.user_id, current=current)
     )
 
 

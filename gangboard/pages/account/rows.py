@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.pages.core.roles import RoleRow
 from gangboard.pages.core.rows import shown
 
 
@@ -16,7 +17,9 @@ class TokenRow:
     may_act: bool = shown("May act", "Whether it may suspend, resume and relocate.")
     created_at: datetime = shown("Made")
     expires_at: datetime = shown("Ends", "From then on it is refused.")
-    last_used_at: datetime | None = shown("Last used", "To the minute; null if never.")
+    last_used_at: datetime | None = shown(
+        "Last used", "To the minute; null if never.", empty="never"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +37,6 @@ class ViewRow:
     query: str = shown("Filters", "As in the address of the Board.", on_page=False)
     id: int = 0
     href: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RoleRow:
-    """A role on a place."""
-
-    role: str = shown("Role", choices=("viewer", "operator", "admin"))
-    cluster: str | None = shown("Cluster", "Null for every cluster.")
-    namespace: str | None = shown("Namespace", "Null for every namespace.")
 
 
 @dataclass(frozen=True, slots=True)

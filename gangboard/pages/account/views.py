@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from django import forms
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
+from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from gangboard.pages.account import tokens
-from gangboard.pages.account.queries import read_account, read_tokens, read_views
+from gangboard.pages.account import own_sessions, tokens
+from gangboard.pages.account.passwords import (
+    PasswordForm,
+    change_own_password,
+    has_password_form,
+)
+from gangboard.pages.account.queries import (
+    read_account,
+    read_sessions,
+    read_tokens,
+    read_views,
+)
 from gangboard.pages.account.rows import NewTokenRow
+from gangboard.pages.core.errors import sentence_of
 from gangboard.store import board_choices
 from gangboard.store.access import Viewer
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
 from gangboard.store.people import PeopleError
 from gangboard.web.auth import viewer_for
+from gangboard.web.fresh import require_fresh
 from gangboard.web.layout import plain_page
 
 
@@ -34,13 +48,15 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 def make_token(request: HttpRequest) -> HttpResponse:
     """Make a token and show it, this once."""
+    if again := require_fresh(request):
+        return again
     viewer, form = viewer_for(request), TokenForm(request.POST)
     if not form.is_valid():
         return _page(request, viewer, form, status=400)
     try:
         token = tokens.make_token(viewer=viewer, **form.cleaned_data)
     except PeopleError as error:
-        form.add_error(None, _sentence(error))
+        form.add_error(None, sentence_of(error))
         return _page(request, viewer, form, status=409)
     return _page(request, viewer, TokenForm(), token=token)
 
@@ -51,6 +67,37 @@ def revoke_token(request: HttpRequest, token_id: str) -> HttpResponse:
     if not tokens.revoke_token(viewer=viewer_for(request), token_id=token_id):
         raise Http404
     return _back("tokens")
+
+
+@require_POST
+def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
+    """End a session."""
+    if not own_sessions.end_session(viewer=viewer_for(request), session_id=session_id):
+        raise Http404
+    return _back("sessions")
+
+
+@require_POST
+def end_others(request: HttpRequest) -> HttpResponse:
+    """End all sessions but this one."""
+    own_sessions.end_others(viewer=viewer_for(request), keep=request.session)
+    return _back("sessions")
+
+
+@sensitive_post_parameters()
+@require_POST
+def change_password(request: HttpRequest) -> HttpResponse:
+    """Change one's own password."""
+    if not has_password_form(_user(request)):
+        raise Http404
+    if again := require_fresh(request):
+        return again
+    viewer, form = viewer_for(request), PasswordForm(request.POST, user=_user(request))
+    if not form.is_valid():
+        return _page(request, viewer, TokenForm(), password=form, status=400)
+    if not change_own_password(request, form):
+        return _page(request, viewer, TokenForm(), password=form, status=403)
+    return _page(request, viewer, TokenForm(), is_changed=True)
 
 
 @require_POST
@@ -66,9 +113,19 @@ def _page(
     form: TokenForm,
     *,
     token: NewTokenRow | None = None,
+    password: PasswordForm | None = None,
+    is_changed: bool = False,
     status: int = 200,
 ) -> HttpResponse:
+    user, sessions = _user(request), read_sessions(viewer=viewer, current=request.session)
+    if password is None and has_password_form(user):
+        password = PasswordForm(user=user)
     context = {
+        "sessions": sessions,
+        "has_others": any(not row.is_current for row in sessions),
+        "password": password,
+        "is_changed": is_changed,
+        "messages_href": _messages(),
         "account": read_account(viewer=viewer),
         "tokens": read_tokens(viewer=viewer),
         "views": read_views(viewer=viewer),
@@ -86,10 +143,18 @@ def _page(
     )
 
 
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)  # noqa: S101  # the middleware asks for sign-in
+    return request.user
+
+
+def _messages() -> str:
+    """Return the address of the page of one's own messages; empty if this release has none."""
+    try:
+        return reverse("notifications")
+    except NoReverseMatch:
+        return ""
+
+
 def _back(part: str) -> HttpResponse:
     return HttpResponseRedirect(f"{reverse('account')}#{part}", status=303)
-
-
-def _sentence(error: PeopleError) -> str:
-    text = str(error)
-    return f"{text[:1].upper()}{text[1:]}."

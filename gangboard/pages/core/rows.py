@@ -30,6 +30,8 @@ class Declaration:
     """Name of the field that has the address to which the cell leads; empty without a link."""
     choices: tuple[str, ...]
     """All words that it can be; empty where any text is possible."""
+    empty: str
+    """What the page prints for null; without it a dash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +52,11 @@ def shown(
     in_api: bool = True,
     link: str = "",
     choices: Iterable[str] = (),
+    empty: str = "",
     default: Any = MISSING,
 ) -> Any:
     """Return the dataclass field; see Declaration for the arguments."""
-    declaration = Declaration(label, meaning, on_page, in_api, link, tuple(choices))
+    declaration = Declaration(label, meaning, on_page, in_api, link, tuple(choices), empty)
     return dataclasses.field(default=default, metadata={_KEY: declaration})
 
 

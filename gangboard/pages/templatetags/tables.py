@@ -7,7 +7,7 @@ from typing import Any
 
 from django import template
 
-from gangboard.pages.core.tables import table_of
+from gangboard.pages.core.tables import UNSORTED, Sorting, table_of
 
 register = template.Library()
 
@@ -20,13 +20,18 @@ def table(
     name: str,
     nothing: str,
     button: str = "",
+    sorting: Sorting = UNSORTED,
+    left_out: str = "",
 ) -> dict[str, Any]:
     """Print rows of one kind as a table.
 
     `name` is what a screen reader calls it, `nothing` the sentence for no rows, and `button` a template
-    that prints the last cell of each row, which knows it as `row`.
+    that prints the last cell of each row, which knows it as `row`. `left_out` are names of columns,
+    with blanks between.
     """
-    shown = table_of(type(rows[0]), rows) if rows else None
+    shown = None
+    if rows:
+        shown = table_of(type(rows[0]), rows, sorting=sorting, left_out=left_out.split())
     return {
         "table": shown,
         "name": name,

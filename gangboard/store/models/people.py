@@ -7,6 +7,11 @@ from django.db import models
 
 from gangboard.store.models.clusters import Cluster
 
+HAND, GROUP = "hand", "group"
+"""Origins of a role: a person gave it, or a group of the identity provider has it."""
+PROXY = "proxy"
+"""Issuer of names that a trusted proxy has sent."""
+
 
 class Grant(models.Model):
     """A role of a person on (cluster, namespace); null means all of them."""
@@ -19,20 +24,90 @@ class Grant(models.Model):
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.CASCADE)
     namespace = models.CharField(max_length=253, default="")
     """Empty for every namespace."""
+    origin = models.CharField(max_length=8, default=HAND, db_default=HAND)
+    """HAND or GROUP."""
 
     class Meta:
-        """The same grant is not given twice."""
+        """The same grant is not given twice by hand, nor twice by groups."""
 
         constraints = [
             models.UniqueConstraint(
-                fields=("user", "role", "cluster", "namespace"), name="grant_once_per_cluster"
+                fields=("user", "role", "cluster", "namespace", "origin"),
+                name="grant_once_per_cluster",
             ),
             models.UniqueConstraint(
-                fields=("user", "role", "namespace"),
+                fields=("user", "role", "namespace", "origin"),
                 condition=models.Q(cluster=None),
                 name="grant_once_everywhere",
             ),
         ]
+
+
+class GroupRole(models.Model):
+    """A role that members of a group of the identity provider have; null means every cluster."""
+
+    group = models.CharField(max_length=255)
+    """As the provider sends it, letter by letter."""
+    role = models.CharField(max_length=16)
+    cluster = models.ForeignKey(Cluster, null=True, on_delete=models.CASCADE)
+    namespace = models.CharField(max_length=253, default="", db_default="")
+    """Empty for every namespace."""
+
+    class Meta:
+        """The same role is not given to a group twice."""
+
+        constraints = [
+            models.UniqueConstraint(
+                fields=("group", "role", "cluster", "namespace"),
+                name="group_role_once_per_cluster",
+            ),
+            models.UniqueConstraint(
+                fields=("group", "role", "namespace"),
+                condition=models.Q(cluster=None),
+                name="group_role_once_everywhere",
+            ),
+        ]
+
+
+class Identity(models.Model):
+    """The person at the identity provider to whom an account belongs. A mail address is no identity."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identity"
+    )
+    issuer = models.CharField(max_length=500)
+    """Address of the provider; `PROXY` for a name that a trusted proxy has sent."""
+    subject = models.CharField(max_length=255)
+    """What the provider calls the person, and never gives to another one."""
+    groups = models.JSONField(default=list, db_default=[])
+    """[name, …] of the last sign-in."""
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        """A person has one account."""
+
+        constraints = [
+            models.UniqueConstraint(fields=("issuer", "subject"), name="one_account_of_a_person")
+        ]
+
+
+class SessionRecord(models.Model):
+    """A signed-in browser, for the list of sessions. The session itself is Django's row."""
+
+    session_key = models.CharField(max_length=40, unique=True)
+    """Key of that row: a hash of the cookie."""
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="session_records"
+    )
+    method = models.CharField(max_length=16)
+    """How the person signed in: password, link, provider or proxy."""
+    address = models.CharField(max_length=64, default="", db_default="")
+    """From where the browser asked last; empty if no one can tell."""
+    created_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+    """To the minute. Updates of an open page do not count."""
+    ends_at = models.DateTimeField(db_index=True)
+    """The session ends then, used or not."""
 
 
 class AccessToken(models.Model):

@@ -32,6 +32,9 @@ class Command(DatabaseCommand):
                 f"there is no user {options['user']!r}; make one with manage.py create_user"
             )
         try:
+            people.check_open(user)
+            if options["act"]:
+                people.check_may_act(user)
             token = authentication.issue_token(
                 user=user, may_act=options["act"], days=options["days"], by=command_author()
             )

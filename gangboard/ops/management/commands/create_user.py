@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
 from gangboard.ops.database_command import DatabaseCommand
@@ -10,6 +11,14 @@ from gangboard.ops.who import command_author
 from gangboard.store import authentication, people
 from gangboard.store.access import ROLES
 from gangboard.store.clusters import ClusterError
+
+
+def _without_link(name: str) -> str:
+    """Return how a person signs in where there are no links."""
+    off = "GANGBOARD_LOCAL_SIGN_IN switches sign-in links off, so none is printed."
+    if "password" in settings.LOCAL_SIGN_IN:
+        return f"{off} manage.py changepassword {name} gives a password."
+    return f"{off} Passwords are off, too: only the identity provider or the proxy signs people in."
 
 
 class Command(DatabaseCommand):
@@ -27,7 +36,7 @@ class Command(DatabaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         try:
-            user, _created = people.create_user(
+            user, created = people.create_user(
                 name=options["name"],
                 role=options["role"],
                 cluster_name=options["cluster"],
@@ -38,6 +47,11 @@ class Command(DatabaseCommand):
             raise CommandError(str(error)) from error
         role = people.role_text(options["role"], options["cluster"], options["namespace"])
         self.stdout.write(f"{user.username} is {role}.")
+        if "link" not in settings.LOCAL_SIGN_IN:
+            self.stdout.write(_without_link(user.username))
+            return
+        if not created:
+            self.stdout.write(f"{user.username} had an account already. This is a new link.")
         self.stdout.write("This link signs in once, within one hour:")
         self.stdout.write(
             sign_in_url(authentication.create_sign_in_link(user=user, by=command_author()))

@@ -1,0 +1,23 @@
+"""`manage.py list_tokens [--json]`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gangboard.ops.list_command import SERVER, ListCommand, every_row
+from gangboard.pages.people.queries import TokenFilters, tokens_page
+from gangboard.pages.people.rows import OwnedTokenRow
+
+
+class Command(ListCommand):
+    help = "List the tokens of everybody, by owner: what they may do, when they end and were used last."
+    row = OwnedTokenRow
+    nothing = "There are no tokens. Make one with manage.py create_token."
+
+    def rows(self) -> Iterable[OwnedTokenRow]:
+        """Return the tokens by owner; expired ones stay until they are revoked."""
+        return every_row(
+            lambda cursor, limit: tokens_page(
+                viewer=SERVER, filters=TokenFilters(ordering="owner"), cursor=cursor, limit=limit
+            )
+        )

@@ -1,0 +1,1 @@
+"""The audit by the API. Its page is still in `web.audit`."""

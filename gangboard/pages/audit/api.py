@@ -1,0 +1,58 @@
+"""`audit/`."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gangboard.api.fields import problems
+from gangboard.api.parameters import PageQuery, read_query
+from gangboard.api.views import ReadView, next_url
+from gangboard.pages.audit.queries import audit_lines
+from gangboard.pages.audit.rows import AuditLineRow
+from gangboard.pages.core.serializers import list_serializer_of, serializer_of
+from gangboard.readmodels.action_query import WITHIN, AuditFilters
+from gangboard.readmodels.cursors import CursorError
+
+
+class AuditQuery(PageQuery):
+    """The query of `audit/`."""
+
+    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
+    namespace = serializers.CharField(required=False, max_length=253)
+    actor = serializers.CharField(required=False, max_length=253, help_text="Who did it.")
+    event = serializers.CharField(required=False, max_length=32, help_text="Such as `requested`.")
+    q = serializers.CharField(
+        required=False, max_length=200, help_text="Words that must all occur in names or sentence."
+    )
+    within = serializers.ChoiceField(
+        tuple(WITHIN), required=False, help_text="Only lines of this time up to now."
+    )
+
+
+class AuditView(ReadView):
+    """The audit, as far as the caller may see it."""
+
+    @extend_schema(
+        operation_id="list_audit",
+        parameters=[AuditQuery],
+        responses={200: list_serializer_of(AuditLineRow), **problems(400, 401)},
+    )
+    def get(self, request: Request) -> Response:
+        """List the lines of the audit, the newest first.
+
+        Lines about a namespace are for everybody who sees it. Lines about a whole cluster are for its
+        admins, and lines about people for admins of everything.
+        """
+        query = read_query(request, AuditQuery)
+        limit, cursor = query.pop("limit"), query.pop("cursor", None)
+        filters = AuditFilters(**query)
+        try:
+            page = audit_lines(viewer=self.viewer(), filters=filters, cursor=cursor, limit=limit)
+        except CursorError as error:
+            raise ValidationError({"cursor": [str(error)]}) from error
+        results = serializer_of(AuditLineRow)(page.rows, many=True).data
+        return Response({"next": next_url(request, page.next_cursor), "results": results})

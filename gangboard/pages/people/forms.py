@@ -1,0 +1,51 @@
+"""Forms of the People page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from gangboard.pages.people.changes import RoleChoice
+from gangboard.store.access import ROLES, Viewer
+from gangboard.store.group_roles import LONGEST_GROUP
+from gangboard.store.models import Cluster
+
+LONGEST_NAME = 150
+"""Characters of a user name, as Django's column has them."""
+
+
+class RoleForm(forms.Form):
+    """A role on a place."""
+
+    role = forms.ChoiceField(choices=[(role, role) for role in ROLES])
+    cluster = forms.ChoiceField(required=False)
+    namespace = forms.CharField(required=False, max_length=253)
+
+    def __init__(self, data: Any = None, *, viewer: Viewer) -> None:
+        super().__init__(data, auto_id=False)
+        names = Cluster.objects.filter(viewer.cluster_filter()).order_by("name")
+        cluster = self.fields["cluster"]
+        assert isinstance(cluster, forms.ChoiceField)  # noqa: S101  # declared above
+        cluster.choices = [
+            ("", "every cluster"),
+            *((name, name) for name in names.values_list("name", flat=True)),
+        ]
+        self.fields["namespace"].widget.attrs["placeholder"] = "every namespace"
+
+    def choice(self) -> RoleChoice:
+        """Return the role of a valid form."""
+        data = self.cleaned_data
+        return {"role": data["role"], "cluster": data["cluster"], "namespace": data["namespace"]}
+
+
+class PersonForm(RoleForm):
+    """A person to add."""
+
+    name = forms.CharField(max_length=LONGEST_NAME)
+
+
+class GroupForm(RoleForm):
+    """A role for the members of a group."""
+
+    group = forms.CharField(max_length=LONGEST_GROUP)

@@ -1,0 +1,124 @@
+"""The page of one person."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.http import require_POST, require_safe
+
+from gangboard.pages.core.errors import sentence_of
+from gangboard.pages.people import changes
+from gangboard.pages.people.forms import RoleForm
+from gangboard.pages.people.queries import read_user, sessions_of, tokens_of
+from gangboard.pages.people.rows import SignInLinkRow, UserRow
+from gangboard.pages.people.sign_in_links import link_address
+from gangboard.pages.people.views import admin_of, back, show
+from gangboard.store.access import Viewer
+from gangboard.store.clusters import ClusterError
+from gangboard.store.people import PeopleError
+from gangboard.web.fresh import require_fresh
+
+
+@require_safe
+def person(request: HttpRequest, name: str) -> HttpResponse:
+    """Show a person."""
+    viewer, _ = _found(request, name)
+    return _page(request, viewer, name)
+
+
+@require_POST
+def give_role(request: HttpRequest, name: str) -> HttpResponse:
+    """Give a role."""
+    viewer, _ = _found(request, name)
+    if again := require_fresh(request):
+        return again
+    form = RoleForm(request.POST, viewer=viewer)
+    if not form.is_valid():
+        return _page(request, viewer, name, form=form, status=400)
+    try:
+        changes.give_role(viewer=viewer, name=name, role=form.choice())
+    except (PeopleError, ClusterError) as error:
+        form.add_error(None, sentence_of(error))
+        return _page(request, viewer, name, form=form, status=409)
+    return back("person", name, part="roles")
+
+
+@require_POST
+def take_role(request: HttpRequest, name: str) -> HttpResponse:
+    """Take a role back."""
+    viewer, _ = _found(request, name)
+    form = RoleForm(request.POST, viewer=viewer)
+    if not form.is_valid():
+        return _page(request, viewer, name, form=form, status=400)
+    try:
+        changes.take_role(viewer=viewer, name=name, role=form.choice())
+    except (PeopleError, ClusterError) as error:
+        return _page(request, viewer, name, refusal=sentence_of(error), status=409)
+    return back("person", name, part="roles")
+
+
+@require_POST
+def make_link(request: HttpRequest, name: str) -> HttpResponse:
+    """Make a link that signs the person in, and show it, this once."""
+    viewer, _ = _found(request, name)
+    if again := require_fresh(request):
+        return again
+    try:
+        secret, ends = changes.make_link(viewer=viewer, name=name)
+    except PeopleError as error:
+        return _page(request, viewer, name, refusal=sentence_of(error), status=409)
+    link = SignInLinkRow(link_address(request, secret), ends)
+    return _page(request, viewer, name, link=link)
+
+
+@require_POST
+def disable(request: HttpRequest, name: str) -> HttpResponse:
+    """Disable the account."""
+    return _set_disabled(request, name, disabled=True)
+
+
+@require_POST
+def reopen(request: HttpRequest, name: str) -> HttpResponse:
+    """Open the account again."""
+    return _set_disabled(request, name, disabled=False)
+
+
+def _set_disabled(request: HttpRequest, name: str, *, disabled: bool) -> HttpResponse:
+    viewer, _ = _found(request, name)
+    try:
+        changes.set_disabled(viewer=viewer, name=name, disabled=disabled)
+    except PeopleError as error:
+        return _page(request, viewer, name, refusal=sentence_of(error), status=409)
+    return back("person", name)
+
+
+def _found(request: HttpRequest, name: str) -> tuple[Viewer, UserRow]:
+    viewer = admin_of(request)
+    # PostgreSQL cannot even compare a NUL.
+    row = None if "\x00" in name else read_user(name, viewer=viewer)
+    if row is None:
+        raise Http404
+    return viewer, row
+
+
+def _page(
+    request: HttpRequest,
+    viewer: Viewer,
+    name: str,
+    *,
+    form: RoleForm | None = None,
+    link: SignInLinkRow | None = None,
+    refusal: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    context = {
+        "person": read_user(name, viewer=viewer),
+        "tokens": tokens_of(name, viewer=viewer),
+        "sessions": sessions_of(name, viewer=viewer, current=request.session),
+        "has_links": "link" in settings.LOCAL_SIGN_IN,
+        "form": form or RoleForm(viewer=viewer),
+        "link": link,
+        "refusal": refusal,
+        "is_self": name == viewer.name,
+    }
+    return show(request, "people/person.html", viewer, "people", context, status=status)
