@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.db.models import Q
 
 from gangboard.store.models import Grant
@@ -145,3 +146,15 @@ def viewer_of(
         )
     )
     return Viewer(int(user.pk), str(user), scopes, may_act, token, address)
+
+
+def viewers_of(users: Iterable[User]) -> dict[int, Viewer]:
+    """Return the viewers of these people by user id, for what is done in their absence (1 query)."""
+    names = {user.pk: str(user) for user in users}
+    scopes: dict[int, list[Scope]] = {id_: [] for id_ in names}
+    grants = Grant.objects.filter(user_id__in=names)
+    for user_id, *place in grants.values_list("user_id", "cluster_id", "namespace", "role"):
+        scopes[user_id].append(Scope(*place))
+    return {
+        id_: Viewer(id_, name, tuple(scopes[id_]), may_act=False) for id_, name in names.items()
+    }

@@ -15,6 +15,7 @@ from gangboard.store.models.clusters import Cluster, Heartbeat, Lease, Outage, R
 from gangboard.store.models.feed import FeedEvent, FeedHead
 from gangboard.store.models.gangs import Gang, GangSearch
 from gangboard.store.models.history import VerdictSpan
+from gangboard.store.models.notify import Channel, Delivery, NotifyCursor, Rule, RuleMark
 from gangboard.store.models.objects import WatchedObject
 from gangboard.store.models.people import (
     AccessToken,
@@ -34,9 +35,11 @@ __all__ = [
     "AuditEntry",
     "AuditHead",
     "BoardColumns",
+    "Channel",
     "Chore",
     "Cluster",
     "ClusterCapacity",
+    "Delivery",
     "FeedEvent",
     "FeedHead",
     "Gang",
@@ -47,8 +50,11 @@ __all__ = [
     "Lease",
     "LeverRecord",
     "NodeCapacity",
+    "NotifyCursor",
     "Outage",
     "ResourceState",
+    "Rule",
+    "RuleMark",
     "SavedView",
     "SignInLink",
     "Switch",
