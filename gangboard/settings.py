@@ -108,6 +108,10 @@ REPAIR_INTERVAL = env.read_number(
 HISTORY_DAYS = env.read_number(
     "GANGBOARD_HISTORY_DAYS", 90, "days for which past verdicts are kept", least=1, most=3650
 )
+NOTIFY_NETWORKS = env.read_networks(
+    "GANGBOARD_NOTIFY_NETWORKS",
+    "networks (CIDR) that are not public and to which messages may be sent all the same, such as 10.0.0.0/8",
+)
 WAITERS = env.read_count(
     "GANGBOARD_WAITERS", 300, "open pages that may wait for news at once", least=1, most=5000
 )

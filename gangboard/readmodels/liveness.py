@@ -25,6 +25,11 @@ _SENTENCES = {
         "No prove worker is alive (last sign ",
         "whether Holds are in force, and who undid what, is not looked at until one runs again.",
     ),
+    "notify": (
+        "No notify worker runs",
+        "No notify worker is alive (last sign ",
+        "messages wait until one runs again.",
+    ),
     "beat": (
         "The beat process does not run",
         "The beat process is not alive (last sign ",
@@ -42,9 +47,15 @@ _SENTENCES = {
     ),
 }
 """Kind → what is said when there is no sign at all, what before the age of the last, and why it matters."""
-PROCESSES = ("poll", "act", "prove", "beat")
+PROCESSES = ("poll", "act", "prove", "notify", "beat")
 """Kinds of process that must be alive."""
-_LABELS = {"poll": "Poll worker", "act": "Act worker", "prove": "Prove worker", "beat": "Beat"}
+_LABELS = {
+    "poll": "Poll worker",
+    "act": "Act worker",
+    "prove": "Prove worker",
+    "notify": "Notify worker",
+    "beat": "Beat",
+}
 ORDERS = {"poll-orders": ("beat", "poll"), "act-orders": ("beat", "act")}
 """Kind → from which process to which they go: while one of these is dead, they say nothing."""
 
