@@ -46,5 +46,7 @@ def addresses(site: Site) -> dict[str, str]:
         f"&target={site.target('llama', 2)}&target={site.target('llama', 0)}",
         "refusal": f"/actions/confirm/?verb=suspend&target={site.target('mixtral', 0)}",
         "account": "/account/",
+        "messages": "/notifications/",
+        "tell me of a gang": f"/notifications/gangs/{site.gang_id('llama-sft')}/",
         "missing": MISSING,
     }
