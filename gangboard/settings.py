@@ -246,6 +246,9 @@ SPECTACULAR_SETTINGS = {
         "Health": "gangboard.api.parameters.HEALTHS",
         "Stage": "gangboard.api.parameters.STAGES",
         "QueueState": "gangboard.api.parameters.QUEUE_STATES",
+        "ChannelState": "gangboard.pages.notifications.rows.CHANNEL_STATES",
+        "RuleState": "gangboard.pages.notifications.rows.RULE_STATES",
+        "DeliveryState": "gangboard.notify.outbox.STATES",
     },
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
 }

@@ -120,6 +120,6 @@ def limit_answers(most: int) -> None:
         count(self, data if isinstance(data, int) else len(data))
         return data
 
-    socket.socket.recv = recv  # type: ignore[method-assign]
-    socket.socket.recv_into = recv_into  # type: ignore[method-assign]
-    ssl.SSLSocket.read = read  # type: ignore[method-assign]
+    socket.socket.recv = recv  # type: ignore[method-assign, assignment]
+    socket.socket.recv_into = recv_into  # type: ignore[method-assign, assignment]
+    ssl.SSLSocket.read = read  # type: ignore[method-assign, assignment]

@@ -46,7 +46,7 @@ _PASSED_ON = ("PATH", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUND
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Receipt:
     """What became of one attempt."""
 
     ok: bool
@@ -56,10 +56,10 @@ class Outcome:
     service: str = ""
 
 
-Post = Callable[[Mapping[str, Any]], Outcome]
+Post = Callable[[Mapping[str, Any]], Receipt]
 
 
-def run_sender(order: Mapping[str, Any]) -> Outcome:
+def run_sender(order: Mapping[str, Any]) -> Receipt:
     """Carry out an order in a process of its own, which ends within DEADLINE."""
     document = {**order, "networks": [str(one) for one in settings.NOTIFY_NETWORKS]}
     try:
@@ -73,15 +73,15 @@ def run_sender(order: Mapping[str, Any]) -> Outcome:
             env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
         )
     except subprocess.TimeoutExpired:
-        return Outcome(False, f"The receiver did not answer within {DEADLINE:g} seconds.")
+        return Receipt(False, f"The receiver did not answer within {DEADLINE:g} seconds.")
     except OSError as error:
-        return Outcome(False, f"No process could be started to send it: {error.strerror}.")
+        return Receipt(False, f"No process could be started to send it: {error.strerror}.")
     try:
         answer = json.loads(done.stdout)
-        return Outcome(answer["ok"], answer["sentence"], answer["final"], answer["service"])
+        return Receipt(answer["ok"], answer["sentence"], answer["final"], answer["service"])
     except (ValueError, KeyError):
         log.warning("a sender failed", code=done.returncode)
-        return Outcome(False, "The process that sends it failed.")
+        return Receipt(False, "The process that sends it failed.")
 
 
 def make_channel(
@@ -179,12 +179,12 @@ def may_use(rule: Rule, channel: Channel, viewer: Viewer) -> bool:
     return channel.for_everybody or channel.owner_id == rule.owner_id
 
 
-def send(channel: Channel, message: Message, *, key: str, at: datetime, post: Post) -> Outcome:
+def send(channel: Channel, message: Message, *, key: str, at: datetime, post: Post) -> Receipt:
     """Send a message to a channel. `key` is the same each time that the message is sent again."""
     try:
         document = unseal(bytes(channel.address))
     except SecretUnreadableError:
-        return Outcome(
+        return Receipt(
             False, "Its address cannot be decrypted: remove the channel and make it again."
         )
     address = str(document["address"])

@@ -18,7 +18,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from gangboard.logs import get_logger
-from gangboard.notify.channels import WEBHOOK, Outcome, Post, may_use, run_sender, send
+from gangboard.notify.channels import WEBHOOK, Post, Receipt, may_use, run_sender, send
 from gangboard.notify.items import read_items
 from gangboard.notify.messages import ADMINS, Message, make_message, make_test_message
 from gangboard.notify.outbox import FAILED, GIVEN_UP, SENT
@@ -127,7 +127,7 @@ def _claim(channel_id: int, now: datetime) -> Delivery | None:
     return found
 
 
-def _try(delivery: Delivery, now: datetime, post: Post) -> Outcome | None:
+def _try(delivery: Delivery, now: datetime, post: Post) -> Receipt | None:
     """Send a delivery once; None if there was nothing to send, and then it is over."""
     message, why = _message(delivery, now)
     if message is None:
@@ -161,7 +161,7 @@ def _viewer_of(rule: Rule) -> Viewer | None:
     return viewers_of([rule.owner])[rule.owner.pk] if rule.owner.is_active else None
 
 
-def _record(delivery: Delivery, outcome: Outcome, now: datetime) -> None:
+def _record(delivery: Delivery, outcome: Receipt, now: datetime) -> None:
     """Write what became of an attempt."""
     channel = Channel.objects.filter(pk=delivery.channel_id)
     if outcome.ok:

@@ -5,7 +5,7 @@ The words are made then because the rights of the rule's owner may have changed,
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 
 class Item(TypedDict, total=False):
@@ -41,4 +41,5 @@ def span_item(span_id: int) -> Item:
 def read_items(stored: Any) -> list[Item]:
     """Return stored items; what another release wrote and this one does not know is dropped."""
     known = ("event", "span", "hold", "silent", "test")
-    return [item for item in stored if isinstance(item, dict) and item.get("type") in known]
+    known_ones = [item for item in stored if isinstance(item, dict) and item.get("type") in known]
+    return cast("list[Item]", known_ones)

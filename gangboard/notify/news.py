@@ -51,7 +51,7 @@ class News:
 
 def rank_items(items: Sequence[Item], *, viewer: Viewer) -> list[Item]:
     """Return the items that the viewer may see, the worst first (1 query for 500 items of each type)."""
-    ranks: dict[tuple[str, int], tuple[int, float]] = {}
+    ranks: dict[tuple[str, int | None], tuple[int, float]] = {}
     columns = ("cluster_id", "namespace", "health", "accelerators")
     for batch in _batches([item["id"] for item in items if item["type"] == "event"]):
         events = FeedEvent.objects.filter(number__in=batch)

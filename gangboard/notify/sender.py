@@ -187,7 +187,7 @@ def send_webhook(order: Answer) -> Answer:
 
 def _cause(error: BaseException) -> str:
     """Return what failed, by the types of the error and of its causes: their texts have addresses."""
-    names = set()
+    names: set[str] = set()
     cause: BaseException | None = error
     while cause is not None and len(names) < 20:
         names.update(one.__name__ for one in type(cause).__mro__)

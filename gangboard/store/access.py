@@ -153,8 +153,8 @@ def viewers_of(users: Iterable[User]) -> dict[int, Viewer]:
     names = {user.pk: str(user) for user in users}
     scopes: dict[int, list[Scope]] = {id_: [] for id_ in names}
     grants = Grant.objects.filter(user_id__in=names)
-    for user_id, *place in grants.values_list("user_id", "cluster_id", "namespace", "role"):
-        scopes[user_id].append(Scope(*place))
+    for grant in grants:
+        scopes[grant.user_id].append(Scope(grant.cluster_id, grant.namespace, grant.role))
     return {
         id_: Viewer(id_, name, tuple(scopes[id_]), may_act=False) for id_, name in names.items()
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.notify.channels import WEBHOOK, Outcome
+from gangboard.notify.channels import WEBHOOK, Receipt
 from gangboard.notify.delivery import due_channels, serve
 from gangboard.notify.matching import match_feed
 from gangboard.notify.waiting import match_waiting
@@ -19,7 +19,7 @@ from tests.factories import make_cluster
 from tests.store.test_verdict_spans import NOON
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-FAILED = Outcome(False, "The receiver answered with 500.")
+FAILED = Receipt(False, "The receiver answered with 500.")
 
 
 @dataclass
@@ -27,12 +27,12 @@ class Post:
     """Stands in for the process that sends: keeps the orders, and answers `outcome`."""
 
     now: datetime = NOON
-    outcome: Outcome = field(default_factory=lambda: Outcome(True))
+    outcome: Receipt = field(default_factory=lambda: Receipt(True))
     orders: list[Mapping[str, Any]] = field(default_factory=list)
     failing: set[str] = field(default_factory=set)
     """Addresses that answer 500."""
 
-    def __call__(self, order: Mapping[str, Any]) -> Outcome:
+    def __call__(self, order: Mapping[str, Any]) -> Receipt:
         self.orders.append(order)
         return FAILED if order["address"] in self.failing else self.outcome
 

@@ -13,7 +13,7 @@ from pytest_django import Settings
 from standardwebhooks import Webhook
 
 from gangboard.notify import delivery
-from gangboard.notify.channels import Outcome, order_test
+from gangboard.notify.channels import Receipt, order_test
 from gangboard.notify.delivery import due_channels, serve
 from gangboard.notify.outbox import queue_items
 from gangboard.store.models import Channel, Cluster, Delivery
@@ -42,7 +42,7 @@ def test_a_receiver_that_is_down_for_ten_minutes_gets_each_event_in_order(
         for story in stories:
             story.say(WAITING if minute % 2 else RUNNING, post.now)
         post.look(60)
-    failed, post.outcome = len(post.orders), Outcome(True)
+    failed, post.outcome = len(post.orders), Receipt(True)
     for _ in range(40):
         post.look(30)
     arrived = numbers(list(post.orders)[failed:])
@@ -75,7 +75,7 @@ def test_a_message_that_is_refused_as_it_is_is_given_up_within_two_hours(
     post: Post, east: Cluster
 ) -> None:
     make_rule(make_channel(kind="webhook"))
-    post.outcome = Outcome(False, "The receiver answered with 400.", final=True)
+    post.outcome = Receipt(False, "The receiver answered with 400.", final=True)
     Story(east).say(WAITING, NOON)
     for _ in range(20):
         post.look(6 * 60)
@@ -117,9 +117,9 @@ def test_two_workers_do_not_send_to_one_channel_at_once(post: Post, east: Cluste
     Story(east).say(WAITING, NOON)
     inner: list[int] = []
 
-    def send(order: Mapping[str, Any]) -> Outcome:
+    def send(order: Mapping[str, Any]) -> Receipt:
         inner.append(serve(channel.pk, post=send, clock=lambda: post.now))
-        return Outcome(True)
+        return Receipt(True)
 
     from gangboard.notify.matching import match_feed
 
@@ -136,7 +136,7 @@ def test_a_test_comes_first_and_wakes_a_channel_that_failed(post: Post, east: Cl
     Story(east).say(WAITING, NOON)
     post.look()
     assert post.look(1) == []
-    post.outcome = Outcome(True)
+    post.outcome = Receipt(True)
     post.now = NOON + timedelta(days=9000)
     assert order_test(viewer=owner.viewer, channel_id=channel.pk) is not None
     Channel.objects.update(next_at=post.now + timedelta(hours=1))

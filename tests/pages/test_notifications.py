@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from gangboard.notify import channels
-from gangboard.notify.channels import Outcome
+from gangboard.notify.channels import Receipt
 from gangboard.notify.rules import MOST_RULES
 from gangboard.store import authentication
 from gangboard.store.models import AuditEntry, Channel, Cluster, Delivery, Rule
@@ -29,9 +29,9 @@ JSON = "application/json"
 def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Check addresses without a process."""
 
-    def check(order: Mapping[str, Any]) -> Outcome:
+    def check(order: Mapping[str, Any]) -> Receipt:
         known = str(order["address"]).startswith("slack://")
-        return Outcome(True, service="Slack") if known else Outcome(False, "This is no address.")
+        return Receipt(True, service="Slack") if known else Receipt(False, "This is no address.")
 
     defaults = channels.make_channel.__kwdefaults__
     assert defaults is not None
@@ -139,8 +139,8 @@ class TestChannels:
         channel = make_channel()
         rule = make_rule(channel, owner=owner.user)
         assert robot.delete(f"{API}/rules/{rule.pk}/").status_code == 403
-        body = {"name": "x", "trigger": "verdict", "channels": ["ops"]}
-        assert robot.post(f"{API}/rules/", body, content_type=JSON).status_code == 403
+        rule_body = {"name": "x", "trigger": "verdict", "channels": ["ops"]}
+        assert robot.post(f"{API}/rules/", rule_body, content_type=JSON).status_code == 403
 
     def test_what_is_not_there_is_404(self, owner: Person) -> None:
         for id_ in ("99", "x", "9" * 30):
@@ -167,7 +167,7 @@ class TestRules:
         # A channel that may not be used looks like none.
         texts = (refused.json()["detail"], missing.json()["detail"])
         assert texts[0].replace("closed", "xxxxxx") == texts[1]
-        form = {"name": "by page", "trigger": "verdict", "channels": ["open"]}
+        form: dict[str, Any] = {"name": "by page", "trigger": "verdict", "channels": ["open"]}
         assert reader.client.post("/notifications/rules/", form).status_code == 303
         assert Rule.objects.filter(owner=reader.user).count() == 2
         assert AuditEntry.objects.filter(event="rule-made").count() == 2

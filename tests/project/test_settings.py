@@ -41,6 +41,7 @@ REFUSED = [
     ("GANGBOARD_METRICS_NETWORKS", "10.0.0.0/33"),
     ("GANGBOARD_METRICS_TOKEN", "two words"),
     ("GANGBOARD_METRICS_TOKEN_FILE", "/nowhere"),
+    ("GANGBOARD_NOTIFY_NETWORKS", "10.0.0.0/33"),
     ("GANGBOARD_ORIGINS", "gangs.example.com"),
     ("GANGBOARD_ORIGINS", "https://gangs.example.com/"),
     ("GANGBOARD_POLL_SLOTS", "2.7"),

@@ -96,6 +96,7 @@ class TestLiveness:
             "Act worker is down: actions wait and expire.",
             "No prove worker runs: whether Holds are in force, and who undid what, "
             "is not looked at until one runs again.",
+            "No notify worker runs: messages wait until one runs again.",
             "The beat process does not run: clusters that no worker holds are not picked up.",
         ]
 

@@ -67,7 +67,7 @@ class RuleForm(forms.Form):
         self.fields["channels"].choices = [(name, name) for name in channels]  # type: ignore[attr-defined]
 
 
-class GangForm(forms.Form):
+class TellForm(forms.Form):
     """Channels for "Tell me when it runs"."""
 
     channels = forms.MultipleChoiceField()

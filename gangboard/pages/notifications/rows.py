@@ -10,6 +10,9 @@ from gangboard.notify.outbox import STATES
 from gangboard.notify.triggers import Trigger
 from gangboard.pages.core.rows import shown
 
+CHANNEL_STATES = ("new", "works", "fails")
+RULE_STATES = ("in force", "muted", "ended")
+
 
 @dataclass(frozen=True, slots=True)
 class ChannelRow:
@@ -22,7 +25,7 @@ class ChannelRow:
     )
     service: str = shown("Goes to", "The service, or scheme and host of a webhook.")
     used_by: str = shown("For", "Whose rules may use it: `admins`, `everybody`, or one person.")
-    state: str = shown("State", choices=("new", "works", "fails"))
+    state: str = shown("State", choices=CHANNEL_STATES)
     error: str = shown("What failed", "Why the last attempt failed. Empty for who is not an admin.")
     waiting: int = shown("Waiting", "Messages that are still to be sent.")
     sent_at: datetime | None = shown("Last message", "When it took a message last.")
@@ -46,7 +49,7 @@ class RuleRow:
     when: str = shown("When", "The conditions in words.")
     channels: tuple[str, ...] = shown("Channels")
     owner: str | None = shown("Of", "Whose rule it is; null: of all admins.")
-    state: str = shown("State", choices=("in force", "muted", "ended"))
+    state: str = shown("State", choices=RULE_STATES)
     muted_until: datetime | None = shown("Muted until")
     trigger: str = shown("Trigger", on_page=False, choices=tuple(Trigger))
     minutes: int | None = shown("Minutes", on_page=False)

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from gangboard.notify import channels, rules
 from gangboard.notify.errors import NotifyError
 from gangboard.notify.matching import RUNS
-from gangboard.pages.notifications.forms import HOURS, ChannelForm, GangForm, MuteForm, RuleForm
+from gangboard.pages.notifications.forms import HOURS, ChannelForm, MuteForm, RuleForm, TellForm
 from gangboard.pages.notifications.queries import (
     number_of,
     read_channels,
@@ -127,9 +127,9 @@ def tell_of_gang(request: HttpRequest, gang_id: str) -> HttpResponse:
         raise Http404
     usable = read_channels(viewer=viewer)
     names = [row.name for row in usable]
-    form, status = GangForm(channels=names), 200
+    form, status = TellForm(channels=names), 200
     if request.method == "POST":
-        form = GangForm(request.POST, channels=names)
+        form = TellForm(request.POST, channels=names)
         status = 400
         if form.is_valid():
             try:
