@@ -58,7 +58,7 @@ def make_test_message(channel: str, *, now: datetime) -> Message:
 
 
 def _title(rule: Rule, news: Sequence[News], number: int) -> str:
-    return news[0].subject[:200] if number == 1 else f"{rule.name}: {number:,} messages"
+    return news[0].subject[:200] if number == 1 else f"{rule.name}: {number:,} changes"
 
 
 def _body(rule: Rule, news: Sequence[News], number: int) -> str:

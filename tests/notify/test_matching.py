@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gangboard.domain.verdict import Evidence
-from gangboard.store.models import Cluster, Delivery, Gang, Rule, RuleMark
+from gangboard.store.models import Cluster, Delivery, FeedEvent, Gang, Rule, RuleMark, VerdictSpan
 from gangboard.store.verdict_spans import record_verdicts
 from tests.factories import make_finding, make_gangs, make_ref
-from tests.notify.conftest import Post, make_channel, make_rule
+from tests.notify.conftest import Post, forget_events, make_channel, make_rule
 from tests.personas import make_owner, make_reader, make_stranger
 from tests.store.test_verdict_spans import NOON, RUNNING, UNKNOWN, WAITING, Story, stored
 
@@ -66,16 +66,31 @@ def test_conditions(post: Post, east: Cluster, columns: dict[str, Any], expected
     assert len(post.look()) == expected
 
 
+def columns_of(span: VerdictSpan) -> dict[str, Any]:
+    names = [field.attname for field in VerdictSpan._meta.concrete_fields if field.name != "id"]
+    return {name: getattr(span, name) for name in names}
+
+
 def test_a_rule_that_matches_5000_gangs_at_once_sends_one_message(
     post: Post, east: Cluster
 ) -> None:
     make_rule(make_channel(), name="many", health="waiting")
-    gangs = make_gangs(east, 5000)
-    gangs[4321].accelerators = 999.0
-    gangs[4321].name = "the-largest"
-    record_verdicts([stored(gang, **WAITING, since=NOON) for gang in gangs], {}, at=NOON)
+    story = Story(east)
+    story.say(WAITING, NOON)
+    (span,) = story.spans()
+    forget_events()
+    spans = [
+        VerdictSpan(**{**columns_of(span), "gang_id": f"gang-{number}", "name": f"run-{number}"})
+        for number in range(5000)
+    ]
+    spans[4321].accelerators, spans[4321].name = 999.0, "the-largest"
+    VerdictSpan.objects.bulk_create(spans)
+    columns = {"at": NOON, "type": "verdict", "cluster": east, "namespace": "research"}
+    FeedEvent.objects.bulk_create(
+        FeedEvent(number=number, span=span, **columns) for number, span in enumerate(spans, 1)
+    )
     (order,) = post.look()
-    assert order["title"] == "many: 5,000 messages"
+    assert order["title"] == "many: 5,000 changes"
     assert order["body"].count("Waiting: JobSet") == 10
     assert order["body"].startswith("Waiting: JobSet the-largest")
     assert "the worst 10 of 5,000" in order["body"]
@@ -104,7 +119,7 @@ def test_what_follows_within_a_minute_is_one_more_message(post: Post, east: Clus
         story.say(WAITING, NOON)
         assert post.look(5) == []
     (order,) = post.look(50)
-    assert order["title"] == "all: 3 messages"
+    assert order["title"] == "all: 3 changes"
 
 
 class TestWaits:

@@ -84,6 +84,7 @@ def _rule_row(rule: Rule, gangs: dict[str, str], now: datetime) -> RuleRow:
         id=str(rule.pk),
         when=when,
         channels=tuple(channel.name for channel in rule.channels.all()),
+        whose=str(rule.owner) if rule.owner is not None else "all admins",
         owner=str(rule.owner) if rule.owner is not None else None,
         state=state,
         muted_until=rule.muted_until if muted else None,
