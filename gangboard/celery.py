@@ -24,6 +24,10 @@ SEED_INTERVAL = 2.0
 """Seconds between two looks for clusters that nobody holds."""
 SWEEP_INTERVAL = 2.0
 """Seconds between two looks for actions that nobody works on."""
+NOTIFY_INTERVAL = 2.0
+"""Seconds between two looks for events that rules have not seen, and for messages to send."""
+WAIT_INTERVAL = 10.0
+"""Seconds between two looks for gangs that have waited long, Holds that end and clusters that are silent."""
 FILE_TRANSPORT = "gangboard.polling.file_broker:Transport"
 """Kombu's, mended: see there."""
 
@@ -90,6 +94,16 @@ app.conf.update(
             "schedule": SWEEP_INTERVAL,
             "options": {"queue": "act", "expires": SWEEP_INTERVAL * 2},
         },
+        "notify": {
+            "task": "gangboard.notify.tasks.notify",
+            "schedule": NOTIFY_INTERVAL,
+            "options": {"queue": "notify", "expires": NOTIFY_INTERVAL * 2},
+        },
+        "look at waits": {
+            "task": "gangboard.notify.tasks.look",
+            "schedule": WAIT_INTERVAL,
+            "options": {"queue": "notify", "expires": WAIT_INTERVAL},
+        },
         "housekeeping": {
             "task": "gangboard.polling.tasks.housekeep",
             "schedule": 300.0,
@@ -102,7 +116,9 @@ app.conf.update(
 @celeryd_init.connect
 def find_tasks(**_: object) -> None:
     """Give a worker the tasks that it may be told to run. Beat knows them by name, as the schedule does."""
-    app.autodiscover_tasks(["gangboard.polling", "gangboard.actions"], force=True)
+    app.autodiscover_tasks(
+        ["gangboard.polling", "gangboard.actions", "gangboard.notify"], force=True
+    )
 
 
 @celeryd_after_setup.connect

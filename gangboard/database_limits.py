@@ -9,8 +9,9 @@ connection for each of its threads: a poll keeps its connection for the whole wi
 | poll, three of them | 3 x 11 (`GANGBOARD_POLL_SLOTS` and three) |
 | act | 19 |
 | prove | 5 |
+| notify | 3 |
 | beat | 1 |
-| together | 90 of the 97 that PostgreSQL gives by default |
+| together | 93 of the 97 that PostgreSQL gives by default |
 
 A management command has one connection and no pool.
 """

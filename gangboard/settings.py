@@ -201,6 +201,10 @@ REPAIR_INTERVAL = env.read_number(
 HISTORY_DAYS = env.read_number(
     "GANGBOARD_HISTORY_DAYS", 90, "days for which past verdicts are kept", least=1, most=3650
 )
+NOTIFY_NETWORKS = env.read_networks(
+    "GANGBOARD_NOTIFY_NETWORKS",
+    "networks (CIDR) that are not public and to which messages may be sent all the same, such as 10.0.0.0/8",
+)
 WAITERS = env.read_count(
     "GANGBOARD_WAITERS", 300, "open pages that may wait for news at once", least=1, most=5000
 )
@@ -350,6 +354,9 @@ SPECTACULAR_SETTINGS = {
         "Health": "gangboard.api.parameters.HEALTHS",
         "Stage": "gangboard.api.parameters.STAGES",
         "QueueState": "gangboard.api.parameters.QUEUE_STATES",
+        "ChannelState": "gangboard.pages.notifications.rows.CHANNEL_STATES",
+        "RuleState": "gangboard.pages.notifications.rows.RULE_STATES",
+        "DeliveryState": "gangboard.notify.outbox.STATES",
     },
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
 }

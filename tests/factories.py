@@ -309,8 +309,8 @@ def make_outage(
 
 
 def make_heartbeats(*, now: datetime = NOW, slots: int = 8) -> None:
-    """Make poll, act and prove workers and a beat that are alive, and orders that arrive."""
-    for kind in ("poll", "act", "prove", "beat", "poll-orders", "act-orders"):
+    """Make poll, act, prove and notify workers and a beat that are alive, and orders that arrive."""
+    for kind in ("poll", "act", "prove", "notify", "beat", "poll-orders", "act-orders"):
         values = {
             "kind": kind,
             "beat_at": now,

@@ -146,6 +146,7 @@ def _start_own(supervisor: Supervisor, place: Place) -> None:
     supervisor.start(processes.poll_worker(folder=code))
     supervisor.start(processes.act_worker(folder=code))
     supervisor.start(processes.prove_worker(folder=code))
+    supervisor.start(processes.notify_worker(folder=code))
     supervisor.start(processes.beat(state / "beat-schedule", folder=code))
 
 

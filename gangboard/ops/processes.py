@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gangboard.actions.worker import PROVE_THREADS
 from gangboard.actions.worker_slots import WORKER_SLOTS
+from gangboard.notify.worker import NOTIFY_THREADS
 from gangboard.ops.supervisor import Child, python_module
 from gangboard.serving.command import WEB_SERVER
 
@@ -70,6 +71,17 @@ def prove_worker(*, folder: Path) -> Child:
         *("--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
     )
     return Child("The prove worker", argv, _CELERY, folder)
+
+
+def notify_worker(*, folder: Path) -> Child:
+    """Return the worker that sends messages: a receiver that hangs holds up neither clicks nor proofs."""
+    argv = python_module(
+        "celery",
+        *("--quiet", "-A", "gangboard.celery", "worker", "--queues", "notify"),
+        *("--concurrency", str(NOTIFY_THREADS), "--hostname", "notify@%h"),
+        *("--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
+    )
+    return Child("The notify worker", argv, _CELERY, folder)
 
 
 def beat(schedule: Path, *, folder: Path) -> Child:

@@ -12,7 +12,16 @@ from gangboard.store.cluster_trials import delete_old_trials
 from gangboard.store.feed import delete_old_events
 from gangboard.store.gangs import outline_gone_gangs
 from gangboard.store.heartbeats import delete_dead_heartbeats
-from gangboard.store.models import AccessToken, Attempts, Gang, Outage, SignInLink
+from gangboard.store.models import (
+    AccessToken,
+    Attempts,
+    Delivery,
+    Gang,
+    Outage,
+    Rule,
+    RuleMark,
+    SignInLink,
+)
 from gangboard.store.trends import delete_old_points
 from gangboard.store.verdict_spans import delete_old_spans
 
@@ -22,6 +31,8 @@ OVER = timedelta(days=1)
 """Links and tokens that let nobody in any more: long enough to see in the tables why."""
 
 
+MESSAGES = timedelta(days=30)
+"""How long deliveries that are over are kept, and rules about one gang that have told it."""
 FEED_DAYS = timedelta(days=7)
 """For so long a reader of the feed may have been away."""
 
@@ -45,4 +56,7 @@ def clean_up() -> None:
     delete_old_spans(ended_before=oldest)
     delete_in_batches(Gang.objects.filter(gone_at__lt=oldest))
     delete_in_batches(Outage.objects.filter(ended_at__lt=oldest))
+    delete_in_batches(Delivery.objects.filter(finished_at__lt=now - MESSAGES))
+    delete_in_batches(Rule.objects.filter(ended_at__lt=now - MESSAGES))
+    delete_in_batches(RuleMark.objects.filter(at__lt=oldest))
     delete_old_points(now)

@@ -27,6 +27,12 @@ _LABELS = {
     "cluster-removed": "Cluster removed",
     "switch": "Setting changed",
     "export": "File exported",
+    "channel-made": "Channel added",
+    "channel-removed": "Channel removed",
+    "channel-tested": "Channel tested",
+    "rule-made": "Rule added",
+    "rule-removed": "Rule removed",
+    "rule-muted": "Rule muted",
     "keys-rotated": "Keys rotated",
 }
 

@@ -25,6 +25,11 @@ _SENTENCES = {
         "Prove worker is down (last sign ",
         "Holds are not tested, and undone actions are not noticed, until it runs again.",
     ),
+    "notify": (
+        "Notify worker is down",
+        "Notify worker is down (last sign ",
+        "messages wait until it runs again.",
+    ),
     "beat": (
         "Beat process is down",
         "Beat process is down (last sign ",
@@ -42,9 +47,15 @@ _SENTENCES = {
     ),
 }
 """Kind → what is said when there is no sign at all, what before the age of the last, and why it matters."""
-PROCESSES = ("poll", "act", "prove", "beat")
+PROCESSES = ("poll", "act", "prove", "notify", "beat")
 """Kinds of process that must be alive."""
-_LABELS = {"poll": "Poll worker", "act": "Act worker", "prove": "Prove worker", "beat": "Beat"}
+_LABELS = {
+    "poll": "Poll worker",
+    "act": "Act worker",
+    "prove": "Prove worker",
+    "notify": "Notify worker",
+    "beat": "Beat",
+}
 ORDERS = {"poll-orders": ("beat", "poll"), "act-orders": ("beat", "act")}
 """Kind → from which process to which they go: while one of these is dead, they say nothing."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -106,6 +106,23 @@ def read_spans(*, viewer: Viewer, gang_id: str) -> Spans:
     # Between the two there are others: without its first run the beginning says nothing of the wait.
     ran = any(item.runs or item.is_over for item in oldest)
     return Spans(newest, oldest if ran else (), more)
+
+
+def rows_of_spans(spans: Iterable[VerdictSpan], *, viewer: Viewer) -> dict[int, SpanRow]:
+    """Return the spans that the viewer may see, by id, as the viewer may read them.
+
+    No query for a viewer who sees the whole cluster, else those of `unseen_names` for each cluster.
+    """
+    visible = [span for span in spans if viewer.sees(span.cluster_id, span.namespace)]
+    quoted = {
+        id_: unseen_names(
+            (span.message for span in visible if span.cluster_id == id_),
+            viewer=viewer,
+            cluster_id=id_,
+        )
+        for id_ in {span.cluster_id for span in visible}
+    }
+    return {span.pk: _row(span, viewer, quoted[span.cluster_id]) for span in visible}
 
 
 def _row(span: VerdictSpan, viewer: Viewer, quoted: tuple[ObjectRef, ...]) -> SpanRow:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.db.models import Q
 
 from gangboard.store.models import Grant
@@ -143,3 +144,15 @@ def viewer_of(
     # A person may have the same role twice: by hand and by a group.
     scopes = tuple(dict.fromkeys(Scope(*row) for row in rows))
     return Viewer(int(user.pk), str(user), scopes, may_act, token, address)
+
+
+def viewers_of(users: Iterable[User]) -> dict[int, Viewer]:
+    """Return the viewers of these people by user id, for what is done in their absence (1 query)."""
+    names = {user.pk: str(user) for user in users}
+    scopes: dict[int, list[Scope]] = {id_: [] for id_ in names}
+    grants = Grant.objects.filter(user_id__in=names)
+    for grant in grants:
+        scopes[grant.user_id].append(Scope(grant.cluster_id, grant.namespace, grant.role))
+    return {
+        id_: Viewer(id_, name, tuple(scopes[id_]), may_act=False) for id_, name in names.items()
+    }

@@ -1,4 +1,4 @@
-// "Tell me when it runs": a notification of the browser, while a page of the gang is open in some tab.
+// "Tell this browser": its notification when the gang runs, while a page of the gang is open in some tab.
 const NEWS = { running: "runs", succeeded: "has succeeded", failed: "has failed" };
 const button = () => document.querySelector("[data-tell]");
 const health = () => document.getElementById("verdict")?.dataset.health ?? "";
@@ -11,7 +11,7 @@ function show() {
   const ask = button();
   if (!ask) return;
   ask.hidden = !told && health() in NEWS;
-  ask.textContent = told ? "You will be told" : "Tell me when it runs";
+  ask.textContent = told ? "This browser will tell you" : "Tell this browser";
 }
 
 function tell() {

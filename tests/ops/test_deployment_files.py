@@ -67,7 +67,7 @@ def test_every_setting_of_the_dotenv_file_reaches_every_process() -> None:
     dotenv = {name: f"value-of-{name}" for name in names}
     ours = [one for one in read_services(ROOT, {**PASSWORDS, **dotenv}).values() if one.is_ours]
     assert sorted(service.name for service in ours) == [
-        *("act", "beat", "migrate", "poll", "prove", "web")
+        *("act", "beat", "migrate", "notify", "poll", "prove", "web")
     ]
     for service in ours:
         given = {name: service.environment.get(name) for name in names - decided}
@@ -184,15 +184,15 @@ def test_all_processes_fit_into_the_connections_that_postgresql_gives_by_default
 ) -> None:
     """Two web processes and three poll workers, as docs/settings.md adds them up."""
     threads = {"poll": app.conf.worker_concurrency}
-    for name in ("act", "prove"):
+    for name in ("act", "prove", "notify"):
         command = services[name]["command"]
         threads[name] = int(command[command.index("--concurrency") + 1])
     workers = {name: number + HEARTBEATS for name, number in threads.items()}
-    assert workers == {"poll": 12, "act": 19, "prove": 5}
+    assert workers == {"poll": 12, "act": 19, "prove": 5, "notify": 3}
     beat = 1
     together = 2 * settings.DATABASE_CONNECTIONS + 3 * workers["poll"]
-    together += workers["act"] + workers["prove"] + beat
-    assert together == 93
+    together += workers["act"] + workers["prove"] + workers["notify"] + beat
+    assert together == 96
     assert together <= 100 - 3, "PostgreSQL keeps three for superusers"
 
 

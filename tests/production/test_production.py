@@ -27,7 +27,7 @@ FINAL_SECONDS = 60.0
 CALLS = 300
 OUTAGE_SECONDS = 3.0
 AWAY = {502, 503, 504}
-OURS = ("web", "poll", "act", "prove", "beat")
+OURS = ("web", "poll", "act", "prove", "notify", "beat")
 STRANGER = "203.0.113.9"
 
 IMPORT_ALL = """
@@ -61,7 +61,7 @@ def test_every_module_is_imported_with_the_packages_of_the_image(
 def test_every_health_check_passes(site: Site) -> None:
     checked = [name for name, service in site.services.items() if service.health]
     assert sorted(checked) == [
-        *("act", "beat", "poll", "postgres", "prove", "proxy", "redis", "web")
+        *("act", "beat", "notify", "poll", "postgres", "prove", "proxy", "redis", "web")
     ]
     for name in checked:
         site.wait_healthy(name)

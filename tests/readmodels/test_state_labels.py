@@ -96,6 +96,7 @@ class TestLiveness:
             "Act worker is down: actions wait and expire.",
             "Prove worker is down: Holds are not tested, and undone actions are not noticed, until "
             "it runs again.",
+            "Notify worker is down: messages wait until it runs again.",
             "Beat process is down: clusters that no worker holds are not picked up.",
         ]
 

@@ -55,5 +55,7 @@ def addresses(site: Site) -> dict[str, str]:
         "roles of groups": "/people/groups/",
         "tokens": "/people/tokens/",
         "sessions": "/people/sessions/",
+        "messages": "/notifications/",
+        "tell me of a gang": f"/notifications/gangs/{site.gang_id('llama-sft')}/",
         "missing": MISSING,
     }

@@ -315,8 +315,8 @@ class TestPersonal:
         expect(page.locator(".foot time")).to_contain_text("UTC")
         page.get_by_role("button", name="Times are in UTC").click()
         expect(page.locator(".foot time")).to_contain_text("IST")
-        page.get_by_role("button", name="Tell me when it runs").click()
-        expect(page.get_by_role("button", name="You will be told")).to_be_visible()
+        page.get_by_role("button", name="Tell this browser").click()
+        expect(page.get_by_role("button", name="This browser will tell you")).to_be_visible()
         assert page.evaluate("window.told") is None
         site.write("UPDATE store_gang SET health = 'running' WHERE name = 'will-flap'")
         expect(page.locator("#verdict")).to_have_attribute("data-health", "running", timeout=SOON)

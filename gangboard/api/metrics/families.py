@@ -172,7 +172,7 @@ def _of_processes(liveness: Liveness) -> Iterator[Metric]:
     dead = {kind for kind, _ in liveness.dead}
     yield _gauge(
         "process_up",
-        "1: a process of this kind (poll, act, prove, beat) gave a sign of life lately.",
+        "1: a process of this kind (poll, act, prove, notify, beat) gave a sign of life lately.",
         ("process",),
         (((kind,), kind not in dead) for kind in PROCESSES),
     )

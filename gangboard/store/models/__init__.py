@@ -16,6 +16,7 @@ from gangboard.store.models.clusters import Cluster, Heartbeat, Lease, Outage, R
 from gangboard.store.models.feed import FeedEvent, FeedHead
 from gangboard.store.models.gangs import Gang, GangSearch
 from gangboard.store.models.history import VerdictSpan
+from gangboard.store.models.notify import Channel, Delivery, NotifyCursor, Rule, RuleMark
 from gangboard.store.models.objects import WatchedObject
 from gangboard.store.models.people import (
     AccessToken,
@@ -38,10 +39,12 @@ __all__ = [
     "AuditEntry",
     "AuditHead",
     "BoardColumns",
+    "Channel",
     "Chore",
     "Cluster",
     "ClusterCapacity",
     "ClusterTrial",
+    "Delivery",
     "FeedEvent",
     "FeedHead",
     "Gang",
@@ -54,8 +57,11 @@ __all__ = [
     "Lease",
     "LeverRecord",
     "NodeCapacity",
+    "NotifyCursor",
     "Outage",
     "ResourceState",
+    "Rule",
+    "RuleMark",
     "SavedView",
     "SessionRecord",
     "SignInLink",

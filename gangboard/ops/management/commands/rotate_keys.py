@@ -11,7 +11,7 @@ from gangboard.store.key_rotation import rotate_keys
 
 class Command(DatabaseCommand):
     help = (
-        "Encrypt all stored cluster credentials with the first key of GANGBOARD_ENCRYPTION_KEY. Older "
+        "Encrypt all stored credentials and channels with the first key of GANGBOARD_ENCRYPTION_KEY. Older "
         "keys that follow it there can be removed afterwards. It can be run again at any time."
     )
 
@@ -23,5 +23,5 @@ class Command(DatabaseCommand):
         if rotation.unreadable:
             raise CommandError(
                 f"No key reads the credentials of {', '.join(rotation.unreadable)}. Add the missing key "
-                "and run this again, or add these clusters again."
+                "and run this again, or add these clusters and channels again."
             )

@@ -1,3 +1,4 @@
+"""Trials of clusters: what an admin pasted, encrypted, and what came of it."""
 
 import django.db.models.deletion
 from django.conf import settings
@@ -7,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('store', '0004_feed'),
+        ('store', '0006_notify'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

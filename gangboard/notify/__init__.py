@@ -1,0 +1,1 @@
+"""Messages: rules say what is worth one, channels where it goes; each is sent until it arrived."""

@@ -1,0 +1,189 @@
+"""Sending deliveries: one at a time for each channel, again and again until it arrived or a day has passed.
+
+A channel has a lease, so two workers do not send to it at once. Channels do not wait for each other: each
+is served by a thread of its own, and those that failed last time have few of the threads.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from threading import Lock
+from time import monotonic
+
+from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from gangboard.logs import get_logger
+from gangboard.notify.channels import WEBHOOK, Post, Receipt, may_use, run_sender, send
+from gangboard.notify.items import read_items
+from gangboard.notify.messages import ADMINS, Message, make_message, make_test_message
+from gangboard.notify.outbox import FAILED, GIVEN_UP, SENT
+from gangboard.store.access import Viewer, viewers_of
+from gangboard.store.models import Channel, Delivery, Rule
+from gangboard.store.row_leases import RealDatabaseClock, RowLeases
+
+log = get_logger(__name__)
+
+AT_ONCE = 16
+"""Channels that one worker sends to at once."""
+FAILING_AT_ONCE = 6
+"""Of these, channels whose last attempt failed: they may hang again."""
+FIRST_PAUSE = timedelta(seconds=10)
+LONGEST_PAUSE = timedelta(hours=1)
+TRIED_FOR = timedelta(hours=24)
+REFUSED_FOR = timedelta(hours=1)
+"""For so long a message is tried that the receiver refuses as it is."""
+TURN = 20.0
+"""Seconds after which a channel with more to send gives its thread back."""
+LEASES = RowLeases("held_until", 60.0)
+NOTHING_LEFT = "Nothing is left of it that the owner of the rule may see."
+_NOT_USABLE = "The owner of the rule may not use this channel any more."
+
+Clock = Callable[[], datetime]
+_threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="deliver")
+_lock = Lock()
+_busy: dict[int, bool] = {}
+"""Channels that this process sends to: whether their last attempt had failed."""
+
+
+def start_due() -> None:
+    """Begin to send to every channel that has something due, as far as there are threads. Never waits."""
+    for channel_id, failing in due_channels(now=timezone.now()):
+        with _lock:
+            if channel_id in _busy or len(_busy) >= AT_ONCE:
+                continue
+            if failing and sum(_busy.values()) >= FAILING_AT_ONCE:
+                continue
+            _busy[channel_id] = failing
+        _threads.submit(_serve_in_thread, channel_id)
+
+
+def _serve_in_thread(channel_id: int) -> None:
+    try:
+        serve(channel_id)
+    except (DatabaseError, InterfaceError) as error:
+        log.warning("deliveries wait for the database", channel=channel_id, why=str(error))
+    finally:
+        connection.close()
+        with _lock:
+            _busy.pop(channel_id, None)
+
+
+def due_channels(*, now: datetime) -> list[tuple[int, bool]]:
+    """Return the channels that have something to send now and whether they failed last, healthy ones first."""
+    due = Channel.objects.filter(
+        Q(next_at=None) | Q(next_at__lte=now) | Q(deliveries__rule=None),
+        deliveries__finished_at=None,
+        deliveries__next_at__lte=now,
+    )
+    found = due.order_by("failures", "pk").values_list("pk", "failures").distinct()
+    return [(id_, failures > 0) for id_, failures in found]
+
+
+def serve(channel_id: int, *, post: Post = run_sender, clock: Clock = timezone.now) -> int:
+    """Send what is due to one channel until it fails or its turn is over; return how many were tried."""
+    row = Channel.objects.filter(pk=channel_id)
+    leases, holder = RealDatabaseClock(), uuid.uuid4().hex
+    if not LEASES.take(row, holder, leases):
+        return 0
+    tried, ends = 0, monotonic() + TURN
+    try:
+        while monotonic() < ends and (delivery := _claim(channel_id, clock())) is not None:
+            tried += 1
+            outcome = _try(delivery, clock(), post)
+            if outcome is not None:
+                _record(delivery, outcome, clock())
+                if not outcome.ok:
+                    break
+            if not LEASES.extend(row.filter(holder=holder), leases):
+                break
+    finally:
+        row.filter(holder=holder).update(holder="", held_until=None)
+    return tried
+
+
+def _claim(channel_id: int, now: datetime) -> Delivery | None:
+    """Return the next delivery that is due, counted as tried: nothing is added to it from now on.
+
+    Tests come first, whatever happened before; then what failed, so that the order stays.
+    """
+    with transaction.atomic():
+        pending = Delivery.objects.filter(
+            channel_id=channel_id, finished_at=None, next_at__lte=now
+        ).select_related("channel")
+        locked = pending.select_for_update(of=("self",))
+        found = locked.filter(rule=None).order_by("pk").first()
+        if found is None:
+            ready = locked.filter(Q(channel__next_at=None) | Q(channel__next_at__lte=now))
+            found = ready.order_by("-attempts", "pk").first()
+        if found is None:
+            return None
+        found.attempts += 1
+        found.save(update_fields=["attempts"])
+    return found
+
+
+def _try(delivery: Delivery, now: datetime, post: Post) -> Receipt | None:
+    """Send a delivery once; None if there was nothing to send, and then it is over."""
+    message, why = _message(delivery, now)
+    if message is None:
+        _finish(delivery, GIVEN_UP, why, now)
+        return None
+    channel = delivery.channel
+    # The sender may take ten seconds, and connections to the database are few.
+    if not connection.in_atomic_block:
+        connection.close()
+    return send(channel, message, key=f"msg_{delivery.pk}", at=now, post=post)
+
+
+def _message(delivery: Delivery, now: datetime) -> tuple[Message | None, str]:
+    rule, channel = delivery.rule, delivery.channel
+    if rule is None:
+        return make_test_message(channel.name, now=now), ""
+    viewer = _viewer_of(rule)
+    if viewer is None:
+        return None, NOTHING_LEFT
+    if not may_use(rule, channel, viewer):
+        return None, _NOT_USABLE
+    everything = channel.kind == WEBHOOK
+    items = read_items(delivery.items)
+    return make_message(rule, items, viewer=viewer, now=now, everything=everything), NOTHING_LEFT
+
+
+def _viewer_of(rule: Rule) -> Viewer | None:
+    """Return with whose rights a message is written; None for a person who is disabled."""
+    if rule.owner is None:
+        return ADMINS
+    return viewers_of([rule.owner])[rule.owner.pk] if rule.owner.is_active else None
+
+
+def _record(delivery: Delivery, outcome: Receipt, now: datetime) -> None:
+    """Write what became of an attempt."""
+    channel = Channel.objects.filter(pk=delivery.channel_id)
+    if outcome.ok:
+        channel.update(error="", failures=0, next_at=None, sent_at=now)
+        _finish(delivery, SENT, "", now)
+        if delivery.rule_id is None:
+            # The channel works again: what waits need not wait longer.
+            waiting = Delivery.objects.filter(channel_id=delivery.channel_id, state=FAILED)
+            waiting.update(next_at=now)
+        return
+    failures = delivery.channel.failures + 1
+    pause = min(FIRST_PAUSE * 2 ** min(failures - 1, 20), LONGEST_PAUSE)
+    channel.update(error=outcome.sentence, failures=failures, next_at=now + pause)
+    age = now - delivery.created_at
+    over = age >= (REFUSED_FOR if outcome.final else TRIED_FOR)
+    if delivery.rule_id is None or over:
+        _finish(delivery, GIVEN_UP, outcome.sentence, now)
+        return
+    Delivery.objects.filter(pk=delivery.pk).update(
+        state=FAILED, error=outcome.sentence, next_at=now + pause
+    )
+
+
+def _finish(delivery: Delivery, state: str, error: str, now: datetime) -> None:
+    Delivery.objects.filter(pk=delivery.pk).update(state=state, error=error, finished_at=now)

@@ -1,0 +1,143 @@
+"""Rules in force, each with the rights of its owner and the channels that it may use now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fnmatch import fnmatchcase
+
+from django.db.models import Q
+
+from gangboard.notify.channels import may_use
+from gangboard.notify.items import Item
+from gangboard.notify.messages import ADMINS
+from gangboard.notify.outbox import queue_items
+from gangboard.store.access import Viewer, viewers_of
+from gangboard.store.models import Channel, Rule, RuleMark
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One rule that may tell something now."""
+
+    rule: Rule
+    viewer: Viewer
+    channels: tuple[Channel, ...]
+
+    def wants_place(self, cluster_id: int, namespace: str) -> bool:
+        """Return whether the rule is about a namespace, and its owner may see it."""
+        rule = self.rule
+        if rule.cluster_id not in (None, cluster_id):
+            return False
+        if rule.namespace and not fnmatchcase(namespace, rule.namespace):
+            return False
+        return self.viewer.sees(cluster_id, namespace)
+
+    def wants_gang(
+        self,
+        cluster_id: int,
+        namespace: str,
+        *,
+        kind: str,
+        code: str,
+        health: str,
+        accelerators: float,
+    ) -> bool:
+        """Return whether the rule is about a gang with such a verdict."""
+        rule = self.rule
+        return (
+            rule.kind in ("", kind)
+            and rule.code in ("", code)
+            and rule.health in ("", health)
+            and accelerators >= (rule.accelerators_at_least or 0)
+            and self.wants_place(cluster_id, namespace)
+        )
+
+
+def read_listeners(triggers: Iterable[str], *, now: datetime) -> list[Listener]:
+    """Return the rules with these triggers that are in force and not muted (3 queries)."""
+    rules = (
+        Rule.objects.filter(Q(muted_until=None) | Q(muted_until__lte=now), ended_at=None)
+        .filter(trigger__in=list(triggers))
+        .filter(Q(owner=None) | Q(owner__is_active=True))
+        .select_related("owner")
+        .prefetch_related("channels")
+        .order_by("pk")
+    )
+    found = list(rules)
+    viewers = viewers_of({rule.owner for rule in found if rule.owner is not None})
+    listeners = []
+    for rule in found:
+        viewer = ADMINS if rule.owner_id is None else viewers[rule.owner_id]
+        usable = tuple(one for one in rule.channels.all() if may_use(rule, one, viewer))
+        if usable and viewer.scopes:
+            listeners.append(Listener(rule, viewer, usable))
+    return listeners
+
+
+class Marks:
+    """What some rules have told last of some subjects; see RuleMark. Inside a transaction."""
+
+    def __init__(self, listeners: Sequence[Listener], subjects: Iterable[str]) -> None:
+        self._rules = [one.rule.pk for one in listeners]
+        self._known: dict[tuple[int, str], str] = {}
+        self._new: dict[tuple[int, str], str] = {}
+        self._forgotten: set[tuple[int, str]] = set()
+        ordered = sorted(set(subjects))
+        for start in range(0, len(ordered), BATCH):
+            rows = RuleMark.objects.filter(
+                rule_id__in=self._rules, subject__in=ordered[start : start + BATCH]
+            )
+            for rule_id, subject, mark in rows.values_list("rule_id", "subject", "mark"):
+                self._known[rule_id, subject] = mark
+
+    def is_new(self, rule: Rule, subject: str, mark: str) -> bool:
+        """Note that the rule tells this now; return False if it is what the rule has told last."""
+        key = (rule.pk, subject)
+        if self._known.get(key) == mark:
+            return False
+        self._known[key] = self._new[key] = mark
+        self._forgotten.discard(key)
+        return True
+
+    def forget(self, rule: Rule, subject: str) -> None:
+        """Note that it is so no more: when it comes back it is told again."""
+        key = (rule.pk, subject)
+        if self._known.pop(key, None) is not None:
+            self._new.pop(key, None)
+            self._forgotten.add(key)
+
+    def save(self, *, now: datetime) -> None:
+        """Store what was noted."""
+        for rule_id, subject in self._forgotten:
+            RuleMark.objects.filter(rule_id=rule_id, subject=subject).delete()
+        RuleMark.objects.bulk_create(
+            (
+                RuleMark(rule_id=rule_id, subject=subject, mark=mark, at=now)
+                for (rule_id, subject), mark in self._new.items()
+            ),
+            batch_size=BATCH,
+            update_conflicts=True,
+            unique_fields=("rule", "subject"),
+            update_fields=("mark", "at"),
+        )
+
+
+class Told:
+    """The items that each listener tells, gathered so that each becomes one delivery."""
+
+    def __init__(self) -> None:
+        self._items: dict[int, tuple[Listener, list[Item]]] = {}
+
+    def add(self, listener: Listener, item: Item) -> None:
+        """Let a listener tell an item."""
+        self._items.setdefault(listener.rule.pk, (listener, []))[1].append(item)
+
+    def queue(self, *, now: datetime) -> int:
+        """Write the deliveries; return how many items they have."""
+        for listener, items in self._items.values():
+            queue_items(listener.rule, listener.channels, items, now=now)
+        return sum(len(items) for _, items in self._items.values())

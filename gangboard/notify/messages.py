@@ -1,0 +1,110 @@
+"""The message of a delivery: title and text for people, a document for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from gangboard.notify.items import Item
+from gangboard.notify.news import News, rank_items, read_news
+from gangboard.public_address import public_url
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.models import Rule
+
+MOST_TOLD = 10
+"""News of one message to people; of more the number is told."""
+PAGE = "/notifications/"
+ADMINS = Viewer(0, "gangboard", (Scope(None, "", "admin"),), may_act=False)
+"""Whose rights the rules of all admins have."""
+LONGEST_LINE = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message, for both kinds of channel."""
+
+    title: str
+    body: str
+    document: Mapping[str, Any]
+
+
+def make_message(
+    rule: Rule, items: Sequence[Item], *, viewer: Viewer, now: datetime, everything: bool
+) -> Message | None:
+    """Return the message about some items; None when there is nothing left that the viewer may see.
+
+    `everything`: all items are in it, as programs want it; otherwise the worst MOST_TOLD.
+    """
+    visible = items if everything else rank_items(items, viewer=viewer)
+    news = read_news(visible if everything else visible[:MOST_TOLD], viewer=viewer, now=now)
+    if not news:
+        return None
+    number = len(news) if everything or len(visible) <= MOST_TOLD else len(visible)
+    return Message(
+        _title(rule, news, number), _body(rule, news, number), _document(rule, news, now)
+    )
+
+
+def make_test_message(channel: str, *, now: datetime) -> Message:
+    """Return the message that proves a channel."""
+    text = f"This is a test of the channel {channel}. Messages of gangboard arrive here."
+    return Message(
+        "gangboard: a test",
+        f"{text}\n\n{public_url()}{PAGE}",
+        {"type": "gangboard.test", "timestamp": now.isoformat(), "data": {"channel": channel}},
+    )
+
+
+def _title(rule: Rule, news: Sequence[News], number: int) -> str:
+    return news[0].subject[:200] if number == 1 else f"{rule.name}: {number:,} changes"
+
+
+def _body(rule: Rule, news: Sequence[News], number: int) -> str:
+    parts = [_paragraph(one) for one in news]
+    if number > len(news):
+        parts.append(f"These are the worst {len(news)} of {number:,}. All gangs: {public_url()}/")
+    if rule.gang_id:
+        parts.append("You asked to be told once. No further message follows.")
+    else:
+        parts.append(f"Rule: {rule.name}. Mute it: {public_url()}{PAGE}rules/{rule.pk}/mute/")
+    return "\n\n".join(parts)
+
+
+def _paragraph(news: News) -> str:
+    lines = [news.subject, news.sentence]
+    if news.now:
+        lines.append(f"Since then: {news.now}.")
+    if news.next_step:
+        lines.append(f"Next: {news.next_step}")
+    return "\n".join(line[:LONGEST_LINE] for line in (*lines, f"{public_url()}{news.path}") if line)
+
+
+def _document(rule: Rule, news: Sequence[News], now: datetime) -> Mapping[str, Any]:
+    return {
+        "type": "gangboard.notification",
+        "timestamp": now.isoformat(),
+        "data": {
+            "rule": {"id": rule.pk, "name": rule.name, "trigger": rule.trigger},
+            "events": [
+                {
+                    "number": one.number,
+                    "type": one.type,
+                    "at": one.at.isoformat(),
+                    "cluster": one.cluster,
+                    "namespace": one.namespace,
+                    "kind": one.kind,
+                    "name": one.name,
+                    "gang_id": one.gang_id,
+                    "health": one.health,
+                    "code": one.code,
+                    "accelerators": one.accelerators,
+                    "message": one.sentence,
+                    "next_step": one.next_step,
+                    "url": f"{public_url()}{one.path}",
+                }
+                for one in news
+            ],
+        },
+    }

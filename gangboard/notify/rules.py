@@ -1,0 +1,182 @@
+"""Rules: making, muting and removing them. Page and API call the same functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from gangboard.domain.health import Health
+from gangboard.notify.channels import record, usable_channels
+from gangboard.notify.errors import NotifyError
+from gangboard.notify.matching import RUNS
+from gangboard.notify.triggers import MEANINGS, Trigger
+from gangboard.store.access import Viewer
+from gangboard.store.models import Channel, Cluster, Gang, Rule
+
+MOST_RULES = 100
+"""Rules of one person, and of all admins together."""
+MOST_MINUTES = 7 * 24 * 60
+MOST_HOURS = 30 * 24
+"""For which a rule can be muted."""
+CONDITIONS = (
+    *("cluster", "namespace", "kind", "code", "health", "accelerators_at_least"),
+    "minutes",
+)
+NEED_MINUTES = (Trigger.WAITS, Trigger.HOLD_ENDS)
+
+
+def make_rule(
+    *,
+    viewer: Viewer,
+    name: str,
+    trigger: str,
+    channels: Sequence[str],
+    for_admins: bool = False,
+    **conditions: Any,
+) -> Rule:
+    """Return a new rule. `channels` are names; see CONDITIONS for the rest. Raises NotifyError.
+
+    `for_admins`: it is no person's rule but one of all admins, who see everything.
+    """
+    if for_admins and not viewer.is_admin:
+        raise NotifyError("only an admin makes rules of all admins")
+    given = {key: conditions.get(key) or None for key in CONDITIONS}
+    columns = _checked(trigger, given, viewer)
+    return _make(viewer, name, trigger, _find_channels(viewer, channels), for_admins, columns)
+
+
+def make_gang_rule(*, viewer: Viewer, gang_id: str, channels: Sequence[str]) -> Rule:
+    """Return a rule of the viewer that tells once when a gang runs or ends. Raises NotifyError."""
+    found = _find_channels(viewer, channels)
+    with transaction.atomic():
+        gang = Gang.objects.filter(viewer.gang_filter(), pk=gang_id).first()
+        if gang is None:
+            raise NotifyError("there is no such gang")
+        if gang.gone_at is not None:
+            raise NotifyError("this gang was deleted")
+        if gang.health in RUNS:
+            raise NotifyError(f"nothing to wait for: the gang is {gang.health} now")
+        mine = Rule.objects.filter(owner_id=viewer.user_id, gang_id=gang_id, ended_at=None)
+        if mine.exists():
+            raise NotifyError("you will be told already")
+        columns = {"gang_id": gang_id, "cluster_id": gang.cluster_id}
+        name = f"{gang.kind} {gang.name} runs"[:60]
+        return _make(viewer, name, Trigger.RUNS, found, False, columns)
+
+
+def remove_rule(*, viewer: Viewer, rule_id: int) -> bool:
+    """Remove a rule with what waits to be sent; return False if the viewer has no such rule."""
+    with transaction.atomic():
+        rule = visible_rules(viewer).filter(pk=rule_id).first()
+        if rule is None:
+            return False
+        rule.delete()
+        record(
+            "rule-removed",
+            f"Rule {rule.name} was removed.",
+            viewer,
+            f"Rule/{rule.name}",
+            at=timezone.now(),
+        )
+    return True
+
+
+def mute_rule(*, viewer: Viewer, rule_id: int, hours: int) -> bool:
+    """Mute a rule for some hours, 0 ends that; return False if the viewer has no such rule.
+
+    What happens while it is muted is never told. Raises NotifyError.
+    """
+    if not 0 <= hours <= MOST_HOURS:
+        raise NotifyError(f"a rule is muted for at most {MOST_HOURS} hours")
+    now = timezone.now()
+    until = now + timedelta(hours=hours) if hours else None
+    with transaction.atomic():
+        rule = visible_rules(viewer).filter(pk=rule_id, ended_at=None).first()
+        if rule is None:
+            return False
+        Rule.objects.filter(pk=rule.pk).update(muted_until=until)
+        if hours:
+            # Messages that were not sent yet belong to the time that is muted.
+            rule.deliveries.filter(state="waiting", attempts=0).delete()
+        how = f"was muted for {hours} hours" if hours else "is not muted any more"
+        record("rule-muted", f"Rule {rule.name} {how}.", viewer, f"Rule/{rule.name}", at=now)
+    return True
+
+
+def visible_rules(viewer: Viewer) -> QuerySet[Rule]:
+    """Return the rules that the viewer may see, mute and remove: their own, and every one for admins."""
+    if viewer.is_admin:
+        return Rule.objects.all()
+    return Rule.objects.filter(owner_id=viewer.user_id)
+
+
+def _make(
+    viewer: Viewer,
+    name: str,
+    trigger: str,
+    channels: Sequence[Channel],
+    for_admins: bool,
+    columns: Mapping[str, Any],
+) -> Rule:
+    owner_id = None if for_admins else viewer.user_id
+    now = timezone.now()
+    with transaction.atomic():
+        if Rule.objects.filter(owner_id=owner_id, ended_at=None).count() >= MOST_RULES:
+            raise NotifyError(f"there are {MOST_RULES} rules, which is the most: remove one first")
+        rule = Rule.objects.create(
+            name=name, owner_id=owner_id, trigger=str(trigger), created_at=now, **columns
+        )
+        rule.channels.set(channels)
+        to = ", ".join(channel.name for channel in channels)
+        whose = " of all admins" if for_admins else ""
+        record(
+            "rule-made",
+            f"Rule {name}{whose} was made; it sends to {to}.",
+            viewer,
+            f"Rule/{name}",
+            at=now,
+        )
+    return rule
+
+
+def _find_channels(viewer: Viewer, names: Sequence[str]) -> list[Channel]:
+    wanted = set(names)
+    found = list(usable_channels(viewer).filter(Q(name__in=wanted)))
+    if not wanted:
+        raise NotifyError("choose a channel")
+    if missing := sorted(wanted - {channel.name for channel in found}):
+        raise NotifyError(f"there is no channel {missing[0]!r}")
+    return found
+
+
+def _checked(trigger: str, given: Mapping[str, Any], viewer: Viewer) -> dict[str, Any]:
+    """Return the columns of the conditions. Raises NotifyError."""
+    if trigger not in set(Trigger) or trigger == Trigger.RUNS:
+        raise NotifyError(f"a rule cannot wait for {trigger!r}")
+    meaning = MEANINGS[Trigger(trigger)]
+    for name, value in given.items():
+        if value is not None and name not in meaning.conditions:
+            raise NotifyError(f"{name} means nothing for this kind of rule: leave it empty")
+    minutes = given["minutes"]
+    if trigger in NEED_MINUTES and not (minutes and 1 <= minutes <= MOST_MINUTES):
+        raise NotifyError(f"say after how many minutes: 1 to {MOST_MINUTES:,}")
+    if given["health"] and given["health"] not in set(Health):
+        raise NotifyError(f"there is no health {given['health']!r}")
+    cluster = None
+    if given["cluster"]:
+        clusters = Cluster.objects.filter(viewer.cluster_filter())
+        cluster = clusters.filter(name=given["cluster"]).first()
+        if cluster is None:
+            raise NotifyError(f"there is no cluster {given['cluster']!r}")
+    texts = {name: given[name] or "" for name in ("namespace", "kind", "code", "health")}
+    return {
+        **texts,
+        "cluster": cluster,
+        "minutes": minutes,
+        "accelerators_at_least": given["accelerators_at_least"],
+    }

@@ -1,0 +1,216 @@
+"""A process that sends one message: it reads an order from standard input and prints what became of it.
+
+It is a process of its own so that its end is certain, whatever a receiver or a library does: the worker
+ends it after its deadline. It has neither database nor keys, connects to allowed addresses only, receives
+64 KiB at most, and writes no file.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import resource
+import smtplib
+import sys
+from ipaddress import ip_network
+from typing import Any
+
+from gangboard.notify import addresses
+
+MOST_RECEIVED = 64 * 1024
+MOST_MEMORY = 2**30
+SECONDS = 8.0
+"""For one connection and each wait on it. The worker's deadline for the whole is a little later."""
+LOCAL = frozenset(
+    {*("blink1", "dbus", "glib", "gnome", "kde", "macosx", "qt", "syslog", "windows"), "deltachat"}
+)
+"""Services of apprise that concern the machine itself."""
+
+Answer = dict[str, Any]
+
+
+def answer(sentence: str = "", *, final: bool = False, service: str = "") -> Answer:
+    """Return what is printed; without a sentence the message has arrived.
+
+    `final`: sending the same again is of no use.
+    """
+    return {"ok": not sentence, "sentence": sentence, "final": final, "service": service}
+
+
+def main() -> None:
+    """Carry out the order on standard input."""
+    order = json.load(sys.stdin)
+    logging.disable(logging.CRITICAL)  # libraries write addresses with secrets
+    _limit_process()
+    addresses.guard_connections([ip_network(one) for one in order["networks"]])
+    addresses.limit_answers(MOST_RECEIVED)
+    work = {"check": check, "apprise": send_by_apprise, "webhook": send_webhook}[order["do"]]
+    json.dump(work(order), sys.stdout)
+
+
+def _limit_process() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def check(order: Answer) -> Answer:
+    """Return the name of the service of an apprise address, or what is wrong with the address."""
+    found = _service(order["address"])
+    if isinstance(found, str):
+        return answer(found)
+    return answer(service=str(found.service_name))
+
+
+def send_by_apprise(order: Answer) -> Answer:
+    """Send title and body to an apprise address."""
+    import apprise
+    import requests
+
+    found = _service(order["address"])
+    if isinstance(found, str):
+        return answer(found, final=True)
+    codes: list[int] = []
+    problems: list[str] = []
+    _note_answers(requests.adapters.HTTPAdapter, codes, problems)
+    mail_codes = _note_mail_codes()
+    found.socket_connect_timeout = found.socket_read_timeout = SECONDS
+    sent = found.notify(
+        body=order["body"], title=order["title"], body_format=apprise.NotifyFormat.TEXT
+    )
+    if sent:
+        return answer()
+    return _failure(codes, mail_codes, problems)
+
+
+def _service(address: str) -> Any:
+    """Return the service of an apprise address, or a sentence why there is none."""
+    import apprise
+
+    asset = apprise.AppriseAsset(
+        app_id="gangboard",
+        app_desc="gangboard",
+        app_url="",
+        http_redirects=False,
+        storage_mode=apprise.PersistentStoreMode.MEMORY,
+        async_mode=False,
+    )
+    try:
+        found = apprise.Apprise.instantiate(address, asset=asset, suppress_exceptions=True)
+    except (OSError, ValueError, TypeError):  # a plugin that checks its parts by itself
+        found = None
+    if found is None:
+        return "This is no address that apprise knows: see the list of its services."
+    if type(found).__module__.split(".")[2] in LOCAL or not found.enabled:
+        return "This service is not available here."
+    return found
+
+
+def _note_answers(adapter: Any, codes: list[int], problems: list[str]) -> None:
+    """Note the status and the failure of each request, which apprise keeps for itself."""
+    plain_send = adapter.send
+
+    def send(self: Any, *arguments: Any, **options: Any) -> Any:
+        try:
+            response = plain_send(self, *arguments, **options)
+        except Exception as error:
+            problems.append(_cause(error))
+            raise
+        codes.append(response.status_code)
+        return response
+
+    adapter.send = send
+
+
+def _note_mail_codes() -> list[int]:
+    codes: list[int] = []
+    plain_getreply = smtplib.SMTP.getreply
+
+    def getreply(self: smtplib.SMTP) -> tuple[int, bytes]:
+        code, text = plain_getreply(self)
+        codes.append(code)
+        return code, text
+
+    smtplib.SMTP.getreply = getreply  # type: ignore[method-assign]
+    return codes
+
+
+def _failure(codes: list[int], mail_codes: list[int], problems: list[str]) -> Answer:
+    if special := _special_failure():
+        return answer(special)
+    if codes and codes[-1] >= 300:
+        return _refusal(codes[-1])
+    if mail_codes and mail_codes[-1] >= 400:
+        return answer(f"The mail server refused the message with {mail_codes[-1]}.")
+    return answer(problems[-1] if problems else "The service did not take the message.")
+
+
+def _special_failure() -> str:
+    if addresses.refused:
+        return (
+            f"Its address is {addresses.refused[0]}, which is not public; the setting "
+            "GANGBOARD_NOTIFY_NETWORKS can allow it."
+        )
+    if addresses.too_large:
+        return "The receiver answered with more than 64 KiB."
+    return ""
+
+
+def _refusal(status: int) -> Answer:
+    if status < 400:
+        return answer(f"The receiver answered with a redirect ({status}), which is not followed.")
+    final = status < 500 and status not in (408, 425, 429)
+    return answer(f"The receiver answered with {status}.", final=final)
+
+
+def send_webhook(order: Answer) -> Answer:
+    """Post a signed body to the address of a webhook."""
+    import urllib3
+
+    pool = urllib3.PoolManager(
+        retries=False, timeout=urllib3.Timeout(connect=SECONDS, read=SECONDS)
+    )
+    try:
+        response = pool.request(
+            "POST",
+            order["address"],
+            body=order["body"].encode(),
+            headers=order["headers"],
+            redirect=False,
+            preload_content=False,
+        )
+        response.close()  # the status says it all
+    except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+        return answer(_special_failure() or _cause(error))
+    return answer() if response.status < 300 else _refusal(response.status)
+
+
+def _cause(error: BaseException) -> str:
+    """Return what failed, by the types of the error and of its causes: their texts have addresses."""
+    names: set[str] = set()
+    cause: BaseException | None = error
+    while cause is not None and len(names) < 20:
+        names.update(one.__name__ for one in type(cause).__mro__)
+        parts = [one for one in cause.args if isinstance(one, BaseException)]
+        reason = getattr(cause, "reason", None)
+        parts += [reason] if isinstance(reason, BaseException) else []
+        cause = parts[0] if parts else cause.__cause__ or cause.__context__
+    if names & {"NameResolutionError", "gaierror"}:
+        return "The name of the receiver cannot be resolved."
+    if names & {"SSLError", "SSLCertVerificationError"}:
+        return "The certificate of the receiver cannot be verified."
+    if names & {"NewConnectionError", "ConnectionRefusedError"}:
+        return "The receiver cannot be reached."
+    if names & {
+        "ConnectTimeoutError",
+        "ConnectTimeout",
+        "ReadTimeoutError",
+        "ReadTimeout",
+        "TimeoutError",
+    }:
+        return "The receiver did not answer in time."
+    return "The connection to the receiver failed."
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""Celery's doors to the messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import shared_task
+from celery.signals import worker_ready, worker_shutting_down
+from django.utils import timezone
+
+from gangboard.notify.delivery import start_due
+from gangboard.notify.matching import match_feed
+from gangboard.notify.waiting import match_waiting
+from gangboard.notify.worker import pulse
+
+QUEUE = "notify"
+
+
+@shared_task(name="gangboard.notify.tasks.notify")
+def notify() -> None:
+    """Match what is new in the feed with the rules, and begin to send what is due."""
+    match_feed(now=timezone.now())
+    start_due()
+
+
+@shared_task(name="gangboard.notify.tasks.look")
+def look() -> None:
+    """Look for what comes by waiting."""
+    match_waiting(now=timezone.now())
+
+
+@worker_ready.connect
+def start_pulse(sender: Any, **_: object) -> None:
+    """Begin to say that this worker is alive, if it is one that sends messages."""
+    if QUEUE in sender.app.amqp.queues.consume_from:
+        pulse.start()
+
+
+@worker_shutting_down.connect
+def end_pulse(**_: object) -> None:
+    """A worker that is told to stop is not dead."""
+    pulse.end()

@@ -1,0 +1,199 @@
+"""What comes by waiting and has no event of its own: a gang waits long, a Hold ends soon, a cluster is silent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from gangboard.domain.health import Health
+from gangboard.notify.items import Item, span_item
+from gangboard.notify.listeners import BATCH, Listener, Marks, Told, read_listeners
+from gangboard.notify.matching import RUNS, end_rule
+from gangboard.notify.messages import ADMINS
+from gangboard.notify.triggers import Trigger
+from gangboard.readmodels.action_rows import HoldRow
+from gangboard.readmodels.freshness import Freshness, read_freshness
+from gangboard.readmodels.holds import holds
+from gangboard.store.models import Cluster, Gang, NotifyCursor, VerdictSpan
+from gangboard.store.outages import SILENT_AFTER
+
+WAITS = (Health.WAITING, Health.BLOCKED)
+"""Gangs that wait, for a rule that names no health."""
+_COLUMNS = ("pk", "cluster_id", "namespace", "kind", "code", "health", "accelerators", "since")
+_PAGE = 200
+
+
+def match_waiting(*, now: datetime) -> int:
+    """Write deliveries for what is so by now and was not told before; return how many items they have.
+
+    Whoever looks holds the row of the cursor, as in `matching`: two workers do not tell the same.
+    """
+    triggers = (Trigger.WAITS, Trigger.HOLD_ENDS, Trigger.SILENT, Trigger.RUNS)
+    listeners = read_listeners(triggers, now=now)
+    if not listeners:
+        return 0
+    clusters = read_freshness(viewer=ADMINS, now=now)
+    found = [
+        *_long_waits(_of(listeners, Trigger.WAITS), clusters, now),
+        *_ending_holds(_of(listeners, Trigger.HOLD_ENDS), clusters, now),
+        *_silent_clusters(_of(listeners, Trigger.SILENT), clusters, now),
+        *_running(_of(listeners, Trigger.RUNS), clusters),
+    ]
+    if not found:
+        return 0
+    with transaction.atomic():
+        NotifyCursor.objects.select_for_update().filter(pk=1).first()
+        marks, told = Marks(listeners, (subject for _, subject, _, _ in found)), Told()
+        for listener, subject, mark, item in found:
+            if marks.is_new(listener.rule, subject, mark):
+                told.add(listener, item)
+                if listener.rule.trigger == Trigger.RUNS:
+                    end_rule(listener.rule, now=now)
+        number = told.queue(now=now)
+        marks.save(now=now)
+    return number
+
+
+Candidate = tuple[Listener, str, str, Item]
+"""(listener, subject, mark, item)."""
+
+
+def _of(listeners: Sequence[Listener], trigger: Trigger) -> list[Listener]:
+    return [one for one in listeners if one.rule.trigger == trigger]
+
+
+def _long_waits(
+    listeners: Sequence[Listener], clusters: dict[int, Freshness], now: datetime
+) -> Iterator[Candidate]:
+    """Yield gangs with their open spans; those of silent clusters are not known to wait."""
+    seen = [id_ for id_, cluster in clusters.items() if not cluster.is_silent]
+    for listener in listeners:
+        rule = listener.rule
+        healths = [rule.health] if rule.health else list(WAITS)
+        before = now - timedelta(minutes=rule.minutes or 0)
+        gangs = Gang.objects.filter(
+            listener.viewer.gang_filter(),
+            gone_at=None,
+            cluster_id__in=seen,
+            health__in=healths,
+            since__lte=before,
+        )
+        waiting: dict[str, str] = {}
+        for (
+            id_,
+            cluster_id,
+            namespace,
+            kind,
+            code,
+            health,
+            accelerators,
+            since,
+        ) in gangs.values_list(*_COLUMNS):
+            if listener.wants_gang(
+                cluster_id,
+                namespace,
+                kind=kind,
+                code=code,
+                health=health,
+                accelerators=accelerators,
+            ):
+                waiting[id_] = f"{health}/{code}/{since.isoformat()}"
+        spans = _open_spans(_not_told(listener, waiting))
+        for gang_id, span_id in spans.items():
+            yield listener, f"wait:{gang_id}", waiting[gang_id], span_item(span_id)
+
+
+def _not_told(listener: Listener, waiting: dict[str, str]) -> list[str]:
+    marks = Marks([listener], (f"wait:{gang_id}" for gang_id in waiting))
+    return [
+        id_ for id_, mark in waiting.items() if marks.is_new(listener.rule, f"wait:{id_}", mark)
+    ]
+
+
+def _open_spans(gang_ids: Sequence[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for start in range(0, len(gang_ids), BATCH):
+        spans = VerdictSpan.objects.filter(
+            gang_id__in=gang_ids[start : start + BATCH], ended_at=None
+        )
+        found.update(spans.values_list("gang_id", "pk"))
+    return found
+
+
+def _ending_holds(
+    listeners: Sequence[Listener], clusters: dict[int, Freshness], now: datetime
+) -> Iterator[Candidate]:
+    if not listeners:
+        return
+    ids = {cluster.cluster: id_ for id_, cluster in clusters.items()}
+    for hold in _all_holds(now):
+        if hold.until is None or hold.until <= now or hold.cluster not in ids:
+            continue
+        id_ = ids[hold.cluster]
+        item = _hold_item(id_, hold, hold.until)
+        for listener in listeners:
+            soon = hold.until - now <= timedelta(minutes=listener.rule.minutes or 0)
+            if soon and listener.wants_place(id_, hold.namespace):
+                yield listener, f"hold:{id_}/{hold.uid}", hold.until.isoformat(), item
+
+
+def _all_holds(now: datetime) -> Iterator[HoldRow]:
+    cursor: str | None = None
+    while True:
+        page = holds(viewer=ADMINS, limit=_PAGE, cursor=cursor, now=now)
+        yield from page.rows
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def _hold_item(cluster_id: int, hold: HoldRow, until: datetime) -> Item:
+    return {
+        "type": "hold",
+        "cluster": cluster_id,
+        "namespace": hold.namespace,
+        "name": hold.name,
+        "job": hold.job,
+        "gang": hold.gang_id,
+        "until": until.isoformat(),
+    }
+
+
+def _silent_clusters(
+    listeners: Sequence[Listener], clusters: dict[int, Freshness], now: datetime
+) -> Iterator[Candidate]:
+    silent = [cluster for cluster in clusters.values() if cluster.is_silent]
+    if not listeners or not silent:
+        return
+    # A cluster that was added a minute ago is not silent, it is new.
+    new = Cluster.objects.filter(contact_at=None, created_at__gt=now - SILENT_AFTER)
+    young: set[Any] = set(new.values_list("pk", flat=True))
+    for cluster in silent:
+        if cluster.cluster_id in young:
+            continue
+        mark = cluster.contact_at.isoformat() if cluster.contact_at else "never"
+        item: Item = {"type": "silent", "cluster": cluster.cluster_id}
+        for listener in listeners:
+            wanted = listener.rule.cluster_id in (None, cluster.cluster_id)
+            if wanted and listener.viewer.counts_nodes(cluster.cluster_id):
+                yield listener, f"cluster:{cluster.cluster_id}", mark, item
+
+
+def _running(listeners: Sequence[Listener], clusters: dict[int, Freshness]) -> Iterator[Candidate]:
+    """Yield gangs that run although no event said so to the rule: it was made at the same moment."""
+    by_gang: dict[str, list[Listener]] = {}
+    for listener in listeners:
+        by_gang.setdefault(listener.rule.gang_id, []).append(listener)
+    gangs = Gang.objects.filter(pk__in=by_gang, health__in=[*RUNS], gone_at=None)
+    places = {
+        id_: (cluster_id, namespace)
+        for id_, cluster_id, namespace in gangs.values_list("pk", "cluster_id", "namespace")
+        if cluster_id in clusters and not clusters[cluster_id].is_silent
+    }
+    for gang_id, span_id in _open_spans(list(places)).items():
+        for listener in by_gang[gang_id]:
+            if listener.viewer.sees(*places[gang_id]):
+                yield listener, f"gang:{gang_id}", "runs", span_item(span_id)

@@ -1,0 +1,1 @@
+"""Messages: channels, rules, and what became of each message."""

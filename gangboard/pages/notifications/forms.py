@@ -1,0 +1,83 @@
+"""The forms of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+
+from gangboard.domain.health import Health
+from gangboard.notify.channels import APPRISE, LONGEST_ADDRESS, WEBHOOK
+from gangboard.notify.rules import MOST_HOURS, MOST_MINUTES
+from gangboard.notify.triggers import CHOICES, MEANINGS
+
+ANY = (("", "any"),)
+KINDS = ((APPRISE, "People: an address of apprise"), (WEBHOOK, "A program: a webhook"))
+FOR = (("admins", "Rules of admins"), ("everybody", "Everybody's rules"), ("person", "One person"))
+HOURS = ((1, "1 hour"), (8, "8 hours"), (24, "1 day"), (7 * 24, "1 week"))
+
+
+class ChannelForm(forms.Form):
+    """A channel to make."""
+
+    name = forms.CharField(max_length=60)
+    kind = forms.ChoiceField(choices=KINDS)
+    address = forms.CharField(max_length=LONGEST_ADDRESS)
+    used_by = forms.ChoiceField(choices=FOR, label="For")
+    owner = forms.CharField(max_length=150, required=False, label="Person")
+
+    def clean(self) -> dict[str, Any]:
+        """Return what `make_channel` takes."""
+        data = super().clean() or {}
+        wanted = data.pop("used_by", "admins")
+        if wanted == "person" and not data.get("owner"):
+            self.add_error("owner", "Name the person.")
+        if wanted != "person":
+            data["owner"] = ""
+        return {**data, "for_everybody": wanted == "everybody"}
+
+
+class RuleForm(forms.Form):
+    """A rule to make."""
+
+    name = forms.CharField(max_length=60)
+    trigger = forms.ChoiceField(
+        choices=[(one.value, MEANINGS[one].label) for one in CHOICES], label="When"
+    )
+    minutes = forms.IntegerField(min_value=1, max_value=MOST_MINUTES, required=False)
+    health = forms.ChoiceField(
+        choices=[*ANY, *((one.value, one.value) for one in Health)], required=False
+    )
+    code = forms.CharField(max_length=64, required=False, label="Reason")
+    kind = forms.CharField(max_length=63, required=False)
+    accelerators_at_least = forms.FloatField(
+        min_value=0, max_value=1e9, required=False, label="Accelerators"
+    )
+    cluster = forms.ChoiceField(required=False)
+    namespace = forms.CharField(max_length=253, required=False)
+    channels = forms.MultipleChoiceField()
+    for_admins = forms.BooleanField(required=False)
+
+    def __init__(
+        self, *args: Any, clusters: Iterable[str], channels: Iterable[str], **options: Any
+    ):
+        super().__init__(*args, **options)
+        self.fields["cluster"].choices = [*ANY, *((name, name) for name in clusters)]  # type: ignore[attr-defined]
+        self.fields["channels"].choices = [(name, name) for name in channels]  # type: ignore[attr-defined]
+
+
+class TellForm(forms.Form):
+    """Channels for "Tell me when it runs"."""
+
+    channels = forms.MultipleChoiceField()
+
+    def __init__(self, *args: Any, channels: Iterable[str], **options: Any):
+        super().__init__(*args, **options)
+        self.fields["channels"].choices = [(name, name) for name in channels]  # type: ignore[attr-defined]
+
+
+class MuteForm(forms.Form):
+    """For how long a rule is muted."""
+
+    hours = forms.IntegerField(min_value=0, max_value=MOST_HOURS)

@@ -1,0 +1,173 @@
+"""What a viewer may read about messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db.models import Count, Q, QuerySet
+from django.urls import reverse
+
+from gangboard.notify.channels import usable_channels
+from gangboard.notify.rules import visible_rules
+from gangboard.notify.triggers import MEANINGS, Trigger
+from gangboard.pages.notifications.rows import ChannelRow, DeliveryRow, RuleRow
+from gangboard.readmodels.cursors import SortKey, read_page
+from gangboard.readmodels.printable import printable
+from gangboard.store.access import Viewer
+from gangboard.store.models import Channel, Cluster, Delivery, Gang, Rule
+
+FOR_ADMINS = "Admins see what failed."
+"""In place of errors of shared channels, which may name addresses."""
+_KEYS = (SortKey("pk", descending=True),)
+
+
+def read_channels(*, viewer: Viewer) -> tuple[ChannelRow, ...]:
+    """Return the channels that the viewer's rules may use, by name (1 query)."""
+    waiting = Count("deliveries", filter=Q(deliveries__finished_at=None))
+    found = usable_channels(viewer).select_related("owner").annotate(waiting=waiting)
+    found = found.order_by("name")
+    return tuple(channel_row(channel, viewer, channel.waiting) for channel in found)
+
+
+def channel_row(channel: Channel, viewer: Viewer, waiting: int = 0) -> ChannelRow:
+    """Return a channel as the viewer may see it."""
+    owner = str(channel.owner) if channel.owner is not None else ""
+    state = "fails" if channel.failures else "works" if channel.sent_at else "new"
+    error = channel.error if viewer.is_admin else FOR_ADMINS if channel.error else ""
+    return ChannelRow(
+        name=channel.name,
+        id=str(channel.pk),
+        kind=channel.kind,
+        service=channel.service,
+        used_by="everybody" if channel.for_everybody else owner or "admins",
+        state=state,
+        error=error,
+        waiting=waiting,
+        sent_at=channel.sent_at,
+    )
+
+
+def read_rules(*, viewer: Viewer, now: datetime) -> tuple[RuleRow, ...]:
+    """Return the viewer's rules, of an admin all rules, the newest first; ended ones are left out."""
+    return _rows(visible_rules(viewer).filter(ended_at=None), viewer, now)
+
+
+def read_rule(*, viewer: Viewer, rule_id: int, now: datetime) -> RuleRow | None:
+    """Return one rule; None if the viewer has none of that id."""
+    return next(iter(_rows(visible_rules(viewer).filter(pk=rule_id), viewer, now)), None)
+
+
+def _rows(rules: QuerySet[Rule], viewer: Viewer, now: datetime) -> tuple[RuleRow, ...]:
+    found = list(rules.select_related("owner", "cluster").prefetch_related("channels"))
+    gangs = _gang_names(viewer, {rule.gang_id for rule in found if rule.gang_id})
+    return tuple(_rule_row(rule, gangs, now) for rule in found)
+
+
+def _gang_names(viewer: Viewer, ids: Iterable[str]) -> dict[str, str]:
+    """Return kind, name and place of the gangs that the viewer may see."""
+    gangs = Gang.objects.filter(viewer.gang_filter(), pk__in=ids).select_related("cluster")
+    return {
+        gang.pk: printable(f"{gang.kind} {gang.name} ({gang.namespace}, {gang.cluster.name})")
+        for gang in gangs.only("kind", "name", "namespace", "cluster__name")
+    }
+
+
+def _rule_row(rule: Rule, gangs: dict[str, str], now: datetime) -> RuleRow:
+    muted = rule.muted_until is not None and rule.muted_until > now
+    state = "ended" if rule.ended_at else "muted" if muted else "in force"
+    when = conditions_in_words(rule)
+    if rule.gang_id:
+        when = f"{gangs.get(rule.gang_id, 'A gang that you may not see')} runs or ends"
+    return RuleRow(
+        name=printable(rule.name),
+        id=str(rule.pk),
+        when=when,
+        channels=tuple(channel.name for channel in rule.channels.all()),
+        whose=str(rule.owner) if rule.owner is not None else "all admins",
+        owner=str(rule.owner) if rule.owner is not None else None,
+        state=state,
+        muted_until=rule.muted_until if muted else None,
+        trigger=rule.trigger,
+        minutes=rule.minutes,
+        cluster=rule.cluster.name if rule.cluster is not None else None,
+        namespace=rule.namespace,
+        kind=rule.kind,
+        code=rule.code,
+        health=rule.health,
+        accelerators_at_least=rule.accelerators_at_least,
+        gang_id=rule.gang_id,
+        created_at=rule.created_at,
+        href=reverse("notification-rule-mute", args=[rule.pk]),
+    )
+
+
+def conditions_in_words(rule: Rule) -> str:
+    """Return the trigger with the conditions of a rule."""
+    known = rule.trigger in set(Trigger)
+    label = MEANINGS[Trigger(rule.trigger)].label if known else rule.trigger
+    if rule.minutes is not None:
+        label = label.replace("some minutes", f"{rule.minutes:,} minutes")
+    parts = [
+        f"health {rule.health}" if rule.health else "",
+        f"reason {rule.code}" if rule.code else "",
+        f"kind {rule.kind}" if rule.kind else "",
+        f"{rule.accelerators_at_least:g} accelerators or more"
+        if rule.accelerators_at_least
+        else "",
+        f"namespace {rule.namespace}" if rule.namespace else "",
+        f"cluster {rule.cluster.name}" if rule.cluster is not None else "",
+    ]
+    conditions = ", ".join(part for part in parts if part)
+    return printable(f"{label}: {conditions}" if conditions else label)
+
+
+def read_deliveries(
+    *, viewer: Viewer, cursor: str | None = None, limit: int = 50
+) -> tuple[tuple[DeliveryRow, ...], str | None]:
+    """Return messages of the viewer's rules, of an admin all, the newest first, and the next cursor.
+
+    Raises CursorError.
+    """
+    found = Delivery.objects.select_related("rule", "channel")
+    if not viewer.is_admin:
+        found = found.filter(rule__owner_id=viewer.user_id)
+    rows, following = read_page(found, _KEYS, cursor=cursor, limit=limit)
+    return tuple(delivery_row(row, viewer) for row in rows), following
+
+
+def delivery_row(delivery: Delivery, viewer: Viewer) -> DeliveryRow:
+    """Return a message as the viewer may see it."""
+    rule = delivery.rule
+    return DeliveryRow(
+        rule=printable(rule.name) if rule is not None else "",
+        id=str(delivery.pk),
+        channel=delivery.channel.name,
+        about=len(delivery.items) if rule is not None else 0,
+        state=delivery.state,
+        attempts=delivery.attempts,
+        error=delivery.error if viewer.is_admin else FOR_ADMINS if delivery.error else "",
+        created_at=delivery.created_at,
+        next_at=delivery.next_at if delivery.finished_at is None else None,
+        finished_at=delivery.finished_at,
+    )
+
+
+def read_cluster_names(*, viewer: Viewer) -> tuple[str, ...]:
+    """Return the clusters of which the viewer may see something (1 query)."""
+    return tuple(Cluster.objects.filter(viewer.cluster_filter()).values_list("name", flat=True))
+
+
+def read_gang(*, viewer: Viewer, gang_id: str) -> Gang | None:
+    """Return the gang that somebody wants to be told about; None if the viewer may not see it."""
+    return (
+        Gang.objects.filter(viewer.gang_filter(), pk=gang_id)
+        .select_related("cluster")
+        .defer("detail", "memory")
+        .first()
+    )
+
+
+def number_of(text: str) -> int | None:
+    """Return the id in an address; None for what is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

@@ -1,0 +1,81 @@
+"""What a person sees of messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gangboard.notify.channels import KINDS
+from gangboard.notify.outbox import STATES
+from gangboard.notify.triggers import Trigger
+from gangboard.pages.core.rows import shown
+
+CHANNEL_STATES = ("new", "works", "fails")
+RULE_STATES = ("in force", "muted", "ended")
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRow:
+    """A place to which messages go. Its address is never shown again."""
+
+    name: str = shown("Channel")
+    id: str = shown("Id", on_page=False)
+    kind: str = shown(
+        "Kind", "`apprise` for people, `webhook` for programs.", on_page=False, choices=KINDS
+    )
+    service: str = shown("Goes to", "The service, or scheme and host of a webhook.")
+    used_by: str = shown("For", "Whose rules may use it: `admins`, `everybody`, or one person.")
+    state: str = shown("State", choices=CHANNEL_STATES)
+    error: str = shown("What failed", "Why the last attempt failed. Empty for who is not an admin.")
+    waiting: int = shown("Waiting", "Messages that are still to be sent.")
+    sent_at: datetime | None = shown("Last message", "When it took a message last.")
+
+
+@dataclass(frozen=True, slots=True)
+class NewChannelRow(ChannelRow):
+    """A channel that was made just now."""
+
+    secret: str = shown(
+        "Secret", "With which a webhook is signed. It is shown this once.", default=""
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """What is worth a message, and to which channels it goes."""
+
+    name: str = shown("Rule", link="href")
+    id: str = shown("Id", on_page=False)
+    when: str = shown("When", "The conditions in words.")
+    channels: tuple[str, ...] = shown("Channels")
+    whose: str = shown("Of", in_api=False)
+    owner: str | None = shown("Owner", "Whose rule it is; null: of all admins.", on_page=False)
+    state: str = shown("State", choices=RULE_STATES)
+    muted_until: datetime | None = shown("Muted until")
+    trigger: str = shown("Trigger", on_page=False, choices=tuple(Trigger))
+    minutes: int | None = shown("Minutes", on_page=False)
+    cluster: str | None = shown("Cluster", on_page=False)
+    namespace: str = shown("Namespace", "A pattern such as `team-*`.", on_page=False)
+    kind: str = shown("Kind", on_page=False)
+    code: str = shown("Reason", "A reason code.", on_page=False)
+    health: str = shown("Health", on_page=False)
+    accelerators_at_least: float | None = shown("Accelerators at least", on_page=False)
+    gang_id: str = shown("Gang", "The one gang that it is about.", on_page=False)
+    created_at: datetime | None = shown("Made", on_page=False, default=None)
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRow:
+    """A message to one channel, and what became of it."""
+
+    rule: str = shown("Message of", "The rule; empty for a test of the channel.")
+    id: str = shown("Id", on_page=False)
+    channel: str = shown("Channel")
+    about: int = shown("Changes", "How many changes it tells.")
+    state: str = shown("State", choices=STATES)
+    attempts: int = shown("Attempts")
+    error: str = shown("What failed", "Why the last attempt failed.")
+    created_at: datetime = shown("Made")
+    next_at: datetime | None = shown("Next attempt", "Null when it is over.")
+    finished_at: datetime | None = shown("Over", "When it was sent or given up.")

@@ -1,0 +1,216 @@
+"""The page of messages, and the two small pages that messages and gangs lead to."""
+
+from __future__ import annotations
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from gangboard.notify import channels, rules
+from gangboard.notify.errors import NotifyError
+from gangboard.notify.matching import RUNS
+from gangboard.pages.notifications.forms import HOURS, ChannelForm, MuteForm, RuleForm, TellForm
+from gangboard.pages.notifications.queries import (
+    number_of,
+    read_channels,
+    read_cluster_names,
+    read_deliveries,
+    read_gang,
+    read_rule,
+    read_rules,
+)
+from gangboard.pages.notifications.rows import ChannelRow
+from gangboard.readmodels.printable import printable
+from gangboard.store.access import Viewer
+from gangboard.web.auth import viewer_for
+from gangboard.web.layout import plain_page
+
+NO_ADMIN = "Only an admin makes, tests and removes channels."
+
+
+@require_safe
+def notifications(request: HttpRequest) -> HttpResponse:
+    """Show channels, rules and messages."""
+    return _page(request, viewer_for(request))
+
+
+@require_POST
+def make_channel(request: HttpRequest) -> HttpResponse:
+    """Make a channel; the secret of a webhook is shown this once."""
+    viewer, form = _admin(request), ChannelForm(request.POST)
+    if not form.is_valid():
+        return _page(request, viewer, channel_form=form, status=400)
+    try:
+        channel, secret = channels.make_channel(viewer=viewer, **form.cleaned_data)
+    except NotifyError as error:
+        form.add_error(None, _sentence(error))
+        return _page(request, viewer, channel_form=form, status=409)
+    if not secret:
+        return _back("channels")
+    return _page(request, viewer, secret=secret, secret_of=channel.name)
+
+
+@require_POST
+def test_channel(request: HttpRequest, channel_id: str) -> HttpResponse:
+    """Order a test message."""
+    viewer, number = _admin(request), number_of(channel_id)
+    if number is None or channels.order_test(viewer=viewer, channel_id=number) is None:
+        raise Http404
+    return _back("messages")
+
+
+@require_POST
+def remove_channel(request: HttpRequest, channel_id: str) -> HttpResponse:
+    """Remove a channel."""
+    viewer, number = _admin(request), number_of(channel_id)
+    if number is None or not channels.remove_channel(viewer=viewer, channel_id=number):
+        raise Http404
+    return _back("channels")
+
+
+@require_POST
+def make_rule(request: HttpRequest) -> HttpResponse:
+    """Make a rule."""
+    viewer = viewer_for(request)
+    form = _rule_form(viewer, read_channels(viewer=viewer), request)
+    if not form.is_valid():
+        return _page(request, viewer, rule_form=form, status=400)
+    try:
+        rules.make_rule(viewer=viewer, **form.cleaned_data)
+    except NotifyError as error:
+        form.add_error(None, _sentence(error))
+        return _page(request, viewer, rule_form=form, status=409)
+    return _back("rules")
+
+
+@require_POST
+def remove_rule(request: HttpRequest, rule_id: str) -> HttpResponse:
+    """Remove a rule."""
+    number = number_of(rule_id)
+    if number is None or not rules.remove_rule(viewer=viewer_for(request), rule_id=number):
+        raise Http404
+    return _back("rules")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def mute_rule(request: HttpRequest, rule_id: str) -> HttpResponse:
+    """Ask for how long a rule is muted, and mute it."""
+    viewer, number = viewer_for(request), number_of(rule_id)
+    row = read_rule(viewer=viewer, rule_id=number, now=timezone.now()) if number else None
+    if row is None or number is None:
+        raise Http404
+    if request.method == "POST":
+        form = MuteForm(request.POST)
+        if form.is_valid() and rules.mute_rule(
+            viewer=viewer, rule_id=number, hours=form.cleaned_data["hours"]
+        ):
+            return _back("rules")
+        raise Http404
+    context = {"rule": row, "hours": HOURS}
+    return plain_page(
+        request,
+        "notifications/mute.html",
+        viewer=viewer,
+        section="notifications",
+        context=context,
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def tell_of_gang(request: HttpRequest, gang_id: str) -> HttpResponse:
+    """Ask by which channels somebody is told when a gang runs, and make that rule."""
+    viewer = viewer_for(request)
+    gang = read_gang(viewer=viewer, gang_id=gang_id) if "\x00" not in gang_id else None
+    if gang is None:
+        raise Http404
+    usable = read_channels(viewer=viewer)
+    names = [row.name for row in usable]
+    form, status = TellForm(channels=names), 200
+    if request.method == "POST":
+        form = TellForm(request.POST, channels=names)
+        status = 400
+        if form.is_valid():
+            try:
+                rules.make_gang_rule(viewer=viewer, gang_id=gang_id, **form.cleaned_data)
+            except NotifyError as error:
+                form.add_error(None, _sentence(error))
+                status = 409
+            else:
+                return _back("rules")
+    context = {
+        "gang": gang,
+        "name": printable(f"{gang.kind} {gang.name}"),
+        "place": printable(f"{gang.namespace} · {gang.cluster.name}"),
+        "over": gang.health in RUNS or gang.gone_at is not None,
+        "channels": usable,
+        "form": form,
+    }
+    return plain_page(
+        request,
+        "notifications/gang.html",
+        viewer=viewer,
+        section="notifications",
+        context=context,
+        status=status,
+    )
+
+
+def _page(
+    request: HttpRequest,
+    viewer: Viewer,
+    *,
+    channel_form: ChannelForm | None = None,
+    rule_form: RuleForm | None = None,
+    secret: str = "",
+    secret_of: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    usable = read_channels(viewer=viewer)
+    messages, _ = read_deliveries(viewer=viewer)
+    context = {
+        "channels": usable,
+        "rules": read_rules(viewer=viewer, now=timezone.now()),
+        "messages": messages,
+        "channel_form": channel_form or ChannelForm(),
+        "rule_form": rule_form or _rule_form(viewer, usable),
+        "secret": secret,
+        "secret_of": secret_of,
+        "is_admin": viewer.is_admin,
+    }
+    return plain_page(
+        request,
+        "notifications/page.html",
+        viewer=viewer,
+        section="notifications",
+        context=context,
+        status=status,
+    )
+
+
+def _rule_form(
+    viewer: Viewer, usable: tuple[ChannelRow, ...], request: HttpRequest | None = None
+) -> RuleForm:
+    choices = {
+        "clusters": read_cluster_names(viewer=viewer),
+        "channels": [row.name for row in usable],
+    }
+    return RuleForm(request.POST, **choices) if request is not None else RuleForm(**choices)
+
+
+def _admin(request: HttpRequest) -> Viewer:
+    """Return the viewer. Raises PermissionDenied for who is no admin of everything."""
+    viewer = viewer_for(request)
+    if not viewer.is_admin:
+        raise PermissionDenied(NO_ADMIN)
+    return viewer
+
+
+def _back(part: str) -> HttpResponse:
+    return HttpResponseRedirect(f"{reverse('notifications')}#{part}", status=303)
+
+
+def _sentence(error: NotifyError) -> str:
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}."

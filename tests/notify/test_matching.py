@@ -1,0 +1,271 @@
+"""Which change is told by which rule, once, and to whom."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.domain.verdict import Evidence
+from gangboard.store.models import Cluster, Delivery, FeedEvent, Gang, Rule, RuleMark, VerdictSpan
+from gangboard.store.verdict_spans import record_verdicts
+from tests.factories import make_finding, make_gangs, make_ref
+from tests.notify.conftest import Post, forget_events, make_channel, make_rule
+from tests.personas import make_owner, make_reader, make_stranger
+from tests.store.test_verdict_spans import NOON, RUNNING, UNKNOWN, WAITING, Story, stored
+
+MINUTE = timedelta(minutes=1)
+BLOCKED = {"code": "not-admitted", "health": "blocked", "stage": "admission"}
+
+
+def test_a_change_is_told_with_sentence_next_step_and_link(post: Post, east: Cluster) -> None:
+    make_rule(make_channel(), health="waiting")
+    story = Story(east)
+    story.say(WAITING, NOON)
+    (order,) = post.look(2)
+    assert order["title"] == "Waiting: JobSet train (research, east)"
+    lines = order["body"].splitlines()
+    assert "8 pods need 1 GPU each; 3 are free on the eligible nodes." in lines[1]
+    assert lines[2] == "Next: It goes when 5 GPUs become free."
+    assert lines[3] == f"http://127.0.0.1:8000/gangs/{story.gang.pk}/"
+
+
+def test_it_is_told_once_and_again_only_on_change(post: Post, east: Cluster) -> None:
+    make_rule(make_channel(), health="waiting")
+    story = Story(east)
+    told = []
+    for verdict in (WAITING, UNKNOWN, WAITING, RUNNING, WAITING):
+        story.say(verdict, post.now)
+        told.append(len(post.look(61)))
+    # What could not be looked at for a while has not changed; what has run in between has.
+    assert told == [1, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({}, 1),
+        ({"namespace": "res*"}, 1),
+        ({"namespace": "other"}, 0),
+        ({"kind": "JobSet", "code": "insufficient-resources"}, 1),
+        ({"kind": "Job"}, 0),
+        ({"code": "running"}, 0),
+        ({"health": "running"}, 0),
+        ({"accelerators_at_least": 8}, 1),
+        ({"accelerators_at_least": 9}, 0),
+        ({"muted_until": NOON + MINUTE}, 0),
+        ({"muted_until": NOON - MINUTE}, 1),
+        ({"ended_at": NOON}, 0),
+        ({"trigger": "action"}, 0),
+    ],
+)
+def test_conditions(post: Post, east: Cluster, columns: dict[str, Any], expected: int) -> None:
+    make_rule(make_channel(), **columns)
+    Story(east).say(WAITING, NOON)
+    assert len(post.look()) == expected
+
+
+def columns_of(span: VerdictSpan) -> dict[str, Any]:
+    names = [field.attname for field in VerdictSpan._meta.concrete_fields if field.name != "id"]
+    return {name: getattr(span, name) for name in names}
+
+
+def test_a_rule_that_matches_5000_gangs_at_once_sends_one_message(
+    post: Post, east: Cluster
+) -> None:
+    make_rule(make_channel(), name="many", health="waiting")
+    story = Story(east)
+    story.say(WAITING, NOON)
+    (span,) = story.spans()
+    forget_events()
+    spans = [
+        VerdictSpan(**{**columns_of(span), "gang_id": f"gang-{number}", "name": f"run-{number}"})
+        for number in range(5000)
+    ]
+    spans[4321].accelerators, spans[4321].name = 999.0, "the-largest"
+    VerdictSpan.objects.bulk_create(spans)
+    columns = {"at": NOON, "type": "verdict", "cluster": east, "namespace": "research"}
+    FeedEvent.objects.bulk_create(
+        FeedEvent(number=number, span=span, **columns) for number, span in enumerate(spans, 1)
+    )
+    (order,) = post.look()
+    assert order["title"] == "many: 5,000 changes"
+    assert order["body"].count("Waiting: JobSet") == 10
+    assert order["body"].startswith("Waiting: JobSet the-largest")
+    assert "the worst 10 of 5,000" in order["body"]
+
+
+def test_programs_get_every_event_in_order(post: Post, east: Cluster) -> None:
+    make_rule(make_channel(kind="webhook"))
+    gangs = make_gangs(east, 250)
+    record_verdicts([stored(gang, **WAITING, since=NOON) for gang in gangs], {}, at=NOON)
+    orders = post.look()
+    import json
+
+    numbers = [
+        one["number"] for order in orders for one in json.loads(order["body"])["data"]["events"]
+    ]
+    assert numbers == list(range(1, 251))
+    assert len(orders) == 3
+
+
+def test_what_follows_within_a_minute_is_one_more_message(post: Post, east: Cluster) -> None:
+    make_rule(make_channel(), name="all")
+    first, *others = (Story(east, uid=f"u{number}") for number in range(4))
+    first.say(WAITING, NOON)
+    assert len(post.look()) == 1
+    for story in others:
+        story.say(WAITING, NOON)
+        assert post.look(5) == []
+    (order,) = post.look(50)
+    assert order["title"] == "all: 3 changes"
+
+
+class TestWaits:
+    def test_a_gang_that_waits_long_is_told_once(self, post: Post, east: Cluster) -> None:
+        make_rule(make_channel(), trigger="waits", minutes=10)
+        story = Story(east)
+        story.say(WAITING, NOON)
+        Gang.objects.update(since=NOON)
+        assert post.look(599) == []
+        (order,) = post.look(1)
+        assert "It has been so since 2026-11-21 12:00 UTC." in order["body"]
+        assert post.look(3600) == []
+
+    def test_what_cannot_be_read_is_not_known_to_wait(self, post: Post, east: Cluster) -> None:
+        make_rule(make_channel(), trigger="waits", minutes=10)
+        Story(east).say(WAITING, NOON)
+        Gang.objects.update(since=NOON)
+        Cluster.objects.update(contact_at=NOON)
+        assert post.look(600) == []
+
+    def test_a_silent_cluster_is_told_once_for_each_silence(
+        self, post: Post, east: Cluster
+    ) -> None:
+        make_rule(make_channel(), trigger="silent")
+        assert post.look() == []
+        Cluster.objects.update(contact_at=NOON)
+        assert post.look(120) == []
+        (order,) = post.look(1)
+        assert order["title"] == "Cannot be read: cluster east"
+        assert post.look(3600) == []
+        Cluster.objects.update(contact_at=post.now)
+        assert post.look() == []
+        assert len(post.look(121)) == 1
+
+
+class TestTellMeWhenItRuns:
+    def make(self, gang: Gang) -> Rule:
+        reader = make_reader(gang.cluster)
+        return make_rule(
+            make_channel(for_everybody=True), trigger="runs", gang_id=gang.pk, owner=reader.user
+        )
+
+    @pytest.mark.parametrize("health", ["running", "succeeded", "failed"])
+    def test_it_tells_once_and_ends(self, post: Post, east: Cluster, health: str) -> None:
+        story = Story(east)
+        rule = self.make(story.gang)
+        story.say(WAITING, NOON)
+        assert post.look() == []
+        story.say({"code": "x", "health": health, "stage": "run"}, NOON + MINUTE)
+        (order,) = post.look(60)
+        assert order["title"] == f"{health.capitalize()}: JobSet train (research, east)"
+        rule.refresh_from_db()
+        assert rule.ended_at == post.now
+        story.say(WAITING, NOON + 2 * MINUTE)
+        story.say(RUNNING, NOON + 3 * MINUTE)
+        assert post.look(600) == []
+
+    def test_a_gang_that_is_deleted_ends_it_too(self, post: Post, east: Cluster) -> None:
+        story = Story(east)
+        self.make(story.gang)
+        story.say(WAITING, NOON)
+        story.delete(NOON + MINUTE)
+        (order,) = post.look()
+        assert order["title"].startswith("Deleted: JobSet train")
+
+    def test_a_gang_that_runs_already_is_told(self, post: Post, east: Cluster) -> None:
+        """The rule was made in the moment in which the gang began to run."""
+        story = Story(east)
+        story.say(RUNNING, NOON)
+        Gang.objects.update(health="running", code="running")
+        assert post.look() == []
+        self.make(story.gang)
+        assert len(post.look(10)) == 1
+
+
+class TestRights:
+    def test_a_rule_tells_what_its_owner_may_see(self, post: Post, east: Cluster) -> None:
+        """Two tenants with one channel each: no canary of one reaches the other."""
+        for name in ("alpha", "beta"):
+            person = make_reader(east, namespace=f"ns-{name}", name=name)
+            channel = make_channel(f"to-{name}", owner=person.user)
+            make_rule(channel, owner=person.user, name=name)
+            make_rule(channel, owner=person.user, name=name, trigger="waits", minutes=1)
+        for name in ("alpha", "beta"):
+            columns = {"namespace": f"ns-{name}", "name": f"canary-{name}"}
+            gang = Story(east).gang
+            Gang.objects.filter(pk=gang.pk).update(since=NOON, **columns)
+            gang.refresh_from_db()
+            message = f"canary-{name} waits for Pod ns-alpha/canary-alpha and ns-beta/canary-beta."
+            record_verdicts([stored(gang, **WAITING, message=message)], {}, at=NOON)
+        post.look(60)
+        assert len(post.orders) == 4
+        for name, other in (("alpha", "beta"), ("beta", "alpha")):
+            text = "\n".join(post.bodies(f"apprise://to-{name}"))
+            assert f"canary-{name} waits" in text
+            assert f"canary-{other}" not in text
+
+    def test_names_in_the_finding_are_taken_out(self, post: Post, east: Cluster) -> None:
+        person = make_reader(east)
+        make_rule(make_channel(for_everybody=True), owner=person.user)
+        hidden = make_ref("JobSet", "canary", namespace="secret")
+        finding = make_finding(evidence=(Evidence("held by", "secret/canary", hidden),))
+        from gangboard.store.gangs import Detail, pack_detail
+
+        story = Story(east)
+        detail = pack_detail(Detail(findings=(finding,)))
+        story.say(WAITING, NOON, message="JobSet secret/canary has them.", detail=detail)
+        (order,) = post.look()
+        assert "canary" not in order["body"]
+        assert "a gang you may not see has them." in order["body"]
+
+    def test_rights_that_were_taken_meanwhile_count(self, post: Post, east: Cluster) -> None:
+        person = make_reader(east)
+        make_rule(make_channel(for_everybody=True), owner=person.user)
+        post.failing = {"apprise://ops"}
+        Story(east).say(WAITING, NOON)
+        assert len(post.look()) == 1
+        person.user.grants.all().delete()
+        post.failing = set()
+        assert post.look(3600) == []
+        (delivery,) = Delivery.objects.all()
+        assert delivery.state == "given-up"
+
+    @pytest.mark.parametrize("who", ["disabled", "stranger", "not their channel"])
+    def test_who_gets_nothing(self, post: Post, east: Cluster, who: str) -> None:
+        person = make_stranger() if who == "stranger" else make_reader(east)
+        channel = make_channel(for_everybody=who != "not their channel", owner=None)
+        make_rule(channel, owner=person.user)
+        if who == "disabled":
+            person.user.is_active = False
+            person.user.save()
+        Story(east).say(WAITING, NOON)
+        assert post.look() == []
+
+    def test_a_rule_of_all_admins_sees_everything(self, post: Post, east: Cluster) -> None:
+        make_owner()
+        make_rule(make_channel(), owner=None)
+        Story(east).say(WAITING, NOON)
+        assert len(post.look()) == 1
+
+
+def test_marks_go_with_their_rule(post: Post, east: Cluster) -> None:
+    rule = make_rule(make_channel())
+    Story(east).say(WAITING, NOON)
+    post.look()
+    assert RuleMark.objects.count() == 1
+    rule.delete()
+    assert not RuleMark.objects.exists()
+    assert not Delivery.objects.exists()
