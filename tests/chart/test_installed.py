@@ -6,6 +6,7 @@ import base64
 import json
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 from urllib.parse import urlsplit
@@ -93,7 +94,10 @@ def test_it_watches_its_own_cluster_and_holds_a_job(
     reader = account_files(plane, name, "gangboard-reader")
     address = urlsplit(plane.url)
     secrets = {
-        "keys": {"secret_key": "0123456789abcdef" * 4, "encryption_key": Fernet.generate_key().decode()},
+        "keys": {
+            "secret_key": "0123456789abcdef" * 4,
+            "encryption_key": Fernet.generate_key().decode(),
+        },
         "postgres": {"url": postgres_database},
         "redis": {"url": redis_url},
         "gangboard-actor": account_files(plane, name, "gangboard-actor"),
@@ -101,19 +105,24 @@ def test_it_watches_its_own_cluster_and_holds_a_job(
     workloads = [one for one in installed if pod_template(one)]
     server = address.hostname or "", address.port or 443
     plane.client.create(jobset("run", name, jobs={"w": {"replicas": 2, "pods": 1}}))
-    with closing(Pods(workloads, secrets, {"gangboard-reader": reader}, server)) as pods, plane.awake():
+    with (
+        closing(Pods(workloads, secrets, {"gangboard-reader": reader}, server)) as pods,
+        plane.awake(),
+    ):
         pods.run("migrate")
         for process in ("web", *WORKERS, "beat"):
             pods.start(process)
-        for process in ("web", *WORKERS):
-            pods.wait_for(process, "startupProbe")
+        with ThreadPoolExecutor() as pool:
+            user = "python manage.py create_user ada --role admin >&2 && "
+            command = ["sh", "-c", f"{user}python manage.py create_token ada --act"]
+            token_printed = pool.submit(pods.run, "web", command)
+            added = pool.submit(pods.run, "add-cluster")
         pods.wait_for("web", "readinessProbe")
-        printed = pods.run("add-cluster")
-        assert "is watched from now on" in printed
-        assert "gangboard may act on cluster prod from now on." in printed
-        manage = ["sh", "-c"]
-        pods.run("web", [*manage, "python manage.py create_user ada --role admin"])
-        token = pods.run("web", [*manage, "python manage.py create_token ada --act"]).strip()
+        # The probe of a worker is a Python of its own, and all workers have the same one.
+        pods.wait_for("act", "startupProbe")
+        token = token_printed.result().strip()
+        assert "is watched from now on" in added.result()
+        assert "gangboard may act on cluster prod from now on." in added.result()
 
         def gang() -> Any:
             listed = ask(pods, token, f"gangs/?namespace={name}&kind=JobSet")["results"]
@@ -133,5 +142,3 @@ def test_it_watches_its_own_cluster_and_holds_a_job(
         )
         assert ended["state"] == "verified", (ended, pods.log("act"))
         assert plane.client.get("batch/v1", "Job", jobs[0]["name"], name)["spec"]["suspend"] is True
-        for process in WORKERS:
-            pods.wait_for(process, "livenessProbe")
