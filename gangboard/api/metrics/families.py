@@ -12,7 +12,7 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from gangboard.api.metrics.amounts import (
+from gangboard.api.metrics.fleet_families import (
     of_accelerators,
     of_finished_actions,
     of_namespaces,
