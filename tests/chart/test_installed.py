@@ -36,7 +36,7 @@ VALUES = {
     "actor": {"enabled": True},
 }
 WORKERS = ("poll", "act", "prove")
-PATIENCE = 60.0
+PATIENCE = 120.0
 NOT_STARTED = {"Deployment", "Job", "Secret"}
 """Processes take the place of the first two. No controller of this plane fills the Secret with a token."""
 
@@ -130,7 +130,10 @@ def test_it_watches_its_own_cluster_and_holds_a_job(
 
         jobs = wait(lambda: (gang() or {}).get("jobs"), timeout=PATIENCE, what="the gang")
         target = {
-            **{"cluster": "prod", "api_group": "batch", "kind": "Job", "namespace": name},
+            "cluster": "prod",
+            "api_group": "batch",
+            "kind": "Job",
+            "namespace": name,
             **{key: jobs[0][key] for key in ("name", "uid")},
         }
         body = {"verb": "suspend", "target": target, "reason": "a node is repaired"}

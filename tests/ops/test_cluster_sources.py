@@ -181,7 +181,7 @@ def test_the_actor_is_an_account_whose_token_is_mounted(
     assert said == "gangboard may act on cluster new from now on.\n"
     # The Secret is mounted in the pod of this command alone, so the token is kept and no file is named.
     document = unseal(Cluster.objects.get().actor_credentials)
-    assert document["token"] == "token-of-actor"  # noqa: S105  # made up
+    assert document["token"] == "token-of-actor"  # made up
     assert "token_file" not in document
     with pytest.raises(CommandError, match="--service-account reads none"):
         run("set_actor", "new", "--service-account", actor, "--context", "dev")
