@@ -180,7 +180,7 @@ def test_the_actor_is_an_account_whose_token_is_mounted(
     said = run("set_actor", "new", "--service-account", actor)
     assert said == "gangboard may act on cluster new from now on.\n"
     # The Secret is mounted in the pod of this command alone, so the token is kept and no file is named.
-    document = unseal(Cluster.objects.get().actor_credentials)
+    document = unseal(bytes(Cluster.objects.get().actor_credentials or b""))
     assert document["token"] == "token-of-actor"  # made up
     assert "token_file" not in document
     with pytest.raises(CommandError, match="--service-account reads none"):
