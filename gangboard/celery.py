@@ -72,10 +72,10 @@ app.conf.update(
     task_default_queue="poll",
     task_create_missing_queues=True,
     worker_prefetch_multiplier=1,
-    # A poll waits for the network most of its time. Two threads beyond the slots, so that seeding
-    # and housekeeping run while every slot is taken.
+    # A poll waits for the network most of its time. Three threads beyond the slots, so that seeding,
+    # housekeeping and a trial of a cluster run while every slot is taken.
     worker_pool="threads",
-    worker_concurrency=settings.POLL_SLOTS + 2,
+    worker_concurrency=settings.POLL_SLOTS + 3,
     worker_hijack_root_logger=False,
     worker_send_task_events=False,
     timezone="UTC",

@@ -22,6 +22,7 @@ from gangboard.diagnosis import registry
 from gangboard.domain.verdict import Finding
 from gangboard.ops.reasons_paper import EXAMPLES, ReasonExample, read_examples
 from tests import random_sets
+from tests.evidence_labels import faults_of
 
 _SHOWN = 4
 """Examples of a reason."""
@@ -61,6 +62,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Record what is said in a test, or compare it with what the catalogue has of it."""
     _said.clear()
     yield
+    wrong = {fault for one in _said for fault in faults_of(one.evidence)}
+    assert not wrong, f"labels of evidence, see tests/evidence_labels.py: {sorted(wrong)}"
     if item.config.getoption("--write-reasons"):
         for one in _said:
             _recorded.setdefault((one.code, one.message), _example(one, item.nodeid))

@@ -141,6 +141,12 @@ def a_jobset(name: str = "run", *roles: Role, **fields: Any) -> Owner:
     return Owner(meta=meta, **given)
 
 
+def as_trainjob(owner: Owner) -> Owner:
+    """Return an owner as a TrainJob, whose size is a field of its own."""
+    ref = replace(owner.meta.ref, group="trainer.kubeflow.org", kind="TrainJob")
+    return replace(owner, meta=replace(owner.meta, ref=ref))
+
+
 def child_jobs(jobset: Owner, **fields: Any) -> tuple[Owner, ...]:
     """All child Jobs of a JobSet made by `a_jobset`, of its current attempt."""
     return tuple(

@@ -160,9 +160,7 @@ def _checked_until(until: datetime | None, now: datetime) -> datetime | None:
             "The end of the Hold is not a time that a calendar knows.", "until"
         ) from error
     if until <= now:
-        raise _invalid(
-            f"The end of the Hold, {until:%Y-%m-%d %H:%M} UTC, is over already.", "until"
-        )
+        raise _invalid(f"Until must be in the future: {until:%Y-%m-%d %H:%M} UTC is past.", "until")
     if until > now + LONGEST_HOLD:
         raise _invalid(f"A Hold can last at most {LONGEST_HOLD.days} days.", "until")
     return until

@@ -4,7 +4,6 @@ from django.urls import URLPattern, path
 
 from gangboard.api.actions import ActionListView, ActionView
 from gangboard.api.capacity import CapacityView
-from gangboard.api.clusters import ClusterListView, ClusterView
 from gangboard.api.gangs import GangBundleView, GangListView, GangView
 from gangboard.api.groups import GroupListView, GroupView
 from gangboard.api.holds import HoldListView
@@ -30,8 +29,6 @@ urlpatterns: list[URLPattern] = [
     path("api/v1/groups/<str:group_id>/", GroupView.as_view(), name="api-group"),
     path("api/v1/queues/", QueueListView.as_view(), name="api-queues"),
     path("api/v1/queues/<str:cluster>/<str:name>/", QueueView.as_view(), name="api-queue"),
-    path("api/v1/clusters/", ClusterListView.as_view(), name="api-clusters"),
-    path("api/v1/clusters/<str:name>/", ClusterView.as_view(), name="api-cluster"),
     path("api/v1/actions/", ActionListView.as_view(), name="api-actions"),
     path("api/v1/actions/<str:action_id>/", ActionView.as_view(), name="api-action"),
     path("api/v1/holds/", HoldListView.as_view(), name="api-holds"),

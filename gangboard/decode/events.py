@@ -42,6 +42,7 @@ EVENT_REASONS = frozenset(
         "FailedCreatePodSandBox",
         "FailedMapVolume",
         "FailedMount",
+        "FailedPrepareDynamicResources",
         "InspectFailed",
         "ProvisioningFailed",
         # Members that are lost.

@@ -2,14 +2,16 @@
 
 A write that changes a field takes it from its former owners and stamps the writer's entry with the
 time, cut to the second (API server, server-side apply). So the entries name the last writer only:
-who wrote before can be known from earlier versions of the object and from nothing else.
+who wrote before can be known from earlier versions of the object and from nothing else. One manager has
+one entry for all fields that it owns. Each of its later writes moves the time of that entry (observed on 1.37.2).
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.wire import Wire, read_text
+from gangboard.decode.wire import Wire, read_text, read_time
+from gangboard.domain.suspension import FieldWriter
 
 NO_ENTRIES = msgspec.Raw(b"[]")
 _OURS = "gangboard"
@@ -49,6 +51,12 @@ def last_writer(entries: msgspec.Raw | bytes, pointer: str) -> tuple[str, str]:
         return "", ""
     _, time, manager = max(found)
     return read_text(manager)[:_MAX_NAME], time
+
+
+def field_writer(entries: msgspec.Raw | bytes, pointer: str) -> FieldWriter | None:
+    """Return the last writer of a field as `last_writer` does, or None if no entry has the field."""
+    manager, time = last_writer(entries, pointer)
+    return FieldWriter(manager, read_time(time)) if manager else None
 
 
 def _has(fields: msgspec.Raw, path: list[str]) -> bool:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
+import msgspec
+
+from gangboard.decode.managers import NO_ENTRIES, field_writer
 from gangboard.decode.podspec import Quantities
 from gangboard.decode.problems import deliver
 from gangboard.decode.quantities import parse_amount
@@ -14,11 +18,13 @@ from gangboard.decode.wire import (
     pick_condition,
     read_condition,
     read_meta,
+    read_time,
 )
-from gangboard.domain.capacity import Taint
+from gangboard.domain.capacity import CORDON, Taint
 from gangboard.domain.node import Node
 from gangboard.domain.registry import Resource
 from gangboard.domain.resource_units import units
+from gangboard.domain.suspension import FieldWriter
 
 LIFECYCLE = (
     "GracefulNodeShutdownInProgress",
@@ -35,12 +41,14 @@ class WireNodeMeta(WireMeta):
     """`metadata` of a node: all labels, any of them can be asked for."""
 
     labels: dict[str, str | None] | None = None
+    managed_fields: msgspec.Raw = NO_ENTRIES
 
 
 class _WireTaint(Wire):
     key: str = ""
     effect: str = ""
     value: str | None = None
+    time_added: str | None = None
 
 
 class _WireNodeSpec(Wire):
@@ -69,8 +77,12 @@ def _build(wire: WireNode, version: str) -> Node:
         meta=read_meta(wire.metadata, "", "Node", version),
         ready=pick_condition(status.conditions, "Ready"),
         unschedulable=bool(spec.unschedulable),
+        cordoned_by=_cordoned_by(wire.metadata, spec),
         labels={key: value or "" for key, value in (wire.metadata.labels or {}).items()},
         taints=tuple(Taint(one.key, one.effect, one.value or "") for one in spec.taints or ()),
+        tainted_by=field_writer(wire.metadata.managed_fields, "/spec/taints")
+        if spec.taints
+        else None,
         allocatable=allocatable,
         unreadable=frozenset(faults),
         withheld=_withheld(_amounts(status.capacity)[0], allocatable, faults),
@@ -81,6 +93,18 @@ def _build(wire: WireNode, version: str) -> Node:
         ),
     )
     return deliver(node, faults.values())
+
+
+def _cordoned_by(metadata: WireNodeMeta, spec: _WireNodeSpec) -> FieldWriter | None:
+    """Return who cordoned a node. The node controller adds the taint at once, so its time is exact."""
+    if not spec.unschedulable:
+        return None
+    writer = field_writer(metadata.managed_fields, "/spec/unschedulable")
+    times = (read_time(one.time_added) for one in spec.taints or () if one.key == CORDON)
+    added_at = next((time for time in times if time is not None), None)
+    if writer is None or added_at is None or writer.at is None:
+        return writer
+    return replace(writer, at=min(writer.at, added_at), is_exact=True)
 
 
 def _withheld(
@@ -126,5 +150,5 @@ NODE = Resource(
     wire=WireNode,
     model=Node,
     build=_build,
-    decoder_version=3,
+    decoder_version=4,
 )

@@ -115,6 +115,11 @@ class OwnershipGraph:
         link = self._links.owners.get(uid) or self._links.groups.get(uid)
         return link.name[2] if link is not None else None
 
+    def controller_of(self, uid: str) -> str:
+        """Return the uid of the controller of an owner or a pod, known or not; empty without one."""
+        link = self._links.owners.get(uid) or self._links.pods.get(uid)
+        return link.controller if link is not None else ""
+
     def is_owned_elsewhere(self, uid: str) -> bool:
         """Whether a reference of an object names a known owner of another namespace, which owns nothing here."""
         links = self._links

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.reading.progress import seats, succeeded
-from gangboard.domain.reading.wording import is_or_are
+from gangboard.domain.reading.wording import all_of, is_or_are, sentence_case
 from gangboard.domain.verdict import Evidence, Finding
 
 RUNNING = "running"
@@ -48,9 +48,9 @@ def _since(running: Sequence[tuple[Unit, Finding]]) -> datetime | None:
 
 def _all_run(ready: int, done: int, wanted: int) -> str:
     if not done:
-        return f"All {ready} pods are ready."
+        return f"{sentence_case(all_of(ready, 'pod'))} are ready."
     if not ready:
-        return f"All {done} pods have succeeded."
+        return f"{sentence_case(all_of(done, 'pod'))} have succeeded."
     have = "has" if done == 1 else "have"
     return f"{ready} of {wanted} pods {is_or_are(ready)} ready, {done} {have} succeeded."
 

@@ -7,7 +7,7 @@ Each unit keeps its own finding in its row.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from gangboard.diagnosis import registry
@@ -60,7 +60,7 @@ def merge_units_placed_together(
 def _units_by_object(
     facts: GangFacts, unit_findings: Sequence[UnitFinding]
 ) -> dict[str, list[Unit]]:
-    """Return name of a grouping object → the units all of whose live pods are in it."""
+    """Return name of a grouping object → the units that it places, each with its pods of that object alone."""
     ref = facts.owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
     found: dict[str, list[Unit]] = defaultdict(list)
@@ -70,9 +70,26 @@ def _units_by_object(
         if one.unit is None:
             continue
         names = {kind.placed_with(pod) for pod in one.unit.current}
-        if len(names) == 1 and "" not in names:
-            found[names.pop()].append(one.unit)
+        if "" in names:
+            continue
+        for name in names:
+            part = one.unit if len(names) == 1 else _part_of(one.unit, name, kind.placed_with)
+            found[name].append(part)
     return found
+
+
+def _part_of(unit: Unit, name: str, placed_with: Callable[[Pod], str]) -> Unit:
+    """Return a unit with its pods of one grouping object, and with the minimum that this object has for it."""
+    pods = tuple(pod for pod in unit.pods if placed_with(pod) == name)
+    minima = (
+        template.quorum
+        for group in unit.facts.groups
+        if group.name == name
+        for template in group.templates
+        if template.name == unit.name and template.quorum is not None
+    )
+    least = next(minima, unit.needed)
+    return replace(unit, pods=pods, desired=len(pods), quorum=min(least, len(pods)))
 
 
 def _whole(facts: GangFacts, name: str, units: Sequence[Unit]) -> Unit | None:

@@ -158,6 +158,10 @@ class Plan:
     after: dict[str, str] = field(default_factory=dict)
     watch_seconds: float = 0.0
     """How long after `sent` it is watched at least before it can be called verified."""
+    label: str = ""
+    """The word on the button, such as `Hold`. Empty where the verb is the right word."""
+    meaning: str = ""
+    """What the button does, in a sentence. Empty where the verb says it."""
 
     @property
     def allowed(self) -> bool:

@@ -13,10 +13,10 @@ from gangboard.domain.shell import command_line, in_context
 
 
 class ChangeMethod(StrEnum):
-    """How a change of the gang's own object is made."""
+    """How a change of the gang's own object is made. The values are the words at the end of advice, in brackets."""
 
-    IN_PLACE = "in place"
-    RECREATE = "recreate"
+    IN_PLACE = "no restart"
+    RECREATE = "needs re-creating"
 
 
 class AdviceKind(StrEnum):

@@ -16,6 +16,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from gangboard.domain.objects import Condition, ObjectRef
+from gangboard.domain.suspension import FieldWriter
 
 Amounts = Mapping[str, int]
 """Resource name → amount in scheduler units."""
@@ -23,6 +24,8 @@ Amounts = Mapping[str, int]
 PODS = "pods"
 """The resource of which every pod takes one."""
 HOSTNAME = "kubernetes.io/hostname"
+CORDON = "node.kubernetes.io/unschedulable"
+"""Key of the taint that the node controller gives to a cordoned node."""
 SPREAD = "spread constraints"
 """What is said of topology spread where it is not worked out."""
 ANTI_AFFINITY = "pod anti-affinity"
@@ -294,6 +297,9 @@ class NodeRoom:
     """Devices and huge pages that the node has and pods cannot get: capacity without allocatable."""
     lifecycle: tuple[Condition, ...] = ()
     """For people, too: an admin drains it or works on it. The scheduler reads none of these conditions."""
+    cordoned_by: FieldWriter | None = None
+    tainted_by: FieldWriter | None = None
+    """As `Node` has them."""
 
     @property
     def is_silent(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from gangboard.domain.capacity import Amounts, Taint
 from gangboard.domain.objects import Condition, Meta
+from gangboard.domain.suspension import FieldWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +19,15 @@ class Node:
     """The condition `Ready`; `Unknown` when the kubelet went silent; None when never reported."""
     unschedulable: bool = False
     """Cordoned."""
+    cordoned_by: FieldWriter | None = None
+    """While it is cordoned: the last writer of `spec.unschedulable`."""
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
+    tainted_by: FieldWriter | None = None
+    """The last writer of `spec.taints`, which has one owner for the whole list.
+
+    A cordon makes the node controller that owner, so it can hide who set the other taints (observed on 1.37.2).
+    """
     allocatable: Amounts = field(default_factory=dict)
     """In scheduler units, `pods` included; what is not in it is not there."""
     unreadable: frozenset[str] = frozenset()

@@ -9,6 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from gangboard.domain.objects import Condition, Meta, ObjectRef, first_true
+from gangboard.domain.suspension import FieldWriter
 
 MOST_PODS = 10**15
 """The largest number of pods that is kept and counted: more than any cluster can have, and a number that
@@ -154,6 +155,17 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
+class Reported:
+    """How many parts of an owner are up, by its own status."""
+
+    up: int
+    wanted: int
+    noun: str = "pod"
+    state: str = "ready"
+    """What `up` means in that status: `ready` or `running`."""
+
+
+@dataclass(frozen=True, slots=True)
 class SuspendChange:
     """One change of `spec.suspend` of an owner, as it was watched."""
 
@@ -175,6 +187,8 @@ class Owner:
     """Field manager that wrote `spec.suspend` last (managedFields), or empty: text of the cluster."""
     suspend_set_at: datetime | None = None
     """When it did so, by the API server's clock, cut to the second."""
+    paused_by: FieldWriter | None = None
+    """For a Job with parallelism 0: the last writer of `spec.parallelism`."""
     desired: int = 0
     """Pods it asks for, finished ones included."""
     roles: tuple[Role, ...] = ()
@@ -236,6 +250,9 @@ class Owner:
     """Longest `terminationGracePeriodSeconds` of its pod templates."""
     deadline_seconds: int | None = None
     """For a Job: `spec.activeDeadlineSeconds`: its pods are deleted that long after `started_at`."""
+    reported: Reported | None = None
+    """Its status in numbers, for a run in another cluster: that run's objects are not here. None if the status
+    has none."""
     blueprints: tuple[ObjectRef, ...] = ()
     """Objects that it names and is made by (`OwnerKind.blueprints`), without their uids."""
     detail: dict[str, str] = field(default_factory=dict)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
 from gangboard.domain.objects import Condition, Meta, find_condition
 from gangboard.domain.quota import FlavorAmount, QueueName
+from gangboard.domain.suspension import FieldWriter
 
 
 class QueueCode(StrEnum):
@@ -89,6 +90,21 @@ class AssignedNodes:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelSources:
+    """Where the node labels come from that some pods of an entry select."""
+
+    label: str
+    value: str
+    """By this label the pods are known."""
+    own: frozenset[str] = frozenset()
+    """Node labels that the owner's own pod template selects."""
+    flavors: tuple[str, ...] = ()
+    """Names of the flavors of these pods. Their system adds the node labels of a flavor to the pods."""
+    checks: Mapping[str, str] = field(default_factory=dict)
+    """Node label → name of the admission check that adds it."""
+
+
+@dataclass(frozen=True, slots=True)
 class QueueEntry:
     """The entry of one owner in a queue. Its controller reference names the owner."""
 
@@ -96,6 +112,8 @@ class QueueEntry:
     queue: str = ""
     active: bool = True
     """Kueue's `spec.active`: false means deactivated, by hand or by Kueue itself."""
+    deactivated_by: FieldWriter | None = None
+    """While it is not active: the last writer of that field."""
     admitted: bool = False
     conditions: tuple[Condition, ...] = ()
     owner_uid: str = ""
@@ -124,6 +142,8 @@ class QueueEntry:
     """What it asks for in any flavor, as far as it is told while it waits."""
     assigned: tuple[AssignedNodes, ...] = ()
     """To which nodes its pods were assigned, where its queue does that."""
+    label_sources: tuple[LabelSources, ...] = ()
+    """Who adds node labels to the node selector of its pods, while it has its quota."""
     asked_pods: int = 0
     """Pods that it asked for and that are not done, where it was admitted with fewer; else 0."""
     admitted_pods: int = 0

@@ -160,6 +160,8 @@ class QueueTree:
         self._entrances: dict[tuple[str, str, str], QueueName] = {}
         self._below: defaultdict[QueueName, set[QueueName]] = defaultdict(set)
         """Also of what is named and not there."""
+        self.flavors: dict[tuple[str, str], Flavor] = {}
+        """By API group and name."""
         for queue in queues:
             self.put(queue)
 

@@ -36,6 +36,10 @@ class KindTraits:
     lowered by hand."""
     resumes_jobs: bool = False
     """Its controller resumes a Job of it that is suspended alone."""
+    quorum_field: str = ""
+    """The field of its spec whose number its controller writes into the PodGroup, again and again."""
+    leaves_suspended: bool = False
+    """Its controller does not resume what it made and another client suspended."""
     holds_jobs: bool = False
     """A Job of it can be held. The registry tells, by its levers."""
     makes_gangs: bool = False

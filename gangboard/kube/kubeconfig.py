@@ -6,6 +6,7 @@ import base64
 import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -62,6 +63,22 @@ class NamedFiles:
     """Files and folders of gangboard itself. They are never read."""
     token_file: bool = False
     """Whether `tokenFile` may name one. Its text is sent to the server that the kubeconfig names."""
+
+
+MOST_CONTEXTS = 100
+LONGEST_NAME = 253
+"""Characters of a context that is listed."""
+
+
+def context_names(text: str) -> tuple[str, ...]:
+    """Return the names of the first MOST_CONTEXTS contexts in their order; none for any other text."""
+    try:
+        document = load_document(text)
+        found = _named(document, "contexts", "context") if isinstance(document, dict) else {}
+    except CredentialError:
+        return ()
+    usable = (name for name in found if name and name.isprintable() and len(name) <= LONGEST_NAME)
+    return tuple(islice(usable, MOST_CONTEXTS))
 
 
 def selected_entry(text: str, *, context: str | None, files: NamedFiles | None) -> Entry:

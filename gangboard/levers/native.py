@@ -37,15 +37,15 @@ def _is_left_alone(gang: GangIndex, levers: ClusterLevers) -> bool:
 
 def _missing(gang: GangIndex, _job: Owner, levers: ClusterLevers) -> PlanRefusal | None:
     if not gang.owner.independent_claim:
-        return PlanRefusal(f"{gang.name} resumes a Job that is suspended alone")
+        return PlanRefusal(f"{gang.name} would resume it")
     return None if levers.native_honoured else PlanRefusal(_not_honoured(gang, levers))
 
 
 def _not_honoured(gang: GangIndex, levers: ClusterLevers) -> str:
     build = f" ({levers.build})" if levers.build else ""
     return (
-        f"{gang.name} asked for Independent ({gang.owner.independent_claim}); "
-        f"this controller{build} was not seen to honour it"
+        f"{gang.name} asked for Independent ({gang.owner.independent_claim}), "
+        f"but this controller{build} was not seen to honour it"
     )
 
 
@@ -160,5 +160,5 @@ LEVER = Lever(
     is_bare=True,
     told_by_build=True,
     forced_label="spec.suspend of the Job, not proved",
-    after_restart="made anew running: its suspension is lost",
+    after_restart="re-created running: its suspension is lost",
 )

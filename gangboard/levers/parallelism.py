@@ -46,11 +46,18 @@ def _pause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
             f"It is paused, not suspended: {gang.name} goes on counting it as ready, and an "
             "activeDeadlineSeconds of the Job runs on.",
         ),
+        label="Pause",
+        meaning=(
+            f"Keep this Job without pods when the {gang.owner.meta.ref.kind} resumes."
+            if job.suspended
+            else "Set parallelism to 0: the Job has no pods, and is not suspended."
+        ),
     )
 
 
 def _unpause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
     kept = job.paused_parallelism or 0
+    stays = job.suspended or gang.wait_of(job) is not None
     notes = {ACTION_ANNOTATION: desired.action, PAUSED_PARALLELISM: None}
     return Decision(
         lambda: (patch_owner(gang, job, "Unpause", [FieldChange(_FIELD, kept, 0)], {**notes}),),
@@ -59,6 +66,13 @@ def _unpause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
         watch_seconds=watch(job.grace_seconds),
         reactions=job_resumed(gang, job),
         warnings=() if desired.levers.parallelism else (_SWITCHED_OFF,),
+        resumes=not stays,
+        label="Unpause" if stays else "",
+        meaning=(
+            f"Restore parallelism {kept}; the Job resumes with its {gang.owner.meta.ref.kind}."
+            if stays
+            else ""
+        ),
     )
 
 
@@ -71,7 +85,7 @@ _SWITCHED_OFF = (
 def _unavailable(levers: ClusterLevers) -> PlanRefusal | None:
     if levers.parallelism:
         return None
-    return PlanRefusal("pausing by parallelism 0 is not enabled here", _switch(levers))
+    return PlanRefusal("pausing by parallelism 0 is not enabled here", _switch(levers), opt_in=True)
 
 
 def _missing(gang: GangIndex, job: Owner, _levers: ClusterLevers) -> PlanRefusal | None:
@@ -137,9 +151,8 @@ LEVER = Lever(
     bounds=_bounds,
     optional=True,
     counts_as_ready=True,
-    button=("Pause", "Resume"),
     done="Paused",
     state="paused",
-    after_restart="made anew with the parallelism of its template: the pause is lost",
+    after_restart="re-created with the parallelism of its template: the pause is lost",
     renewals="a resume",
 )

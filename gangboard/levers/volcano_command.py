@@ -51,7 +51,7 @@ def _change(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision |
         reactions=(
             (
                 gang_stopped(gang),
-                "Its PodGroup is deleted with them, and made anew when it resumes.",
+                "Its PodGroup is deleted with them, and re-created when it resumes.",
             )
             if stops
             else (gang_resumed(gang),)

@@ -108,7 +108,9 @@ def _node(number: int, pool: Pool) -> Node:
     rack = number // _NODES_OF_A_RACK
     labels = {HOSTNAME: name, POOL: pool.name, RACK: f"rack-{rack}", ZONE: f"zone-{rack % 3}"}
     taints = (pool.taint,) if pool.taint else ()
-    return Node(_meta("", "Node", name), _READY, False, labels, taints, allocatable)
+    return Node(
+        _meta("", "Node", name), _READY, labels=labels, taints=taints, allocatable=allocatable
+    )
 
 
 def _controller(owner: Owner) -> Controller:

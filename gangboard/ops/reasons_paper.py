@@ -42,6 +42,9 @@ LONGER: Mapping[str, str] = {
     "unschedulable": _QUOTE,
     "waiting-for-nodes": "it tells how far the node is, in the words of who brings it",
     "waiting-for-quota": "it tells how many Jobs were admitted, and what the others wait for",
+    "deactivated": "it says who did it and when, before what that keeps out",
+    "no-matching-node": "it says what added which of the labels",
+    "untolerated-taint": "it says who changed the taints last, and when",
 }
 """Code → why its sentences may be longer."""
 _QUESTIONS = {

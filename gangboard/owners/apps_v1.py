@@ -97,9 +97,9 @@ def _waits_for_itself(unit: Unit) -> Finding | None:
         ORDERED,
         unit,
         f"{name} makes its pods one by one, but {label(group.meta.ref)} needs {unit.quorum} at once.",
-        advice=(f"Make {name} anew with podManagementPolicy Parallel (recreate).",),
+        advice=(f"Re-create {name} with podManagementPolicy Parallel.",),
         evidence=(
-            Evidence(_POLICY, _ORDERED, owner.meta.ref),
+            Evidence(f"spec.{_POLICY}", _ORDERED, owner.meta.ref),
             Evidence("quorum", str(unit.quorum), group.meta.ref),
             Evidence("live pods", str(members), group.meta.ref),
         ),

@@ -6,7 +6,7 @@ import msgspec
 
 from gangboard.decode.annotations import WireActedJob
 from gangboard.decode.jobs import WireJobSpec, read_gang_request, read_indexes, read_manager
-from gangboard.decode.managers import NO_ENTRIES, last_writer
+from gangboard.decode.managers import NO_ENTRIES, field_writer, last_writer
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import (
@@ -20,7 +20,7 @@ from gangboard.decode.wire import (
     read_time,
 )
 from gangboard.domain.objects import Condition, first_true, resumed_at
-from gangboard.domain.owner import Outcome, Owner, PodRequests, finish_by
+from gangboard.domain.owner import Outcome, Owner, PodRequests, Reported, finish_by
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
 
@@ -89,6 +89,9 @@ def _build(wire: WireJob, version: str) -> Owner:
         suspended=bool(spec.suspend),
         suspend_set_by=suspend_set_by,
         suspend_set_at=read_time(set_at),
+        paused_by=None
+        if parallelism
+        else field_writer(wire.metadata.managed_fields, "/spec/parallelism"),
         desired=_desired(spec, status),
         pod_requests=(PodRequests(spec.width, requests),),
         finish=finish,
@@ -119,6 +122,7 @@ def _build(wire: WireJob, version: str) -> Owner:
         held_by=annotations.held_by,
         last_action=annotations.last_action,
         grace_seconds=spec.grace_seconds,
+        reported=_reported(_desired(spec, status), status),
         deadline_seconds=spec.active_deadline_seconds,
     )
     return deliver(owner, faults)
@@ -137,6 +141,12 @@ def _desired(spec: WireJobSpec, status: _WireJobStatus) -> int:
     if spec.completions is not None:
         return succeeded + max(0, min(parallelism, spec.completions - succeeded))
     return succeeded + (status.active or 0) if succeeded else parallelism
+
+
+def _reported(desired: int, status: _WireJobStatus) -> Reported | None:
+    if status.active_pods is None:
+        return None
+    return Reported(min(desired, (status.ready or 0) + (status.succeeded or 0)), desired)
 
 
 def _ending(conditions: tuple[Condition, ...]) -> str:
@@ -159,7 +169,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=7,
+        decoder_version=8,
     ),
     label="Job",
     selector_label="batch.kubernetes.io/job-name",

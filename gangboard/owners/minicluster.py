@@ -85,7 +85,7 @@ def _evidence(unit: Unit) -> tuple[Evidence, ...]:
     lowest = unit.owner.detail.get(_LOWEST)
     if lowest is None or len(unit.ready) >= unit.wanted:
         return ()
-    return (Evidence(_LOWEST, lowest, unit.owner.meta.ref),)
+    return (Evidence(f"spec.{_LOWEST}", lowest, unit.owner.meta.ref),)
 
 
 OWNER = OwnerKind(

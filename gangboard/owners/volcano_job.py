@@ -11,7 +11,6 @@ from __future__ import annotations
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.jobs import DEFAULT_GRACE, WirePodTemplate, WireTemplateSpec
-from gangboard.decode.minimums import set_minimum
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta, read_text, read_time
@@ -112,7 +111,8 @@ def _roles(tasks: list[_WireTask]) -> tuple[tuple[Role, ...], tuple[str, ...]]:
     for task in tasks:
         requests, malformed = pod_requests(task.pod)
         pods = max(0, task.replicas or 0)
-        least = min(pods, set_minimum(task.min_available) or pods)
+        # A pointer in Go: 0 was written on purpose, and the task is optional (getMinTaskMember).
+        least = pods if task.min_available is None else min(pods, max(0, task.min_available))
         roles.append(Role(task.name, 1, pods, requests, noun="task", quorum=least))
         faults += [f"in task {task.name} {fault}" for fault in malformed]
     return tuple(roles), tuple(faults)
@@ -152,7 +152,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=2,
+        decoder_version=3,
         fields=key_fields(WireJob),
     ),
     label="Volcano Job",

@@ -13,7 +13,7 @@ from gangboard.domain.capacity import PlacementRequest, PodSet, Taint, Toleratio
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Constraint
 from gangboard.domain.reading.wording import names
-from gangboard.placement.advice_labels import select_another
+from gangboard.placement.advice_labels import mend_sources, select_another
 from gangboard.placement.advice_size import job_of, most_that_fit, so_many
 from gangboard.placement.advice_words import marked, then_fits
 from gangboard.placement.change_methods import V1_36, ChangedObject, change_method
@@ -80,13 +80,14 @@ def tolerate(what_if: WhatIf) -> Iterator[Advice]:
 
 
 def select(what_if: WhatIf) -> Iterator[Advice]:
-    """Say which values of a label there are that the members select with one that no node has.
+    """Say which values of a label there are that the members select with one that no node has, or whose label it is.
 
     Not of an owner of parts of which other pods wait as well: it is made anew as a whole.
     """
     changed_object = _changed_object(what_if)
     if not (changed_object is ChangedObject.OF_PARTS and _others_wait(what_if.unit)):
         yield from select_another(what_if, changed_object)
+        yield from mend_sources(what_if, changed_object)
 
 
 def _others_wait(unit: Unit) -> bool:

@@ -8,14 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind
-from gangboard.domain.capacity import PODS, NodeRoom
+from gangboard.domain.capacity import CORDON, PODS, NodeRoom
 from gangboard.domain.placing import Filter, FitAnswer, When
+from gangboard.domain.reading.suspensions import writers_words
 from gangboard.placement.advice_words import node_names, room_of, shown, then_fits
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.cheapest import cheapest
 from gangboard.placement.eligibility import filters, is_eligible, pods_that_fit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.matching import CORDON, one_per_domain_keys
+from gangboard.placement.matching import one_per_domain_keys
 from gangboard.placement.node_snapshot import NodeSnapshot, Whole
 from gangboard.placement.what_if import Freed, WhatIf, node_ref, without_needless
 
@@ -178,9 +179,10 @@ def uncordon(what_if: WhatIf) -> Iterator[Advice]:
     if not chosen or not what_if.frees(changed=chosen):
         return
     names = sorted(chosen)
+    by = writers_words(chosen[name].cordoned_by for name in names)
     yield Advice(
         AdviceKind.UNCORDON,
-        f"Uncordon {node_names(names)}: {then_fits(what_if)}.",
+        f"Uncordon {node_names(names)}{f' (cordoned {by})' if by else ''}: {then_fits(what_if)}.",
         nodes=tuple(node_ref(name) for name in names),
         named=tuple(node_ref(name) for name in shown(names)),
     )

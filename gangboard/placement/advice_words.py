@@ -8,7 +8,7 @@ from typing import TypeVar
 from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.owner import Owner
 from gangboard.domain.placing import When
-from gangboard.domain.reading.wording import listed
+from gangboard.domain.reading.wording import all_of, listed
 from gangboard.placement.amount_words import amount_of
 from gangboard.placement.what_if import WhatIf
 
@@ -19,7 +19,7 @@ _EXAMPLES = 2
 
 
 def marked(text: str, method: ChangeMethod) -> str:
-    """Return a sentence that ends with how the change is made: `(in place)` or `(recreate)`."""
+    """Return a sentence that ends with how the change is made, as `ChangeMethod` says it."""
     return f"{text} ({method})."
 
 
@@ -85,10 +85,10 @@ def fit_when(when: When, now: int) -> str:
 
 
 def then_fits(what_if: WhatIf) -> str:
-    """Return `then all 8 pods fit`, `then the 6 of 8 pods that its quorum needs fit`."""
+    """Return `then all 8 pods fit`, `then both pods fit`, `then the 6 of 8 pods that its quorum needs fit`."""
     needed, size = what_if.request.needed, what_if.request.size
     if needed >= size:
-        return "then the pod fits" if size == 1 else f"then all {size} pods fit"
+        return "then the pod fits" if size == 1 else f"then {all_of(size, 'pod')} fit"
     return f"then the {needed} of {size} pods that its quorum needs fit"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from gangboard.domain.capacity import Amounts, NodeRoom, Shape
+from gangboard.domain.capacity import CORDON, Amounts, NodeRoom, Shape
 from gangboard.domain.placing import (
     Constraint,
     Filter,
@@ -16,7 +16,6 @@ from gangboard.domain.placing import (
 )
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.matching import (
-    CORDON,
     NOT_READY,
     has_host_anti_affinity,
     is_selected,

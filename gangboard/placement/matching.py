@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gangboard.domain.capacity import (
+    CORDON,
     Effect,
     HostPort,
     Load,
@@ -18,7 +19,6 @@ from gangboard.domain.capacity import (
     Toleration,
 )
 
-CORDON = "node.kubernetes.io/unschedulable"
 NOT_READY = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 NAME_FIELD = "metadata.name"
 _EXPRESSION_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})

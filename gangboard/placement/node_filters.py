@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gangboard.domain.capacity import HostPort, Load, Requirement, Shape, Spread, Taint
+from gangboard.domain.capacity import CORDON, HostPort, Load, Requirement, Shape, Spread, Taint
 from gangboard.domain.placing import Filter, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.matching import (
-    CORDON,
     NAME_FIELD,
     NOT_READY,
     clashing,

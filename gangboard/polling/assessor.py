@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -201,6 +201,7 @@ class Assessor:
             cache.rechecks.drop(root)
             cache.node_usage.mark_whole(root)
         before = cache.gangs.read(present)
+        present = self._without_leftovers(present, before, moment.now)
         rows = [self._row(facts, before, moment) for facts in self._facts(present, before, moment)]
         fresh = [row for row in rows if differs(row, before.get(row["uid"]))]
         said = {row["uid"] for row in fresh}
@@ -210,6 +211,20 @@ class Assessor:
             if row["uid"] not in said and row["memory"] != bytes(before[row["uid"]]["memory"])
         ]
         return self._store(fresh, quiet, gone, before, moment.now)
+
+    def _without_leftovers(
+        self, roots: list[str], before: Mapping[str, Any], now: datetime
+    ) -> list[str]:
+        """Leave out new gangs that are what a deleted owner left, and look at them again later."""
+        cache, kept = self._cache, []
+        for root in roots:
+            controller = cache.ownership_graph.controller_of(root)
+            seconds = cache.leftovers.patience_left(controller) if root not in before else 0.0
+            if seconds:
+                cache.rechecks.schedule(root, now + timedelta(seconds=seconds))
+            else:
+                kept.append(root)
+        return kept
 
     def _row(
         self, facts: GangFacts, before: dict[str, dict[str, Any]], moment: _Moment

@@ -43,6 +43,7 @@ from gangboard.polling.blueprints import BlueprintTracker
 from gangboard.polling.capacity import CapacityWriter
 from gangboard.polling.discovery_schedule import DiscoverySchedule
 from gangboard.polling.kept_rows import KeptGangs, KeptObjects
+from gangboard.polling.leftovers import Leftovers
 from gangboard.polling.node_usage import NodeUsageTracker
 from gangboard.polling.pending import Pending
 from gangboard.polling.pod_claims import CLAIMS, PodClaimTracker
@@ -113,6 +114,7 @@ class ClusterCache:
     stale_events: set[str] = field(default_factory=set)
     """uids of events that nobody will ask for any more: their rows can go."""
     rechecks: Rechecks = field(default_factory=Rechecks)
+    leftovers: Leftovers = field(default_factory=Leftovers)
     """Verdicts that waiting alone can change."""
     unobserved: tuple[Unobserved, ...] = ()
     """As of the last assessment of everything."""
@@ -290,7 +292,9 @@ class ClusterCache:
             return self.pod_claims.put(model)
         if isinstance(model, Queue):
             return self.queues.put(model)
-        if isinstance(model, AdmissionPolicy | Flavor | QueueCheck):
+        if isinstance(model, Flavor):
+            return self.queues.put_flavor(model)
+        if isinstance(model, AdmissionPolicy | QueueCheck):
             return set()  # it is about the cluster, not about a gang
         if isinstance(model, Blueprint):
             return self.blueprints.put(model)
@@ -345,6 +349,7 @@ class ClusterCache:
         self.versions[resource].pop(uid, None)
         namespace_name = self.names[resource].pop(uid, None)
         waiting = self.preemptions.remove(uid)
+        self.leftovers.note_deleted(uid)
         self._hand_down_events(uid)
         if resource == NODE.key and namespace_name is not None:
             touched = self._forget_node(uid, namespace_name[1])

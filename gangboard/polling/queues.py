@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.quota import Queue, QueueName, QueueTree
+from gangboard.domain.quota import Flavor, Queue, QueueName, QueueTree
 
 _Place = tuple[str, str, str]
 """API group, namespace and name: what an entry or a group calls its queue."""
+_FlavorName = tuple[str, str]
+"""API group and name."""
 InQueue = QueueEntry | Group
 
 
@@ -30,6 +32,13 @@ class QueueTracker:
         """uid of what stands in line → what it names."""
         self._waiting: defaultdict[_Place, set[str]] = defaultdict(set)
         """The same the other way round."""
+        self._flavors: dict[_FlavorName, Flavor] = {}
+        self._flavor_names: dict[str, _FlavorName] = {}
+        """uid → name."""
+        self._users: defaultdict[_FlavorName, set[str]] = defaultdict(set)
+        """uids of the entries whose pods are of a flavor."""
+        self._used: dict[str, set[_FlavorName]] = {}
+        """The same the other way round."""
 
     def put(self, queue: Queue) -> set[str]:
         """Take in the state of a queue; return the roots of gangs that are told something else by it."""
@@ -40,18 +49,33 @@ class QueueTracker:
             return set()
         return self._gangs_below(queue.name)
 
+    def put_flavor(self, flavor: Flavor) -> set[str]:
+        """Take in a flavor; return the roots of gangs whose pods get other node labels by it."""
+        ref = flavor.meta.ref
+        name = ref.group, ref.name
+        before = self._flavors.get(name)
+        self._flavors[name], self._flavor_names[ref.uid] = flavor, name
+        if before is not None and before.node_labels == flavor.node_labels:
+            return set()
+        return self._graph.gangs_of_any(self._users.get(name, ()))
+
     def put_waiting(self, one: InQueue) -> None:
         """Take in what an entry names while it stands in line, or what a group names."""
         ref = one.meta.ref
         self._drop_entry(ref.uid)
+        for name in _flavors_of(one):
+            self._used.setdefault(ref.uid, set()).add(name)
+            self._users[name].add(ref.uid)
         if one.queue and (isinstance(one, Group) or one.is_waiting):
             place = ref.group, ref.namespace, one.queue
             self._entries[ref.uid] = place
             self._waiting[place].add(ref.uid)
 
     def remove(self, uid: str) -> set[str]:
-        """Forget a queue or an entry that is gone, if it was one; return the roots that are told otherwise."""
+        """Forget a queue, flavor or entry that is gone, if it was one; return the roots that are told otherwise."""
         self._drop_entry(uid)
+        if (flavor := self._flavor_names.pop(uid, None)) is not None:
+            return self._drop_flavor(uid, flavor)
         name = self._names.pop(uid, None)
         known = self._tree.get(name)
         if name is None or known is None or known.meta.ref.uid != uid:
@@ -61,16 +85,30 @@ class QueueTracker:
         return touched
 
     def named_by(self, waiting: Iterable[InQueue]) -> QueueTree:
-        """Return the queues that these entries and groups name, with all that is above them."""
+        """Return the queues that these entries and groups name, with all above them, and the flavors of their pods."""
         found = QueueTree()
         for one in waiting:
             ref = one.meta.ref
             entrance = self._tree.entrance(ref.group, ref.namespace, one.queue)
             for queue in self._tree.above(entrance) if entrance is not None else ():
                 found.put(queue)
+            for name in _flavors_of(one):
+                if name in self._flavors:
+                    found.flavors[name] = self._flavors[name]
         return found
 
+    def _drop_flavor(self, uid: str, name: _FlavorName) -> set[str]:
+        known = self._flavors.get(name)
+        if known is None or known.meta.ref.uid != uid:
+            return set()  # one of the same name is there already
+        del self._flavors[name]
+        return self._graph.gangs_of_any(self._users.get(name, ()))
+
     def _drop_entry(self, uid: str) -> None:
+        for name in self._used.pop(uid, ()):
+            self._users[name].discard(uid)
+            if not self._users[name]:
+                del self._users[name]
         place = self._entries.pop(uid, None)
         if place is not None:
             self._waiting[place].discard(uid)
@@ -90,6 +128,12 @@ class QueueTracker:
         for other, uids in self._waiting.items():
             if (other[0], other[2]) == (group, name):
                 yield from uids
+
+
+def _flavors_of(one: InQueue) -> Iterator[_FlavorName]:
+    if isinstance(one, QueueEntry):
+        for source in one.label_sources:
+            yield from ((one.meta.ref.group, flavor) for flavor in source.flavors)
 
 
 def _is_same(before: Queue, after: Queue) -> bool:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from gangboard.store.batched_deletes import delete_expired_sessions, delete_in_batches
+from gangboard.store.cluster_trials import delete_old_trials
 from gangboard.store.feed import delete_old_events
 from gangboard.store.gangs import outline_gone_gangs
 from gangboard.store.heartbeats import delete_dead_heartbeats
@@ -28,7 +29,7 @@ FEED_DAYS = timedelta(days=7)
 def clean_up() -> None:
     """Outline gangs that are long gone; drop old verdicts with their gangs, outages and curves, dead processes, and what has let people in.
 
-    That is sessions, links and tokens whose time is over, and old counts of attempts. A verdict
+    That is sessions, links and tokens whose time is over, trials of clusters, and old counts of attempts. A verdict
     that still holds is kept, however old it is. Each in pieces, so that no poll waits for it long.
     """
     now = timezone.now()
@@ -37,6 +38,7 @@ def clean_up() -> None:
     delete_in_batches(SignInLink.objects.filter(expires_at__lt=now - OVER))
     delete_in_batches(AccessToken.objects.filter(expires_at__lt=now - OVER))
     delete_in_batches(Attempts.objects.filter(ends_at__lte=now))
+    delete_old_trials()
     delete_dead_heartbeats()
     oldest = now - timedelta(days=settings.HISTORY_DAYS)
     delete_old_events(before=now - FEED_DAYS)

@@ -9,21 +9,27 @@ from celery.signals import celeryd_after_setup, worker_ready, worker_shutting_do
 
 from gangboard.polling.cluster_rotation import poll_for_one_window
 from gangboard.polling.retention import clean_up
+from gangboard.polling.trial_runs import run_trial
 from gangboard.polling.worker import HOLDER, OWN_QUEUE, pulse, slots, stopping
 from gangboard.store.cluster_leases import free_clusters
+from gangboard.store.cluster_trials import due_trials
 from gangboard.store.heartbeats import arrived
 
 EXPIRES = 10.0
 """Seconds after which an order to poll is stale: somebody gives it again."""
+TRIAL_EXPIRES = 4.0
+"""Seconds after which the next seed has ordered the trial again."""
 QUEUE = "poll"
 
 
 @shared_task(name="gangboard.polling.tasks.seed")
 def seed() -> None:
-    """Order a poll of every cluster that nobody holds; its running shows that orders arrive."""
+    """Order a poll of every cluster that nobody holds, and due trials; its running shows that orders arrive."""
     arrived(QUEUE)
     for free in free_clusters():
         poll.apply_async((free.cluster_id,), queue=QUEUE, expires=EXPIRES)
+    for trial_id in due_trials():
+        try_access.apply_async((trial_id,), queue=QUEUE, expires=TRIAL_EXPIRES)
 
 
 @shared_task(name="gangboard.polling.tasks.poll")
@@ -32,6 +38,12 @@ def poll(cluster_id: int) -> None:
     following = poll_for_one_window(cluster_id, holder=HOLDER, slots=slots, stopping=stopping)
     if following is not None:
         poll.apply_async((following,), queue=OWN_QUEUE, expires=EXPIRES)
+
+
+@shared_task(name="gangboard.polling.tasks.try_access")
+def try_access(trial_id: str) -> None:
+    """Try the credentials that an admin has given."""
+    run_trial(trial_id)
 
 
 @shared_task(name="gangboard.polling.tasks.housekeep")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gangboard.diagnosis import registry
 from gangboard.domain.action import ActionState, Verb
 from gangboard.readmodels.printable import printable
@@ -47,11 +49,10 @@ def lever_label(lever: str, *, forced: bool = False) -> str:
     return found.forced_label if forced and found.forced_label else found.label
 
 
-def button_label(verb: str, lever: str) -> str:
-    """Return the word on a button: `Hold` and `Release` for the Hold, `Pause` for parallelism."""
-    found = registry.lever(lever)
-    suspend, resume = found.button if found is not None else ("Suspend", "Resume")
-    return suspend if verb == Verb.SUSPEND else resume
+def shared_label(verb: str, labels: Iterable[str]) -> str:
+    """Return the word on a button for several objects: theirs if it is the same, else the verb."""
+    words = set(labels)
+    return words.pop() if len(words) == 1 else verb.capitalize()
 
 
 def action_face(

@@ -14,7 +14,6 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.verdict import JobState
-from gangboard.readmodels.action_labels import button_label
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow
@@ -169,6 +168,8 @@ class _OfferBuilder:
         row = self._row(one, plan.verb, plan.lever or "", plan.why_not, primary)
         return replace(
             row,
+            label=plan.label or row.label,
+            meaning=plan.meaning,
             generation=plan.generation if plan.subject.uid == one.ref.uid else one.generation,
             warnings=tuple(printable(text) for text in warnings),
             needs=printable_lines(plan.needs),
@@ -186,7 +187,7 @@ class _OfferBuilder:
         ref = one.ref
         return OfferRow(
             verb=verb.value,
-            label=button_label(verb, lever),
+            label=verb.capitalize(),
             allowed=not why_not,
             lever=str(lever),
             why_not=printable(why_not),

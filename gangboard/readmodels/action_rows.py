@@ -19,7 +19,7 @@ class OfferRow:
 
     verb: str
     label: str
-    """`Suspend`, `Resume`, `Hold`, `Release`, `Pause`: the word on the button."""
+    """The word on the button: `Suspend`, `Resume`, or that of its lever, such as `Hold`."""
     allowed: bool
     lever: str
     """Empty when not allowed, and where it is chosen only when somebody asks (the Board)."""
@@ -35,6 +35,8 @@ class OfferRow:
     gang_id: str = ""
     needs: str = ""
     """What to install or switch on so that it would be allowed: commands, one a line."""
+    meaning: str = ""
+    """What the button does, in a sentence. Empty where the label says it."""
     primary: bool = True
     """The verb that changes something as things are now; the other one is for completeness."""
     # Not part of what is printed: a plan may name times, and a button does not.

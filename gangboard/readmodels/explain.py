@@ -180,7 +180,7 @@ def _job(job: JobRow) -> tuple[str, ...]:
 def _fit(shapes: tuple[FitShape, ...]) -> Iterator[str]:
     if not shapes:
         return
-    yield "Where the waiting pods could go, each shape as if it were alone"
+    yield "Where the waiting pods could go (each shape is counted alone)"
     for shape in shapes:
         name = shape.shape or shape.unit
         one = f"; one asks for {shape.asks}" if shape.asks else ""
@@ -190,7 +190,7 @@ def _fit(shapes: tuple[FitShape, ...]) -> Iterator[str]:
             continue
         yield (
             f"{_INDENT * 2}fit now: {'at most ' if shape.unsupported else ''}{shape.fits_now}; "
-            f"without the pods that can leave: {shape.fits_empty}"
+            f"fit if empty: {shape.fits_empty}"
         )
         if shape.unsupported:
             yield f"{_INDENT * 2}not worked out: {', '.join(shape.unsupported)}"

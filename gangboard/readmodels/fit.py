@@ -204,7 +204,10 @@ def full_text(label: str) -> str:
         return _CONSTRAINTS[Constraint(label)]
     if " " in label:
         return label  # of another release: no resource
-    return "no room for one more pod" if label == PODS else f"too little {label} is free"
+    if label == PODS:
+        return "no room for one more pod"
+    # Extended resources, which have a domain in their name, are counted. Others are measured.
+    return f"too {'few' if '/' in label else 'little'} free {label}"
 
 
 def _reason(

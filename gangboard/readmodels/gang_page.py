@@ -241,10 +241,7 @@ class GangDetail:
         if self.gone_at is not None:
             return "None of its groups is left."
         if self._is_pod_by_pod:
-            return (
-                "It has no group: its pods are scheduled one by one. That is the plain case, not a "
-                "fault."
-            )
+            return "No PodGroup: pods are scheduled one by one."
         return "It has no group now."
 
     @property

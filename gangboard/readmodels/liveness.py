@@ -11,9 +11,9 @@ from gangboard.store.models import Heartbeat
 _BROKER = "it is busy, or the message broker (Redis) is down."
 _SENTENCES = {
     "poll": (
-        "No poll worker runs",
-        "No poll worker is alive (last sign ",
-        "nothing on this page changes until one runs again.",
+        "Poll worker is down",
+        "Poll worker is down (last sign ",
+        "no page changes until it runs again.",
     ),
     "act": (
         "Act worker is down",
@@ -21,13 +21,13 @@ _SENTENCES = {
         "actions wait and expire.",
     ),
     "prove": (
-        "No prove worker runs",
-        "No prove worker is alive (last sign ",
-        "whether Holds are in force, and who undid what, is not looked at until one runs again.",
+        "Prove worker is down",
+        "Prove worker is down (last sign ",
+        "Holds are not tested, and undone actions are not noticed, until it runs again.",
     ),
     "beat": (
-        "The beat process does not run",
-        "The beat process is not alive (last sign ",
+        "Beat process is down",
+        "Beat process is down (last sign ",
         "clusters that no worker holds are not picked up.",
     ),
     "poll-orders": (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -17,17 +18,20 @@ from gangboard.readmodels.advice import STOPPING, ShownStep, StoppedGang
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import build_rows
 from gangboard.readmodels.redaction import Redactor, mention_pattern
+from gangboard.readmodels.run_clusters import RunCluster, read_run_clusters
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
 
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """Some words of a sentence, which may be the name of a node or of a gang."""
+    """Some words of a sentence, which may be the name of a node, of a gang or of another cluster."""
 
     text: str
     node: str = ""
     gang_id: str = ""
+    board_of: str = ""
+    """Name of a cluster whose Board it leads to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +65,15 @@ class NamedObjects:
     """Owner → id of its gang."""
     offers: Mapping[str, OfferRow] = field(default_factory=dict)
     """Id of a gang → the button of its owner."""
+    run_clusters: tuple[RunCluster, ...] = ()
+    """Other clusters that run it."""
 
     def pieces(self, text: str) -> tuple[TextPiece, ...]:
         """Return the text cut where it names something."""
         found = sorted(
             (match.start(), -match.end(), piece)
-            for ref, piece in self._links()
-            for match in mention_pattern(ref, self.own).finditer(text)
+            for pattern, piece in self._links()
+            for match in pattern.finditer(text)
             for piece in (replace(piece, text=match.group()),)
         )
         pieces, at = [], 0
@@ -78,13 +84,18 @@ class NamedObjects:
             at = -end
         return tuple(piece for piece in (*pieces, TextPiece(text[at:])) if piece.text)
 
-    def _links(self) -> Iterable[tuple[ObjectRef, TextPiece]]:
-        yield from ((ref, TextPiece("", node=ref.name)) for ref in self.nodes)
-        yield from ((ref, TextPiece("", gang_id=id_)) for ref, id_ in self.gangs.items())
+    def _links(self) -> Iterable[tuple[re.Pattern[str], TextPiece]]:
+        for ref in self.nodes:
+            yield mention_pattern(ref, self.own), TextPiece("", node=ref.name)
+        for ref, id_ in self.gangs.items():
+            yield mention_pattern(ref, self.own), TextPiece("", gang_id=id_)
+        for one in self.run_clusters:
+            board_of = "" if one.gang_id else one.name
+            yield one.pattern, TextPiece("", gang_id=one.gang_id, board_of=board_of)
 
 
 def named_objects(
-    findings: Iterable[Finding],
+    findings: Sequence[Finding],
     gang: Gang,
     *,
     redactor: Redactor,
@@ -92,7 +103,7 @@ def named_objects(
     clusters: Mapping[int, Freshness],
     now: datetime,
 ) -> NamedObjects:
-    """Return what findings of a gang name (1 query, and those of the buttons where gangs are named)."""
+    """Return what findings of a gang name (2 queries, and those of the buttons where gangs are named)."""
     refs = {
         item.source
         for finding in findings
@@ -103,8 +114,9 @@ def named_objects(
     uids = {ref.uid for ref in refs if ref.namespace and ref.uid and ref.uid != gang.uid}
     cluster = clusters.get(gang.cluster_id)
     place = (cluster.cluster, cluster.context) if cluster is not None else ("", "")
+    run_clusters = read_run_clusters(findings, gang, viewer=viewer, clusters=clusters)
     if not uids:
-        return NamedObjects(gang.name, *place, nodes)
+        return NamedObjects(gang.name, *place, nodes, run_clusters=run_clusters)
     others = {
         # Anyone can write the uid of another gang into a reference, so compare the whole reference.
         ref: other
@@ -121,6 +133,7 @@ def named_objects(
         nodes=nodes,
         gangs={ref: other.pk for ref, other in others.items()},
         offers={id_: found[0] for id_, found in offers.items()},
+        run_clusters=run_clusters,
     )
 
 

@@ -12,6 +12,7 @@ from gangboard.domain.capacity import PODS, Shape
 from gangboard.domain.node import Node
 from gangboard.domain.placing import Constraint, Filter
 from gangboard.domain.pod import Pod
+from gangboard.domain.reading.wording import all_of, sentence_case
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.verdict import FitRow, MemberState
 from gangboard.placement.amounts import base_units
@@ -199,7 +200,7 @@ def _sentence(found: NodeAnswer, shape: Shape, fitting: int, waiting: int) -> st
         if waiting == 1:
             return f"Its pod fits {once}."
         if fitting == waiting:
-            return f"All {waiting} pods fit {once}."
+            return f"{sentence_case(all_of(waiting, 'pod'))} fit {once}."
         return f"{fitting} of {waiting} pods fit {once}."
     if found.filter is not None:
         return _never(found, found.filter, shape)

@@ -18,6 +18,7 @@ from gangboard.diagnosis import registry
 from gangboard.domain.health import NOT_WHOLE
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
+from gangboard.domain.reading.suspensions import writers_words
 from gangboard.domain.resources import is_accelerator
 from gangboard.placement.one_node import Stranded, stranded_on
 from gangboard.readmodels.capacity import blind_of
@@ -305,7 +306,9 @@ def _sentence(node: Node, amounts: Iterable[Amount], stranded: Sequence[Stranded
         return "It has not said what it offers."
     name = printable(main.resource)
     if node.unschedulable:
-        return f"Cordoned: {main.away or '0'} of {main.allocatable} {name} stand free and take no new pods."
+        by = writers_words([node.cordoned_by])
+        cordoned = f"Cordoned {printable(by)}" if by else "Cordoned"
+        return f"{cordoned}: {main.away or '0'} of {main.allocatable} {name} stand free and take no new pods."
     if main.unreadable:
         return f"How much {name} is free could not be read."
     first = next((one for one in stranded if one.resource == main.resource), None)

@@ -123,7 +123,7 @@ _Rows = Sequence[Sequence[Mapping[str, Any] | None]]
 """Of each cluster, what is stored for each point."""
 ROOM = {
     "used": ("In use", "running"),
-    "held": ("Held by gangs that are not whole", "degraded"),
+    "held": ("Held by incomplete gangs", "degraded"),
     "free": ("Free", "free"),
     "away": ("Out of use", "unknown"),
 }

@@ -17,7 +17,7 @@ from gangboard.simulator.store import Json, Key, Store, Written, encode
 Admission = Callable[[Resource, Json | None, Json], Json]
 """Given old (None on create) and new object, returns what is written instead of the new one."""
 
-_TRACKED = ("jobs", "jobsets", "holds")
+_TRACKED = ("jobs", "workloads", "jobsets", "holds")
 _GENERATIONS = (
     "pods",
     "jobs",

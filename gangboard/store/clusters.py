@@ -19,8 +19,17 @@ from gangboard.store.secrets import seal
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
+RESERVED = frozenset({"trials"})
+"""Words that stand where the API has the name of a cluster."""
+
+
 class ClusterError(ValueError):
     """What was asked for cannot be done. The text is one sentence for the person who asked."""
+
+    def __init__(self, sentence: str, code: str = "") -> None:
+        super().__init__(sentence)
+        self.code = code
+        """`same-cluster`, `other-cluster`, `other-server`; empty for everything else."""
 
 
 def check_dns_label(name: str, what: str) -> None:
@@ -30,6 +39,13 @@ def check_dns_label(name: str, what: str) -> None:
             f"{name!r} cannot be the name of {what}: 1 to 63 lower-case letters, digits and "
             "hyphens, beginning and ending with a letter or digit"
         )
+
+
+def check_cluster_name(name: str) -> None:
+    """Raise ClusterError unless a cluster can have this name."""
+    check_dns_label(name, "a cluster")
+    if name in RESERVED:
+        raise ClusterError(f"{name!r} cannot be the name of a cluster: the API uses this word")
 
 
 def cluster_names() -> list[str]:
@@ -51,8 +67,31 @@ def refuse_second_name(name: str, uid: str) -> None:
     other = Cluster.objects.exclude(name=name).filter(system_uid=uid).first() if uid else None
     if other is not None:
         raise ClusterError(
-            f"{other.name} is this cluster already: both have the same kube-system namespace "
-            f"(uid {uid})"
+            f"cluster {other.name} is this cluster already: both have the same kube-system namespace "
+            f"(uid {uid})",
+            "same-cluster",
+        )
+
+
+def refuse_other_server(name: str, server: str) -> None:
+    """Raise ClusterError if a cluster of this name is at another address: that is a mistake more often than a move."""
+    cluster = Cluster.objects.filter(name=name).first()
+    if cluster is not None and cluster.server != server:
+        raise ClusterError(
+            f"cluster {name} is at {cluster.server} and the new credentials are for {server}; "
+            f"choose another name, or run manage.py remove_cluster {name} first",
+            "other-server",
+        )
+
+
+def refuse_other_cluster(name: str, uid: str) -> None:
+    """Raise ClusterError if another cluster than the known one answers behind a name: they are not merged."""
+    known = Cluster.objects.filter(name=name).values_list("system_uid", flat=True).first()
+    if known and uid and known != uid:
+        raise ClusterError(
+            f"another cluster answers than the one that was added as {name}: its kube-system namespace has "
+            f"another uid; choose another name, or run manage.py remove_cluster {name} first",
+            "other-cluster",
         )
 
 
@@ -65,15 +104,16 @@ def add_cluster(
     by: str = "gangboard",
     uid: str = "",
     context: str = "",
+    source: str = "",
 ) -> Cluster:
     """Start to watch a cluster.
 
     `document` is what kube.credentials needs to connect; it is encrypted here. `server` is the
-    address to show, `expires_at` when the credentials end, if they say so, `by` who did it, for the
-    audit. `uid` is that of its namespace `kube-system`, if it is known, `context` what the person's
+    address to show, `expires_at` when the credentials end, if they say so. The audit names `by`, the
+    author, and `source`, the author's address. `uid` is that of its namespace `kube-system`, if it is known, `context` what the person's
     kubectl calls the cluster. Raises ClusterError, also for a cluster that has a name already.
     """
-    check_dns_label(name, "a cluster")
+    check_cluster_name(name)
     refuse_second_name(name, uid)
     try:
         with transaction.atomic():
@@ -85,9 +125,12 @@ def add_cluster(
                 system_uid=uid,
                 context=context,
             )
-            _changed("cluster-added", f"Cluster {name} at {server} is watched.", by, cluster)
+            _changed(
+                "cluster-added", f"Cluster {name} at {server} is watched.", by, cluster, source
+            )
             return cluster
     except IntegrityError as error:
+        refuse_second_name(name, uid)  # added a moment ago by somebody else
         raise ClusterError(
             f"there is a cluster {name!r} already; remove it first or choose another name"
         ) from error
@@ -102,6 +145,7 @@ def replace_credentials(
     by: str = "gangboard",
     uid: str = "",
     context: str = "",
+    source: str = "",
 ) -> None:
     """Reach a watched cluster in another way from now on. Raises ClusterError.
 
@@ -132,7 +176,9 @@ def replace_credentials(
             number=F("number") + 1, holder="", expires_at=None
         )
         where = f" and is at {server} now; its actor is forgotten" if moved else ""
-        _changed("cluster-changed", f"Cluster {name} has new credentials{where}.", by, cluster)
+        _changed(
+            "cluster-changed", f"Cluster {name} has new credentials{where}.", by, cluster, source
+        )
 
 
 def set_actor(
@@ -142,6 +188,7 @@ def set_actor(
     server: str,
     expires_at: datetime | None = None,
     by: str,
+    source: str = "",
 ) -> bool:
     """Let gangboard act on a cluster with this second identity; return whether it had none before.
 
@@ -161,7 +208,7 @@ def set_actor(
         cluster.actor_expires_at = expires_at
         cluster.save(update_fields=["actor_credentials", "actor_expires_at"])
         said = "may act from now on" if new else "has new credentials for its actor"
-        _switched(cluster, f"Cluster {name}: gangboard {said}.", by, "actor", True)
+        _switched(cluster, f"Cluster {name}: gangboard {said}.", by, "actor", True, source)
     return new
 
 
@@ -175,7 +222,7 @@ def set_parallelism(*, name: str, on: bool, by: str) -> None:
         _switched(cluster, sentence, by, "parallelism", on)
 
 
-def set_read_only(*, name: str | None, on: bool, by: str) -> None:
+def set_read_only(*, name: str | None, on: bool, by: str, source: str = "") -> None:
     """Switch a cluster to read-only, or back; `name` None means all clusters. Raises ClusterError.
 
     While either switch is on nothing is sent that changes a cluster, not even the rest of what has
@@ -189,35 +236,53 @@ def set_read_only(*, name: str | None, on: bool, by: str) -> None:
                 defaults={"is_on": on, "changed_at": timezone.now(), "changed_by": by},
             )
             sentence = f"gangboard's switch read-only is {_on_or_off(on)}."
-            _switched(None, sentence, by, READ_ONLY, on)
+            _switched(None, sentence, by, READ_ONLY, on, source)
         else:
             cluster = find_cluster(name=name)
             cluster.read_only = on
             cluster.save(update_fields=["read_only"])
             sentence = f"Cluster {name}: switch read-only is {_on_or_off(on)}."
-            _switched(cluster, sentence, by, READ_ONLY, on)
+            _switched(cluster, sentence, by, READ_ONLY, on, source)
 
 
-def _switched(cluster: Cluster | None, sentence: str, by: str, switch: str, on: bool) -> None:
+def _switched(
+    cluster: Cluster | None, sentence: str, by: str, switch: str, on: bool, source: str = ""
+) -> None:
     """Write a switch into the audit and tell the pages of that cluster, or of all."""
     moved = Cluster.objects.all() if cluster is None else Cluster.objects.filter(pk=cluster.pk)
     moved.update(data_version=F("data_version") + 1)
     details = {"switch": switch, "on": on}
-    audit("switch", sentence, at=timezone.now(), actor=by, cluster=cluster, details=details)
+    audit(
+        "switch",
+        sentence,
+        at=timezone.now(),
+        actor=by,
+        cluster=cluster,
+        source=source,
+        details=details,
+    )
 
 
 def _on_or_off(on: bool) -> str:
     return "on" if on else "off"
 
 
-def _changed(event: str, sentence: str, by: str, cluster: Cluster) -> None:
+def _changed(event: str, sentence: str, by: str, cluster: Cluster, source: str) -> None:
     """Write down what became of a cluster. Comes last in a transaction."""
     about = f"Cluster/{cluster.name}"
-    audit(event, sentence, at=timezone.now(), actor=by, cluster=cluster, object_name=about)
+    audit(
+        event,
+        sentence,
+        at=timezone.now(),
+        actor=by,
+        cluster=cluster,
+        object_name=about,
+        source=source,
+    )
 
 
-def remove_cluster(*, name: str, by: str = "gangboard") -> None:
-    """Stop watching a cluster and delete everything known about it. Raises ClusterError."""
+def remove_cluster(*, name: str, by: str = "gangboard", source: str = "") -> None:
+    """Stop watching a cluster and delete everything known about it. `source` is as in `add_cluster`. Raises ClusterError."""
     with transaction.atomic():
         find_cluster(name=name).delete()
         audit(
@@ -227,4 +292,5 @@ def remove_cluster(*, name: str, by: str = "gangboard") -> None:
             actor=by,
             cluster_name=name,
             object_name=f"Cluster/{name}",
+            source=source,
         )

@@ -118,7 +118,7 @@ def export(request: HttpRequest, ending: str) -> HttpResponseBase:
 
 def _selects(filters: ActionFilters, clusters: Mapping[int, Freshness]) -> tuple[Select, ...]:
     return (
-        select_within("Asked", filters.within),
+        select_within("When", filters.within),
         _select("verb", "Verb", {verb: verb.capitalize() for verb in Verb}, filters.verb),
         _select("state", "State", {one: state_label(one) for one in ActionState}, filters.state),
         _select("lever", "Lever", {key: lever_label(key) for key in lever_keys()}, filters.lever),

@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods
 from gangboard.actions import service
 from gangboard.actions.requests import RequestError, RequestErrorCode, RequestResult
 from gangboard.domain.action import ActionRequest, Verb
+from gangboard.readmodels.action_labels import shared_label
 from gangboard.readmodels.action_totals import ActionTotals, read_totals
 from gangboard.readmodels.actions import action_row
 from gangboard.readmodels.advice import StoppedGang, costs_of
@@ -103,8 +104,14 @@ class Confirmation:
 
     @property
     def verb_label(self) -> str:
-        """`Suspend` or `Resume`."""
-        return str(self.form.cleaned_data["verb"]).capitalize()
+        """The word of the button: that of all its objects, else `Suspend` or `Resume`."""
+        verb = str(self.form.cleaned_data["verb"])
+        return shared_label(verb, (one.label or verb.capitalize() for one in self.ready))
+
+    @property
+    def meanings(self) -> tuple[Note, ...]:
+        """What the button does where its word does not say it, each sentence once."""
+        return notes((one.name, (one.meaning,) if one.meaning else ()) for one in self.ready)
 
     @property
     def what(self) -> str:

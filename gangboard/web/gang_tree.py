@@ -8,6 +8,7 @@ from datetime import datetime
 
 from gangboard.domain.action import Verb
 from gangboard.domain.reading.wording import for_each
+from gangboard.readmodels.action_labels import shared_label
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.gang_page import GangDetail, JobRow
 from gangboard.readmodels.kubectl import KubectlPlace, member_command
@@ -89,6 +90,18 @@ class TreeLine:
         return () if shown or len(self.nodes) > 2 else self.nodes
 
 
+@dataclass(frozen=True, slots=True)
+class SelectionBar:
+    """What stands below the Jobs."""
+
+    buttons: tuple[tuple[str, str], ...]
+    """(verb, word) of each button for the Jobs that are ticked."""
+    meanings: tuple[tuple[str, str], ...]
+    """(word, sentence) of buttons that do less than their verb says."""
+    others_run: bool
+    """At least two Jobs run, so one that is suspended leaves one that runs on."""
+
+
 def read_opened(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the Jobs and roles of which an address asks for all pods."""
     return tuple(dict.fromkeys(text[:253] for text in texts if text and "\x00" not in text))[
@@ -100,19 +113,12 @@ def tree_fragments(
     detail: GangDetail, opened: Collection[str]
 ) -> tuple[Fragment | FragmentList, ...]:
     """Return the table, what stands above and below it."""
-    lines, why_all, needs_all = tree_lines(detail, opened)
+    lines, why_all, needs_all = tree_lines(detail, opened, above=_said_by_owner(detail))
     any_allowed = any(line.offer is not None and line.offer.allowed for line in lines)
-    verbs = {line.offer.verb for line in lines if line.offer is not None and line.offer.allowed}
-    bar = (
-        Verb.SUSPEND.value in verbs,
-        Verb.RESUME.value in verbs,
-        Verb.SUSPEND.value in verbs and any(_runs(line.job) for line in lines),
-    )
+    bar = _bar(lines)
     base = {
         "any_allowed": any_allowed,
-        "suspends": bar[0],
-        "resumes": bar[1],
-        "others_run": bar[2],
+        "bar": bar,
         "gang_id": detail.row.id,
         "cluster": detail.row.cluster,
         "why_all": why_all,
@@ -124,7 +130,21 @@ def tree_fragments(
         Fragment("tree-head", "gang/tree_head.html", head, tuple(head.values())),
         Fragment("tree-why", "gang/tree_why.html", base, (why_all, needs_all)),
         FragmentList("jobs", tuple(_bodies(detail, lines, base))),
-        Fragment("tree-bar", "gang/tree_bar.html", base, bar),
+        Fragment("tree-bar", "gang/tree_bar.html", base, (any_allowed, bar)),
+    )
+
+
+def _bar(lines: Iterable[TreeLine]) -> SelectionBar:
+    """Return the buttons for the Jobs that are ticked: only those that can do something."""
+    shown = tuple(lines)
+    offers = [line.offer for line in shown if line.offer is not None and line.offer.allowed]
+    labels = {verb: [offer.label for offer in offers if offer.verb == verb.value] for verb in Verb}
+    meanings = dict.fromkeys((offer.label, offer.meaning) for offer in offers if offer.meaning)
+    running = sum(_runs(line.job) for line in shown)
+    return SelectionBar(
+        tuple((verb.value, shared_label(verb, words)) for verb, words in labels.items() if words),
+        tuple(meanings),
+        bool(labels[Verb.SUSPEND]) and running > 1,
     )
 
 
@@ -180,14 +200,19 @@ def pod_lines(detail: GangDetail, line: TreeLine) -> tuple[PodLine, ...]:
 
 
 def tree_lines(
-    detail: GangDetail, opened: Collection[str] = ()
+    detail: GangDetail, opened: Collection[str] = (), *, above: Collection[str] = ()
 ) -> tuple[tuple[TreeLine, ...], str, str]:
-    """Return Jobs and roles; why no button of theirs is on and what it needs, where that is one for all."""
+    """Return Jobs and roles; why no button of theirs is on and what it needs, where that is one for all.
+
+    A Job has no button where that is off for a reason that stands `above` the tree.
+    """
     branches = {branch.name: branch for branch in make_branches(detail.members, opened=opened)}
     # The owner's own button stands in the heading; a Job that is a gang by itself has only that.
     jobs = [(job, job.uid != detail.row.uid) for job in detail.jobs]
     offers = [
-        offer_now(job.actions, job.open_action) if own and not job.finished else None
+        _offer_unless(above, offer_now(job.actions, job.open_action))
+        if own and not job.finished
+        else None
         for job, own in jobs
     ]
     reasons = {_for_each(offer) for offer in offers if offer is not None}
@@ -210,6 +235,16 @@ def tree_lines(
     past = detail.row.members_were
     lines += [TreeLine(name, None, branch, is_past=past) for name, branch in branches.items()]
     return tuple(lines), why_all, needs_all
+
+
+def _said_by_owner(detail: GangDetail) -> frozenset[str]:
+    """Return why the owner has no button, which then holds for each of its Jobs with the same reason."""
+    return frozenset(one.why_not for one in detail.actions if one.primary and not one.allowed)
+
+
+def _offer_unless(said: Collection[str], offer: OfferRow | None) -> OfferRow | None:
+    """Return a button, or None if it is off for a reason that stands elsewhere on the page."""
+    return None if offer is None or offer.why_not in said else offer
 
 
 def _for_each(offer: OfferRow) -> tuple[str, str]:

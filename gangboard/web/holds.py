@@ -105,6 +105,7 @@ def _release(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) ->
     return OfferRow(
         verb=Verb.RESUME.value,
         label="Release",
+        meaning="Remove the Hold; the Job runs again if nothing else keeps it suspended.",
         allowed=not why_not,
         lever="",
         why_not=why_not,

@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 
 from gangboard.actions.requests import MOST_AT_ONCE
+from gangboard.domain.action import Verb
+from gangboard.readmodels.action_labels import shared_label
 from gangboard.readmodels.node_jobs import NodeJob, jobs_on_node
 from gangboard.readmodels.printable import printable
 from gangboard.web.addresses import read_text
@@ -49,10 +51,12 @@ class NodeJobsPage(LivePage[tuple[NodeJob, ...]]):
 
     def fragments(self, frame: Frame, found: tuple[NodeJob, ...]) -> Fragments:  # noqa: ARG002  # LivePage's
         """Return the table of Jobs."""
-        allowed = sum(one.offer.allowed for one in found)
+        labels = [one.offer.label for one in found if one.offer.allowed]
+        allowed = len(labels)
         state = {
             "jobs": found,
             "allowed": allowed,
+            "word": shared_label(Verb.SUSPEND, labels),
             "most": MOST_AT_ONCE,
             "too_many": allowed > MOST_AT_ONCE,
         }

@@ -53,6 +53,10 @@ class TargetPreview:
     allowed: bool = False
     lever: str = ""
     lever_label: str = ""
+    label: str = ""
+    """The word on its button; empty where the verb is the right word."""
+    meaning: str = ""
+    """What the button does, where its word does not say it."""
     why_not: str = ""
     """Why it would not be done, or cannot be asked for; one sentence."""
     needs: str = ""
@@ -185,6 +189,8 @@ def _from_plan(target: ActionTarget, plan: Plan) -> TargetPreview:
         allowed=plan.allowed,
         lever=lever,
         lever_label=lever_label(lever),
+        label=plan.label,
+        meaning=printable(plan.meaning),
         why_not=printable(plan.why_not),
         needs=printable_lines(plan.needs),
         changes=tuple(

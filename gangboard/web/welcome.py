@@ -18,7 +18,7 @@ COMMANDS = (
     ),
     KubectlCommand("Create them in your cluster.", "kubectl apply -f rbac.yaml"),
     KubectlCommand(
-        "Watch the cluster.",
+        "Or add it by a command.",
         "manage.py add_cluster prod --kubeconfig gangboard-reader.kubeconfig",
     ),
 )

@@ -83,7 +83,7 @@ def _held_through_everything(scene: Scene, siblings: dict[str, set[str]]) -> Non
     assert witness.lapses == []
     assert witness.uids > {first_uid}, "the restart made a new Job of the same name"
     assert scene.pods(JOB) == []
-    gang = scene.tells("run", "Restart 1 made ")
+    gang = scene.tells("run", "Restart 1 re-created ")
     assert gang["code"] == "job-suspended"
     assert "1 of 3" in gang["message"]
     shown = scene.shown_job("run", JOB)

@@ -92,7 +92,7 @@ TABLE = {
         make=jobset(lambda one: one["spec"].update(managedBy="example.com/another")),
     ),
     "owned by another": Row(FROM_THE_START, "Robot/r2", make=jobset(owned_by_another)),
-    "4 v0.12": Row(UNDONE, "resumes a Job that is suspended alone", options=BARE),
+    "4 v0.12": Row(UNDONE, "would resume it", options=BARE),
     "4 v0.12 asked for Independent": Row(
         UNDONE, "was not seen to honour it", make=ask_for_independent, options=BARE
     ),
@@ -101,7 +101,7 @@ TABLE = {
     ),
     "6 not asked for": Row(
         UNDONE,
-        "resumes a Job that is suspended alone",
+        "would resume it",
         options={**BARE, "independent": True},
     ),
     # What gangboard brings along.

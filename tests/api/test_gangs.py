@@ -109,6 +109,8 @@ def test_a_gang_has_exactly_the_keys_of_the_contract(ask: Ask, world: World) -> 
 LOOK_ONLY: list[dict[str, Any]] = [
     {
         "verb": verb,
+        "label": verb.capitalize(),
+        "meaning": None,
         "allowed": False,
         "lever": None,
         "why_not": "You may look but not act in this namespace.",

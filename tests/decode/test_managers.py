@@ -7,8 +7,10 @@ import pytest
 
 from gangboard.decode.managers import last_writer
 from gangboard.domain.registry import OwnerKind
+from gangboard.domain.suspension import FieldWriter
 from gangboard.owners.job import OWNER as JOB
 from gangboard.owners.jobset import OWNER as JOBSET
+from gangboard.queues.kueue import QUEUE
 from tests.decode.reading import Json, model, with_identity
 
 
@@ -77,3 +79,27 @@ def test_jobs_and_jobsets_say_who_set_suspend(kind: OwnerKind) -> None:
         obj["metadata"]["managedFields"] = junk
         owner = model(kind.resource, obj)
         assert (owner.suspended, owner.suspend_set_by, owner.suspend_set_at) == (True, "", None)
+
+
+@pytest.mark.parametrize("parallelism", [0, 1])
+def test_a_paused_job_says_who_set_its_parallelism(parallelism: int) -> None:
+    obj = with_identity(
+        {"metadata": {"managedFields": CHILD}, "spec": {"parallelism": parallelism}}
+    )
+    at = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
+    by = model(JOB.resource, obj).paused_by
+    assert by == (None if parallelism else FieldWriter("jobset", at))
+
+
+@pytest.mark.parametrize("active", [False, True])
+def test_a_deactivated_entry_says_who_set_it(active: bool) -> None:
+    """As the real Kueue 0.19.2 and kubectl leave it on 1.37.2."""
+    entries = [
+        entry("kueue", "2026-11-27T10:22:08Z", {"f:spec": {"f:queueName": {}}}),
+        entry("kubectl-patch", "2026-11-27T10:22:13Z", {"f:spec": {"f:active": {}}}),
+    ]
+    workloads = next(one for one in QUEUE.resources if one.kind == "Workload")
+    obj = with_identity({"metadata": {"managedFields": entries}, "spec": {"active": active}})
+    at = datetime(2026, 11, 27, 10, 22, 13, tzinfo=UTC)
+    by = model(workloads, obj).deactivated_by
+    assert by == (None if active else FieldWriter("kubectl-patch", at))

@@ -1,3 +1,4 @@
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -5,6 +6,7 @@ import pytest
 from gangboard.decode.nodes import NODE
 from gangboard.domain.capacity import Taint
 from gangboard.domain.node import Node
+from gangboard.domain.suspension import FieldWriter
 from tests.decode.reading import Json, model, read, with_identity
 
 
@@ -158,3 +160,39 @@ def test_conditions_of_its_lifecycle_are_kept_while_they_are_true() -> None:
     )
     assert [(one.type, one.reason) for one in found.lifecycle] == [("DrainInProgress", "Upgrade")]
     assert node(ready("True")).lifecycle == ()
+
+
+def written(manager: str, time: str, field: str) -> Json:
+    """Return an entry of `managedFields` as 1.37.2 serves it: a list of taints is owned whole."""
+    fields: Json = {"f:spec": {f"f:{field}": {}}}
+    return {"manager": manager, "operation": "Update", "time": time, "fieldsV1": fields}
+
+
+CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+
+
+def changed(entries: list[Json], **spec: Any) -> Node:
+    obj = {"metadata": {"managedFields": entries}, "spec": spec, "status": ready("True")}
+    built: Node = model(NODE, with_identity(obj, namespace=""))
+    return built
+
+
+def test_who_cordoned_a_node() -> None:
+    """A later write of the same manager moves its time, not that of the taint (both observed on 1.37.2)."""
+    entries = [
+        written("kubectl", "2026-11-27T10:24:10Z", "unschedulable"),
+        written("kube-controller-manager", "2026-11-27T10:24:07Z", "taints"),
+    ]
+    taints = [
+        {"key": "gpu", "value": "reserved", "effect": "NoSchedule"},
+        {**CORDONED, "timeAdded": "2026-11-27T10:24:07Z"},
+    ]
+    found = changed(entries, unschedulable=True, taints=taints)
+    at = datetime(2026, 11, 27, 10, 24, 7, tzinfo=UTC)
+    assert found.cordoned_by == FieldWriter("kubectl", at, is_exact=True)
+    assert found.tainted_by == FieldWriter("kube-controller-manager", at)
+    untimed = changed(entries, unschedulable=True, taints=[CORDONED]).cordoned_by
+    assert untimed == FieldWriter("kubectl", at.replace(second=10))
+    free = changed(entries)
+    assert (free.cordoned_by, free.tainted_by) == (None, None)
+    assert changed([], unschedulable=True, taints=taints).cordoned_by is None

@@ -97,7 +97,7 @@ def test_advice_is_about_the_whole() -> None:
     """2 CPU on one node would let one Job go; nobody asks that of a gang of two."""
     verdict = assess(gang(role()))
     assert verdict.finding.advice_texts == (
-        "Wait for 2 CPUs on each of the nodes a and b to become free: then all 2 pods fit.",
+        "Wait for 2 CPUs on each of the nodes a and b to become free: then both pods fit.",
     )
     assert [one.advice_texts for one in verdict.findings[1:]] == [()] * (len(verdict.findings) - 1)
 
@@ -318,5 +318,5 @@ def test_a_jobset_is_made_smaller_by_what_fits_of_all_its_jobs() -> None:
     verdict = assess(gang(role(jobs=3), nodes=full))
     assert (
         "Lower the replicas of replicatedJobs[cells] of JobSet run from 3 to 2: that many fit now "
-        "(recreate)." in verdict.finding.advice_texts
+        "(needs re-creating)." in verdict.finding.advice_texts
     )

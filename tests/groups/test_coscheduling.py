@@ -128,7 +128,7 @@ def test_one_that_has_too_few_pods() -> None:
     assert (found.code, found.health) == ("below-quorum", Health.BLOCKED)
     assert found.message.startswith("2 of 3 pods that group ring needs exist")
     assert found.advice_texts == (
-        "Make 1 more pod in PodGroup ring, or lower the quorum of PodGroup ring from 3 to 2 (in place).",
+        "Make 1 more pod in PodGroup ring, or lower the quorum of PodGroup ring from 3 to 2 (no restart).",
     )
 
 

@@ -134,7 +134,7 @@ def test_pods_of_a_job_that_each_have_a_group_of_their_own_are_no_gang() -> None
     ]
     verdict = judged(job, *groups, *pods)
     assert (verdict.members.desired, verdict.members.quorum) == (2, None)
-    assert verdict.finding.message == "All 2 pods are ready."
+    assert verdict.finding.message == "Both pods are ready."
     whole = a_group(minMember=2)
     pods = [member(whole, f"p{n}", "kai-scheduler", of=job, on="n0") for n in range(2)]
     assert judged(job, whole, *pods).members.quorum == 2

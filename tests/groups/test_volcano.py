@@ -205,6 +205,13 @@ def test_a_task_with_fewer_pods_than_it_needs_at_least() -> None:
     )
 
 
+def test_minima_of_tasks_that_together_are_more_than_its_minimum_are_not_looked_at() -> None:
+    """CheckTaskValid skips them then (job_info.go of v1.14.1; a Job of 2 + 1 with minimum 2 ran without its third)."""
+    assert ring(minMember=3, minTaskMember={"driver": 1, "worker": 2}).templates
+    found = ring(minMember=2, minTaskMember={"driver": 1, "worker": 2})
+    assert (found.templates, found.part_label) == ((), "")
+
+
 def test_one_that_lost_members() -> None:
     """Unknown: it ran, and some of its members are gone (session.go)."""
     group = ring("Unknown", condition("Scheduled", "10"), condition("Unschedulable", "20", REFUSED))

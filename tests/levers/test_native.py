@@ -17,11 +17,11 @@ CLAIM = "jobset.sigs.k8s.io/reconciliation-mode: Independent"
 @pytest.mark.parametrize(
     ("claim", "honoured", "why"),
     [
-        ("", True, "JobSet run resumes a Job that is suspended alone"),
+        ("", True, "JobSet run would resume it"),
         (
             CLAIM,
             False,
-            f"JobSet run asked for Independent ({CLAIM}); this controller (abc) was not seen to honour it",
+            f"JobSet run asked for Independent ({CLAIM}), but this controller (abc) was not seen to honour it",
         ),
         (CLAIM, True, ""),
     ],

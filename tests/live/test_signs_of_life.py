@@ -23,9 +23,9 @@ NOTICE_SECONDS = 10.0
 MISSED_SECONDS = 60.0
 """After 15 s without a sign of life it is missed; a busy machine needs some more to say so."""
 PROCESSES = {
-    "poll": ("worker --queues poll", "No poll worker is alive"),
+    "poll": ("worker --queues poll", "Poll worker is down"),
     "act": ("worker --queues act", "Act worker is down"),
-    "beat": ("gangboard.celery beat", "The beat process is not alive"),
+    "beat": ("gangboard.celery beat", "Beat process is down"),
 }
 """Process → words of its command line, the banner."""
 

@@ -60,19 +60,21 @@ def test_a_kind_that_may_not_be_read_is_named(simulator: Simulator, kubeconfig: 
     found = re.search(r"may read (\d+) of (\d+) kinds; not pods\.", said)
     assert found is not None, said
     assert int(found[1]) == int(found[2]) - 1
+    assert "    manage.py print_rbac | kubectl --context sim apply -f -\n" in said
 
 
 def test_a_dead_server_is_watched_and_its_cause_is_said(tmp_path: Path) -> None:
     dead = write_kubeconfig(tmp_path / "dead")
     said = run("add_cluster", "new", "--kubeconfig", dead)
     assert "Cluster new cannot be read now: 127.0.0.1:1 refuses connections" in said
+    assert "    curl --insecure --max-time 5 https://127.0.0.1:1/version\n" in said
     assert "Cluster new at https://127.0.0.1:1 is watched from now on." in said
 
 
 def test_a_second_name_for_a_cluster_is_refused(kubeconfig: Path) -> None:
     run("add_cluster", "west", "--kubeconfig", kubeconfig)
     said = refused("add_cluster", "west2", "--kubeconfig", kubeconfig)
-    assert said.startswith("west is this cluster already")
+    assert said.startswith("cluster west is this cluster already")
     assert Cluster.objects.count() == 1
 
 

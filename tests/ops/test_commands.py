@@ -191,7 +191,7 @@ def test_add_cluster_again_renews_the_credentials_of_the_same_server(tmp_path: P
     assert bytes(Cluster.objects.get().credentials) != before
     other = write_kubeconfig(tmp_path / "other", server="https://elsewhere")
     assert refused("add_cluster", "east", "--kubeconfig", other) == (
-        "cluster east is at https://127.0.0.1:1 and the kubeconfig says https://elsewhere; "
+        "cluster east is at https://127.0.0.1:1 and the new credentials are for https://elsewhere; "
         "choose another name, or run manage.py remove_cluster east first"
     )
 

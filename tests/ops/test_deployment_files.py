@@ -188,11 +188,11 @@ def test_all_processes_fit_into_the_connections_that_postgresql_gives_by_default
         command = services[name]["command"]
         threads[name] = int(command[command.index("--concurrency") + 1])
     workers = {name: number + HEARTBEATS for name, number in threads.items()}
-    assert workers == {"poll": 11, "act": 19, "prove": 5}
+    assert workers == {"poll": 12, "act": 19, "prove": 5}
     beat = 1
     together = 2 * settings.DATABASE_CONNECTIONS + 3 * workers["poll"]
     together += workers["act"] + workers["prove"] + beat
-    assert together == 90
+    assert together == 93
     assert together <= 100 - 3, "PostgreSQL keeps three for superusers"
 
 

@@ -272,7 +272,7 @@ def test_a_gang_of_a_statefulset_that_makes_one_pod_after_the_other_waits_for_ev
         "StatefulSet serve makes its pods one by one, but PodGroup ring needs 3 at once.",
     )
     assert finding.advice_texts == (
-        "Make StatefulSet serve anew with podManagementPolicy Parallel (recreate).",
+        "Re-create StatefulSet serve with podManagementPolicy Parallel.",
     )
 
 
@@ -295,4 +295,4 @@ def test_one_that_runs_is_whole() -> None:
     owner, ring = _ordered(replicas=2), a_group("ring", quorum=2, placed=placed())
     pods = [of_statefulset(owner, number, group=ring, on="n0") for number in range(2)]
     finding = finding_of(owner, ring, *pods)
-    assert (finding.code, finding.message) == ("running", "All 2 pods are ready.")
+    assert (finding.code, finding.message) == ("running", "Both pods are ready.")

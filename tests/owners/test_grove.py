@@ -303,9 +303,9 @@ def test_minima_that_differ_are_all_three_told(version: str) -> None:
     assert not _numbers(play.verdict())
     play.obj("PodGang", "chat-0")["spec"]["podgroups"][0]["minReplicas"] = 0
     assert _numbers(play.verdict()) == {
-        "minAvailable of the PodClique": "2",
-        "minReplicas in the PodGang": "0",
-        "minCount of the group": "2",
+        "spec.minAvailable": "2",
+        "spec.podgroups[].minReplicas in the PodGang": "0",
+        "quorum of the group": "2",
     }
 
 
@@ -314,7 +314,7 @@ def _numbers(verdict: Verdict) -> dict[str, str]:
         one.label: one.value
         for finding in verdict.findings
         for one in finding.evidence
-        if one.label.startswith("min")
+        if "min" in one.label or one.label == "quorum of the group"
     }
 
 
@@ -498,8 +498,8 @@ def test_a_backend_that_cannot_express_it_is_quoted() -> None:
         "PodClique chat-0-dec: Its scheduler cannot be told of PodGang chat-0: preferred topology "
         "is not supported by the scheduler backend."
     )
-    assert found.advice_texts[0].endswith("(recreate).")
-    assert found.evidence[0].label == "lastErrors"
+    assert found.advice_texts[0].startswith("Re-create PodCliqueSet ")
+    assert found.evidence[0].label == "status.lastErrors"
     assert found.evidence[0].value == BACKEND["description"]
 
 

@@ -54,7 +54,7 @@ def test_minima_are_summed_over_the_podgangs_of_a_clique(minimum: int) -> None:
     if minimum == 1:
         assert "minReplicas in the PodGang" not in said  # 1 + 1 is what the PodClique needs
     else:
-        assert said["minReplicas in the PodGangs chat-0 and chat-0-tail"] == "3"
+        assert said["spec.podgroups[].minReplicas in the PodGangs chat-0 and chat-0-tail"] == "3"
 
 
 # Labels, not names

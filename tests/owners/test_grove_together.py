@@ -11,7 +11,7 @@ from gangboard.diagnosis.engine import assess
 from gangboard.domain.capacity import ClusterRoom, NodeRoom
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import Verdict
-from tests.controlplane.grove import clique
+from tests.controlplane.grove import clique, podgang
 from tests.domain_objects import NOW
 from tests.owners.test_grove import FORMS, SERVED, Play, played
 from tests.rules.waiting import big
@@ -104,3 +104,59 @@ def test_one_clique_that_no_node_could_host_stays_the_cause() -> None:
     found = judged(play, CRUMBS).finding
     assert (found.code, found.health) == ("no-matching-node", Health.BLOCKED)
     assert "chat-0-pre" in found.message
+
+
+# A clique in several PodGangs
+
+
+def split(*cliques: dict[str, Any], gangs: dict[str, dict[str, list[int]]]) -> Play:
+    """Return a set whose pods wait: PodGang → clique → the indexes of its pods that are in it."""
+    play = Play("")
+    play.operator.create(play.make(*cliques))
+    owner = play.obj("PodCliqueSet", "chat")
+    del play.store.objects["PodGang", "chat-0"]
+    for name, parts in gangs.items():
+        minima = {f"chat-0-{part}": len(pods) for part, pods in parts.items()}
+        play.store.create(podgang(name, owner, minima, {}))
+        for part, pods in parts.items():
+            for index in pods:
+                labels = {"metadata": {"labels": {"grove.io/podgang": name}}}
+                play.store.patch("v1", "Pod", f"chat-0-{part}-{index}", labels, "team-a")
+    waiting = [name for kind, name in play.store.objects if kind == "Pod"]
+    for name in waiting:
+        play.obj("Pod", name)["spec"].pop("schedulingGates", None)
+    play.refuse(*waiting)
+    return play
+
+
+def test_a_clique_of_two_podgangs_is_judged_with_the_cliques_of_each() -> None:
+    """PodGang chat-0 needs 2 + 2 pods of 4 CPUs, and 12 CPUs are free. The third pod of dec is another matter."""
+    play = split(*FOURS, gangs={"chat-0": {"pre": [0, 1], "dec": [0, 1]}, "tail": {"dec": [2]}})
+    found = judged(play, CRUMBS).finding
+    assert (found.code, found.health) == ("insufficient-resources", Health.WAITING)
+    assert "4 pods" in found.message
+    assert "16 CPUs" in found.message
+
+
+def test_each_podgang_of_a_clique_has_a_finding() -> None:
+    """PodGang chat-0 needs 12 CPUs, which lie in crumbs; tail needs 16, which are not free."""
+    play = split(
+        *FOURS,
+        clique("post", 2, 2, cpu="4"),
+        gangs={
+            "chat-0": {"pre": [0, 1], "dec": [0]},
+            "tail": {"dec": [1, 2], "post": [0, 1]},
+        },
+    )
+    found = {one.code: one.message for one in judged(play, CRUMBS).findings if not one.unit}
+    assert set(found) == {"fragmented", "insufficient-resources"}
+    assert "3 pods" in found["fragmented"]
+    assert "4 pods" in found["insufficient-resources"]
+
+
+def test_a_clique_that_shares_no_podgang_with_another_is_judged_alone() -> None:
+    """Near miss: pre needs 8 CPUs of the 12, in a PodGang of its own."""
+    play = split(
+        *FOURS, gangs={"chat-0": {"pre": [0, 1]}, "middle": {"dec": [0, 1]}, "tail": {"dec": [2]}}
+    )
+    assert ("chat-0-pre", "fragmented") in rows(judged(play, CRUMBS))

@@ -18,6 +18,7 @@ from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.action import ActionContext, Plan, Verb
 from gangboard.domain.event import Event
+from gangboard.domain.group import Group, Policy
 from gangboard.domain.health import Health
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Controller
@@ -33,6 +34,7 @@ from tests.domain_objects import (
     a_container,
     a_hold,
     a_job,
+    a_meta,
     a_pod,
     ago,
     an_event,
@@ -358,6 +360,35 @@ def test_a_gang_that_no_scheduler_was_told_of() -> None:
     )
 
 
+@pytest.mark.parametrize("api", ["scheduling.volcano.sh", "scheduling.x-k8s.io"])
+def test_a_minimum_that_stands_in_the_job_is_lowered_there(api: str) -> None:
+    """Its operator writes the number into the PodGroup again and again (SyncPodGroup in scheduling.go of 1.9.3)."""
+    owner = pytorch(policy={"schedulingPolicy": {"minAvailable": 6}})
+    group = Group(
+        a_meta(api, "PodGroup", "run", uid="uid-of-group", of=owner),
+        Policy.GANG,
+        quorum=6,
+        detail={"phase": "Inqueue"},
+        queue="default",
+    )
+    pods = [
+        replace(
+            one,
+            group_name="run",
+            group_kind=f"PodGroup.{api}",
+            scheduler_name="gangs",
+            other_scheduler=True,
+        )
+        for one in (member(owner, "master"), *(member(owner, "worker", n) for n in range(2)))
+    ]
+    found = judged(owner, group, *pods)
+    assert found.finding.code == "below-quorum"
+    assert found.finding.advice_texts == (
+        "Lower schedulingPolicy.minAvailable of PyTorchJob run from 6 to 3 (no restart), or let "
+        "PyTorchJob run ask for 3 pods more.",
+    )
+
+
 def test_restarting_is_said_as_long_as_its_operator_says_so() -> None:
     """Twin: without that word a member was lost."""
     said = condition(
@@ -552,7 +583,7 @@ def test_a_worker_that_was_evicted_comes_back_only_when_its_pod_is_deleted() -> 
         "its pod is deleted.",
     )
     assert found.finding.advice_texts == (
-        "Have them made anew: kubectl delete pod -n team-a run-worker-1",
+        "Have them re-created: kubectl delete pod -n team-a run-worker-1",
     )
     quoted = {one.label: one.value for one in found.finding.evidence}
     assert quoted["Failed"] == "MPIJobEvicted: 1/3 workers are evicted"

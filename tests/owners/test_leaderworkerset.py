@@ -192,7 +192,7 @@ def test_each_replica_is_judged_for_itself() -> None:
     assert told(found) == (
         "starting",
         "starting",
-        "Replica run-1: 3 of 3 placed, 1 is not ready yet.",
+        "Replica run-1: All 3 pods are placed; 1 is not ready yet.",
     )
     assert "1 of 2 replicas is whole." in [one.message for one in found.findings]
 
@@ -217,7 +217,7 @@ def waiting(seconds: int, *, ready: bool, policy: str = "LeaderReady") -> Verdic
 def test_workers_that_wait_for_their_leader_are_not_blamed_on_their_controller() -> None:
     code, health, message = told(waiting(3600, ready=False))
     assert (code, health) == ("starting", "starting")
-    assert message == "1 of 3 placed, 1 is not ready yet."
+    assert message == "1 of 3 pods is placed; 1 is not ready yet."
 
 
 def test_workers_that_are_not_made_although_their_leader_is_ready_are() -> None:
@@ -262,7 +262,7 @@ def test_a_set_that_is_refused_since_no_pod_may_be_away(away: Any) -> None:
         "0 of 6 pods exist. The StatefulSet of its leaders is refused: maxUnavailable of its "
         "rolloutStrategy is 0."
     )
-    assert advice == "Set maxUnavailable of its rolloutStrategy to 1 or more (in place)."
+    assert advice == "Set maxUnavailable of its rolloutStrategy to 1 or more (no restart)."
 
 
 @pytest.mark.parametrize(("away", "which"), [(1, "leader"), (0, "worker")])

@@ -119,7 +119,7 @@ def test_its_own_word_is_not_believed_and_its_lowest_size_is_no_quorum() -> None
     rest = [a_pod(f"lammps-{index}-x", of=job, index=index, text=text) for index in (2, 3)]
     found = judged(owner, job, *placed, *rest)
     assert (found.finding.code, found.finding.health.value) == ("partly-placed", "degraded")
-    assert {"minSize": "2"}.items() <= {
+    assert {"spec.minSize": "2"}.items() <= {
         one.label: one.value for one in found.finding.evidence
     }.items()
     assert OWNER.facts is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from decimal import Decimal
@@ -17,6 +18,8 @@ from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.policy.plan import offers
 from gangboard.diagnosis.ungrouped_workers import merge_units
 from gangboard.domain.action import ActionContext, Plan
+from gangboard.domain.advice import AdviceKind
+from gangboard.domain.health import Health
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.verdict import Verdict
@@ -344,7 +347,7 @@ def test_a_head_that_starts_is_told_before_the_workers_that_wait_for_it() -> Non
     head = ray_pod(cluster, "headgroup", on="n0", ready=False)
     found = judged(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
     assert told(found) == (
-        "starting", "starting", "Ray group headgroup: 1 of 1 placed, 1 is not ready yet.",
+        "starting", "starting", "Ray group headgroup: The pod is placed; 1 is not ready yet.",
     )  # fmt: skip
     said = {one.label: one.value for one in found.finding.evidence}
     assert said["HeadPodReady"] == "ContainersNotReady: containers with unready"
@@ -501,6 +504,97 @@ def test_a_rayservice_that_is_invalid_or_was_too_slow() -> None:
     )  # fmt: skip
 
 
+# Suspended below its owner
+
+
+def test_a_raycluster_that_is_suspended_without_its_rayjob_says_how_it_is_resumed() -> None:
+    """KubeRay leaves it so, and the RayJob has no Resume button: it is not suspended."""
+    job = rayjob()
+    cluster = replace(raycluster("tune-x2b7q", of=job, suspend=True), suspend_set_by="night-saver")
+    found = judged(job, cluster)
+    assert told(found) == (
+        "suspended", "suspended",
+        "RayJob tune is not, but RayCluster tune-x2b7q is suspended by night-saver.",
+    )  # fmt: skip
+    (step,) = found.finding.advice
+    assert (step.kind, step.objects) == (AdviceKind.RESUME, ())
+    assert step.command == (
+        "kubectl", "patch", "rayclusters.ray.io", "tune-x2b7q", "-n", "team-a", "--type=merge",
+        "-p", '{"spec":{"suspend":false}}',
+    )  # fmt: skip
+
+
+def test_a_suspended_rayjob_has_no_next_step() -> None:
+    """Near miss: somebody meant the RayJob itself, and its page has the button."""
+    job = rayjob(suspend=True)
+    cluster = replace(raycluster("tune-x2b7q", of=job, suspend=True), suspend_set_by="night-saver")
+    found = judged(job, cluster)
+    assert found.finding.code == "suspended"
+    assert found.finding.advice == ()
+
+
+# Reasons that this release does not know
+
+
+JAMMED = "the frobnicator is jammed"
+
+
+@pytest.mark.parametrize("reason", ["FailedDeleteWorkerPod", "FrobnicatorJammed"])
+def test_a_replica_failure_of_another_reason_is_an_error_with_its_text(reason: str) -> None:
+    cluster = raycluster(
+        conditions=(condition("ReplicaFailure", "True", reason, f"{reason}\n{JAMMED}"),)
+    )
+    found = judged(cluster, *pods_of(cluster, number=1))
+    assert told(found)[:2] == ("pods-not-created", "blocked")
+    assert reason in told(found)[2]
+    assert JAMMED in told(found)[2]
+    assert judged(cluster, *pods_of(cluster)).finding.code == "running"
+
+
+def _unready_cluster(reason: str, *, pods: bool = True) -> Verdict:
+    cluster = raycluster(conditions=(condition("RayClusterProvisioned", "False", reason, JAMMED),))
+    return judged(cluster, *(pods_of(cluster, ready=False) if pods else ()))
+
+
+def _unready_service(reason: str, *, pods: bool = True) -> Verdict:
+    status = {**SERVING, "conditions": [condition("Ready", "False", reason, JAMMED)]}
+    service = rayservice(status)
+    cluster = raycluster("llm-a", of=service)
+    return judged(service, cluster, *(pods_of(cluster, ready=False) if pods else ()))
+
+
+@pytest.mark.parametrize("pods", [True, False])
+@pytest.mark.parametrize("unready", [_unready_cluster, _unready_service])
+def test_an_unknown_reason_of_what_is_not_ready_is_an_error_with_its_text(
+    unready: Callable[..., Verdict], pods: bool
+) -> None:
+    found = unready("FrobnicatorJammed", pods=pods)
+    assert found.finding.code == "objects-not-made"
+    assert found.finding.health is not Health.STARTING
+    assert JAMMED in found.finding.message
+
+
+@pytest.mark.parametrize(
+    ("unready", "reason"),
+    [
+        (_unready_cluster, "RayClusterPodsProvisioning"),
+        (_unready_service, "Initializing"),
+        (_unready_service, "ZeroServeEndpoints"),
+    ],
+)
+def test_a_known_reason_is_a_start(unready: Callable[..., Verdict], reason: str) -> None:
+    assert unready(reason).finding.code == "starting"
+
+
+def test_an_unknown_reason_stands_behind_pods_without_room() -> None:
+    cluster = raycluster(
+        conditions=(condition("RayClusterProvisioned", "False", "FrobnicatorJammed", JAMMED),)
+    )
+    head = ray_pod(cluster, "headgroup", text=NO_ROOM)
+    workers = [ray_pod(cluster, "gpu", index, text=NO_ROOM) for index in range(3)]
+    assert judged(cluster, head, *workers).finding.code != "objects-not-made"
+
+
 # Acting
 
 
@@ -521,7 +615,7 @@ def test_each_is_suspended_by_its_own_field_and_says_first_what_becomes_of_it() 
     assert resume.reactions == (
         "KubeRay makes another RayCluster. Its 4 pods are made: they need room, may have to wait, and may "
         "get other nodes.",
-        "Its work is submitted anew and starts from its beginning.",
+        "Its work is submitted again and starts from its beginning.",
     )
     assert offered(raycluster())[0].reactions[0] == (
         "KubeRay deletes its 4 pods, the head too: what Ray keeps in memory is lost, and the work that runs "

@@ -268,7 +268,7 @@ def test_a_minimum_that_would_fit_is_advised_and_means_to_make_it_anew(
     place = places["one-group-waits"]
     wanted = (
         "Lower the quorum of PodClique run-0-dec in PodCliqueSet run from 2 to 1: 1 pod fits now "
-        "(recreate)."
+        "(needs re-creating)."
     )
     wait(
         lambda: any(wanted in finding["advice"] for finding in place.findings()),

@@ -47,7 +47,7 @@ def test_the_symptom_is_told_behind_the_cause(places: dict[str, Place]) -> None:
     code, message = told["run-launcher"]
     assert code == "dependency-waiting"
     assert message.startswith(
-        "Job run-launcher: The launcher can start nothing before all 2 workers are ready: 0 are."
+        "Job run-launcher: The launcher can start nothing before both workers are ready: 0 are."
     )
 
 
@@ -68,7 +68,7 @@ def test_an_evicted_worker_is_brought_back_by_what_is_advised(places: dict[str, 
     place = places["mpi-evicted"]
     (advice,) = place.detail()["advice"]
     assert advice == (
-        "Have them made anew: kubectl --context test delete pod -n mpi-evicted run-worker-1"
+        "Have them re-created: kubectl --context test delete pod -n mpi-evicted run-worker-1"
     )
     place.client.delete("v1", "Pod", "run-worker-1", place.name)
     place.wait_told("running")

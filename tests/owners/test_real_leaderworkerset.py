@@ -185,7 +185,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
         {"desired": 4, "created": 4, "scheduled": 2, "ready": 2}, twin="no-matching-node", cpu="8",
     ),
     "leader-unready": Situation(
-        _leader_unready, "starting", "starting", "1 of 3 placed, 1 is not ready yet.",
+        _leader_unready, "starting", "starting", "1 of 3 pods is placed; 1 is not ready yet.",
         {"desired": 3, "created": 1, "scheduled": 1, "ready": 0}, twin="starting",
     ),
     "leader-first": Situation(

@@ -232,7 +232,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
         {"desired": 2, "created": 0, "ready": 0}, twin="running",
     ),
     "resumed": Situation(
-        _resumed, "running", "running", "All 2 pods are ready.",
+        _resumed, "running", "running", "Both pods are ready.",
         {"desired": 2, "created": 2, "ready": 2}, twin="suspended",
     ),
     "put-back": Situation(
@@ -313,7 +313,9 @@ def test_an_initializer_is_in_no_gang_by_design(places: dict[str, Place]) -> Non
 
 def test_why_and_what_helps_is_told_where_a_part_has_no_label(places: dict[str, Place]) -> None:
     gang, name = places["unheard"].detail(), "ClusterTrainingRuntime train-unheard-unlabelled"
-    assert gang["advice"] == [f"Label the part of {name} that trains {STEP}: trainer (recreate)."]
+    assert gang["advice"] == [
+        f"Label the part of {name} that trains {STEP}: trainer (needs re-creating)."
+    ]
     said = {one["label"]: one["value"] for one in gang["findings"][0]["evidence"]}
     assert said["why"] == f"{name} labels no part as its trainer"
 

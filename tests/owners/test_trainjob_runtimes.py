@@ -131,7 +131,7 @@ def test_what_the_trainer_makes_nothing_of_is_known_and_why() -> None:
     assert (node.asked.pods, node.asked.field) == (NODES, "spec.trainer.numNodes")
     assert node.asked.why_not == "ClusterTrainingRuntime plain labels no part as its trainer"
     assert node.asked.advice == (
-        f"Label the part of ClusterTrainingRuntime plain that trains {STEP}: trainer (recreate).",
+        f"Label the part of ClusterTrainingRuntime plain that trains {STEP}: trainer (needs re-creating).",
     )
 
 

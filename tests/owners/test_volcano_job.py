@@ -14,7 +14,7 @@ from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.pod import Pod
 from gangboard.owners.volcano_job import OWNER
 from tests.decode.reading import Json, model
-from tests.domain_objects import a_meta, ago
+from tests.domain_objects import a_meta, a_pod, ago
 from tests.groups.of_other_schedulers import judged, member
 
 GROUP = "scheduling.volcano.sh"
@@ -151,3 +151,24 @@ def test_a_job_that_is_to_be_let_in_again_while_a_pod_runs() -> None:
     # Let in, it is made anew: what its own status says then counts.
     inqueue = replace(its_group(job, "Inqueue"), quorum=2)
     assert judged(job, inqueue, runs).finding.code != "lost-members"
+
+
+def test_a_task_without_a_minimum_needs_all_and_one_with_zero_needs_none() -> None:
+    """`minAvailable` of a task is a pointer in Go, so 0 was written on purpose (seen on Volcano 1.14.1)."""
+    job = a_vcjob(tasks=[task("driver", 2), task("helper", 1, minAvailable=0)])
+    assert [(role.name, role.pods, role.quorum) for role in job.roles] == [
+        ("driver", 2, 2),
+        ("helper", 1, 0),
+    ]
+
+
+@pytest.mark.parametrize(("least", "code"), [(0, "below-size"), (None, "partly-placed")])
+def test_an_optional_task_holds_up_nothing(least: int | None, code: str) -> None:
+    """Without a PodGroup each task is judged by itself."""
+    helper = task("helper", 1, **({} if least is None else {"minAvailable": least}))
+    job = a_vcjob("Running", minAvailable=2, tasks=[task("driver", 2), helper])
+    labels = {"volcano.sh/task-spec": "driver"}
+    drivers = [a_pod(f"d{n}", of=job, labels=labels, on="n0") for n in range(2)]
+    text = "0/1 nodes are unavailable: 1 Insufficient cpu."
+    waits = a_pod("h0", of=job, labels={"volcano.sh/task-spec": "helper"}, text=text)
+    assert judged(job, *drivers, waits).finding.code == code

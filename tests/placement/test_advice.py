@@ -179,7 +179,7 @@ def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> Non
     unit = waiting(nodes, 2, 4, quorum=2, residents=[large], needs=pool)
     assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/large (priority 0), which frees 8 nvidia.com/gpu on nodes that the "
-        "waiting pods could use: then all 2 pods fit."
+        "waiting pods could use: then both pods fit."
     )
     # Half of what it holds there goes already.
     going = replace(large, by_suspending={"a": Load({GPU: 4}, 1)})
@@ -190,7 +190,7 @@ def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> Non
     )
     unit = waiting(nodes, 2, 4, quorum=2, residents=[resident("half", a=8)], needs=pool)
     assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
-        "Suspend Job team-b/half (priority 0), which holds 8 nvidia.com/gpu: then all 2 pods fit."
+        "Suspend Job team-b/half (priority 0), which holds 8 nvidia.com/gpu: then both pods fit."
     )
 
 
@@ -245,7 +245,7 @@ def test_a_taint_to_tolerate_is_named_and_how() -> None:
     assert found.taint == INFRA
     assert found.method is ChangeMethod.RECREATE
     assert found.text == (
-        "Tolerate the taint dedicated=infra:NoSchedule of 2 nodes: then all 2 pods fit (recreate)."
+        "Tolerate the taint dedicated=infra:NoSchedule of 2 nodes: then both pods fit (needs re-creating)."
     )
 
 
@@ -287,7 +287,7 @@ def test_the_quorum_that_somebody_set_can_be_lowered() -> None:
     found = only(advise(waiting([node("a", 4), node("b", 4)], 4, 4, quorum=3)), AdviceKind.QUORUM)
     assert found.count == 2
     assert found.method is ChangeMethod.IN_PLACE
-    assert found.text == "Lower the quorum of Job train from 3 to 2: 2 pods fit now (in place)."
+    assert found.text == "Lower the quorum of Job train from 3 to 2: 2 pods fit now (no restart)."
 
 
 def replace_minor(unit: Unit, minor: tuple[int, int]) -> Unit:
@@ -298,7 +298,9 @@ def test_the_gang_that_1_36_makes_unasked_can_be_opted_out_of() -> None:
     unit = waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3, asked=False, minor=(1, 36))
     found = only(advise(unit), AdviceKind.OPT_OUT)
     assert (found.count, found.method) == (2, ChangeMethod.RECREATE)
-    assert found.text.endswith("its pods are placed one by one, and 2 pods fit now (recreate).")
+    assert found.text.endswith(
+        "its pods are placed one by one, and 2 pods fit now (needs re-creating)."
+    )
     assert AdviceKind.OPT_OUT not in kinds(advise(replace_minor(unit, (1, 37))))
 
 
@@ -307,7 +309,9 @@ def test_a_topology_that_is_the_only_cause_is_to_be_dropped() -> None:
     found = advise(waiting(nodes, 2, 4, quorum=2, keys=("rack",)))
     assert found[0].change is AdviceKind.DROP_TOPOLOGY
     assert found[0].method is ChangeMethod.RECREATE
-    assert found[0].text == "Drop the constraint to one rack: then all 2 pods fit (recreate)."
+    assert (
+        found[0].text == "Drop the constraint to one rack: then both pods fit (needs re-creating)."
+    )
 
 
 def test_one_gang_that_is_enough_is_named_before_two() -> None:
@@ -316,7 +320,7 @@ def test_one_gang_that_is_enough_is_named_before_two() -> None:
     found = only(advise(waiting(nodes, 2, 4, quorum=2, residents=held)), AdviceKind.SUSPEND_GANGS)
     assert [ref.name for ref in found.gangs] == ["pair"]
     assert found.text == (
-        "Suspend Job team-b/pair (priority 0), which holds 8 nvidia.com/gpu: then all 2 pods fit."
+        "Suspend Job team-b/pair (priority 0), which holds 8 nvidia.com/gpu: then both pods fit."
     )
 
 

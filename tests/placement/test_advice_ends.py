@@ -107,7 +107,7 @@ def test_several_ends_where_one_is_not_enough() -> None:
     found = advised(nodes, 2, 4, other, one)[0]
     assert found.text == (
         "Wait for Job team-b/one and Job team-b/other, which end by 12:09 UTC at the latest "
-        "(their deadlines): then all 2 pods fit."
+        "(their deadlines): then both pods fit."
     )
     assert found.until == NOW + timedelta(minutes=5)
     # Of many, two are named.
@@ -186,7 +186,7 @@ def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
     room = only(found, AdviceKind.WAIT_FOR_ROOM)
     assert room.free == {"b": {GPU: 4}}
     assert room.text == (
-        "Wait for 4 nvidia.com/gpu on node b to become free: then all 2 pods fit, once 1 pod on node a that is being "
+        "Wait for 4 nvidia.com/gpu on node b to become free: then both pods fit, once 1 pod on node a that is being "
         "deleted is gone (12:02 UTC at the latest)."
     )
     assert room.until == NOW + timedelta(minutes=2)
@@ -195,7 +195,7 @@ def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
     gangs = only(found, AdviceKind.SUSPEND_GANGS)
     assert [ref.name for ref in gangs.gangs] == ["small"]
     assert gangs.text.endswith(
-        "then all 2 pods fit, once 1 pod on node a that is being deleted is gone "
+        "then both pods fit, once 1 pod on node a that is being deleted is gone "
         "(12:02 UTC at the latest)."
     )
 
@@ -204,8 +204,8 @@ def test_a_deadline_that_comes_before_what_is_being_deleted_has_gone() -> None:
     nodes = [FULL, node("b", 4, 4)]
     found = advised(nodes, 2, 4, going("gone", 9, a=4), held("batch", ending(5, b=4)))[0]
     assert found.text == (
-        "Wait for Job team-b/batch, which ends at 12:05 UTC at the latest (its deadline): then all "
-        "2 pods fit, once 1 pod on node a that is being deleted is gone (12:09 UTC at the latest)."
+        "Wait for Job team-b/batch, which ends at 12:05 UTC at the latest (its deadline): then "
+        "both pods fit, once 1 pod on node a that is being deleted is gone (12:09 UTC at the latest)."
     )
     assert found.at == NOW + timedelta(minutes=9)
     assert found.until == NOW + timedelta(minutes=5)

@@ -30,8 +30,8 @@ def told(*nodes: NodeRoom, **selected: str) -> list[Advice]:
 def test_the_values_that_do_are_named() -> None:
     (found,) = told(of("a", "h100"), of("b", "h100"), of("c", "a100"), of("d", "a100"))
     assert found.text == (
-        "Select model=a100 or model=h100 instead of model=b200, which no node has: then all 2 pods "
-        "fit (recreate)."
+        "Select model=a100 or model=h100 instead of model=b200, which no node has: then both pods "
+        "fit (needs re-creating)."
     )
     assert (found.label, found.values, found.method) == (
         "model",
@@ -49,8 +49,8 @@ def test_a_value_with_too_little_room_is_not() -> None:
 def test_one_that_only_fits_when_empty_is_said_to() -> None:
     (found,) = told(of("a", "h100", used=4), of("b", "h100"))
     assert found.text == (
-        "Select model=h100 instead of model=b200, which no node has: then all 2 pods fit when empty "
-        "(recreate)."
+        "Select model=h100 instead of model=b200, which no node has: then both pods fit when empty "
+        "(needs re-creating)."
     )
 
 

@@ -141,7 +141,9 @@ def test_a_quorum_that_is_not_met_counts_those_with_a_node() -> None:
     unit = replace(unit, quorum=6, group=replace(unit.group, quorum=6))
     unit = replace(unit, placing=placing_of(unit))
     found = only(advise(unit), AdviceKind.QUORUM)
-    assert found.text == "Lower the quorum of PodGroup ring from 6 to 5: 1 pod fits now (in place)."
+    assert (
+        found.text == "Lower the quorum of PodGroup ring from 6 to 5: 1 pod fits now (no restart)."
+    )
 
 
 def test_the_nodes_of_a_gang_that_keeps_some_are_forgotten_with_its_advice() -> None:

@@ -315,4 +315,4 @@ def test_an_amount_is_never_more_than_what_can_leave() -> None:
     unit = replace(unit, placing=placing_of(unit))
     (one,) = [one for one in advise(unit) if one.change is AdviceKind.WAIT_FOR_ROOM]
     assert one.free == {"a": {PODS: 2}}
-    assert one.text == "Wait for 2 pods on node a to become free: then all 2 pods fit."
+    assert one.text == "Wait for 2 pods on node a to become free: then both pods fit."

@@ -116,9 +116,9 @@ def test_a_quorum_that_is_left_open_follows_the_size() -> None:
     """The Job controller of 1.37 keeps minCount at parallelism; somebody may also set it."""
     job = a_train(gang_request=LEFT_OPEN)
     assert texts(told(job, a_group("g", quorum=4, of=job))) == [
-        "Set minCount of Job train, which has none, to 2: 2 pods fit now (in place).",
+        "Set minCount of Job train, which has none, to 2: 2 pods fit now (no restart).",
         "Lower the parallelism and completions of Job train from 4 to 2: that many fit now "
-        "(in place).",
+        "(no restart).",
     ]
 
 
@@ -126,9 +126,9 @@ def test_a_quorum_that_is_given_is_lowered_with_the_size() -> None:
     """The API server refuses a minCount above parallelism, and takes both in one change."""
     job = a_train(gang_request=GIVEN)
     assert texts(told(job, a_group("g", quorum=4, of=job))) == [
-        "Lower the quorum of Job train from 4 to 2: 2 pods fit now (in place).",
+        "Lower the quorum of Job train from 4 to 2: 2 pods fit now (no restart).",
         "Lower the parallelism, completions and minCount of Job train from 4 to 2: that many fit "
-        "now (in place).",
+        "now (no restart).",
     ]
 
 
@@ -136,7 +136,7 @@ def test_a_gang_of_1_36_follows_the_size_of_a_job_that_is_made_again() -> None:
     job = a_train()
     assert texts(told(job, a_group("g", quorum=4, of=job), minor=V136)) == [
         "Lower the parallelism and completions of Job train from 4 to 2: that many fit now "
-        "(recreate)."
+        "(needs re-creating)."
     ]
 
 
@@ -144,7 +144,7 @@ def test_a_gang_of_1_36_follows_the_size_of_a_job_that_is_made_again() -> None:
 def test_a_group_that_was_brought_along_does_not_follow(minor: tuple[int, int]) -> None:
     job = a_train(group_name="g")
     found = told(job, a_group("g", quorum=4), minor=minor)
-    how = "in place" if minor == V137 else "recreate"
+    how = "no restart" if minor == V137 else "needs re-creating"
     assert texts(found) == [f"Lower the quorum of PodGroup g from 4 to 2: 2 pods fit now ({how})."]
 
 
@@ -184,7 +184,7 @@ def test_a_list_of_work_keeps_its_completions() -> None:
         (found,) = told(job, minor=minor)
         assert found.method is ChangeMethod.IN_PLACE
         assert found.text == (
-            "Lower the parallelism of Job train from 4 to 2: that many fit now (in place)."
+            "Lower the parallelism of Job train from 4 to 2: that many fit now (no restart)."
         )
 
 
@@ -197,13 +197,13 @@ def test_a_list_of_work_in_a_gang_too() -> None:
     job = a_train(completions=100, desired=4, gang_request=LEFT_OPEN)
     found = told(job, a_group("g", quorum=4, of=job))
     assert texts(found)[1:] == [
-        "Lower the parallelism of Job train from 4 to 2: that many fit now (in place)."
+        "Lower the parallelism of Job train from 4 to 2: that many fit now (no restart)."
     ]
 
 
 def test_completions_without_indexes_cannot_be_changed_and_need_not() -> None:
     assert texts(told(a_train(indexed=False))) == [
-        "Lower the parallelism of Job train from 4 to 2: that many fit now (in place)."
+        "Lower the parallelism of Job train from 4 to 2: that many fit now (no restart)."
     ]
 
 
@@ -235,7 +235,7 @@ def test_a_job_larger_than_its_pool_is_lowered_to_what_fits_there_at_all(
     (found,) = told(job, nodes=pool(free), pods=pods_of(job, 8))
     assert found.text == (
         "Lower the parallelism and completions of Job train from 8 to 6: that many fit when empty, "
-        f"{now} (in place)."
+        f"{now} (no restart)."
     )
     assert (found.count, found.when_empty) == (6, True)
 
@@ -244,14 +244,14 @@ def test_so_is_the_quorum_of_a_group() -> None:
     job = a_job("train", pods=8, requests=requests(gpu="4"), group_name="g")
     found = told(job, a_group("g", quorum=8), pool(1), pods=pods_of(job, 8, group="g"))
     assert texts(found) == [
-        "Lower the quorum of PodGroup g from 8 to 6: 6 pods fit when empty, 1 now (in place)."
+        "Lower the quorum of PodGroup g from 8 to 6: 6 pods fit when empty, 1 now (no restart)."
     ]
 
 
 def test_an_empty_pool_takes_them_now() -> None:
     job = a_job("train", pods=8, requests=requests(gpu="4"))
     (found,) = told(job, nodes=pool(6), pods=pods_of(job, 8))
-    assert found.text.endswith("from 8 to 6: that many fit now (in place).")
+    assert found.text.endswith("from 8 to 6: that many fit now (no restart).")
     assert not found.when_empty
 
 
@@ -262,14 +262,14 @@ def test_members_with_a_node_stay_in_the_size() -> None:
     there = [replace(pod, node=f"own{at}") for at, pod in enumerate(pods[:2])]
     nodes = [*pool(1), node("own0", 4, 4), node("own1", 4, 4)]
     (found,) = told(job, nodes=nodes, pods=[*there, *pods[2:]])
-    assert found.text.endswith("from 10 to 8: that many fit when empty, 3 now (in place).")
+    assert found.text.endswith("from 10 to 8: that many fit when empty, 3 now (no restart).")
 
 
 def test_a_gang_that_only_waits_is_lowered_to_what_fits_now() -> None:
     """Six of six fit when empty: it is the room of now that stands in the way."""
     job = a_job("train", pods=6, requests=requests(gpu="4"))
     (found,) = told(job, nodes=pool(2), pods=pods_of(job, 6))
-    assert found.text.endswith("from 6 to 2: that many fit now (in place).")
+    assert found.text.endswith("from 6 to 2: that many fit now (no restart).")
 
 
 def test_no_size_where_not_even_one_ever_fits() -> None:
@@ -330,7 +330,7 @@ def test_a_jobset_of_one_job_is_made_smaller() -> None:
     on = {f"run-workers-0-{at}": name for at, name in enumerate("abc")}
     said = (
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
-        "3: that many fit now (recreate)."
+        "3: that many fit now (needs re-creating)."
     )
     assert told_of(jobset, full, on) == [said]
     assert told_of(jobset, [node(name, 4) for name in "abc"], minor=V136) == [said]
@@ -344,7 +344,7 @@ def test_a_jobset_of_several_jobs_has_fewer_of_them() -> None:
     on = {f"run-workers-{at // 2}-{at % 2}": name for at, name in enumerate("abcd")}
     assert told_of(jobset, full, on, minor=V136) == [
         "Lower the replicas of replicatedJobs[workers] of JobSet run from 3 to 2: that many fit now "
-        "(recreate)."
+        "(needs re-creating)."
     ]
 
 
@@ -352,7 +352,7 @@ def test_or_smaller_ones_where_not_even_one_fits() -> None:
     jobset = a_jobset("run", workers(jobs=2, pods=4))
     assert told_of(jobset, [node("a", 8)], minor=V136) == [
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
-        "1: that many of each Job fit now (recreate)."
+        "1: that many of each Job fit now (needs re-creating)."
     ]
 
 
@@ -366,7 +366,7 @@ def test_the_other_parts_keep_their_room() -> None:
     # On a or b the driver would take the place of a worker, and the scheduler may put it there.
     assert said == [
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
-        "1: that many fit now (recreate)."
+        "1: that many fit now (needs re-creating)."
     ]
 
 
@@ -407,14 +407,14 @@ def test_a_jobset_larger_than_its_pool_has_as_many_jobs_as_fit_there_at_all() ->
     (found,) = [text for text in assess(facts).finding.advice_texts if text.startswith("Lower")]
     assert found == (
         "Lower the replicas of replicatedJobs[workers] of JobSet run from 4 to 3: that many fit when "
-        "empty, 1 now (recreate)."
+        "empty, 1 now (needs re-creating)."
     )
 
 
 def test_and_so_are_the_pods_of_its_only_job() -> None:
     assert told_of(a_jobset("run", workers(pods=8)), pool(1)) == [
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 8 to 6: "
-        "that many fit when empty, 1 now (recreate)."
+        "that many fit when empty, 1 now (needs re-creating)."
     ]
 
 
@@ -432,7 +432,7 @@ def of_a_role(quorum: int | None, *, of: Owner) -> list[str]:
 
 def test_a_quorum_that_the_owner_sets_is_lowered_by_making_it_anew() -> None:
     assert of_a_role(4, of=a_train()) == [
-        "Lower the quorum of part pre in Job train from 4 to 2: 2 pods fit now (recreate)."
+        "Lower the quorum of part pre in Job train from 4 to 2: 2 pods fit now (needs re-creating)."
     ]
 
 

@@ -65,7 +65,7 @@ def test_of_several_shapes_the_sentence_is_about_one() -> None:
     )
     many = ("workers", 3, asks(4), selecting(pool="gpu"))
     assert told(LARGE, mixed(room, driver, many)) == (
-        "3 pods of workers need 12 nvidia.com/gpu, and the 2 usable nodes (pool=gpu) have 8 when "
+        "3 pods of workers need 12 nvidia.com/gpu, but the 2 usable nodes (pool=gpu) have 8 even when "
         "empty."
     )
 
@@ -76,7 +76,7 @@ def test_what_is_not_worked_out_can_take_nodes_away() -> None:
     assert told(SHORT, gang(2, asks(4), half, needs=MOUNTS)).endswith(": at most 1 of 2 fits.")
     assert told(LARGE, gang(6, asks(4), FOUR, needs=MOUNTS)).endswith(": at most 4 of 6 fit.")
     assert told(LARGE, gang(5, asks(3), FOUR, needs=MOUNTS)) == (
-        "5 pods need 3 nvidia.com/gpu each, and at most 4 of 5 fit on the 4 usable nodes when "
+        "5 pods need 3 nvidia.com/gpu each, but at most 4 of 5 fit on the 4 usable nodes even when "
         "empty."
     )
     pieces = room_of(node("n0", gpu=8, used=3), node("n1", gpu=8, used=6))
@@ -89,7 +89,7 @@ def test_in_one_rack_there_may_be_fewer() -> None:
     """Four nodes take one each; two of them are in each rack."""
     nodes = [node(f"n{index}", labels={"rack": f"r{index % 2}"}) for index in range(4)]
     assert told(LARGE, gang(5, asks(4), room_of(*nodes), keys=("rack",))).endswith(
-        "have 16 when empty: at most 4 of 5 fit."
+        "have 16 even when empty: at most 4 of 5 fit."
     )
 
 
@@ -102,10 +102,10 @@ def test_apart_by_zone_each_takes_one() -> None:
     }
     unit = gang(5, asks(cpu="6"), room_of(*zones), needs=Needs(anti_affinity=(ZONED,)), **like)
     assert told(LARGE, unit) == (
-        "5 pods need 6 CPUs each, and only 2 of 5 fit on the 4 usable nodes when empty."
+        "5 pods need 6 CPUs each, but only 2 of 5 fit on the 4 usable nodes even when empty."
     )
     # By two labels it is not worked out: how many have room is all that is known.
     both = Needs(anti_affinity=(ZONED, RACKED))
     racks = room_of(*(replace(one, labels={**one.labels, "rack": "r"}) for one in zones))
     unit = gang(5, asks(cpu="6"), racks, needs=both, **like)
-    assert "and at most 4 of 5 fit on the 4 usable nodes when empty" in told(LARGE, unit)
+    assert "but at most 4 of 5 fit on the 4 usable nodes even when empty" in told(LARGE, unit)

@@ -125,7 +125,7 @@ def test_beside_a_lack_of_room() -> None:
     unit = waiting(offering("n0", gpu="4"), registered("n1"))
     assert told(unit) == (
         "exceeds-capacity",
-        "2 pods need 8 nvidia.com/gpu, and the only usable node has 4 when empty: only 1 of 2 "
+        "2 pods need 8 nvidia.com/gpu, but the only usable node has 4 even when empty: only 1 of 2 "
         "fits; 1 more node has not said what it offers yet",
     )
 

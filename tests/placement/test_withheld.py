@@ -81,7 +81,7 @@ def test_a_node_without_any_allocatable_device() -> None:
     assert kinds[0] is AdviceKind.RESTORE
     assert kinds[-1] is AdviceKind.SIZE
     assert first == (
-        f"Make 8 {GPU} of node b allocatable again: then all 2 pods fit. "
+        f"Make 8 {GPU} of node b allocatable again: then both pods fit. "
         "Look at the device plugin and the health of the devices."
     )
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.queue import QueueEntry
-from gangboard.domain.quota import QueueState, Quota
+from gangboard.domain.queue import LabelSources, QueueEntry
+from gangboard.domain.quota import Flavor, QueueState, Quota
 from gangboard.polling.queues import QueueTracker
 from tests.domain_objects import (
     SCHEDULING,
@@ -111,3 +111,33 @@ def test_a_group_that_waits_in_a_queue_of_its_scheduler_is_told_of_it_too() -> N
     assert roots(made.put(more)) == {"ring"}
     made.put_waiting(replace(group, queue=""))
     assert made.put(replace(more, state=QueueState.STOPPED)) == set()
+
+
+def test_a_flavor_touches_those_whose_pods_get_its_labels() -> None:
+    used = LabelSources("set", "main", flavors=("gpu",))
+    entry = an_entry(RUN, has_quota=True, label_sources=(used,))
+    made = tracker(entry, an_entry(OTHER, namespace="team-b"))
+    group = entry.meta.ref.group
+    flavor = Flavor(a_meta(group, "ResourceFlavor", "gpu", namespace=""), {"gpu": "a"})
+    assert roots(made.put_flavor(flavor)) == {"run"}
+    assert roots(made.put_flavor(replace(flavor, topology="racks"))) == set()
+    assert roots(made.put_flavor(replace(flavor, node_labels={"gpu": "b"}))) == {"run"}
+    assert made.named_by((entry,)).flavors[group, "gpu"].node_labels == {"gpu": "b"}
+    assert roots(made.remove(flavor.meta.ref.uid)) == {"run"}
+    assert made.named_by((entry,)).flavors == {}
+    made.remove(entry.meta.ref.uid)
+    assert roots(made.put_flavor(flavor)) == set()
+
+
+def test_a_flavor_that_was_made_anew_stays() -> None:
+    used = LabelSources("set", "main", flavors=("gpu",))
+    entry = an_entry(RUN, has_quota=True, label_sources=(used,))
+    made, group = tracker(entry), entry.meta.ref.group
+    old, new = (
+        Flavor(a_meta(group, "ResourceFlavor", "gpu", namespace="", uid=uid), {"gpu": "a"})
+        for uid in ("old", "new")
+    )
+    made.put_flavor(old)
+    made.put_flavor(new)
+    assert made.remove("old") == set()
+    assert made.named_by((entry,)).flavors[group, "gpu"] is new

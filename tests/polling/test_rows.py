@@ -17,7 +17,7 @@ from tests.domain_objects import a_job
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)
-RUNNING = Finding("running", Health.RUNNING, Stage.RUN, "Running", "All 2 pods are ready.")
+RUNNING = Finding("running", Health.RUNNING, Stage.RUN, "Running", "Both pods are ready.")
 UNKNOWN = Finding("not-observed", Health.UNKNOWN, Stage.RUN, "Not observed", "Pods are forbidden.")
 FAILED = Finding("failed", Health.FAILED, Stage.RUN, "Failed", "The Job failed.")
 

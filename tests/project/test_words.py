@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from gangboard.diagnosis import registry
+from gangboard.domain.advice import ChangeMethod
 
 ROOT = Path(__file__).resolve().parents[2]
 AT_HOME = ("owners", "levers", "groups", "queues", "simulator")
@@ -135,6 +136,13 @@ def test_shared_code_knows_no_kind_by_name() -> None:
         if not any(one[0] == name and text in one[1] for one in found)
     ]
     assert unused == []
+
+
+def test_rules_take_the_words_of_a_change_from_its_declaration() -> None:
+    """`ChangeMethod` has the words once. A rule that writes them itself goes on with them when they change."""
+    words = [f"({word})" for word in (*ChangeMethod, "in place", "recreate")]
+    sources = {path: path.read_text() for path in (ROOT / "gangboard").rglob("*.py")}
+    assert [path for path, text in sources.items() if any(word in text for word in words)] == []
 
 
 def test_each_kind_and_each_api_is_looked_for() -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.controlplane.cluster import ControlPlane
 from tests.queues.never import NEVER
 from tests.queues.places import NODES, Place, share
+from tests.queues.reported import REPORTED
 from tests.queues.waiting import WAITING
 from tests.situations import brought_about
 
@@ -20,7 +21,7 @@ STORIES = ("jobs", "circle", "late", "drift", "slices", "variants", "preemption-
 def _brought_about(controlplane_kueue: ControlPlane) -> Iterator[dict[str, Place]]:
     client = controlplane_kueue.client
     share(client)
-    situations = {**WAITING, **NEVER}
+    situations = {**REPORTED, **WAITING, **NEVER}  # what takes longest begins first
     found = {name: Place(client, f"kq-{name}") for name in (*situations, *STORIES)}
     with brought_about(situations, found, shared=NODES):
         yield found

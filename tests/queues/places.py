@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
+from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
+from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.facts import NO_ROOM
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.quota import Queue, QueueTree
 from gangboard.domain.registry import Resource
 from gangboard.domain.verdict import Verdict
 from gangboard.owners.job import OWNER as JOB
 from gangboard.owners.jobset import OWNER
+from gangboard.placement.usage import Usage
 from gangboard.polling.suspend_history import SuspendHistory
 from gangboard.queues.kueue import QUEUE
+from gangboard.queues.kueue.flavors import FLAVORS
 from tests import situations
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.conditions import status_of
@@ -35,7 +40,7 @@ from tests.decode.reading import model
 
 WORKLOADS, *_ = QUEUE.resources
 QUEUES = [one for one in QUEUE.resources if one.model is Queue]
-CLUSTER_SCOPED = ("ClusterQueue", "Cohort")
+CLUSTER_SCOPED = ("ClusterQueue", "Cohort", "ResourceFlavor")
 CHECK = "kueue-test-provisioning"
 LOW, HIGH = "kueue-test-low", "kueue-test-high"
 TAS_ONLY = [{"key": "tas", "value": "yes", "effect": "NoSchedule"}]
@@ -55,8 +60,12 @@ NODES = [
 class Place(situations.Place):
     """A namespace with queues of its own."""
 
-    made: list[tuple[str, str]] = field(default_factory=list)
-    """(kind, name) of what is outside of the namespace."""
+    made: list[tuple[str, str, str]] = field(default_factory=list)
+    """(API version, kind, name) of what is outside of the namespace."""
+    sees_nodes: bool = False
+    """Whether verdicts count what is free on nodes."""
+    later: timedelta = timedelta()
+    """How much later than now it is judged."""
 
     def nodes(self, cpu: str) -> list[Json]:
         """Return none: see `NODES`."""
@@ -70,12 +79,12 @@ class Place(situations.Place):
     def make(self, *objects: Json) -> None:
         """Make objects outside of the namespace, which go when the place is left."""
         self.client.create_all(objects)
-        self.made += [(one["kind"], one["metadata"]["name"]) for one in objects]
+        self.made += [(one["apiVersion"], one["kind"], one["metadata"]["name"]) for one in objects]
 
     def leave(self) -> None:
         """Delete what is outside of the namespace: each of it goes when nobody uses it any more."""
-        for kind, name in self.made:
-            self.client.delete(KUEUE, kind, name)
+        for version, kind, name in self.made:
+            self.client.delete(version, kind, name)
 
     def queue(
         self, cpu: str = "3", name: str = "queue", *, flavor: str = "default", **spec: Any
@@ -168,14 +177,40 @@ class Place(situations.Place):
         facts = assemble(
             owner,
             [*jobs, *pods, *entries],
-            queues=QueueTree(one for kind in QUEUES for one in self.read(kind, KUEUE)),
+            queues=self._queues(),
             suspensions=history.of(uids) if history is not None else {},
-            now=datetime.now(UTC),
+            now=datetime.now(UTC) + self.later,
             queue_visibility="served",
             queue_systems=(QUEUE.label,),
             takers=self._jobsets(),
+            room=self._room() if self.sees_nodes else NO_ROOM,
         )
         return assess(facts)
+
+    def _queues(self) -> QueueTree:
+        """Return its queues, with the flavors of the cluster."""
+        found = QueueTree(one for kind in QUEUES for one in self.read(kind, KUEUE))
+        for one in self.read(FLAVORS, KUEUE):
+            found.flavors[one.meta.ref.group, one.meta.ref.name] = one
+        return found
+
+    def _room(self) -> ClusterRoom:
+        """Return all nodes, with what is on them."""
+        usage = Usage()
+        for one in self.client.list("v1", "Node"):
+            usage.put_node(model(NODE, one))
+        for one in self.client.list("v1", "Pod"):
+            usage.put_pod(model(POD, one))
+        return usage.room()
+
+    def pods(self, name: str = "run") -> list[Json]:
+        """Return the pods of a JobSet that are not on their way out, the oldest first."""
+        labels = f"jobset.sigs.k8s.io/jobset-name={name}"
+        found = self.client.list("v1", "Pod", self.name, labels=labels)
+        return sorted(
+            (one for one in found if "deletionTimestamp" not in one["metadata"]),
+            key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"]),
+        )
 
     def _jobsets(self) -> dict[str, ObjectRef]:
         """Return all that may have taken the room of others, by uid."""

@@ -65,3 +65,36 @@ def test_pods_that_found_no_node_differ_from_pods_that_were_not_ready(
     read: QueueEntry = model(WORKLOADS, with_identity({"status": status}, "w"), "v1beta2")
     assert read.message is not None
     assert (read.message.code, told in read.message.cause) == (QueueCode.REQUEUED, True)
+
+
+def test_each_of_several_checks_is_told_with_its_own_words() -> None:
+    """Kueue joins them in one text, by name (buildAdmissionChecksMessage of v0.19.2)."""
+    said = 'AdmissionChecks in Rejected state: "burst" (no room (16 of 16)); "budget" (over by 3)'
+    over = _deactivated("AdmissionCheck", said, active=False).given_up
+    assert over is not None
+    assert over.cause == "checks budget (“over by 3”) and burst (“no room (16 of 16)”) refused it"
+
+
+@pytest.mark.parametrize(
+    "framed",
+    [
+        "Provisioning Request wasn't accepted: {}",
+        "Retrying after failure: {}",
+        "Retrying after booking expired: {}",
+        '{}, Previously: "Pending"',
+    ],
+)
+@pytest.mark.parametrize("state", ["Rejected", "Pending"])
+def test_frames_around_the_words_of_a_check(framed: str, state: str) -> None:
+    """Written by the provisioning and the MultiKueue controllers of v0.19.2 and by autoscalers."""
+    said = framed.format("no room in zone a")
+    check = {"name": "burst", "state": state, "message": said}
+    reserved = {"type": "QuotaReserved", "status": "True", "reason": "QuotaReserved"}
+    status = {"conditions": [reserved], "admissionChecks": [check]}
+    read: QueueEntry = model(WORKLOADS, with_identity({"status": status}, "w"), "v1beta2")
+    assert read.message is not None
+    assert read.message.cause.endswith(": “no room in zone a”")
+    frame = 'AdmissionCheck in Rejected state: "burst" ({})'
+    over = _deactivated("AdmissionCheck", frame.format(said), active=False).given_up
+    assert over is not None
+    assert over.cause == "check burst refused it: “no room in zone a”"

@@ -72,7 +72,7 @@ def test_a_child_job_is_held_and_the_owner_suspended(
     owner: Viewer, cluster: Cluster, levers: Levers
 ) -> None:
     detail = read(owner, make_jobset(cluster))
-    assert [said(job.actions)[0] for job in detail.jobs] == [("Hold", True, "hold")] * 3
+    assert [said(job.actions)[0] for job in detail.jobs] == [("Suspend", True, "hold")] * 3
     assert said(detail.actions)[0] == ("Suspend", True, "suspend")
     offer = primary(detail.jobs[1].actions)
     assert (offer.verb, offer.name, offer.uid, offer.generation, offer.kind) == (
@@ -92,7 +92,7 @@ def test_a_held_job_offers_its_release(owner: Viewer, cluster: Cluster, levers: 
     make_hold(cluster, gang, "llama-workers-1")
     detail = read(owner, gang)
     offer = primary(detail.jobs[1].actions)
-    assert (offer.verb, offer.label, offer.allowed) == ("resume", "Release", True)
+    assert (offer.verb, offer.label, offer.allowed) == ("resume", "Resume", True)
     assert primary(detail.jobs[0].actions).verb == "suspend"
 
 

@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from gangboard.domain.action import ActionState
 from gangboard.readmodels.action_export import action_document, csv_lines, json_lines
-from gangboard.readmodels.action_labels import button_label, state_label
+from gangboard.readmodels.action_labels import shared_label, state_label
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.actions import (
     ActionFilters,
@@ -103,19 +103,18 @@ def test_a_release_under_a_suspended_jobset_is_not_called_resumed(
 
 
 @pytest.mark.parametrize(
-    ("verb", "lever", "label"),
+    ("labels", "label"),
     [
-        ("suspend", "", "Suspend"),
-        ("suspend", "hold", "Hold"),
-        ("suspend", "parallelism", "Pause"),
-        ("suspend", "kueue-active", "Suspend"),
-        ("resume", "hold", "Release"),
-        ("resume", "parallelism", "Resume"),
-        ("resume", "", "Resume"),
+        (["Hold"], "Hold"),
+        (["Hold", "Hold"], "Hold"),
+        (["Hold", "Suspend"], "Suspend"),
+        ([], "Suspend"),
     ],
 )
-def test_words_on_buttons(verb: str, lever: str, label: str) -> None:
-    assert button_label(verb, lever) == label
+def test_a_button_for_several_objects_has_their_word_or_the_verb(
+    labels: list[str], label: str
+) -> None:
+    assert shared_label("suspend", labels) == label
 
 
 def test_steps_are_shown_with_the_exact_patch(owner: Viewer, cluster: Cluster) -> None:

@@ -249,7 +249,7 @@ def test_a_page_of_groups_asks_once_for_what_cannot_be_seen(
 
 # On the page of a gang
 
-PLAIN = "It has no group: its pods are scheduled one by one. That is the plain case, not a fault."
+PLAIN = "No PodGroup: pods are scheduled one by one."
 
 
 def on_its_page(viewer: Viewer, cluster: Cluster, **columns: Any) -> tuple[str, list[str]]:

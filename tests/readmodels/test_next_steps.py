@@ -104,7 +104,7 @@ def test_who_may_not_see_a_gang_gets_no_link_and_no_button(cluster: Cluster, oth
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_of_the_cluster_are_no_commands(owner: Viewer, cluster: Cluster, name: str) -> None:
-    text = f"Create Queue {name}, or give the PodGroup another one (recreate)."
+    text = f"Create Queue {name}, or give the PodGroup another one (needs re-creating)."
     node = ObjectRef("", "Node", "", name, "")
     steps = (
         AdvisedStep(text),
@@ -149,7 +149,7 @@ class TestButtons:
 
     def test_resume_what_the_step_acts_on(self, owner: Viewer, cluster: Cluster) -> None:
         one, ten = (make_job(name, suspended=True) for name in ("run-1", "run-10"))
-        text = "Resume Job run-10 to let it run (in place)."
+        text = "Resume Job run-10 to let it run."
         advice = AdvisedStep(text, AdviceKind.RESUME, objects=(ten.ref,))
         gang = make_gang(
             cluster, "run", detail=Detail((), (one, ten)), advice=pack_advice((advice,))

@@ -235,8 +235,8 @@ def test_what_decides_on_the_nodes(owner: Viewer) -> None:
     make_gang(eu, detail=Detail())
     (row,) = rows(read(owner))
     assert row.limits == (
-        Bottleneck("too little nvidia.com/gpu is free", 2),
-        Bottleneck("too little cpu is free", 1),
+        Bottleneck("too few free nvidia.com/gpu", 2),
+        Bottleneck("too little free cpu", 1),
     )
 
 

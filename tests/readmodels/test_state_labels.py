@@ -92,18 +92,18 @@ class TestLiveness:
     def test_no_worker_ever(self) -> None:
         banners = read_liveness(now=NOW).banners
         assert [banner.before for banner in banners] == [
-            "No poll worker runs: nothing on this page changes until one runs again.",
+            "Poll worker is down: no page changes until it runs again.",
             "Act worker is down: actions wait and expire.",
-            "No prove worker runs: whether Holds are in force, and who undid what, "
-            "is not looked at until one runs again.",
-            "The beat process does not run: clusters that no worker holds are not picked up.",
+            "Prove worker is down: Holds are not tested, and undone actions are not noticed, until "
+            "it runs again.",
+            "Beat process is down: clusters that no worker holds are not picked up.",
         ]
 
     def test_dead_after_15_seconds(self) -> None:
         make_heartbeats()
         Heartbeat.objects.filter(kind="poll").update(beat_at=NOW - timedelta(seconds=16))
         (banner,) = read_liveness(now=NOW).banners
-        assert banner.before == "No poll worker is alive (last sign "
+        assert banner.before == "Poll worker is down (last sign "
         assert banner.since == NOW - timedelta(seconds=16)
 
     @pytest.mark.parametrize("dead", ["poll", "act", "prove", "beat"])

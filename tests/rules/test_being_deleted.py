@@ -84,7 +84,7 @@ def test_it_is_stuck_two_minutes_after_its_time_was_over() -> None:
         "Bring node n1 back, or delete it if it stays away: its pods go with it.",
     )
     assert [(one.label, one.value) for one in finding.evidence] == [
-        ("deletionTimestamp", ago(120).isoformat()),
+        ("metadata.deletionTimestamp", ago(120).isoformat()),
         ("Ready", "Unknown"),
     ]
 

@@ -211,7 +211,8 @@ def test_a_basic_group_has_no_quorum() -> None:
 
 
 @pytest.mark.parametrize(
-    ("minor", "way"), [((1, 37), "in place"), ((1, 36), "recreate"), (None, "recreate")]
+    ("minor", "way"),
+    [((1, 37), "no restart"), ((1, 36), "needs re-creating"), (None, "needs re-creating")],
 )
 def test_members_of_a_group_alone_are_made_or_asked_for_less(
     minor: tuple[int, int] | None, way: str
@@ -225,7 +226,9 @@ def test_members_of_a_group_alone_are_made_or_asked_for_less(
     )
 
 
-@pytest.mark.parametrize(("minor", "way"), [((1, 37), "in place"), ((1, 36), "recreate")])
+@pytest.mark.parametrize(
+    ("minor", "way"), [((1, 37), "no restart"), ((1, 36), "needs re-creating")]
+)
 def test_a_job_that_asks_for_too_few(minor: tuple[int, int], way: str) -> None:
     """1.36.3 forbids another parallelism of a Job in a gang, and any change of a PodGroup."""
     job = a_job("train", pods=2, group_name="ring")
@@ -240,31 +243,34 @@ def test_a_job_that_asks_for_too_few(minor: tuple[int, int], way: str) -> None:
     ("fields", "way"),
     [
         # Of a list of work no more pods are made than completions are left, and they are immutable.
-        ({"indexed": False}, "recreate"),
-        ({"indexed": False, "completions": 3}, "recreate"),
-        ({"indexed": False, "completions": 5, "succeeded_pods": 2, "desired": 4}, "recreate"),
-        ({"indexed": False, "completions": 10}, "in place"),
-        ({"indexed": False, "completions": None}, "in place"),
+        ({"indexed": False}, "needs re-creating"),
+        ({"indexed": False, "completions": 3}, "needs re-creating"),
+        (
+            {"indexed": False, "completions": 5, "succeeded_pods": 2, "desired": 4},
+            "needs re-creating",
+        ),
+        ({"indexed": False, "completions": 10}, "no restart"),
+        ({"indexed": False, "completions": None}, "no restart"),
         # Completions of an Indexed Job can be changed to another parallelism, in one change.
-        ({"completions": 3}, "in place"),
-        ({"completions": 10}, "in place"),
+        ({"completions": 3}, "no restart"),
+        ({"completions": 10}, "no restart"),
     ],
 )
 def test_how_a_job_is_let_ask_for_more(fields: dict[str, Any], way: str) -> None:
     job = a_job("train", pods=2, group_name="ring", **fields)
     group = a_group("ring", quorum=4)
     unit = unit_of(job, group, *pods_of(job, 2), facts={"kubernetes": (1, 37)})
-    lower = "ower the quorum of PodGroup ring from 4 to 2 (in place)"
+    lower = "ower the quorum of PodGroup ring from 4 to 2 (no restart)"
     assert found("below-quorum", unit).advice_texts == (
-        f"Let Job train ask for 2 pods more (in place), or l{lower}."
-        if way == "in place"
-        else f"L{lower}, or let Job train ask for 2 pods more (recreate).",
+        f"Let Job train ask for 2 pods more (no restart), or l{lower}."
+        if way == "no restart"
+        else f"L{lower}, or let Job train ask for 2 pods more (needs re-creating).",
     )
 
 
 def test_a_job_that_has_not_made_the_rest() -> None:
     assert found("below-quorum", short(kubernetes=(1, 37))).advice_texts == (
-        "Lower the quorum of PodGroup ring from 4 to 2 (in place).",
+        "Lower the quorum of PodGroup ring from 4 to 2 (no restart).",
     )
 
 
@@ -279,10 +285,10 @@ def test_held_pods_are_what_it_lacks() -> None:
     one, two = child_jobs(jobset)
     held = replace(two, suspended=True)
     unit = unit_of(jobset, one, held, a_group("ring", quorum=4), *pods_of(one, 2))
-    assert found("below-quorum", unit).advice_texts == ("Resume Job run-workers-1 (in place).",)
+    assert found("below-quorum", unit).advice_texts == ("Resume Job run-workers-1.",)
     unit = unit_of(jobset, one, held, a_hold(held), a_group("ring", quorum=4), *pods_of(one, 2))
     assert found("below-quorum", unit).advice_texts == (
-        "Release Hold run-workers-1 of Job run-workers-1 (in place).",
+        "Release Hold run-workers-1 of Job run-workers-1.",
     )
 
 
@@ -292,7 +298,7 @@ def test_the_quorum_of_a_group_that_a_job_made_stands_in_the_job() -> None:
     pods = pods_of(job, 2, group=own)
     unit = unit_of(job, own, *pods, facts={"kubernetes": (1, 37)})
     assert found("below-quorum", unit).advice_texts == (
-        "Lower the quorum of Job train from 4 to 2 (in place).",
+        "Lower the quorum of Job train from 4 to 2 (no restart).",
     )
     size = a_job("train", pods=4, gang_request=GangRequest("gang"))
     assert found("below-quorum", unit_of(size, own, *pods)).advice_texts == ()
@@ -310,7 +316,7 @@ def scaled_down(group: str, *, by: str = "RayCluster") -> Unit:
 def test_the_minimum_of_a_group_that_its_maker_leaves_alone_is_lowered() -> None:
     (advice,) = found("below-quorum", scaled_down("scheduling.x-k8s.io")).advice_texts
     assert advice == (
-        "Lower the quorum of PodGroup ring from 6 to 3 (in place), or let RayCluster tune ask for "
+        "Lower the quorum of PodGroup ring from 6 to 3 (no restart), or let RayCluster tune ask for "
         "3 pods more."
     )
 

@@ -36,6 +36,26 @@ def test_others_run() -> None:
     assert found("container-config", stuck(others=1)).health is Health.DEGRADED
 
 
+def test_a_reason_that_nobody_knows_is_an_error_with_its_text() -> None:
+    """The kubelet hands on whatever error its runtime gave it (convertToAPIContainerStatuses)."""
+    unit = stuck("FrobnicatorJammed", message="the frobnicator is jammed")
+    assert first(unit) == "container-config"
+    finding = found("container-config", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "Container main of 2 pods waits (FrobnicatorJammed): the frobnicator is jammed."
+    )
+    without = found("container-config", stuck("FrobnicatorJammed", message=""))
+    assert without.message == "Container main of 2 pods waits: FrobnicatorJammed."
+
+
+@pytest.mark.parametrize(
+    "reason", ["", "ContainerCreating", "PodInitializing", "RestartingAllContainers"]
+)
+def test_what_every_container_goes_through_is_a_start(reason: str) -> None:
+    assert first(stuck(reason, message="")) == "starting"
+
+
 def test_other_reasons() -> None:
     assert ask("container-config", stuck("ContainerCreating")) is None
     assert first(stuck("ErrImagePull")) == "image-pull"
@@ -66,20 +86,22 @@ def test_other_reasons() -> None:
             "main)",
             (
                 "Set runAsUser of container main to a user other than 0, or name an image whose user "
-                "is not root (recreate).",
+                "is not root (needs re-creating).",
             ),
         ),
         (
             "CreateContainerConfigError",
             "container has runAsNonRoot and image has non-numeric user (nginx), cannot verify user is "
             "non-root",
-            ("Set runAsUser of container main to the number of its user (recreate).",),
+            ("Set runAsUser of container main to the number of its user (needs re-creating).",),
         ),
         (
             "RunContainerError",
             "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
             'exec: "trian": executable file not found in $PATH: unknown',
-            ("Correct the command of container main, or name an image that has trian (recreate).",),
+            (
+                "Correct the command of container main, or name an image that has trian (needs re-creating).",
+            ),
         ),
         ("CreateContainerError", "context deadline exceeded", ()),
         ("RunContainerError", "", ()),

@@ -114,4 +114,4 @@ def test_the_command_names_the_pod_that_crashed_most() -> None:
 def test_words_do_not_help_where_memory_ran_out() -> None:
     assert found(
         "crash-loop", crashing(last_exit_code=137, last_reason="OOMKilled")
-    ).advice_texts == ("Give container main more memory, or let it use less (recreate).",)
+    ).advice_texts == ("Give container main more memory, or let it use less (needs re-creating).",)

@@ -8,6 +8,7 @@ import pytest
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
+from gangboard.domain.suspension import FieldWriter, RecordedSuspend
 from tests.domain_objects import (
     Made,
     a_condition,
@@ -145,3 +146,37 @@ def test_one_that_was_given_up_comes_back_as_a_new_workload_only(cause: str, ste
     assert advice.command[:4] == (
         "kubectl", "delete", "workloads.kueue.x-k8s.io", "jobset-run-3f2a1",
     )  # fmt: skip
+
+
+def test_who_when_and_why() -> None:
+    """From the record of the owner, else by the field manager of `spec.active`; a person's has no next step."""
+    record = {JOBSET.meta.ref.uid: RecordedSuspend("ada", "make room", ago(95))}
+    state = "Workload jobset-run-3f2a1 is deactivated, so queue gpu-lq does not admit it."
+    for manager, wanted, steps in (
+        ("gangboard", "Deactivated by ada at 2026-11-21 11:58 UTC: make room.", 0),
+        # Its later write of something else moves the time; the condition tells when Kueue saw the first.
+        ("kubectl-patch", "Deactivated with kubectl at 2026-11-21 11:58 UTC.", 0),
+        ("night-saver", "Deactivated by night-saver at 2026-11-21 11:58 UTC.", 1),
+    ):
+        facts = queued(deactivated_by=FieldWriter(manager, ago(5)))
+        finding = found_gang("deactivated", replace(facts, recorded_suspends=record))
+        assert finding.message == f"{wanted} {state}"
+        assert len(finding.advice) == steps, manager
+    late = queued(conditions=(PENDING,), deactivated_by=FieldWriter("kubectl-edit", ago(5)))
+    assert found_gang("deactivated", late).message.startswith(
+        "Deactivated with kubectl at 2026-11-21 11:59 UTC or before."
+    )
+    own = queued(conditions=(PENDING, GIVEN_UP), deactivated_by=FieldWriter("kueue", ago(5)))
+    assert found_gang("deactivated", own).message.startswith("Kueue deactivated")
+
+
+def test_a_hold_on_a_job_is_not_who_deactivated_its_entry() -> None:
+    jobset = a_jobset("run", a_role("workers", jobs=2))
+    one, two = child_jobs(jobset)
+    off = replace(two, suspended=True)
+    entry = an_entry(
+        off, active=False, conditions=(BY_HAND,), deactivated_by=FieldWriter("kubectl", ago(99))
+    )
+    record = {off.meta.ref.uid: RecordedSuspend("ada", "disk", ago(500))}
+    facts = facts_of(jobset, one, off, entry, *pods_of(one, 2, on="n0"), recorded_suspends=record)
+    assert assess(facts).finding.message.startswith("Deactivated with kubectl")

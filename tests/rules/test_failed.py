@@ -81,7 +81,7 @@ def test_the_command_that_shows_why() -> None:
     ).advice_texts == ("Read what it wrote last: kubectl logs -n team-a train-0 -c main",)
     killed = crashed("train-0", 137, "OOMKilled")
     assert found_gang("failed", facts_of(job, killed)).advice_texts == (
-        "Give container main more memory, or let it use less (recreate).",
+        "Give container main more memory, or let it use less (needs re-creating).",
     )
 
 

@@ -87,7 +87,7 @@ def test_a_name_that_is_too_long_with_what_is_added_to_it() -> None:
         "group-creation-failed", unit_of(job, an_event(job, WORKLOAD, note))
     ).advice_texts == (
         f"Give Job {name} a name of at most 57 characters: -pgt-0 is added to it, and 63 is the "
-        "most (recreate).",
+        "most (needs re-creating).",
     )
 
 

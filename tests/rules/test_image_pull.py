@@ -72,8 +72,8 @@ def test_a_pod_that_is_going_does_not_matter() -> None:
             "ImagePullBackOff",
             texts.IMAGE,
             (
-                "Push image registry.example/train:1 (in place), or name one that is there "
-                "(recreate).",
+                "Push image registry.example/train:1 (no restart), or name one that is there "
+                "(needs re-creating).",
             ),
         ),
         (
@@ -82,18 +82,18 @@ def test_a_pod_that_is_going_does_not_matter() -> None:
             "repository does not exist or may require authorization: authorization failed",
             (
                 "Name a secret in imagePullSecrets that may pull image private/train:1, or an image "
-                "that the pods may pull (recreate).",
+                "that the pods may pull (needs re-creating).",
             ),
         ),
         (
             "InvalidImageName",
             'Failed to apply default image tag "BAD::1": couldn\'t parse image name',
-            ("Correct the image reference of container main (recreate).",),
+            ("Correct the image reference of container main (needs re-creating).",),
         ),
         (
             "ErrImageNeverPull",
             'Container image "train:1" is not present with pull policy of Never',
-            ("Load image train:1 onto the nodes of these pods: they never pull (in place).",),
+            ("Load image train:1 onto the nodes of these pods: they never pull (no restart).",),
         ),
         (
             "ErrImagePull",

@@ -104,8 +104,8 @@ def test_a_restart_keeps_the_hold() -> None:
     """The new Job, same name and new uid, is born suspended (real-control-plane.md §3)."""
     finding = found("job-suspended", held_unit(hold={"created_at": ago(900)}, restarts=1))
     assert finding.message == (
-        "1 of 3 Jobs is suspended: run-workers-2 (held by alice since 2026-11-21 11:45 UTC: disk of n3). Restart 1 made run-workers-2 "
-        "anew, and the Hold keeps it."
+        "1 of 3 Jobs is suspended: run-workers-2 (held by alice since 2026-11-21 11:45 UTC: disk of n3). Restart 1 re-created run-workers-2, "
+        "and the Hold keeps it."
     )
 
 
@@ -214,16 +214,16 @@ def test_how_it_goes_on() -> None:
     assert len(found("job-suspended", held_unit(job=controller)).advice_texts) == 1
     # A Hold that was made for an object of the same name before is in force for nothing.
     assert found("job-suspended", held_unit(hold={"owner_uid": "uid-before"})).advice_texts == (
-        "Resume Job run-workers-2 to let it run (in place).",
+        "Resume Job run-workers-2 to let it run.",
     )
     assert found("job-suspended", held_unit()).advice_texts == (
-        "Resume Job run-workers-2 to let it run (in place).",
+        "Resume Job run-workers-2 to let it run.",
     )
 
 
 def test_a_hold_that_may_be_there_would_suspend_it_again() -> None:
     assert found("job-suspended", held_unit(facts={"holds_known": False})).advice_texts == (
-        "Resume Job run-workers-2 and release any Hold that may be on it to let it run (in place).",
+        "Resume Job run-workers-2 and release any Hold that may be on it to let it run.",
     )
 
 

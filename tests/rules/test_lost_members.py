@@ -220,7 +220,7 @@ def test_a_queue_of_pods_goes_on() -> None:
     made = unit_of(job, runs, done, new, memory=was_whole(2))
     assert first(made) == "starting"
     assert found("starting", made).message == (
-        "2 of 3 placed, 1 has succeeded, 1 is not ready yet."
+        "2 of 3 pods are placed; 1 has succeeded, 1 is not ready yet."
     )
 
 
@@ -273,9 +273,7 @@ def test_an_index_that_failed_for_good(dead: tuple[Pod, ...]) -> None:
         GIVEN_UP,
         (),
     )
-    assert ("failed indexes (backoffLimitPerIndex)", "3") in [
-        (one.label, one.value) for one in finding.evidence
-    ]
+    assert ("status.failedIndexes", "3") in [(one.label, one.value) for one in finding.evidence]
     assert first(unit) == "lost-members"
     assert ask("pods-not-created", unit) is None
     assert ask("running", unit) is None

@@ -38,7 +38,7 @@ def test_more_than_the_nodes_ever_take() -> None:
     finding = found("node-pod-limit", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "17 pods need a place, and the 2 usable nodes have 16 places for pods when empty: only 16 "
+        "17 pods need a place, but the 2 usable nodes have 16 places for pods even when empty: only 16 "
         "of 17 fit."
     )
 

@@ -1,8 +1,13 @@
 """`nodes-unschedulable`: job-nodes-cordoned as captured on 1.37.0."""
 
-from gangboard.domain.capacity import Taint
+from typing import Any
+
+import pytest
+
+from gangboard.domain.capacity import NodeRoom, Taint
 from gangboard.domain.health import Health
-from tests.domain_objects import a_condition
+from gangboard.domain.suspension import FieldWriter
+from tests.domain_objects import a_condition, ago
 from tests.placement.making import CORDON, node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
@@ -43,7 +48,7 @@ def test_twin_with_one_node_left_is_short() -> None:
         "insufficient-resources"
     )
     assert told("exceeds-capacity", gang(2, asks(4), room_of(cordoned, node("n1")))) == (
-        "2 pods need 8 nvidia.com/gpu, and the only usable node has 4 when empty: only 1 of 2 "
+        "2 pods need 8 nvidia.com/gpu, but the only usable node has 4 even when empty: only 1 of 2 "
         "fits; 1 more node is cordoned."
     )
 
@@ -71,3 +76,45 @@ def test_a_condition_alone_keeps_nobody_out() -> None:
     room = room_of(node("n0", used=4, lifecycle=DRAINING))
     finding = found("insufficient-resources", gang(1, asks(4), room))
     assert values(finding, "DrainInProgress") == []
+
+
+def cordoned(name: str, manager: str = "", seconds: int = 120, **more: Any) -> NodeRoom:
+    by = FieldWriter(manager, ago(seconds), is_exact=True) if manager else None
+    return node(name, unschedulable=True, taints=(CORDON,), cordoned_by=by, **more)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "wanted"),
+    [
+        (
+            (cordoned("n0", "kubectl"), cordoned("n1", "kubectl", 100)),
+            "all are cordoned (n0 and n1, with kubectl at 2026-11-21 11:58 UTC).",
+        ),
+        (
+            (cordoned("n0", "kubectl"), cordoned("n1", "kubectl", 3600)),
+            "all are cordoned (n0 and n1, with kubectl, the last at 2026-11-21 11:58 UTC).",
+        ),
+        (
+            (cordoned("n0", "drainer"), cordoned("n1", "kubectl")),
+            "all are cordoned (n0 and n1).",
+        ),
+        ((cordoned("n0"), cordoned("n1", "kubectl")), "all are cordoned (n0 and n1)."),
+        (
+            tuple(cordoned(f"n{index}", "kubectl") for index in range(4)),
+            "all are cordoned (n0, n1 and 2 more).",
+        ),
+    ],
+)
+def test_who_cordoned_them_and_when(nodes: tuple[NodeRoom, ...], wanted: str) -> None:
+    unit = gang(1, asks(4), room_of(*nodes))
+    finding = found("nodes-unschedulable", unit)
+    assert finding.message.endswith(wanted)
+    known = [one for one in nodes[:3] if one.cordoned_by is not None]
+    assert len(values(finding, "spec.unschedulable")) == len(known)
+
+
+def test_the_step_that_lifts_a_cordon_says_whose_it_is() -> None:
+    unit = gang(1, asks(4), room_of(cordoned("n0", "kubectl"), node("n1", gpu=0)))
+    assert found("nodes-unschedulable", unit).advice_texts[0] == (
+        "Uncordon node n0 (cordoned with kubectl at 2026-11-21 11:58 UTC): then the pod fits."
+    )

@@ -90,7 +90,7 @@ def test_a_missing_group_is_nearer_to_the_cause() -> None:
 def test_the_scheduler_has_to_run_or_to_be_another() -> None:
     assert found("not-attempted", silent()).advice_texts == (
         "Start scheduler nobody if it does not run, or give the pods the schedulerName of one that "
-        "does (recreate).",
+        "does (needs re-creating).",
     )
 
 
@@ -103,7 +103,7 @@ def test_another_scheduler_has_placed_pods_of_the_same_gang() -> None:
     unit = a_unit(facts, jobs=(workers,), pods=tuple(typo), desired=2, name="run-workers-0")
     assert found("not-attempted", unit).advice_texts == (
         "Give the pods schedulerName default-scheduler, which has placed 1 other pod of JobSet run "
-        "(recreate), or start scheduler defualt-scheduler if it does not run.",
+        "(needs re-creating), or start scheduler defualt-scheduler if it does not run.",
     )
 
 

@@ -72,7 +72,7 @@ def test_no_pods_yet() -> None:
             (1, 37),
             (
                 "Turn on the feature gates GenericWorkload and WorkloadWithJob, serve "
-                "scheduling.k8s.io/v1beta1 (--runtime-config), and make Job train anew (recreate).",
+                "scheduling.k8s.io/v1beta1 (--runtime-config), and re-create Job train.",
             ),
         ),
         ((1, 33), ()),
@@ -97,15 +97,14 @@ def test_pods_that_bring_their_group_along_need_no_gate_of_jobs() -> None:
     unit = unit_of(jobset, job, *pods_of(job, 2, on="n0"), facts=facts)
     assert found("not-ganged", unit).advice_texts == (
         "Turn on the feature gates GenericWorkload and GangScheduling, serve "
-        "scheduling.k8s.io/v1alpha2 (--runtime-config), and make JobSet run anew (recreate).",
+        "scheduling.k8s.io/v1alpha2 (--runtime-config), and re-create JobSet run.",
     )
 
 
 def test_a_job_can_bring_its_group_along() -> None:
     job = a_job("train", pods=4, **GANG)
     assert found("not-ganged", unit_of(job, *pods_of(job, 4, on="n0"))).advice_texts == (
-        "Create a PodGroup, and make Job train anew with its name as schedulingGroup in the pod "
-        "template (recreate).",
+        "Create a PodGroup, and re-create Job train with its name as schedulingGroup in the pod template.",
     )
 
 

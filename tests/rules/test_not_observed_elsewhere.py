@@ -5,7 +5,7 @@ import pytest
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.registry import owner_kinds
 from gangboard.domain.health import Health
-from gangboard.domain.owner import Owner
+from gangboard.domain.owner import Owner, Reported
 from gangboard.domain.registry import OwnerKind
 from tests.domain_objects import (
     a_job,
@@ -16,6 +16,7 @@ from tests.domain_objects import (
     child_jobs,
     facts_of,
 )
+from tests.evidence_labels import has_field
 
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 
@@ -30,12 +31,16 @@ def test_an_owner_whose_controller_here_is_switched_off_is_no_alarm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ready", "code"), [(2, "running"), (1, "not-observed"), (None, "not-observed")]
+    ("reported", "code"),
+    [
+        (Reported(2, 2), "running"),
+        (Reported(1, 2), "not-observed"),
+        (None, "not-observed"),
+    ],
 )
-def test_the_copied_status_tells(ready: int | None, code: str) -> None:
-    role = a_role("worker", jobs=2, ready=ready)
-    jobset = a_jobset("remote", role, managed_by=MULTIKUEUE)
-    assert assess(facts_of(jobset)).finding.code == code
+def test_the_copied_status_tells(reported: Reported | None, code: str) -> None:
+    job = a_job("remote", pods=2, managed_by=MULTIKUEUE, reported=reported)
+    assert assess(facts_of(job)).finding.code == code
 
 
 def test_whoever_makes_them_here_is_judged_by_them() -> None:
@@ -49,7 +54,11 @@ def test_any_other_controller_may_run_here() -> None:
     assert assess(facts_of(job)).finding.code == "pods-not-created"
 
 
-@pytest.mark.parametrize("kind", owner_kinds(), ids=lambda kind: kind.resource.key)
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in owner_kinds() if has_field(kind.resource, "managedBy")],
+    ids=lambda kind: kind.resource.key,
+)
 def test_the_field_is_that_of_the_kind(kind: OwnerKind) -> None:
     meta = a_meta(kind.resource.group, kind.resource.kind, "remote")
     owner = Owner(meta=meta, managed_by=MULTIKUEUE)

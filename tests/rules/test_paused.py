@@ -1,8 +1,12 @@
 """`paused`."""
 
+from typing import Any
+
 import pytest
 
 from gangboard.domain.health import Health
+from gangboard.domain.objects import Controller
+from gangboard.domain.suspension import FieldWriter, RecordedSuspend
 from tests.domain_objects import a_job, a_jobset, a_pod, a_role, ago, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 
@@ -51,12 +55,32 @@ def test_a_pod_on_its_way_out_does_not_matter() -> None:
     [
         (
             4,
-            "Set spec.parallelism of Job train back to 4 (in place): kubectl patch jobs.batch train "
+            "Set spec.parallelism of Job train back to 4 (no restart): kubectl patch jobs.batch train "
             """-n team-a --type=merge -p '{"spec":{"parallelism":4}}'""",
         ),
-        (None, "Set spec.parallelism of Job train above 0 (in place)."),
+        (None, "Set spec.parallelism of Job train above 0 (no restart)."),
     ],
 )
 def test_how_it_goes_on(kept: int | None, step: str) -> None:
     job = a_job("train", parallelism=0, paused_parallelism=kept)
     assert found("paused", unit_of(job, facts={"kubernetes": (1, 36)})).advice_texts == (step,)
+
+
+def test_who_when_and_why() -> None:
+    """From the record, else by a person's field manager. A controller writes the field of its own Jobs."""
+    record = {"uid-train": RecordedSuspend("ada", "make room", ago(40))}
+    state = "Job train asks for no pods: parallelism is 0."
+    for manager, facts, kept, wanted in (
+        ("gangboard", record, 4, f"Paused by ada at 2026-11-21 11:59 UTC: make room. {state}"),
+        ("kubectl-edit", record, 4, f"Paused with kubectl at 2026-11-21 11:58 UTC or before. {state}"),
+        ("kubectl-edit", {}, None, f"Paused with kubectl at 2026-11-21 11:58 UTC or before. {state}"),
+        ("jobset", {}, None, state),
+        ("night-saver", {}, None, f"Paused by night-saver at 2026-11-21 11:58 UTC or before. {state}"),
+    ):  # fmt: skip
+        writer = FieldWriter(manager, ago(120))
+        above = Controller("example.com", "Pipeline", "run", "uid-run")
+        maker: dict[str, Any] = {"of": above} if manager == "jobset" else {}
+        job = a_job("train", parallelism=0, paused_parallelism=kept, paused_by=writer, **maker)
+        finding = found("paused", unit_of(job, facts={"recorded_suspends": facts}))
+        assert finding.message == wanted, manager
+        assert bool(finding.advice) is (manager in ("jobset", "night-saver")), manager

@@ -1,7 +1,7 @@
 """`pinned-to-lost-node`: a pod that a queue pinned to a node that is gone."""
 
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.capacity import HOSTNAME, ClusterRoom, Needs, NodeRoom
+from gangboard.domain.capacity import HOSTNAME, ClusterRoom, Needs, NodeRoom, Requirement, Term
 from gangboard.domain.health import Health
 from gangboard.domain.queue import AssignedNodes
 from gangboard.domain.verdict import Finding
@@ -9,6 +9,7 @@ from tests.domain_objects import a_job, a_pod, an_entry, facts_of
 
 LABEL = "kueue.x-k8s.io/podset"
 JOB = a_job("moe", pods=3, queue="lq")
+SINGLE = a_job("moe", pods=1)
 
 
 def finding(
@@ -45,3 +46,37 @@ def test_a_name_that_no_queue_gave_may_never_have_been_a_node() -> None:
 def test_a_node_that_is_there_or_cannot_be_looked_at() -> None:
     assert finding("n3").code != "pinned-to-lost-node"
     assert finding("n2", why="nodes: forbidden").code != "pinned-to-lost-node"
+
+
+def test_a_node_that_is_there_and_cordoned() -> None:
+    """Its pod waits for that node to be uncordoned."""
+    needs = Needs(node_selector=((HOSTNAME, "n0"),))
+    text = "0/1 nodes are available: 1 node(s) were unschedulable."
+    pod = a_pod("moe-0", of=SINGLE, needs=needs, text=text)
+    room = ClusterRoom((NodeRoom("n0", {HOSTNAME: "n0"}, unschedulable=True),))
+    verdict = assess(facts_of(SINGLE, pod, room=room))
+    assert verdict.finding.code == "nodes-unschedulable"
+
+
+def by_affinity(*terms: Term, nodes: tuple[str, ...] = ("n0", "n1")) -> Finding:
+    needs = Needs(affinity=terms)
+    text = "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."
+    pod = a_pod("moe-0", of=SINGLE, needs=needs, text=text)
+    room = ClusterRoom(tuple(NodeRoom(name, {HOSTNAME: f"host-{name}"}) for name in nodes))
+    return assess(facts_of(SINGLE, pod, room=room)).finding
+
+
+def test_nodes_that_required_affinity_names() -> None:
+    """By the label of the host, or by the field of the name; near misses: one is there, another term."""
+    hosts = Term((Requirement(HOSTNAME, "In", ("host-n7", "host-n8")),))
+    field = Term((), (Requirement("metadata.name", "In", ("n9",)),))
+    lost = by_affinity(hosts, field)
+    assert lost.code == "pinned-to-lost-node"
+    assert "nodes host-n7, host-n8 and n9, which do not exist" in lost.message
+    there = Term((Requirement(HOSTNAME, "In", ("host-n7", "host-n1")),))
+    absent = Term((Requirement(HOSTNAME, "NotIn", ("host-n0", "host-n1")),))
+    rack = Term((Requirement("rack", "In", ("r1",)),))
+    for terms in ((there,), (absent,), (field, rack), (rack,)):
+        assert by_affinity(*terms).code != "pinned-to-lost-node"
+    # The name of a node is not the label of its host.
+    assert by_affinity(Term((Requirement(HOSTNAME, "In", ("n0",)),))).code == "pinned-to-lost-node"

@@ -192,7 +192,7 @@ def test_one_of_two_jobs_tells_only_the_least_that_is_short() -> None:
     [
         (
             'pods "t" is forbidden: failed quota: q: must specify limits.memory for: main',
-            "Give the pod template limits.memory for: main (recreate).",
+            "Give the pod template limits.memory for: main (needs re-creating).",
         ),
         (
             'pods "t" is forbidden: error looking up service account team-a/trainer: '
@@ -201,7 +201,7 @@ def test_one_of_two_jobs_tells_only_the_least_that_is_short() -> None:
         ),
         (
             'pods "t-0-" is forbidden: no PriorityClass with name urgent was found',
-            "Create PriorityClass urgent, or name one that exists (recreate).",
+            "Create PriorityClass urgent, or name one that exists (needs re-creating).",
         ),
         (
             'Internal error occurred: failed calling webhook "pods.kb.io": failed to call webhook: '

@@ -54,6 +54,17 @@ def test_a_config_map_that_is_not_there() -> None:
     assert first(refused(*two())) == "pod-setup-failing"
 
 
+def test_devices_that_the_kubelet_cannot_prepare() -> None:
+    """FailedPrepareDynamicResources (kuberuntime_manager.go of 1.34 to 1.37): no sandbox is made before."""
+    note = (
+        "Failed to prepare dynamic resources: prepare dynamic resources: no driver gpu.example.com"
+    )
+    unit = refused(*two(), reason="FailedPrepareDynamicResources", note=note)
+    assert first(unit) == "pod-setup-failing"
+    assert "no driver gpu.example.com" in found("pod-setup-failing", unit).message
+    assert found("pod-setup-failing", unit).message.count("dynamic resources") == 0
+
+
 def test_another_member_runs() -> None:
     runs = a_pod("train-1", of=JOB, on="n1")
     finding = found("pod-setup-failing", refused(a_waiting_pod("train-0"), others=(runs,)))

@@ -50,7 +50,7 @@ def test_a_group_that_is_there() -> None:
 
 def test_it_is_made_or_not_named() -> None:
     assert found("podgroup-missing", waiting()).advice_texts == (
-        "Create PodGroup team-a/ring, or make the pods without schedulingGroup (recreate).",
+        "Create PodGroup team-a/ring, or make the pods without schedulingGroup (needs re-creating).",
     )
     assert found("podgroup-missing", waiting(29)).advice_texts == ()
 
@@ -62,10 +62,10 @@ def test_a_workload_of_135_and_its_entry() -> None:
     facts = {"gang_api_version": "v1alpha1"}
     assert found("podgroup-missing", unit_of(job, *pods, facts=facts)).advice_texts == (
         "Create Workload team-a/plan with a podGroup all, or make the pods without workloadRef "
-        "(recreate).",
+        "(needs re-creating).",
     )
     unit = unit_of(job, *pods, a_plan("plan", entries={"other": 2}), facts=facts)
     assert found("podgroup-missing", unit).advice_texts == (
-        "Give Workload plan a podGroup all (recreate), or make the pods without workloadRef "
-        "(recreate).",
+        "Give Workload plan a podGroup all (needs re-creating), or make the pods without workloadRef "
+        "(needs re-creating).",
     )

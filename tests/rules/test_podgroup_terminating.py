@@ -49,7 +49,7 @@ def test_a_job_leaves_it_while_it_is_suspended() -> None:
     job = a_job("train", group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=2, **GOING), *pods_of(job, 2))
     assert found("podgroup-terminating", unit).advice_texts == (
-        "Suspend Job train, make PodGroup ring anew when it is gone, and resume the Job (in place).",
+        "Suspend Job train, re-create PodGroup ring when it is gone, and resume the Job.",
     )
 
 
@@ -59,7 +59,7 @@ def test_the_group_of_a_job_controller_comes_with_a_new_job_only() -> None:
     own = a_group("train-7d-train-pgt-0-99", quorum=2, of=job, **GOING)
     unit = unit_of(job, own, *pods_of(job, 2, group=own))
     assert found("podgroup-terminating", unit).advice_texts == (
-        "Make Job train anew: its PodGroup is made with a new Job only (recreate).",
+        "Re-create Job train: its PodGroup is made with a new Job only.",
     )
 
 
@@ -68,7 +68,7 @@ def test_pods_that_nobody_makes_again_are_deleted() -> None:
     pods = [a_pod(f"m-{n}", group="ring") for n in (0, 1)]
     unit = unit_of(Owner(meta=group.meta, desired=3), group, *pods)
     assert found("podgroup-terminating", unit).advice_texts == (
-        "Delete its 2 pods, and make PodGroup ring and its pods anew when it is gone (recreate).",
+        "Delete its 2 pods, and re-create PodGroup ring and its pods when it is gone.",
     )
 
 

@@ -46,8 +46,8 @@ def test_different_numbers_without_the_scheduler_saying_so() -> None:
 def test_none_of_these_can_be_changed_in_place() -> None:
     assert found("priority-mismatch", erring(texts.PRIORITIES)).advice_texts == (
         "Give all pods a priorityClassName of value 1000, that of group ring, or group and pods "
-        "another one together (recreate).",
+        "another one together (needs re-creating).",
     )
     assert found("priority-mismatch", erring(texts.PRIORITIES, priority=None)).advice_texts == (
-        "Give group ring and all its pods one priorityClassName (recreate).",
+        "Give group ring and all its pods one priorityClassName (needs re-creating).",
     )

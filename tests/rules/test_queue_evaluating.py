@@ -168,7 +168,7 @@ def test_nobody_is_there_who_admits() -> None:
             "Workloads."
         )
         assert finding.advice_texts == (
-            "Resume Job train to let it run (in place).",
+            "Resume Job train to let it run.",
             "Install Kueue, which admits Job train, or remove its queue label.",
         )
 

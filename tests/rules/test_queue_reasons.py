@@ -317,7 +317,10 @@ def test_why_what_runs_may_not_grow(code: str, health: Health) -> None:
     finding = assess(_grown(a_message(code, cause))).finding
     assert (finding.code, finding.health) == (code, health)
     assert finding.message == f"{begun.format('2 more pods')}: {cause}."
-    assert [one.label for one in finding.evidence] == ["QuotaReserved: Pending", "schedulingGates"]
+    assert [one.label for one in finding.evidence] == [
+        "QuotaReserved: Pending",
+        "spec.schedulingGates",
+    ]
 
 
 def test_where_its_queue_says_nothing_of_that_the_gate_is_told() -> None:

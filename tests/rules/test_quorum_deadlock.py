@@ -38,15 +38,15 @@ def test_the_driver_waits_for_those_that_wait_for_it() -> None:
         "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}}
     }
     assert tuple(one.text for one in finding.advice) == (
-        "Lower minCount of PodGroup ring to 1 (in place).",
-        "Give driver and workers a PodGroup each (recreate).",
+        "Lower minCount of PodGroup ring to 1 (no restart).",
+        "Give driver and workers a PodGroup each (needs re-creating).",
     )
     assert first(deadlocked()) == "quorum-deadlock"
 
 
 def test_minimum_cannot_be_changed_in_136() -> None:
     finding = found("quorum-deadlock", deadlocked(version="v1alpha2"))
-    assert finding.advice_texts == ("Give driver and workers a PodGroup each (recreate).",)
+    assert finding.advice_texts == ("Give driver and workers a PodGroup each (needs re-creating).",)
 
 
 def test_nor_where_a_controller_owns_the_group() -> None:
@@ -55,7 +55,7 @@ def test_nor_where_a_controller_owns_the_group() -> None:
     job = unit.jobs[0]
     owned = replace(unit, group=a_group("ring", quorum=5, of=job))
     assert found("quorum-deadlock", owned).advice_texts == (
-        "Give driver and workers a PodGroup each (recreate).",
+        "Give driver and workers a PodGroup each (needs re-creating).",
     )
 
 

@@ -56,7 +56,7 @@ def test_members_that_succeeded_do_not_count() -> None:
     assert finding.message == (
         "1 pod can never start: the group needs 4 live pods and can have only 2; 2 have succeeded."
     )
-    assert finding.advice_texts == ("Lower minCount of PodGroup ring to 2 (in place).",)
+    assert finding.advice_texts == ("Lower minCount of PodGroup ring to 2 (no restart).",)
 
 
 def test_it_goes_before_the_loss() -> None:
@@ -72,7 +72,7 @@ def test_members_that_are_held_do_not_exist() -> None:
     )
     assert finding.advice_texts == (
         "Resume Job run-workers-2.",
-        "Lower minCount of PodGroup ring to 4 (in place).",
+        "Lower minCount of PodGroup ring to 4 (no restart).",
     )
 
 
@@ -141,7 +141,7 @@ def resumed(request: GangRequest | None) -> Unit:
 def test_the_quorum_of_a_job_is_lowered_in_its_spec(derived: bool) -> None:
     unit = resumed(GangRequest("gang", 4, derived=derived))
     assert found("quorum-lost", unit).advice_texts == (
-        "Set minCount of Job sweep to 3 (in place).",
+        "Set minCount of Job sweep to 3 (no restart).",
     )
 
 

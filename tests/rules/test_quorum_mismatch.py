@@ -5,9 +5,9 @@ from __future__ import annotations
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health
-from gangboard.domain.owner import Asked, Owner
+from gangboard.domain.owner import Asked
 from gangboard.domain.verdict import Verdict
-from tests.domain_objects import NOW, a_group, a_jobset, a_role, child_jobs, pods_of
+from tests.domain_objects import NOW, a_group, a_jobset, a_role, as_trainjob, child_jobs, pods_of
 
 FIELD = "spec.trainer.numNodes"
 
@@ -15,7 +15,7 @@ FIELD = "spec.trainer.numNodes"
 def judged(quorum: int, asked: int | None, *, ready: int = 3) -> Verdict:
     """A group that all pods of the only part name."""
     role = a_role("node", pods=3, asked=None if asked is None else Asked(asked, FIELD))
-    owner: Owner = a_jobset("run", role)
+    owner = as_trainjob(a_jobset("run", role))
     (job,) = child_jobs(owner)
     group = a_group("ring", quorum=quorum)
     pods = pods_of(job, ready, on="n0", group="ring")
@@ -32,7 +32,7 @@ def test_it_may_start_with_fewer_and_is_told_beside_what_it_does() -> None:
     aside = verdict.findings[1]
     assert aside.health is Health.RUNNING
     assert aside.message == (
-        "JobSet run asks for 3 pods (spec.trainer.numNodes), and PodGroup ring may start with 2 "
+        "TrainJob run asks for 3 pods (spec.trainer.numNodes), and PodGroup ring may start with 2 "
         "of them."
     )
     assert codes(judged(2, 3, ready=2))[1:] == ["quorum-mismatch"]

@@ -62,7 +62,7 @@ def test_only_where_the_text_leaves_no_doubt() -> None:
     assert (look.kind, look.command) == (AdviceKind.LOOK, ())
     assert "scheduler default-scheduler about pod train-0" in look.text
     assert found("scheduler-error", erring(of_group=True)).advice_texts == (
-        "Give all pods of group ring one schedulerName (recreate).",
+        "Give all pods of group ring one schedulerName (needs re-creating).",
     )
     policy = (
         "all pods in a single pod group should have the same preemption policy, got "
@@ -70,5 +70,5 @@ def test_only_where_the_text_leaves_no_doubt() -> None:
     )
     assert found("scheduler-error", erring(of_group=True, text=policy)).advice_texts == (
         "Give all pods of group ring one preemptionPolicy, that of the group if it has one "
-        "(recreate).",
+        "(needs re-creating).",
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.domain_objects import a_condition, a_group, a_job, a_pod, ago
+from tests.domain_objects import a_condition, a_group, a_job, a_pod, ago, an_entry
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of
 
@@ -74,3 +74,38 @@ def test_pod_by_pod_a_refused_pod_is_nearer_to_the_cause() -> None:
     )
     untried = [a_pod(f"train-{n}", of=job) for n in (1, 2)]
     assert first(unit_of(job, gate, *untried)) == "scheduling-gated"
+
+
+def admitted(gate: str, seconds_ago: float, **entry: Any) -> Unit:
+    """A pod with that gate, whose owner was admitted at that time."""
+    job = a_job("train", pods=1, queue="lq")
+    one = a_pod("train-0", of=job, gates=(gate,), scheduled=SAID, created_at=ago(3600))
+    given = {"admitted": True, "admitted_at": ago(seconds_ago), **entry}
+    return unit_of(job, one, an_entry(job, queue="lq", **given))
+
+
+def test_a_queue_that_admitted_its_pods_and_does_not_let_them_go() -> None:
+    finding = found("scheduling-gated", admitted("kueue.x-k8s.io/admission", 2400))
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "1 of 1 pods waits for scheduling gate kueue.x-k8s.io/admission, though Kueue admitted it over "
+        "2 min ago."
+    )
+    assert finding.advice_texts == (
+        "Look at the log of Kueue, which removes the gate. Its quota is taken meanwhile.",
+    )
+
+
+def test_gates_that_a_queue_may_still_remove_or_has_not_set() -> None:
+    """Near misses: admitted a minute ago; not admitted; another's gate; a node that is being
+    replaced; a pod that was made just now."""
+    young = found("scheduling-gated", admitted("kueue.x-k8s.io/admission", 60))
+    assert (young.health, young.recheck_at) == (Health.WAITING, ago(-60))
+    waits = admitted("kueue.x-k8s.io/admission", 0, admitted=False, admitted_at=None)
+    others = admitted("example.com/gate", 2400)
+    replaced = admitted("kueue.x-k8s.io/topology", 2400, failed_nodes=("n2",))
+    job = a_job("train", pods=1, queue="lq")
+    made = a_pod("train-0", of=job, gates=("kueue.x-k8s.io/topology",), created_at=ago(30))
+    entry = an_entry(job, queue="lq", admitted=True, admitted_at=ago(2400))
+    for unit in (waits, others, replaced, unit_of(job, made, entry)):
+        assert found("scheduling-gated", unit).health is Health.WAITING

@@ -5,14 +5,14 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Asked
-from tests.domain_objects import a_jobset, a_role, child_jobs, pods_of
+from tests.domain_objects import a_jobset, a_role, as_trainjob, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 
 FIELD = "spec.trainer.numNodes"
 
 
 def running(asked: Asked | None, *, pods: int = 2) -> Unit:
-    owner = a_jobset("run", a_role("node", pods=pods, asked=asked))
+    owner = as_trainjob(a_jobset("run", a_role("node", pods=pods, asked=asked)))
     (job,) = child_jobs(owner)
     return unit_of(owner, job, *pods_of(job, pods, on="n0"))
 
@@ -22,7 +22,7 @@ def test_fewer_than_asked_for() -> None:
     finding = found("size-mismatch", unit)
     assert finding.health is Health.DEGRADED
     assert finding.message == (
-        "JobSet run asks for 3 pods (spec.trainer.numNodes), and part node has 2."
+        "TrainJob run asks for 3 pods (spec.trainer.numNodes), and part node has 2."
     )
     assert first(unit) == "size-mismatch"
 

@@ -41,7 +41,10 @@ def test_all_are_placed_and_some_are_not_ready() -> None:
     unit = coming_up(5, 2, 1)
     finding = found("starting", unit)
     assert finding.health is Health.STARTING
-    assert finding.message == "8 of 8 placed, 2 create containers, 1 is not ready yet."
+    assert (
+        finding.message
+        == "All 8 pods are placed; containers of 2 are being created, 1 is not ready yet."
+    )
     assert first(unit) == "starting"
 
 
@@ -53,7 +56,7 @@ def test_placed_at_once_and_never_ready_is_no_loss() -> None:
 def test_a_node_that_is_not_ready_is_named() -> None:
     finding = found("starting", coming_up(0, 2, 2, a_node("n0"), a_node("n1", ready=None)))
     assert finding.message == (
-        "4 of 4 placed, 2 create containers, 2 are not ready yet. Node n1 is NotReady."
+        "All 4 pods are placed; containers of 2 are being created, 2 are not ready yet. Node n1 is NotReady."
     )
 
 

@@ -64,7 +64,7 @@ def test_every_unfinished_job_is_suspended() -> None:
     done = replace(driver, suspended=False, finish=succeeded())
     finding = found_gang("suspended", facts_of(jobset, done, *workers))
     assert finding.message == (
-        "All 2 unfinished Jobs are suspended: run-workers-0 and run-workers-1 (no Hold, by whom "
+        "Both unfinished Jobs are suspended: run-workers-0 and run-workers-1 (no Hold, by whom "
         "is not known)."
     )
 
@@ -108,13 +108,13 @@ def test_how_it_goes_on() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
     jobs = child_jobs(jobset, suspended=True)
     assert found_gang("suspended", facts_of(jobset, *jobs)).advice_texts == (
-        "Resume Jobs run-workers-0 and run-workers-1 to let them run (in place).",
+        "Resume Jobs run-workers-0 and run-workers-1 to let them run.",
     )
     holds = [a_hold(job) for job in jobs]
     assert found_gang("suspended", facts_of(jobset, *jobs, *holds)).advice_texts == ()
     # The one that nobody is known to have meant.
     assert found_gang("suspended", facts_of(jobset, *jobs, holds[1])).advice_texts == (
-        "Resume Job run-workers-0 to let it run (in place).",
+        "Resume Job run-workers-0 to let it run.",
     )
 
 
@@ -127,7 +127,7 @@ def test_who_when_and_why() -> None:
     assert (finding.advice_texts, finding.since) == ((), ago(40))
     kubectl = replace(ours, suspend_set_by="kubectl-patch", suspend_set_at=ago(3600))
     finding = found_gang("suspended", facts_of(kubectl, recorded_suspends=record))
-    assert finding.message == "Suspended with kubectl at 2026-11-21 11:00 UTC."
+    assert finding.message == "Suspended with kubectl at 2026-11-21 11:00 UTC or before."
     saver = replace(ours, suspend_set_by="night-saver")
     assert found_gang("suspended", facts_of(saver)).message.startswith(
         "Suspended by night-saver at"
@@ -136,7 +136,18 @@ def test_who_when_and_why() -> None:
     assert len(found_gang("suspended", facts_of(ours, recorded_suspends=long)).message) < 160
 
 
-@pytest.mark.parametrize("kind", owner_kinds(), ids=lambda kind: kind.resource.key)
+def test_a_later_write_of_the_same_manager_does_not_move_the_time() -> None:
+    """The API server has one time for all fields of a manager: a label set at 11:59 moves it (1.37.2)."""
+    since = a_condition("Suspended", reason="JobSuspended", since=ago(3600))
+    job = a_job(suspended=True, suspend_set_by="kubectl-patch", suspend_set_at=ago(40))
+    message = found_gang("suspended", facts_of(replace(job, conditions=(since,)))).message
+    assert message == "Suspended with kubectl at 2026-11-21 11:00 UTC."
+    assert found_gang("suspended", facts_of(job)).message.endswith("11:59 UTC or before.")
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in owner_kinds() if kind.levers], ids=lambda kind: kind.resource.key
+)
 def test_evidence_names_the_field_of_the_kind(kind: OwnerKind) -> None:
     ref = kind.resource
     owner = Owner(meta=a_meta(ref.group, ref.kind, "run"), suspended=True)

@@ -39,7 +39,9 @@ def test_pods_on_nodes_that_were_not_assigned() -> None:
     assert finding.evidence == (
         Evidence("assigned to pods main", "2 on n1, 2 on n2", entry.meta.ref),
     )
-    assert finding.advice_texts == ("Suspend and resume it, so that Queue gpu-lq assigns it anew.",)
+    assert finding.advice_texts == (
+        "Suspend and resume it, so that Queue gpu-lq assigns it again.",
+    )
 
 
 def test_more_on_a_node_than_were_assigned_to_it() -> None:

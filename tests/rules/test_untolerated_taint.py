@@ -1,7 +1,11 @@
 """`untolerated-taint`."""
 
+import pytest
+
 from gangboard.domain.capacity import Needs, Taint, Toleration
 from gangboard.domain.health import Health
+from gangboard.domain.suspension import FieldWriter
+from tests.domain_objects import ago
 from tests.placement.making import CORDON, node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
@@ -57,3 +61,25 @@ def test_a_preference_keeps_nobody_away() -> None:
     assert first(gang(1, asks(4), room_of(node("n0", used=4, taints=(soft,))))) == (
         "insufficient-resources"
     )
+
+
+@pytest.mark.parametrize(
+    ("manager", "wanted"),
+    [
+        ("kubectl-taint", " (taints last changed with kubectl at 2026-11-21 11:58 UTC or before)"),
+        # It owns the whole list after a cordon, and may have set none of the others.
+        ("kube-controller-manager", ""),
+        ("karpenter", ""),
+    ],
+)
+def test_a_person_who_changed_the_taints_last(manager: str, wanted: str) -> None:
+    by = FieldWriter(manager, ago(120))
+    finding = found(
+        "untolerated-taint",
+        gang(1, asks(4), room_of(node("n0", taints=(RESERVED,), tainted_by=by))),
+    )
+    assert finding.message == (
+        "The only node that could host 1 pod has the untolerated taint "
+        f"gpu=reserved:NoSchedule{wanted}."
+    )
+    assert len(values(finding, "spec.taints")) == bool(wanted)

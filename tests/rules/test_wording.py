@@ -91,7 +91,8 @@ def test_the_name_is_not_said_twice() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("Job a-1 cannot be suspended alone.", "Each Job cannot be suspended alone."),
+        ("Job a-1 cannot be suspended alone.", "No Job can be suspended alone."),
+        ("It waits: Job a-1 cannot start.", "It waits: no Job can start."),
         ("It runs. Job a-1 is done.", "It runs. Each Job is done."),
         ("olga asked to resume Job a-1.", "olga asked to resume each Job."),
         ("Job a-10 waits for Job a-1.b, JobSet a-1.", "Job a-10 waits for Job a-1.b, JobSet a-1."),

@@ -78,7 +78,7 @@ ADVISED = (
     ),
     Scenario(
         "advised-toleration", "Job", "run", "untolerated-taint", "blocked", gang(2, gpu=4),
-        says=("2", "team=vision"), advises=("Tolerate", "team=vision", "(recreate)"),
+        says=("2", "team=vision"), advises=("Tolerate", "team=vision", "(needs re-creating)"),
         rooms=(Room(gpus=4, taints=[taint("team", "vision")]),) * 2, twin="advised-uncordon",
         steps=(Step(_anew(gang(2, gpu=4, **TOLERANT)), *RUNS, (), {"ready": 2}),),
     ),
@@ -114,7 +114,7 @@ ADVISED = (
     Scenario(
         "advised-topology", "Job", "run", "topology-does-not-fit", "blocked",
         gang(3, gpu=4, topology=RACK),
-        says=("3", RACK), advises=("Drop", RACK, "(recreate)"),
+        says=("3", RACK), advises=("Drop", RACK, "(needs re-creating)"),
         rooms=tuple(Room(gpus=4, labels={RACK: rack}) for rack in "aabb"), twin="advised-size",
         steps=(Step(_anew(gang(3, gpu=4)), *RUNS, (), {"ready": 3}),),
     ),

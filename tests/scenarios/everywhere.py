@@ -172,7 +172,7 @@ EVERYWHERE = (
     ),
     Scenario(
         "starting", "Job", "pulling", "starting", "starting", _starting,
-        says=("2 of 2",), members={"scheduled": 2, "ready": 0}, nodes=1, twin="image-pull",
+        says=("Both pods are placed",), members={"scheduled": 2, "ready": 0}, nodes=1, twin="image-pull",
     ),
     Scenario(
         "failed", "JobSet", "broken", "failed", "failed", _failed,

@@ -80,7 +80,7 @@ QUORUM = (
     Scenario(
         "resumed-after-one-is-done", "Job", "sweep", "quorum-lost", "blocked", _sweep,
         says=("4", "3", "1 has succeeded"), members={"desired": 4, "quorum": 4, "succeeded": 1},
-        advises=("minCount of Job sweep to 3", "(in place)"), nodes=1, act=_suspend_and_resume,
+        advises=("minCount of Job sweep to 3", "(no restart)"), nodes=1, act=_suspend_and_resume,
         twin="devices-withheld",
         steps=(Step(_three_are_enough, "running", "running", (), {"ready": 3}),),
     ),

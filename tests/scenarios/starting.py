@@ -110,7 +110,7 @@ STARTING = (
     Scenario(
         "unready-beside", "JobSet", "run", "starting", "starting",
         _beside_driver(never_ready="unready"),
-        says=("2 of 2", "not ready"), members={"desired": 3, "scheduled": 3, "ready": 1}, nodes=1,
+        says=("Both pods are placed", "not ready"), members={"desired": 3, "scheduled": 3, "ready": 1}, nodes=1,
         twin="crash-loop-beside",
     ),
     # What the kubelet cannot do before any container exists: only its events tell.

@@ -2,98 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime
-from typing import Any
-
 import pytest
-from django.contrib.auth.models import User
 
 from gangboard.actions import actor_client, service
-from gangboard.actions.actor_client import KubeActorClient
-from gangboard.actions.engine import Engine
-from gangboard.actions.verify import watching
-from gangboard.diagnosis.policy.plan import all_offers
-from gangboard.domain.action import ActionRequest, ActionTarget, Plan, StepKind
+from gangboard.domain.action import Plan, StepKind
 from gangboard.domain.objects import ObjectRef
 from gangboard.kube.errors import KubeError
-from gangboard.simulator import fleet as fleets
-from gangboard.simulator.clock import SteppedClock
-from gangboard.simulator.plane import Plane
-from gangboard.store.access import Viewer, viewer_of
-from gangboard.store.action_context import read_action_context
-from gangboard.store.levers import read_levers
-from gangboard.store.models import Action, Cluster, Gang, Grant
-from tests.polled_plane import DirectConnection, Moments, PolledPlane
+from tests.simulator.demo import Demo, Shape, begin_demo
 
 pytestmark = pytest.mark.django_db
-BEGAN = datetime(2020, 1, 6, 8, 0, tzinfo=UTC)
 _WRITES = (StepKind.PATCH, StepKind.CREATE)
-
-Shape = tuple[str, str, str, str]
-"""API group and kind of the object, verb, lever."""
-
-
-class _Passing(Moments):
-    """A worker's clock: whoever sleeps lets the cluster go on."""
-
-    def sleep(self, seconds: float) -> None:
-        self._clock.advance(seconds)
-
-
-class Demo(PolledPlane):
-    """One fleet of the demo as a cluster, and an operator of it."""
-
-    def __init__(self, name: str) -> None:
-        clock = SteppedClock(BEGAN)
-        plane = Plane(fleets.FLEETS[name], fleets.MINORS[name], clock)
-        super().__init__(plane, clock, name)
-        user = User.objects.create(username="olga")
-        Grant.objects.create(user=user, role="operator", cluster=self.cluster)
-        self.viewer: Viewer = viewer_of(user)
-        self.times = _Passing(clock)
-        self.look()
-
-    def look(self) -> None:
-        """Poll; the cluster has answered."""
-        self.poll()
-        Cluster.objects.filter(pk=self.cluster.pk).update(contact_at=self.times.now())
-
-    def offers(self, **columns: Any) -> Iterator[tuple[Shape, Plan]]:
-        """Yield each button that can be pressed now, of all gangs or of those with these columns."""
-        levers = read_levers(Cluster.objects.get(pk=self.cluster.pk))
-        for gang in Gang.objects.filter(cluster=self.cluster, gone_at=None, **columns):
-            context = read_action_context(self.cluster.pk, gang)
-            for plans in all_offers(context, levers, self.times.now()).values() if context else ():
-                for plan in plans:
-                    if plan.allowed:
-                        yield _shape(plan), plan
-
-    def request_of(self, plan: Plan) -> ActionRequest:
-        """Return the request that a button sends."""
-        ref = plan.subject
-        target = ActionTarget(
-            self.cluster.name, ref.group, ref.kind, ref.namespace, ref.name, ref.uid
-        )
-        return ActionRequest(plan.verb, target, "every button is pressed")
-
-    def open_client(self, _cluster: Cluster, action: str) -> KubeActorClient:
-        """Return the actor's client of an action."""
-        return KubeActorClient(DirectConnection(self.plane), action)
-
-    def press(self, plan: Plan) -> Action:
-        """Ask, carry it out to its end, and poll."""
-        taken = service.request(
-            self.viewer, self.request_of(plan), now=self.times.now(), clock=self.times
-        )
-        engine = Engine(clock=self.times, open_client=self.open_client)
-        action = engine.finish(taken.action_id)
-        self.look()
-        return action
-
-
-def _shape(plan: Plan) -> Shape:
-    return plan.subject.group, plan.subject.kind, plan.verb.value, plan.lever or ""
 
 
 def _text(ref: ObjectRef) -> str:
@@ -102,10 +20,7 @@ def _text(ref: ObjectRef) -> str:
 
 @pytest.fixture(params=["east", "west"])
 def demo(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Demo:
-    monkeypatch.setattr("gangboard.actions.service.wake", lambda _action: None)
-    monkeypatch.setattr(watching, "PAUSE", 1.0)  # fewer looks at what is watched for up to 40 s
-    monkeypatch.setattr(watching, "LONG_PAUSE", 4.0)
-    return Demo(request.param)
+    return begin_demo(request.param, monkeypatch)
 
 
 def test_no_button_fails(demo: Demo) -> None:

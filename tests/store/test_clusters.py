@@ -49,6 +49,28 @@ def test_a_name_is_used_once(east: Cluster) -> None:
     assert Cluster.objects.get().server == "https://east"
 
 
+def test_of_two_names_for_one_cluster_at_once_the_second_is_told_the_first(
+    east: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Cluster.objects.update(system_uid="u-1")
+    look, looked = clusters.refuse_second_name, []
+
+    def too_early(name: str, uid: str) -> None:
+        looked.append(name)
+        if len(looked) > 1:
+            look(name, uid)
+
+    monkeypatch.setattr(clusters, "refuse_second_name", too_early)
+    with pytest.raises(clusters.ClusterError) as caught:
+        clusters.add_cluster(name="other", document=DOCUMENT, server=east.server, uid="u-1")
+    assert caught.value.code == "same-cluster"
+
+
+def test_the_word_that_the_api_uses_is_no_name() -> None:
+    with pytest.raises(clusters.ClusterError, match="the API uses this word"):
+        clusters.add_cluster(name="trials", document=DOCUMENT, server="https://east")
+
+
 def test_at_a_new_address_everything_is_listed_again_and_the_present_poller_is_fenced_off(
     east: Cluster,
 ) -> None:

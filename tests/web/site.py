@@ -12,7 +12,7 @@ import sys
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import urllib3
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent.parent
 NAME, PASSWORD = "olga", "correct horse battery staple"
 BATCH = "b" * 32
+TRIALS = {"answered": "1" * 32, "failed": "2" * 32, "refused": "3" * 32}
+"""Results of trials of clusters, by what came of them."""
 START_SECONDS = 60.0
 
 
@@ -194,6 +196,46 @@ def fill() -> None:
     user, _ = people.create_user(name=NAME, role="admin")
     user.set_password(PASSWORD)
     user.save()
+    fill_trials(user.pk, later)
+
+
+def fill_trials(user_id: int, later: datetime) -> None:
+    """Write three trials of clusters of one person."""
+    from gangboard.store.models import ClusterTrial
+
+    server = "https://10.1.2.3:6443"
+    results: dict[str, dict[str, Any]] = {
+        "answered": {
+            "sentence": "Cluster prod answers, v1.37.2, may read 1 of 2 kinds; not pods.",
+            "readable": ["jobs.batch"],
+            "unreadable": ["pods"],
+            "server_version": "v1.37.2",
+            "access": b"sealed",
+        },
+        "failed": {
+            "code": "unreachable",
+            "sentence": "10.1.2.3:6443 refuses connections: nothing listens there.",
+            "contexts": ["prod", "test"],
+            "access": b"sealed",
+        },
+        "refused": {
+            "code": "credentials",
+            "sentence": "The kubeconfig runs a program to log in (exec), which gangboard never does.",
+            "commands": ["manage.py print_rbac | kubectl apply -f -", "kubectl config view"],
+        },
+    }
+    for name, result in results.items():
+        ClusterTrial.objects.create(
+            id=TRIALS[name],
+            user_id=user_id,
+            purpose="add",
+            name="prod",
+            state="answered" if name == "answered" else "failed",
+            server=server,
+            created_at=later,
+            expires_at=later,
+            **result,
+        )
 
 
 def fill_history(cluster: Cluster, now: datetime) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.web.site import BATCH, Site
+from tests.web.site import BATCH, TRIALS, Site
 
 MISSING = "/no-such-page/"
 
@@ -46,5 +46,8 @@ def addresses(site: Site) -> dict[str, str]:
         f"&target={site.target('llama', 2)}&target={site.target('llama', 0)}",
         "refusal": f"/actions/confirm/?verb=suspend&target={site.target('mixtral', 0)}",
         "account": "/account/",
+        "add a cluster": "/add-cluster/",
+        "manage a cluster": "/clusters/eu-train/manage/",
+        **{f"trial {name}": f"/add-cluster/{id_}/" for name, id_ in TRIALS.items()},
         "missing": MISSING,
     }

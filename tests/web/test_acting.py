@@ -230,8 +230,8 @@ class TestAsking:
         [
             ("reason", "", "A reason of at least 3 characters is needed."),
             ("until", "tomorrow", "The end is not a time"),
-            ("until", "2020-01-01T00:00", "is over already"),
-            ("until", "0001-01-01T00:00", "is over already"),
+            ("until", "2020-01-01T00:00", "Until must be in the future"),
+            ("until", "0001-01-01T00:00", "Until must be in the future"),
             ("until", "9999-12-31T23:59", "at most 30 days"),
             # In UTC these are after the last and before the first moment of the calendar.
             ("until", "9999-12-31T23:59-14:00", "The end is not a time"),

@@ -39,7 +39,7 @@ class TestPast:
         assert (
             "Waited <b>42 min</b> before it ran: 30 min for room, 12 min for images and containers."
         ) in page
-        assert "Typical wait: no basis yet: 0 comparable gangs came to run" in page
+        assert "Typical wait: unknown, no similar gang has run yet." in page
 
     def test_what_waits_still_counts_on(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, a_past(world, ("forming", 20), ("room", 0)))
@@ -58,7 +58,7 @@ class TestPast:
             gang = make_gang(world.cluster, now=timezone.now(), created_at=begin)
             make_history(gang, begin, ("room", minutes), ("runs", 5), gone=True)
         page = text_of(owner.client, a_past(world, ("room", 0)))
-        assert "Typical wait: <b>34 min</b>, the median of 5 comparable gangs" in page
+        assert "Typical wait: <b>34 min</b>, the median of 5 similar gangs that ran" in page
 
     def test_without_a_wait_nothing_is_said_of_one(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, a_past(world, ("runs", 0)))

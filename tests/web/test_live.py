@@ -216,7 +216,7 @@ def test_silence_and_dead_workers_are_news(owner: Person, world: World) -> None:
     Heartbeat.objects.update(beat_at=timezone.now() - timedelta(minutes=3))
     page = question.ask(owner.client).content.decode()
     assert 'data-part="banners"' in page
-    assert "No poll worker is alive" in page
+    assert "Poll worker is down" in page
 
 
 def test_a_role_that_is_taken_empties_the_page(reader: Person, world: World) -> None:

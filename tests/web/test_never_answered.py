@@ -12,6 +12,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from gangboard.api import urls as api_urls
+from gangboard.pages import urls as pages_urls
 from gangboard.store.models import Cluster
 from gangboard.web import urls as web_urls
 from gangboard.web.live_page import LivePage
@@ -58,7 +59,8 @@ def pages() -> list[tuple[str, str]]:
 
 def api_lists() -> list[tuple[str, str]]:
     """Return route and name of the lists of the API."""
-    found = without_parameters(api_urls.urlpatterns)
+    clusters = [pattern for pattern in pages_urls.urlpatterns if pattern.name == "api-clusters"]
+    found = without_parameters([*api_urls.urlpatterns, *clusters])
     return [
         (route, name)
         for route, name, _ in found

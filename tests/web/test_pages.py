@@ -190,7 +190,7 @@ class TestGangOfAClusterThatDoesNotAnswer:
         page = text_of(owner.client, f"/gangs/{world.other_gang.id}/")
         assert "The reader may not list PodGroups in cluster us-train" in page
         assert "No group of it is known." in page
-        assert "the plain case" not in page
+        assert "scheduled one by one" not in page
 
 
 class TestReader:
@@ -457,8 +457,8 @@ class TestFreshness:
         Heartbeat.objects.update(beat_at=timezone.now() - timedelta(minutes=3))
         for path in (*PAGES, f"/gangs/{world.gang.id}/"):
             page = text_of(owner.client, path)
-            assert "No poll worker is alive" in page, path
-            assert "The beat process is not alive" in page, path
+            assert "Poll worker is down" in page, path
+            assert "Beat process is down" in page, path
 
 
 def _bar(person: Person) -> list[str]:

@@ -50,7 +50,7 @@ def test_both_pages_work_without_script(browser: Browser, site: Site) -> None:
     expect(page).to_have_url(f"{site.url}/reasons/")
     page.select_option("select[name=cluster]", "lab")
     page.get_by_role("button", name="Show").click()
-    expect(page.get_by_text("Nothing can be said: no cluster could be looked at.")).to_be_visible()
+    expect(page.get_by_text("Not known: no cluster can be read now.")).to_be_visible()
     page.get_by_role("link", name="Capacity", exact=True).click()
     page.select_option("select[name=by]", RACK)
     page.get_by_role("button", name="Show").click()

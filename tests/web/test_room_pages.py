@@ -73,7 +73,7 @@ class TestOwner:
         page = text_of(owner.client, "/reasons/")
         for text in (
             ">Insufficient resources</a>, 2 of 2 gangs and 16 of 16 accelerators.",
-            "Over 2 clusters, all namespaces.",
+            "2 clusters, all namespaces.",
             'href="/?code=insufficient-resources"',
             "It goes when 5 GPUs become free.",
             "llama-sft",
@@ -89,7 +89,7 @@ class TestOwner:
         assert "diffusion-run" in page
         assert "llama-sft" not in page
         assert 'href="/?cluster=us-train&amp;namespace=vision&amp;code=insufficient' in page
-        assert "Over 1 cluster, all namespaces" in page
+        assert "1 cluster, all namespaces" in page
 
     def test_capacity_adds_up_what_there_is(self, owner: Person, nodes: World) -> None:
         page = text_of(owner.client, "/capacity/")
@@ -99,16 +99,16 @@ class TestOwner:
             "6 nodes: 5 ready",
             "1 cordoned",
             "2 more free on nodes that take no pods",
-            "4 of the used are held by gangs that are not whole",
+            "4 of the used are held by incomplete gangs",
             "type-3",
             "8 nvidia.com/gpu, 64 cpu",
             "3 pods",
             "at most 11 pods",
             "at most 13 pods",
-            "not worked out, and it can only be fewer for it: volume claims",
+            "not counted, so fewer may fit: volume claims",
             "cannot tell: not understood: the toleration operator Gt",
             # What the numbers do not look at, and what the words mean.
-            "a gang that must be in one topology domain may find less",
+            "Fewer pods may fit in one topology domain",
             "held by incomplete gangs",
             "Nothing can be said of room in this cluster: nodes: forbidden.",
         ):
@@ -154,12 +154,12 @@ class TestOwner:
             "Where the waiting pods could go",
             "8 nvidia.com/gpu, 64 cpu, 512 Gi memory",
             "4 pods",
-            "full: too little nvidia.com/gpu is free",
+            "full: too few free nvidia.com/gpu",
             "h100-1, h100-2, h100-3 and 2 more",
             "excluded: node selector or required node affinity",
             "node.kubernetes.io/unreachable:NoSchedule",
             "Cannot tell",
-            "room all at once",
+            "Counts each shape alone.",
         ):
             assert text in page, text
 
@@ -172,7 +172,7 @@ class TestReader:
     def test_counts_its_own_gangs_only(self, reader: Person, nodes: World) -> None:
         page = text_of(reader.client, "/reasons/")
         assert "1 of 1 gang and 8 of 8 accelerators." in page
-        assert "Over 1 cluster, gangs that you may see." in page
+        assert "1 cluster, gangs that you may see." in page
         for foreign in ("diffusion", "vision", "us-train"):
             assert foreign not in page
 
@@ -187,7 +187,7 @@ class TestReader:
 
     def test_sees_numbers_of_nodes_and_no_names(self, reader: Person, world: World) -> None:
         page = text_of(reader.client, f"/gangs/{fitted(world)}/")
-        assert "full: too little nvidia.com/gpu is free" in page
+        assert "full: too few free nvidia.com/gpu" in page
         assert "h100-" not in page
         assert "a100-" not in page
 
@@ -215,8 +215,8 @@ class TestTruth:
     ) -> None:
         Cluster.objects.update(contact_at=timezone.now() - timedelta(minutes=4))
         page = text_of(owner.client, "/reasons/")
-        assert "Nothing can be said: no cluster could be looked at." in page
-        assert "Over 0 of 2 clusters" in page
+        assert "Not known: no cluster can be read now." in page
+        assert "0 of 2 clusters" in page
         assert ">2 unknown</a>" in page
         assert "1 gang of it counts as unknown." in page
         page = text_of(owner.client, "/capacity/")
@@ -286,7 +286,7 @@ class TestCurves:
         # The curve's newest point may be a quarter of an hour old: beside it stands the number of the page.
         assert "<b>8</b> waiting</li>" in page
         page = text_of(owner.client, "/capacity/?cluster=eu-train")
-        assert "Held by gangs that are not whole</th>" in page
+        assert "Held by incomplete gangs</th>" in page
         assert 'href="/nodes/eu-train/h100-1/"' in page
 
     def test_one_namespace_has_no_curve(self, owner: Person, nodes: World) -> None:

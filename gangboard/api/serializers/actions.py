@@ -250,6 +250,10 @@ class OfferSerializer(serializers.Serializer[Any]):
     """What the caller may do to an object now."""
 
     verb = serializers.ChoiceField(VERBS)
+    label = serializers.CharField(  # type: ignore[assignment]  # as DRF's own attribute
+        help_text="The word on the button: the verb, or a narrower word such as Hold or Release."
+    )
+    meaning = WordField(help_text="What it does, where the label alone does not say it.")
     allowed = serializers.BooleanField()
     lever = serializers.ChoiceField(LEVERS, allow_null=True)
     why_not = WordField()

@@ -55,7 +55,7 @@ class NodeWaitingSerializer(serializers.Serializer[Any]):
     waiting = serializers.IntegerField(source="pods", help_text="Its pods that wait for a node.")
     answer = serializers.ChoiceField(
         ANSWERS,
-        help_text="`fits-uncordoned`: nothing but the cordon keeps it out. This node alone is asked: a gang "
+        help_text="`fits-uncordoned`: nothing but the cordon keeps it out. For this node only: a gang "
         "needs room for all its pods.",
     )
     fitting = serializers.IntegerField(help_text="Pods of it for which there is room here.")

@@ -110,6 +110,8 @@ def _plan(gang: GangIndex, desired: DesiredAction, uid: str, *, with_steps: bool
         before=found.before,
         after=found.after,
         watch_seconds=found.watch_seconds,
+        label=found.label,
+        meaning=found.meaning,
     )
 
 

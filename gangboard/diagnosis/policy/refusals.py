@@ -12,7 +12,7 @@ from gangboard.domain.acting.gang_index import GangIndex
 from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Outcome, Owner
-from gangboard.domain.reading.wording import label, sentence
+from gangboard.domain.reading.wording import label, sentence, sentence_case
 from gangboard.domain.registry import QueueSystem
 
 
@@ -142,10 +142,14 @@ def no_job_lever(gang: GangIndex, job: Owner) -> PlanRefusal:
 
 
 def all_of(begin: str, reasons: Sequence[PlanRefusal], instead: str) -> PlanRefusal:
-    """Return all reasons as one sentence, and the best of what would help."""
-    whys = [reason.why for reason in reasons] + ([instead] if instead else [])
+    """Return the reasons in a sentence each, then what is possible instead, and the best of what would help.
+
+    A lever that nobody has turned on is named only if there is no other reason.
+    """
+    whys = [reason.why for reason in reasons if not reason.opt_in] or [one.why for one in reasons]
+    sentences = [f"{begin}: {whys[0]}", *whys[1:], *([instead] if instead else [])]
     needs = next((reason.needs for reason in reasons if reason.needs), "")
-    return PlanRefusal(f"{begin}: {'; '.join(whys)}.", needs)
+    return PlanRefusal(" ".join(f"{sentence_case(one)}." for one in sentences), needs)
 
 
 def _foreign(gang: GangIndex) -> PlanRefusal | None:

@@ -74,8 +74,8 @@ def _choose(
         reasons.append(missing)
         if lever.passed_over is not None:
             remarks += lever.passed_over(gang, desired.levers)
-    instead = f"the whole of {gang.name} can be suspended" if _can_stop_all(gang) else ""
-    begin = f"{label(job.meta.ref)} cannot be suspended alone so that it stays"
+    instead = f"suspend the whole {gang.name} instead" if _can_stop_all(gang) else ""
+    begin = f"{label(job.meta.ref)} cannot be suspended here"
     return refusals.all_of(begin, reasons, instead), ()
 
 

@@ -21,6 +21,8 @@ class PlanRefusal:
 
     why: str
     needs: str = ""
+    opt_in: bool = False
+    """The lever works only where an admin has turned it on, and nobody has."""
 
 
 def nothing_to_do(state: str) -> PlanRefusal:
@@ -75,6 +77,10 @@ class Decision:
     """Warnings that stand after all others: what the lever is not."""
     resumes: bool = True
     """Of a resume: whether the object runs after it, as far as its lever can tell."""
+    label: str = ""
+    """The word on the button, such as `Hold`. Empty where the verb is the right word."""
+    meaning: str = ""
+    """What the button does, in a sentence. Empty where the verb says it."""
 
 
 def watch(grace_seconds: int) -> float:

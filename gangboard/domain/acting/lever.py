@@ -117,8 +117,6 @@ class Lever:
     """A controller above goes on counting what it stopped as ready."""
     told_by_build: bool = False
     """Whether it holds depends on the build of the controller above, so what was seen is remembered of that."""
-    button: tuple[str, str] = ("Suspend", "Resume")
-    """The words on its buttons."""
     done: str = "Suspended"
     """What was stopped by it is called, once that has held."""
     applied: str = ""

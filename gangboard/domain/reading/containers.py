@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from gangboard.domain.advice import AdviceKind, AdvisedStep
+from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Container, Pod
@@ -16,6 +16,21 @@ from gangboard.domain.verdict import Evidence
 
 _SHOWN = 3
 OUT_OF_MEMORY = "OOMKilled"
+CRASH_LOOP = "CrashLoopBackOff"
+IMAGE_REASONS = frozenset(
+    {
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "ErrImageNeverPull",
+        "ImageInspectError",
+        "RegistryUnavailable",
+        "SignatureValidationFailed",
+    }
+)
+"""Reasons of `state.waiting` about images (pkg/kubelet/images/types.go)."""
+BENIGN_REASONS = frozenset({"", "ContainerCreating", "PodInitializing", "RestartingAllContainers"})
+"""Reasons of `state.waiting` of containers that come up by themselves (pkg/kubelet/kubelet_pods.go of 1.37)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +116,7 @@ def after_end(pod: Pod, container: str, reason: str, *, earlier: bool) -> Advise
     """
     if reason == OUT_OF_MEMORY:
         return AdvisedStep(
-            f"Give container {container} more memory, or let it use less (recreate)."
+            f"Give container {container} more memory, or let it use less ({ChangeMethod.RECREATE})."
         )
     ref, previous = pod.meta.ref, " --previous" if earlier else ""
     words = command(

@@ -24,18 +24,31 @@ def patch_command(
     """
     if not numbers or not numbers.keys() <= traits.number_paths.keys():
         return ()
+    values = {traits.number_paths[name]: number for name, number in numbers.items()}
+    return _merge_patch(traits, ref, values)
+
+
+def resume_command(traits: KindTraits, ref: ObjectRef) -> tuple[str, ...]:
+    """Return the words of the command that resumes an object by its suspend field; empty as in `patch_command`."""
+    return _merge_patch(traits, ref, {traits.suspend_field or "spec.suspend": False})
+
+
+def _merge_patch(
+    traits: KindTraits, ref: ObjectRef, values: Mapping[str, int | bool]
+) -> tuple[str, ...]:
+    """Return the words of a merge patch. `values` is path → new value."""
     words = command(
         "kubectl patch {} {} -n {} --type=merge -p", traits.resource, ref.name, ref.namespace
     )
     if not words:
         return ()
     patch: dict[str, Any] = {}
-    for name, number in numbers.items():
-        *parents, leaf = traits.number_paths[name].split(".")
+    for path, value in values.items():
+        *parents, leaf = path.split(".")
         at = patch
         for parent in parents:
             at = at.setdefault(parent, {})
-        at[leaf] = number
+        at[leaf] = value
     return (*words, json.dumps(patch, separators=(",", ":")))
 
 

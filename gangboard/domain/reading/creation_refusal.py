@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.reading.grace import newest_creation
@@ -129,14 +130,14 @@ def remedy(unit: Unit, refusal: CreationRefusal) -> tuple[str, ...]:
     text = refusal.event.note
     unsaid = _UNSAID.search(text)
     if unsaid is not None:
-        return (f"Give the pod template {shorten(unsaid['what'])} (recreate).",)
+        return (f"Give the pod template {shorten(unsaid['what'])} ({ChangeMethod.RECREATE}).",)
     account = _NO_ACCOUNT.search(text)
     if account is not None:
         return (f"Create ServiceAccount {account['account']}.",)
     priority = _NO_PRIORITY.search(text)
     if priority is not None:
         name = priority["name"]
-        return (f"Create PriorityClass {name}, or name one that exists (recreate).",)
+        return (f"Create PriorityClass {name}, or name one that exists ({ChangeMethod.RECREATE}).",)
     webhook = _WEBHOOK_DOWN.search(text)
     if webhook is not None:
         return (f"Repair webhook “{webhook['name']}”: the API server cannot call it.",)

@@ -10,11 +10,14 @@ from dataclasses import replace
 
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
-from gangboard.domain.owner import Owner
+from gangboard.domain.owner import Owner, Reported
 from gangboard.domain.reading.findings import gang_finding
-from gangboard.domain.reading.wording import label, names, out_of, shorten
+from gangboard.domain.reading.wording import is_or_are, label, names, out_of, shorten
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
+
+RUN_CLUSTER = "status.clusterName"
+"""Label of the evidence whose value is the cluster that runs an owner."""
 
 
 def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
@@ -35,20 +38,18 @@ def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
     clusters = names(dict.fromkeys(shorten(entry.cluster) for entry in entries))
     field = facts.traits_of(owner.meta.ref).managed_by_field
     where = f"Runs in cluster {clusters}" if clusters else _left_to(owner, field)
-    ready, wanted = _copied(owner)
-    counted = (
-        f": {out_of(ready, wanted, 'Job')} {'is' if ready == 1 else 'are'} ready" if wanted else ""
-    )
+    reported = owner.reported
+    counted = f": {_count_text(reported)}" if reported is not None else ""
     found = gang_finding(
         rule,
         Health.UNKNOWN,
         f"{where}{counted}.",
         evidence=(
             Evidence(field, owner.managed_by, owner.meta.ref),
-            *(Evidence("status.clusterName", one.cluster, one.meta.ref) for one in entries),
+            *(Evidence(RUN_CLUSTER, one.cluster, one.meta.ref) for one in entries),
         ),
     )
-    if not wanted or ready < wanted:
+    if reported is None or reported.up < reported.wanted:
         return found
     return replace(found, code="running", health=Health.RUNNING, title="Running")
 
@@ -58,11 +59,6 @@ def _left_to(owner: Owner, field: str) -> str:
     return f"{label(owner.meta.ref)} is left to {manager} ({field}), and nothing of it is here"
 
 
-def _copied(owner: Owner) -> tuple[int, int]:
-    """Return the ready or finished Jobs in the copied status, and all Jobs; (0, 0) if the status has no counts."""
-    if not owner.roles or any(role.ready is None for role in owner.roles):
-        return 0, 0
-    ready = sum(
-        min(role.replicas, (role.ready or 0) + (role.succeeded or 0)) for role in owner.roles
-    )
-    return ready, sum(role.replicas for role in owner.roles)
+def _count_text(reported: Reported) -> str:
+    number = out_of(reported.up, reported.wanted, reported.noun)
+    return f"{number} {is_or_are(reported.up)} {reported.state}"

@@ -88,7 +88,7 @@ def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[Advised
     if not found:
         return ()
     them = "it" if len(found) == 1 else "them"
-    return (how_to_resume(facts, found, f" to let {them} run (in place)."),)
+    return (how_to_resume(facts, found, f" to let {them} run."),)
 
 
 def _is_meant(facts: GangFacts, job: Owner) -> bool:
@@ -194,7 +194,7 @@ def born_suspended(facts: GangFacts, jobs: Iterable[Owner]) -> str:
     if not found:
         return ""
     restart = facts.owner.restarts
-    return f"Restart {restart} made {names(found)} anew, and the Hold keeps {'it' if len(found) == 1 else 'them'}."
+    return f"Restart {restart} re-created {names(found)}, and the Hold keeps {'it' if len(found) == 1 else 'them'}."
 
 
 def _is_born_suspended(job: Owner, hold: Hold | None) -> bool:

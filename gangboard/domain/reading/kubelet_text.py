@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.reading.wording import names
 
 _KINDS = {"secret": "Secret", "config": "ConfigMap", "configmap": "ConfigMap"}
@@ -53,13 +54,13 @@ def wrong_template(text: str, container: str) -> str:
     if command is not None:
         return (
             f"Correct the command of container {container}, or name an image that has "
-            f"{command[1]} (recreate)."
+            f"{command[1]} ({ChangeMethod.RECREATE})."
         )
     if _AS_ROOT in text:
         return (
             f"Set runAsUser of container {container} to a user other than 0, or name an image "
-            "whose user is not root (recreate)."
+            f"whose user is not root ({ChangeMethod.RECREATE})."
         )
     if _USER_NAME in text:
-        return f"Set runAsUser of container {container} to the number of its user (recreate)."
+        return f"Set runAsUser of container {container} to the number of its user ({ChangeMethod.RECREATE})."
     return ""

@@ -133,7 +133,7 @@ def missing_advice(unit: Unit) -> tuple[str, ...]:
 def missing_evidence(unit: Unit) -> tuple[Evidence, ...]:
     """Return the texts that the sentence of `missing_reason` is drawn from, as they were said."""
     found = [
-        Evidence("failed indexes (backoffLimitPerIndex)", job.failed_indexes, job.meta.ref)
+        Evidence("status.failedIndexes", job.failed_indexes, job.meta.ref)
         for job in _without_indexes(unit)
     ]
     refusal = newest_creation_refusal(unit) if missing(unit) else None

@@ -84,11 +84,12 @@ def lacks_room(unit: Unit) -> bool:
     """Whether members wait for a node that it needs: below the quorum, without one any member.
 
     At the quorum a gang is past placement, and what still waits is below its size. Members that
-    are done keep no gang running: when no other has a node, it is back at placement.
+    are done keep no gang running: when no other has a node, it is back at placement. A part with
+    quorum 0 is optional and needs no room.
     """
     if not unit.unplaced:
         return False
-    if unit.quorum is None or not unit.placed:
+    if unit.quorum is None or (unit.quorum and not unit.placed):
         return True
     others = sum(pod.is_live and pod.is_placed for pod in unit.foreign_pods)
     return len(unit.placed) + succeeded(unit) + others < unit.quorum
@@ -96,7 +97,7 @@ def lacks_room(unit: Unit) -> bool:
 
 def runs_enough(unit: Unit) -> bool:
     """Whether a gang has its quorum ready. False without a quorum: then only all is enough."""
-    if unit.quorum is None or not unit.ready:
+    if unit.quorum is None or (unit.quorum and not unit.ready):
         return False
     return ready_count(unit) + succeeded(unit) >= unit.quorum
 

@@ -1,13 +1,19 @@
-"""Authors of suspensions, from gangboard's record or else the field manager in `managedFields`."""
+"""Authors of suspensions, pauses, deactivations and cordons.
+
+The author is in gangboard's record, or else the field manager in `managedFields`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from gangboard.domain.facts import GangFacts
+from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.wording import quote
-from gangboard.domain.suspension import RecordedSuspend, Suspension
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.reading.wording import MOST_NAMED, quote
+from gangboard.domain.suspension import FieldWriter, RecordedSuspend, Suspension
 from gangboard.domain.verdict import Evidence
 
 _OURS = "gangboard"
@@ -29,13 +35,67 @@ def suspension_of(facts: GangFacts, owner: Owner) -> Suspension | None:
         return recorded(record)
     if not manager or turned_back:
         return None
-    by = _with_manager(manager)
-    return Suspension(by, owner.suspend_set_at, by_person=by.startswith("with "))
+    noticed = find_condition(owner.conditions, "Suspended")
+    noticed_at = noticed.since if noticed is not None and noticed.is_true else None
+    return author_of(_confirmed(FieldWriter(manager, owner.suspend_set_at), noticed_at))
+
+
+def pause_of(facts: GangFacts, job: Owner) -> Suspension | None:
+    """Return who set the parallelism of a Job to 0, or None if no source names the author.
+
+    A controller writes this field of the Jobs that it makes, so only a person's write counts there.
+    """
+    record = facts.recorded_suspends.get(job.meta.ref.uid)
+    writer = job.paused_by
+    # The annotation with the old value says that it was gangboard.
+    if record is not None and job.paused_parallelism is not None and _is_ours(writer):
+        return recorded(record)
+    author = author_of(writer) if writer is not None else None
+    if author is None or (job.meta.controller is not None and not author.by_person):
+        return None
+    return author
+
+
+def deactivation_of(facts: GangFacts, entry: QueueEntry) -> Suspension | None:
+    """Return who deactivated an entry in a queue, or None if no source names one.
+
+    An action of gangboard is about the owner, never about the entry.
+    """
+    writer = entry.deactivated_by
+    if writer is None:
+        return None
+    record = facts.recorded_suspends.get(entry.owner_uid)
+    if record is not None and _is_ours(writer):
+        return recorded(record)
+    evicted = find_condition(entry.conditions, "Evicted")
+    noticed_at = evicted.since if evicted is not None and evicted.is_true else None
+    return author_of(_confirmed(writer, noticed_at))
 
 
 def recorded(record: RecordedSuspend) -> Suspension:
     """Return the suspension in gangboard's record."""
     return Suspension(f"by {quote(record.actor)}", record.at, record.reason, by_person=True)
+
+
+def author_of(writer: FieldWriter) -> Suspension:
+    """Return the author that a field manager stands for."""
+    by = _with_manager(writer.manager)
+    or_before = writer.at is not None and not writer.is_exact
+    return Suspension(by, writer.at, by_person=by.startswith("with "), or_before=or_before)
+
+
+def _is_ours(writer: FieldWriter | None) -> bool:
+    return writer is not None and writer.manager == _OURS
+
+
+def _confirmed(writer: FieldWriter, noticed_at: datetime | None) -> FieldWriter:
+    """Return the writer with the time at which a controller noticed the change, if that was earlier.
+
+    A later write of the same manager moves its time, and never the time of the condition.
+    """
+    if writer.at is None or noticed_at is None:
+        return writer
+    return FieldWriter(writer.manager, min(writer.at, noticed_at), is_exact=True)
 
 
 def _with_manager(manager: str) -> str:
@@ -53,9 +113,38 @@ def suspension_words(suspension: Suspension, link: str = "at") -> str:
     The sentence is stored and can be days old when it is read, so it has the date. Its page shows the
     age beside it. `link` stands before the time: `since` after a state, `at` after an event.
     """
-    at = f" {link} {minute_of(suspension.at)}" if suspension.at is not None else ""
+    at = ""
+    if suspension.at is not None:
+        link = "at" if suspension.or_before else link
+        before = " or before" if suspension.or_before else ""
+        at = f" {link} {minute_of(suspension.at)}{before}"
     reason = f": {quote(suspension.reason)}" if suspension.reason.strip() else ""
     return f"{suspension.by}{at}{reason}"
+
+
+def authors_words(authors: Iterable[Suspension | None]) -> str:
+    """Return the words of several authors, each once; empty if one of them is not known."""
+    found = list(authors)
+    words = list(dict.fromkeys(suspension_words(one) for one in found if one is not None))
+    if not words or None in found or len(words) > MOST_NAMED:
+        return ""
+    return "; ".join(words)
+
+
+def writers_words(writers: Iterable[FieldWriter | None]) -> str:
+    """Return `with kubectl at …` of the same change on several objects; empty if their authors differ.
+
+    Of several times it names the last.
+    """
+    found = [None if writer is None else author_of(writer) for writer in writers]
+    authors = [one for one in found if one is not None]
+    if not authors or len(authors) < len(found) or len({one.by for one in authors}) > 1:
+        return ""
+    words = {suspension_words(one) for one in authors}
+    if len(words) == 1:
+        return words.pop()
+    last = max(authors, key=lambda one: one.at.timestamp() if one.at else 0.0)
+    return f"{last.by}, the last {suspension_words(last).removeprefix(last.by).strip()}"
 
 
 def minute_of(at: datetime) -> str:

@@ -20,6 +20,18 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def all_of(number: int, noun: str) -> str:
+    """Return `both pods`, `all 4 pods`; `the pod` of a single one."""
+    if number == 1:
+        return f"the {noun}"
+    return f"both {noun}s" if number == 2 else f"all {count(number, noun)}"
+
+
+def sentence_case(text: str) -> str:
+    """Return the text with a capital at its beginning."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def out_of(part: int, whole: int, noun: str) -> str:
     """Return `2 of 4 pods`, `0 of 1 pods`."""
     return f"{part} of {whole} {noun}s"
@@ -41,14 +53,18 @@ def listed(parts: Sequence[str]) -> str:
 
 
 def for_each(text: str, kind: str, name: str) -> str:
-    """Return a sentence about one object as one about each object of its kind: `Each Job is held.`"""
+    """Return a sentence about one object as one about all of its kind: `Each Job is held.`, `No Job can start.`"""
     named = rf"(^|\. )?{re.escape(f'{kind} {name}')}(?![\w-]|\.\w)"  # no longer name begins like it
 
     def each(found: re.Match[str]) -> str:
         begins = found[1] is not None
         return f"{found[1] or ''}{'Each' if begins else 'each'} {kind}"
 
-    return re.sub(named, each, text)
+    return re.sub(r"\b([Ee])ach (\S+) cannot\b", _none_can, re.sub(named, each, text))
+
+
+def _none_can(found: re.Match[str]) -> str:
+    return f"{'No' if found[1] == 'E' else 'no'} {found[2]} can"
 
 
 def is_or_are(number: int) -> str:

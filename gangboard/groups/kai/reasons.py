@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from gangboard.decode.durations import read_duration
 from gangboard.decode.wire import read_time
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
@@ -114,13 +115,13 @@ def _find_quota(unit: Unit, rule: UnitRule) -> Finding | None:
             f"Queue {name} has a quota of {most} for pods that cannot be preempted: {used} in use, and "
             f"it asks for {asked}."
         )
-        raise_it = f"Give its owner a preemptible priorityClassName (recreate), raise the quota of Queue {name}"
+        raise_it = f"Give its owner a preemptible priorityClassName ({ChangeMethod.RECREATE}), raise the quota of Queue {name}"
     else:
         return None if rule is EXCEEDS_QUOTA else _quoted(unit, rule, limit or quota)
     never = _number(asked) > _number(most)
     if never is not (rule is EXCEEDS_QUOTA):
         return None
-    advice = (f"{raise_it}, or ask for less (recreate).",) if never else ()
+    advice = (f"{raise_it}, or ask for less ({ChangeMethod.RECREATE}).",) if never else ()
     said = Evidence("KAI says", limit or quota, unit.group.meta.ref)
     return unit_finding(rule, unit, message, advice=advice, evidence=(said, *_evidence(unit)))
 
@@ -234,9 +235,7 @@ def _evidence(unit: Unit) -> tuple[Evidence, ...]:
     if group is None:
         return ()
     ref = group.meta.ref
-    return Evidence("queue", group.queue or "none", ref), Evidence(
-        "minimum", str(group.quorum), ref
-    )
+    return Evidence("queue", group.queue or "none", ref), Evidence("quorum", str(group.quorum), ref)
 
 
 QUEUE_MISSING = queue_missing(_find_queue_missing)

@@ -32,7 +32,7 @@ GROUPING = GroupingAPI(
             build=build,
             needed=True,
             fields=key_fields(WirePodGroup),
-            decoder_version=2,
+            decoder_version=3,
         ),
     ),
     annotations={

@@ -27,7 +27,7 @@ def find_gated(unit: Unit) -> Finding | None:
         unit,
         f"{queue} has no capacity for {out_of(len(gated), len(unit.current), 'pod')}, so Volcano keeps "
         f"{them} gated.",
-        evidence=(Evidence("schedulingGates", _GATE, gated[0].meta.ref), *named),
+        evidence=(Evidence("spec.schedulingGates", _GATE, gated[0].meta.ref), *named),
         since=min(since, default=None),
     )
 

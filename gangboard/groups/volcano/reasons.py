@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gangboard.domain.advice import AdviceKind, AdvisedStep
+from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group
@@ -57,7 +57,9 @@ def _find_queue_missing(unit: Unit) -> Finding | None:
         QUEUE_MISSING,
         unit,
         f"Queue {name} does not exist, so Volcano never looks at {_whose(unit)}.",
-        advice=(f"Create Queue {name}, or give the PodGroup another one (recreate).",),
+        advice=(
+            f"Create Queue {name}, or give the PodGroup another one ({ChangeMethod.RECREATE}).",
+        ),
         evidence=_evidence(unit),
     )
 
@@ -96,13 +98,18 @@ def _find_exceeds_quota(unit: Unit) -> Finding | None:
         EXCEEDS_QUOTA,
         unit,
         f"{_whose(unit)} needs {asked} at once, and Queue {group.queue} may have at most {most}.",
-        advice=(f"Raise capability of Queue {group.queue}, or ask for less (recreate).",),
+        advice=(
+            f"Raise capability of Queue {group.queue}, or ask for less ({ChangeMethod.RECREATE}).",
+        ),
         evidence=(
             *(
-                Evidence(f"{name} in minResources", asked, group.meta.ref)
+                Evidence(f"{name} in spec.minResources", asked, group.meta.ref)
                 for name, asked, _ in over
             ),
-            *(Evidence(f"{name} in capability", most, queue.meta.ref) for name, _, most in over),
+            *(
+                Evidence(f"{name} in spec.capability", most, queue.meta.ref)
+                for name, _, most in over
+            ),
             *_evidence(unit),
         ),
     )
@@ -219,9 +226,9 @@ def _evidence(unit: Unit) -> tuple[Evidence, ...]:
     if group is None:
         return ()
     return (
-        Evidence("phase", group.detail[PHASE] or "none", group.meta.ref),
+        Evidence("status.phase", group.detail[PHASE] or "none", group.meta.ref),
         Evidence("queue", group.queue, group.meta.ref),
-        Evidence("minMember", str(group.quorum), group.meta.ref),
+        Evidence("spec.minMember", str(group.quorum), group.meta.ref),
     )
 
 

@@ -46,7 +46,7 @@ def build(wire: WirePodGroup, version: str) -> Group:
     phase = status.phase or ""
     conditions = read_conditions(status.conditions)
     amounts = Amounts()
-    tasks = {name: least for name, least in (spec.min_task_member or {}).items() if least > 0}
+    tasks = _task_minima(spec)
     group = Group(
         meta=read_meta(wire.metadata, GROUP, "PodGroup", version),
         policy=Policy.GANG if quorum > 1 else Policy.BASIC,
@@ -63,6 +63,15 @@ def build(wire: WirePodGroup, version: str) -> Group:
         detail={PHASE: phase},
     )
     return deliver(group, tuple(amounts.faults))
+
+
+def _task_minima(spec: _WireSpec) -> dict[str, int]:
+    """Return task → its minimum, of the tasks that are not optional.
+
+    Volcano ignores all of them where they add up to more than `minMember` (CheckTaskValid in job_info.go of v1.14.1).
+    """
+    minima = {name: least for name, least in (spec.min_task_member or {}).items() if least > 0}
+    return minima if sum(minima.values()) <= (spec.min_member or 0) else {}
 
 
 def _placed(conditions: tuple[Condition, ...], phase: str) -> Condition | None:

@@ -34,7 +34,7 @@ _NO_QUEUE = re.compile(
     r"failed to (?:place application \S{1,253}: application rejected: no placement rule matched"
     r"|find queue \S{1,1000} for application)"
 )
-_AGAIN = "then make its pods anew: YuniKorn ends those of a rejected application (recreate)."
+_AGAIN = "then re-create its pods: YuniKorn ends those of a rejected application."
 
 
 def _rejection(facts: GangFacts) -> tuple[Event | None, str, str] | None:

@@ -33,6 +33,8 @@ from gangboard.levers.hold.words import (
     about_holders,
     about_proof,
     about_there,
+    meaning_of_hold,
+    meaning_of_release,
     names_of,
     of_release,
     of_removal,
@@ -63,6 +65,8 @@ def _suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision | 
             *about_end(desired),
         ),
         warnings=about_cluster(desired.levers),
+        label="Hold" if job.suspended else "",
+        meaning=meaning_of_hold(gang, job) if job.suspended else "",
     )
 
 
@@ -113,6 +117,8 @@ def _resume(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
         ),
         warnings=about_holders(going, desired.by),
         resumes=not only,
+        label="Release" if only else "",
+        meaning=meaning_of_release(gang, job, staying, blocked=blocked is not None) if only else "",
     )
 
 
@@ -190,10 +196,9 @@ LEVER = Lever(
     lasts=True,
     takes_end=True,
     needs_nothing=True,
-    button=("Hold", "Release"),
     done="Held",
     applied="Suspended",
     state="held",
-    after_restart="made anew suspended: the Hold stays",
+    after_restart="re-created suspended: the Hold stays",
     renewals="a restart or a resume",
 )

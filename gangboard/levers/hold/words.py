@@ -85,6 +85,37 @@ def of_release(
     return (f"Only the Hold is removed: {wait.why}, and the Job starts when {wait.until}.",)
 
 
+def meaning_of_hold(gang: GangIndex, job: Owner) -> str:
+    """Say what a Hold does to a Job that is suspended already."""
+    kept = f"Keep this {job.meta.ref.kind} suspended"
+    if gang.wait_of(job) is None:
+        return f"{kept}."
+    return f"{kept} when {_start_of(gang)}."
+
+
+def meaning_of_release(
+    gang: GangIndex, job: Owner, staying: Sequence[Hold], *, blocked: bool
+) -> str:
+    """Say what becomes of a Job whose Hold is removed, where the removal does not resume it."""
+    kind = job.meta.ref.kind
+    if blocked:
+        return f"Remove the Hold; the {kind} is not changed."
+    if not job.suspended:
+        return f"Remove the Hold; the {kind} is not suspended."
+    if staying:
+        return f"Remove the Hold; {_staying(staying)}."
+    if gang.wait is not None:
+        return f"Remove the Hold; the {kind} resumes with its {gang.owner.meta.ref.kind}."
+    return f"Remove the Hold; the {kind} starts when {_start_of(gang)}."
+
+
+def _start_of(gang: GangIndex) -> str:
+    """Return what starts a Job that waits: its owner, or the queue that manages the Job alone."""
+    if gang.wait is not None:
+        return f"the {gang.owner.meta.ref.kind} resumes"
+    return f"{gang.queue_system} admits it"
+
+
 def of_removal(holds: Sequence[Hold]) -> tuple[str, ...]:
     """Say which Holds are removed, where these are several."""
     return (f"Holds {names_of(holds)} are removed.",) if len(holds) > 1 else ()

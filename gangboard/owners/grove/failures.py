@@ -52,8 +52,8 @@ def find_not_expressible(unit: Unit) -> Finding | None:
         unit,
         f"Its scheduler cannot be told of {whose}: {sentence(quote(_words(text)))}",
         advice=(
-            f"Make {label(unit.owner.meta.ref)} anew in a shape that its scheduler takes: Grove "
-            "changes none in place (recreate).",
+            f"Re-create {label(unit.owner.meta.ref)} in a shape that its scheduler takes: Grove cannot "
+            "change it in place.",
         ),
         evidence=(said,),
         since=since,
@@ -108,7 +108,7 @@ def _words(text: str) -> str:
 
 
 def _evidence_of_error(error: Owner) -> Evidence:
-    return Evidence("lastErrors", error.detail["error"], error.meta.ref)
+    return Evidence("status.lastErrors", error.detail["error"], error.meta.ref)
 
 
 def evidence(unit: Unit) -> tuple[Evidence, ...]:
@@ -139,9 +139,9 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
     where = "the PodGang" if len(parts) == 1 else f"the PodGangs {gangs}"
     return (
         *said,
-        Evidence("minAvailable of the PodClique", numbers[0], clique.meta.ref),
-        Evidence(f"minReplicas in {where}", numbers[1], parts[0][0].meta.ref),
-        Evidence("minCount of the group", numbers[2], unit.group.meta.ref),
+        Evidence("spec.minAvailable", numbers[0], clique.meta.ref),
+        Evidence(f"spec.podgroups[].minReplicas in {where}", numbers[1], parts[0][0].meta.ref),
+        Evidence("quorum of the group", numbers[2], unit.group.meta.ref),
     )
 
 

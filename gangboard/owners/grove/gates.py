@@ -55,7 +55,7 @@ def find_missing_group(unit: Unit) -> Finding | None:
         unit,
         f"{wait}: of {name} {made} was made.",
         advice=(f"Look at {_OPERATOR}: it makes the groups of {name}.",),
-        evidence=(Evidence("podgang", podgang.meta.ref.name, podgang.meta.ref),),
+        evidence=(Evidence("PodGang", podgang.meta.ref.name, podgang.meta.ref),),
         since=newest,
         named=False,
     )
@@ -130,7 +130,10 @@ def _gated_finding(
         advice=(f"Look at {_OPERATOR}: only it removes the gate {_GATE}.",) if is_stuck else (),
         evidence=(
             *(line for _, awaited in parts for line in awaited.evidence),
-            *(Evidence("schedulingGates", names(pod.gates), pod.meta.ref) for pod in gated[:1]),
+            *(
+                Evidence("spec.schedulingGates", names(pod.gates), pod.meta.ref)
+                for pod in gated[:1]
+            ),
         ),
         recheck_at=due if by_operator and not is_stuck else None,
         since=min(since, default=None),
@@ -162,7 +165,7 @@ def _awaited(unit: Unit, gated: Sequence[Pod]) -> _Awaited:
     gone = [part.name for part in podgang.templates if clique_named(unit, part.name) is None]
     if gone:
         what = f"{label(ref)}, which names PodClique {names(gone)} that does not exist"
-        return _Awaited(what, True, (Evidence("podgroups", names(gone), ref),))
+        return _Awaited(what, True, (Evidence("spec.podgroups[].name", names(gone), ref),))
     initialized = find_condition(podgang.conditions, "Initialized")
     if initialized is None or not initialized.is_true:
         there = {part.name for part in podgang.templates}
@@ -176,7 +179,7 @@ def _awaited(unit: Unit, gated: Sequence[Pod]) -> _Awaited:
     listed = {member for part in podgang.templates for member in part.members}
     if all(one.meta.ref.name not in listed for one in gated):
         they = "it" if len(gated) == 1 else "them"
-        number = Evidence("podReferences", str(len(listed)), ref)
+        number = Evidence("spec.podgroups[].podReferences", str(len(listed)), ref)
         return _Awaited(f"{label(ref)} to list {they}", True, (number,), is_complete=True)
     short = _short_of_base(unit, base_name) if base_name else None
     return short or _Awaited(f"{_OPERATOR}: {label(ref)} is complete", True, is_complete=True)
@@ -191,7 +194,7 @@ def _short_of_base(unit: Unit, name: str) -> _Awaited | None:
         clique = clique_named(unit, part.name)
         if clique is None:
             what = f"base PodGang {name}, which names PodClique {part.name} that does not exist"
-            named = (Evidence("podgroups", part.name, base.meta.ref),)
+            named = (Evidence("spec.podgroups[].name", part.name, base.meta.ref),)
             return _Awaited(what, True, named, is_complete=True)
         scheduled, needed = int(clique.detail["scheduled"]), part.quorum or 0
         if scheduled < needed:
@@ -200,8 +203,8 @@ def _short_of_base(unit: Unit, name: str) -> _Awaited | None:
                 f"{count(needed, 'pod')} placed",
                 False,
                 (
-                    Evidence("scheduledReplicas", str(scheduled), clique.meta.ref),
-                    Evidence("minReplicas", str(needed), base.meta.ref),
+                    Evidence("status.scheduledReplicas", str(scheduled), clique.meta.ref),
+                    Evidence("spec.podgroups[].minReplicas", str(needed), base.meta.ref),
                 ),
                 is_complete=True,
             )

@@ -20,6 +20,7 @@ from gangboard.domain.owner import (
     Outcome,
     Owner,
     PodRequests,
+    Reported,
     Role,
     finish_by,
 )
@@ -76,6 +77,7 @@ def _build(wire: WireJobSet, version: str) -> Owner:
         job_restarts=dict(_job_restarts(wire.metadata.name, status)),
         queue=labels.queue or "",
         managed_by=read_manager(spec.managed_by, _OWN_MANAGERS),
+        reported=_reported(roles),
         gang_request=gang_request,
         group_name=_only(role.group_name for role in roles),
         priority_class=_only(job.pod.priority_class_name or "" for job in jobs),
@@ -86,6 +88,14 @@ def _build(wire: WireJobSet, version: str) -> Owner:
         grace_seconds=max((job.grace_seconds for job in jobs), default=DEFAULT_GRACE),
     )
     return deliver(owner, faults)
+
+
+def _reported(roles: tuple[Role, ...]) -> Reported | None:
+    """Return how many Jobs are ready or have succeeded; None if some role has no counts."""
+    if not roles or any(role.ready is None for role in roles):
+        return None
+    up = sum(min(role.replicas, (role.ready or 0) + (role.succeeded or 0)) for role in roles)
+    return Reported(up, sum(role.replicas for role in roles), "Job")
 
 
 def _roles(
@@ -201,7 +211,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=8,
+        decoder_version=9,
         fields=key_fields(WireJobSet),
     ),
     label="JobSet",

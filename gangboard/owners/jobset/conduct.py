@@ -162,7 +162,7 @@ def _act(gang: GangIndex, job: Owner, lever: Lever, action: str) -> str:
         return f"{name} fails ({why}) and {_lost((job,))}"
     used = f" ({owner.counted_restarts} of {count(limit, 'restart')} used)" if counts else ""
     if action in _ONE_JOB_ACTIONS:
-        return f"only that Job is made anew{used}; this one is not touched"
+        return f"only that Job is re-created{used}; this one is not touched"
     return f"{name} restarts{used} and {label(job.meta.ref)} is {lever.after_restart}"
 
 

@@ -15,6 +15,7 @@ from gangboard.owners.kubeflow import mpijob
 from gangboard.owners.kubeflow.training import (
     MANAGED_BY,
     OWN_MANAGERS,
+    QUORUM_FIELD,
     SUSPEND,
     build,
     evidence,
@@ -58,7 +59,11 @@ def _training_job(kind: str) -> OwnerKind:
         suspend_field=SUSPEND,
         suspend_map_missing=lacks_run_policy,
         suspended_condition="Suspended",
-        traits=KindTraits(ends_pods=True, pods_refused={"FailedCreatePod": ("Error creating: ",)}),
+        traits=KindTraits(
+            ends_pods=True,
+            quorum_field=QUORUM_FIELD,
+            pods_refused={"FailedCreatePod": ("Error creating: ",)},
+        ),
         facts=facts,
         reactions=reactions,
         pod_label=JOB_NAME,

@@ -14,7 +14,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.losses import how_many_run
 from gangboard.domain.reading.progress import is_full
-from gangboard.domain.reading.wording import count, is_or_are, label, names
+from gangboard.domain.reading.wording import all_of, count, is_or_are, label, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.shell import command
 from gangboard.domain.verdict import Evidence, Finding
@@ -55,7 +55,7 @@ def _waiting(unit: Unit, rule: UnitRule, what: str, more: str = "") -> Finding |
     ready = sum(pod.is_ready for pod in _workers(unit.facts.pods))
     if ready >= wanted:
         return None
-    workers = f"all {count(wanted, 'worker')} are" if wanted > 1 else "its worker is"
+    workers = f"{all_of(wanted, 'worker')} are" if wanted > 1 else "its worker is"
     return unit_finding(
         rule,
         unit,
@@ -102,7 +102,7 @@ def _delete(failed: list[Pod]) -> AdvisedStep:
     words: tuple[str, ...] = ()
     if len(listed) <= MOST_IN_COMMAND:
         words = command(f"kubectl delete pod -n {{}}{' {}' * len(listed)}", ref.namespace, *listed)
-    text = "Have them made anew."
+    text = "Have them re-created."
     if not words:
         text = f"Delete the pods of the workers that failed, such as {label(ref)}."
     return AdvisedStep(text, AdviceKind.REPLACE_PODS, words)

@@ -111,6 +111,7 @@ OWNER = OwnerKind(
         controller="the MPI operator",
         ends_pods=True,
         resumes_jobs=True,
+        quorum_field=training.QUORUM_FIELD,
         pods_refused={
             "FailedCreatePod": ("Error creating: ",),
             "MPIJobFailed": ("worker pod created failed: ", "launcher pod created failed: "),

@@ -16,7 +16,16 @@ from gangboard.domain.acting.phrases import pods_deleted, pods_made
 from gangboard.domain.action import Verb
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import Condition, find_condition, first_true, resumed_at
-from gangboard.domain.owner import Finish, GangRequest, Outcome, Owner, PodRequests, Role, finish_by
+from gangboard.domain.owner import (
+    Finish,
+    GangRequest,
+    Outcome,
+    Owner,
+    PodRequests,
+    Reported,
+    Role,
+    finish_by,
+)
 from gangboard.domain.pod import Pod
 from gangboard.domain.registry import Resource
 from gangboard.domain.verdict import Evidence
@@ -72,6 +81,7 @@ def build(wire: WireTrainingJob, version: str, *, kind: str, unsaid_workers: int
         priority_class=_same(one.pod.priority_class_name or "" for one in spec.replicas.values()),
         started_at=read_time(status.start_time),
         resumed_at=resumed_at(conditions),
+        reported=_reported(size, status),
         last_action=wire.last_action,
         grace_seconds=max(
             (one.pod.grace_seconds for one in spec.replicas.values()), default=DEFAULT_GRACE
@@ -82,6 +92,13 @@ def build(wire: WireTrainingJob, version: str, *, kind: str, unsaid_workers: int
         },
     )
     return deliver(owner, faults)
+
+
+def _reported(size: int, status: WireTrainingStatus) -> Reported | None:
+    """Return the pods that run or have succeeded (UpdateJobReplicaStatuses counts running pods as active)."""
+    counts = [one for one in (status.replica_statuses or {}).values() if one is not None]
+    up = sum((one.active or 0) + (one.succeeded or 0) for one in counts)
+    return Reported(min(up, size), size, state="running") if counts and size else None
 
 
 def _roles(spec: WireTrainingSpec, unsaid_workers: int) -> tuple[tuple[Role, ...], tuple[str, ...]]:
@@ -113,6 +130,10 @@ def _elastic(policy: WireElasticPolicy | None) -> dict[str, str]:
     if policy is None or least is None or policy.max_replicas is None:
         return {}
     return {_ELASTIC: f"{least} to {policy.max_replicas} workers"}
+
+
+QUORUM_FIELD = "schedulingPolicy.minAvailable"
+"""Both operators write it into the PodGroup of a job at each look, and the API server takes another number."""
 
 
 def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest | None:
@@ -194,6 +215,6 @@ def resource(
         model=Owner,
         build=build_owner,
         needed=True,
-        decoder_version=3,
+        decoder_version=4,
         fields=key_fields(WireTrainingJob),
     )

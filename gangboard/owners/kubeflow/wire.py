@@ -107,6 +107,7 @@ class WireReplicaStatus(Wire):
     """One entry of `status.replicaStatuses`."""
 
     active: Int32 | None = None
+    succeeded: Int32 | None = None
 
 
 class WireTrainingStatus(Wire):

@@ -36,6 +36,7 @@ from gangboard.decode.wire import (
     read_conditions,
     read_meta,
 )
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import LeaderState, Owner, PodRequests, Role
@@ -51,6 +52,7 @@ from gangboard.owners.leaderworkerset import groups
 _GROUP = "leaderworkerset.x-k8s.io"
 _PREFIX = "leaderworkerset.sigs.k8s.io"
 _MAX_UNAVAILABLE = "maxUnavailable"
+_MAX_UNAVAILABLE_PATH = f"spec.rolloutStrategy.rollingUpdateConfiguration.{_MAX_UNAVAILABLE}"
 _NO_SET = re.compile(r"^Failed to create (leader|worker) statefulset\b")
 """How its controller begins to say that a StatefulSet was refused; the API server's words are in its log."""
 _NAME, _INDEX = f"{_PREFIX}/name", f"{_PREFIX}/group-index"
@@ -203,8 +205,13 @@ def _find_refused(unit: Unit) -> Finding | None:
     evidence = [Evidence("refused", refusal.event.note, refusal.event.regarding)]
     if none_away and found[1] == "leader":
         text = f"{text}: maxUnavailable of its rolloutStrategy is 0"
-        advice = ("Set maxUnavailable of its rolloutStrategy to 1 or more (in place).", log)
-        evidence.append(Evidence(_MAX_UNAVAILABLE, "0", owner.meta.ref))
+        advice = (
+            f"Set maxUnavailable of its rolloutStrategy to 1 or more ({ChangeMethod.IN_PLACE}).",
+            log,
+        )
+        evidence.append(
+            Evidence(_MAX_UNAVAILABLE_PATH, owner.detail[_MAX_UNAVAILABLE], owner.meta.ref)
+        )
     return unit_finding(
         _REFUSED,
         unit,

@@ -14,7 +14,14 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef, find_condition
 from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.wording import count, label, quote, sentence
+from gangboard.domain.reading.wording import (
+    all_of,
+    is_or_are,
+    label,
+    quote,
+    sentence,
+    sentence_case,
+)
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.shell import command
 from gangboard.domain.verdict import Evidence, Finding
@@ -70,7 +77,7 @@ def find_not_serving(unit: Unit) -> Finding | None:
     return _of_all(
         NOT_SERVING,
         unit,
-        f"All {count(service.desired, 'pod')} are ready, and {what}: {why}",
+        f"{sentence_case(all_of(service.desired, 'pod'))} {is_or_are(service.desired)} ready, and {what}: {why}",
         health=Health.STARTING if is_young else None,
         advice=() if is_young else (_look(service.meta.ref),),
         evidence=tuple(found),

@@ -15,7 +15,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import count
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.ray import gangs, reasons
+from gangboard.owners.ray import gangs, reasons, unknown_reasons
 from gangboard.owners.ray.wire import (
     CLUSTER,
     CLUSTER_LABEL,
@@ -23,9 +23,9 @@ from gangboard.owners.ray.wire import (
     GROUP_LABEL,
     OWN_MANAGERS,
     WireClusterSpec,
+    WireClusterStatus,
     WireRayAnnotations,
     WireRayMeta,
-    WireRayStatus,
     build_owner,
 )
 
@@ -37,10 +37,11 @@ class WireRayCluster(Wire):
 
     metadata: WireRayMeta
     spec: WireClusterSpec | None = None
-    status: WireRayStatus | None = None
+    status: WireClusterStatus | None = None
 
 
 def _build(wire: WireRayCluster, version: str) -> Owner:
+    status = wire.status or WireClusterStatus()
     kuberay = read_text((wire.metadata.annotations or WireRayAnnotations()).kuberay)
     return build_owner(
         CLUSTER,
@@ -48,7 +49,8 @@ def _build(wire: WireRayCluster, version: str) -> Owner:
         wire.metadata,
         wire.spec or WireClusterSpec(),
         wire.spec,
-        conditions=read_conditions((wire.status or WireRayStatus()).conditions),
+        conditions=read_conditions(status.conditions),
+        reported=status.reported,
         detail={VERSION: kuberay} if kuberay else {},
     )
 
@@ -65,7 +67,7 @@ def _reactions(cluster: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
             "lost, and the work that runs on it fails.",
             "Once begun that runs to its end, whatever is asked for meanwhile.",
         )
-    return (pods_made(pods), "Ray starts empty: work has to be submitted anew.")
+    return (pods_made(pods), "Ray starts empty: work has to be submitted again.")
 
 
 def tries_again(_owner: Owner) -> bool:
@@ -83,7 +85,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=2,
+        decoder_version=3,
         fields=key_fields(WireRayCluster),
     ),
     label=CLUSTER,
@@ -113,7 +115,7 @@ OWNER = OwnerKind(
         "InvalidRayClusterSpec": "The RayCluster spec is invalid NAMESPACE/NAME: ",
         "InvalidRayClusterMetadata": "The RayCluster metadata is invalid NAMESPACE/NAME: ",
     },
-    rules=(*reasons.RULES, gangs.NOT_GANGED),
+    rules=(*reasons.RULES, *unknown_reasons.RULES, gangs.NOT_GANGED),
     evidence=reasons.evidence,
     reactions=_reactions,
 )

@@ -16,11 +16,11 @@ from gangboard.decode.wire import Int32, Wire, read_text, read_time
 from gangboard.domain.acting.phrases import pods_made
 from gangboard.domain.action import Verb
 from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.owner import Finish, Outcome, Owner
+from gangboard.domain.owner import Finish, Outcome, Owner, Reported
 from gangboard.domain.reading.wording import count, label
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.ray import gangs, reasons
+from gangboard.owners.ray import gangs, reasons, unknown_reasons
 from gangboard.owners.ray.raycluster import OWNER as RAYCLUSTER
 from gangboard.owners.ray.raycluster import tries_again
 from gangboard.owners.ray.wire import (
@@ -33,6 +33,7 @@ from gangboard.owners.ray.wire import (
     OWN_MANAGERS,
     Managed,
     WireClusterSpec,
+    WireClusterStatus,
     WireRayMeta,
     build_owner,
     is_cluster,
@@ -61,6 +62,7 @@ class _WireRayJobStatus(Wire):
     job_deployment_status: str | None = None
     job_status: str | None = None
     ray_cluster_name: str | None = None
+    ray_cluster_status: WireClusterStatus | None = None
     reason: str | None = None
     message: str | None = None
     start_time: str | None = None
@@ -93,6 +95,7 @@ def _build(wire: WireRayJob, version: str) -> Owner:
         max_restarts=spec.backoff_limit,
         restarting=status.job_deployment_status == "Retrying",
         started_at=read_time(status.start_time),
+        reported=_reported(status),
         detail=_detail(spec, status),
         **({"desired": _pods_without_cluster(spec)} if shared else {}),
     )
@@ -101,6 +104,13 @@ def _build(wire: WireRayJob, version: str) -> Owner:
 def _pods_without_cluster(spec: _WireRayJobSpec) -> int:
     """Return the pods of one that uses a RayCluster of somebody else: that of the Job that submits."""
     return int(bool(spec.cluster_selector) and (spec.submission_mode or _WITH_JOB) == _WITH_JOB)
+
+
+def _reported(status: _WireRayJobStatus) -> Reported | None:
+    """Return the ready workers, once its work runs on them."""
+    if status.job_deployment_status != "Running" or status.ray_cluster_status is None:
+        return None
+    return status.ray_cluster_status.reported
 
 
 def _finish(status: _WireRayJobStatus) -> Finish | None:
@@ -180,7 +190,7 @@ def _reactions(rayjob: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
     if verb is Verb.RESUME:
         return (
             f"KubeRay makes another RayCluster. {pods_made(rayjob.desired)}",
-            "Its work is submitted anew and starts from its beginning.",
+            "Its work is submitted again and starts from its beginning.",
         )
     what = (
         f"RayCluster {rayjob.detail[_CLUSTER]}" if _CLUSTER in rayjob.detail else "its RayCluster"
@@ -221,7 +231,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=2,
+        decoder_version=3,
         fields=key_fields(WireRayJob),
     ),
     label=JOB,
@@ -239,7 +249,7 @@ OWNER = OwnerKind(
     levers=("suspend",),
     has_acted=_has_acted,
     refuses=_refuses,
-    traits=KindTraits(ends_pods=True),
+    traits=KindTraits(ends_pods=True, leaves_suspended=True),
     tries_again=tries_again,
     child_label=ORIGIN_LABEL,
     current=_is_current,
@@ -252,7 +262,7 @@ OWNER = OwnerKind(
         "RayClusterNotFound": "",
     },
     role_of=RAYCLUSTER.role_of,
-    rules=(*reasons.RULES, gangs.NOT_GANGED),
+    rules=(*reasons.RULES, *unknown_reasons.RULES, gangs.NOT_GANGED),
     evidence=reasons.evidence,
     reactions=_reactions,
 )

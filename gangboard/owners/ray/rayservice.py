@@ -21,7 +21,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import count, label
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.ray import applications, gangs, reasons
+from gangboard.owners.ray import applications, gangs, reasons, unknown_reasons
 from gangboard.owners.ray.applications import APPLICATION, WireServed
 from gangboard.owners.ray.raycluster import VERSION, tries_again
 from gangboard.owners.ray.wire import (
@@ -208,7 +208,7 @@ OWNER = OwnerKind(
     makers=_makers,
     role_of=_role_of,
     facts=_facts,
-    rules=(*reasons.RULES, gangs.NOT_GANGED, *applications.RULES),
+    rules=(*reasons.RULES, *unknown_reasons.RULES, gangs.NOT_GANGED, *applications.RULES),
     evidence=reasons.evidence,
     reactions=_reactions,
 )

@@ -19,6 +19,8 @@ from gangboard.owners.ray.wire import CLUSTER_LABEL, GROUP_LABEL, HEAD, is_clust
 _WAITS_FOR_HEAD = "wait-gcs-ready"
 """The init container that KubeRay puts into workers (DefaultWorkerPodTemplate in pod.go)."""
 _NO_HEAD, _NO_WORKER = "FailedCreateHeadPod", "FailedCreateWorkerPod"
+CREATION_FAILURES = _NO_HEAD, _NO_WORKER
+"""Reasons of `ReplicaFailure` that say that a pod could not be made."""
 
 
 def find_waiting(unit: Unit) -> Finding | None:
@@ -85,7 +87,7 @@ def find_refused(unit: Unit) -> Finding | None:
     if cluster is None or failure is None or not failure.is_true:
         return None
     is_of_head = failure.reason == _NO_HEAD
-    if failure.reason not in (_NO_HEAD, _NO_WORKER) or is_formed(unit) or not missing(unit):
+    if failure.reason not in CREATION_FAILURES or is_formed(unit) or not missing(unit):
         return None
     refusal = read_creation_refusal(_as_event(cluster, failure))
     there = len(unit.current) + succeeded(unit)

@@ -13,7 +13,7 @@ from gangboard.decode.managers import NO_ENTRIES, last_writer
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_meta, read_time
-from gangboard.domain.owner import GangRequest, Owner, PodRequests, Role
+from gangboard.domain.owner import GangRequest, Owner, PodRequests, Reported, Role
 
 GROUP = "ray.io"
 CLUSTER, JOB, SERVICE = "RayCluster", "RayJob", "RayService"
@@ -86,6 +86,19 @@ class WireRayStatus(Wire):
     """`status`, as far as RayClusters and RayServices have it alike."""
 
     conditions: list[WireCondition] | None = None
+
+
+class WireClusterStatus(WireRayStatus):
+    """`status` of a RayCluster, which a RayJob repeats."""
+
+    desired_worker_replicas: Int32 | None = None
+    ready_worker_replicas: Int32 | None = None
+
+    @property
+    def reported(self) -> Reported | None:
+        """The ready workers. None if no worker is wanted; the head has no count."""
+        wanted = self.desired_worker_replicas or 0
+        return Reported(self.ready_worker_replicas or 0, wanted, "worker") if wanted > 0 else None
 
 
 def roles_of(spec: WireClusterSpec, faults: list[str]) -> tuple[Role, ...]:

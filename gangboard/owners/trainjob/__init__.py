@@ -30,7 +30,7 @@ from gangboard.decode.wire import (
 )
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import resumed_at
-from gangboard.domain.owner import Outcome, Owner, finish_by
+from gangboard.domain.owner import Outcome, Owner, Reported, finish_by
 from gangboard.domain.reading.wording import label
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.owners.trainjob.runtime import (
@@ -77,8 +77,17 @@ class _WireTrainerStatus(Wire):
     last_updated_time: str | None = None
 
 
+class _WireJobsStatus(Wire):
+    ready: Int32 | None = None
+    succeeded: Int32 | None = None
+    failed: Int32 | None = None
+    active: Int32 | None = None
+    suspended: Int32 | None = None
+
+
 class _WireTrainJobStatus(Wire):
     conditions: list[WireCondition] | None = None
+    jobs_status: list[_WireJobsStatus] | None = None
     trainer_status: _WireTrainerStatus | None = None
 
 
@@ -113,10 +122,23 @@ def _build(wire: WireTrainJob, version: str) -> Owner:
         queue=labels.queue or "",
         managed_by=read_manager(spec.managed_by, _OWN_MANAGERS),
         resumed_at=resumed_at(conditions),
+        reported=_reported(status.jobs_status or ()),
         last_action=annotations.last_action,
         blueprints=named_runtime(meta.ref.namespace, spec.runtime_ref),
         detail={name: text for name, text in given.items() if text},
     )
+
+
+def _reported(parts: Sequence[_WireJobsStatus]) -> Reported | None:
+    """Return how many Jobs are ready or have succeeded. The status has no number of all: a part has one Job at least."""
+    up = wanted = 0
+    for part in parts:
+        succeeded = part.succeeded or 0
+        at_work = max(part.ready or 0, part.active or 0)
+        rest = succeeded + (part.failed or 0) + (part.suspended or 0)
+        up += (part.ready or 0) + succeeded
+        wanted += max(1, at_work + rest)
+    return Reported(up, wanted, "Job") if parts else None
 
 
 def _progress(status: _WireTrainerStatus | None) -> str:
@@ -192,7 +214,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=4,
+        decoder_version=5,
         fields=key_fields(WireTrainJob),
     ),
     label="TrainJob",

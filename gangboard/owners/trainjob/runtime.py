@@ -15,6 +15,7 @@ import msgspec
 from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.jobs import WireScheduling, read_gang_request
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Asked, GangRequest, Owner, Role
@@ -211,6 +212,8 @@ def _role(trainjob: Owner, runtime: Blueprint, role: Role) -> Role:
         int(asked),
         _ASKED_IN,
         why_not=f"{name} labels no part as its trainer",
-        advice=(f"Label the part of {name} that trains {_STEP}: {_TRAINS} (recreate).",),
+        advice=(
+            f"Label the part of {name} that trains {_STEP}: {_TRAINS} ({ChangeMethod.RECREATE}).",
+        ),
     )
     return replace(role, asked=unheard)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gangboard.domain.capacity import PodTerm, Requirement, Shape, Toleration
+from gangboard.domain.capacity import NodeRoom, PodTerm, Requirement, Shape, Toleration
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Assessment, Excluded, Filter, ShapeFit
+from gangboard.domain.reading.node_label_sources import (
+    added_labels,
+    sources_evidence,
+    sources_text,
+)
+from gangboard.domain.reading.suspensions import author_of, writers_words
 from gangboard.domain.reading.wording import count, listed, names
+from gangboard.domain.suspension import FieldWriter
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.amount_words import amount_of, bare
 from gangboard.placement.amounts import wanted
@@ -79,15 +87,18 @@ def excluded(
     crowd = Crowd(shape.count, shape.count, whose)
     if code == "no-matching-node":
         withheld, named = withheld_devices(unit, [shape])
-        text = f"{_unmatched(unit, shape, crowd)}{_unsaid(shape)}{withheld}"
-        return PlacementReason(code, text, True, (*_labels(shape.shape), *named))
+        unmatched = _unmatched(unit, shape, crowd)
+        added = {key: one for key, one in added_labels(unit).items() if one.text in unmatched}
+        text = f"{unmatched}{sources_text(added)}{_unsaid(shape)}{withheld}"
+        evidence = (*_labels(shape.shape), *sources_evidence(added), *named)
+        return PlacementReason(code, text, True, evidence)
     if _decisive(shape) is Filter.UNSAID:
         number = shape.eligibility.excluded[Filter.UNSAID].count
         text = f"no node is known that could host {crowd}, and {count(number, 'node')}"
         text = f"{text} {not_said(number)}"
     else:
         text = f"{_barred(nodes_for(unit), shape, crowd)}{_unsaid(shape)}"
-    return PlacementReason(code, text, True, _examples(shape))
+    return PlacementReason(code, text, True, _examples(nodes_for(unit), shape))
 
 
 def _unsaid(shape: ShapeFit) -> str:
@@ -126,12 +137,15 @@ def _state(
     be, have = ("is", "has") if number == 1 else ("are", "have")
     taints = names(taint for taint, _ in found.details)
     if why is Filter.CORDON:
-        return f"{be} cordoned ({_named(found)})"
+        by = _authors(found, snapshot)
+        return f"{be} cordoned ({_named(found)}{f', {by}' if by else ''})"
     if why is Filter.NOT_READY:
         return f"{be} not ready ({_named(found)})"
     if why is Filter.TAINT:
         noun = "taint" if len(found.details) == 1 else "taints"
-        return f"{have} the untolerated {noun} {taints}"
+        by = _authors(found, snapshot, taints=True)
+        changed = f" (taints last changed {by})" if by else ""
+        return f"{have} the untolerated {noun} {taints}{changed}"
     if why is Filter.HOST_PORT:
         ports = names(str(port) for port in sorted({one.port for one in shape.shape.host_ports}))
         return f"{have} host port {ports} taken by a pod that stays"
@@ -147,13 +161,45 @@ def _named(found: Excluded) -> str:
     return f"{', '.join(found.examples[:2])} and {found.count - 2} more"
 
 
-def _examples(shape: ShapeFit) -> tuple[Evidence, ...]:
+def _authors(found: Excluded, snapshot: NodeSnapshot, *, taints: bool = False) -> str:
+    """Return who cordoned these nodes, or set their taints; empty if it is not one author of all of them."""
+    if found.count > len(found.examples):
+        return ""
+    rooms = [_room(snapshot, name) for name in found.examples]
+    return writers_words(_person_tainted(room) if taints else room.cordoned_by for room in rooms)
+
+
+def _room(snapshot: NodeSnapshot, name: str) -> NodeRoom:
+    return snapshot[bisect_left(snapshot.names, name)]
+
+
+def _person_tainted(room: NodeRoom) -> FieldWriter | None:
+    """Return who wrote the list of taints last, if that was a person.
+
+    Controllers write that list, too: their name does not tell who set the other taints in it.
+    """
+    writer = room.tainted_by
+    return writer if writer is not None and author_of(writer).by_person else None
+
+
+def _examples(snapshot: NodeSnapshot, shape: ShapeFit) -> tuple[Evidence, ...]:
     return tuple(
-        Evidence(f"node: {why.value}", name, node_ref(name))
+        line
         for why, found in shape.eligibility.excluded.items()
         if why in _CODES
         for name in found.examples
+        for line in _example(snapshot, why, name)
     )
+
+
+def _example(snapshot: NodeSnapshot, why: Filter, name: str) -> Iterator[Evidence]:
+    """Yield the node, and the field of it that somebody set with its author."""
+    yield Evidence(f"node: {why.value}", name, node_ref(name))
+    room = _room(snapshot, name)
+    if why is Filter.CORDON and (by := writers_words([room.cordoned_by])):
+        yield Evidence("spec.unschedulable", f"true, set {by}", node_ref(name))
+    if why is Filter.TAINT and (by := writers_words([_person_tainted(room)])):
+        yield Evidence("spec.taints", f"last changed {by}", node_ref(name))
 
 
 # What the owner asked for

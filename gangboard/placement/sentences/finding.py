@@ -102,7 +102,7 @@ def evidence_of(unit: Unit, found: PlacementReason | None = None) -> tuple[Evide
         lines += [_nodes(unit, shape) for shape in placing.shapes]
     polite = never_preempts(unit)
     if polite is not None:
-        lines.append(Evidence("preemptionPolicy", "Never", polite))
+        lines.append(Evidence("spec.preemptionPolicy", "Never", polite))
     lines += maintenance_evidence(unit)
     return (*lines, *(found.evidence if found is not None else ()))
 

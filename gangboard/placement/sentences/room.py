@@ -199,18 +199,18 @@ def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -
         needed, there = "a place", f"{found.there} places for pods"
     else:
         needed, there = needed_and_there(found.resource, found.needed, found.there)
-    text = f"{found.crowd.verb('need')} {needed}, and {where} {have} {there} when empty"
+    text = f"{found.crowd.verb('need')} {needed}, but {where} {have} {there} even when empty"
     return f"{text}{some_fit(unit, assessment, shapes, When.EMPTY)}"
 
 
 def _pieces_when_empty(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     crowd = crowd_of(assessment)
-    where = f"on {_where(shapes)} when empty"
+    where = f"on {_where(shapes)} even when empty"
     if len(shapes) > 1:
         return f"no placement exists for {crowd} together {where}"
     (one,) = shapes
     fit = how_many_fit(unit, assessment, one, When.EMPTY) or "not all of them fit"
-    return f"{crowd.verb('need')} {_each(one, crowd)}, and {fit} {where}"
+    return f"{crowd.verb('need')} {_each(one, crowd)}, but {fit} {where}"
 
 
 def _each(one: ShapeFit, crowd: Crowd) -> str:

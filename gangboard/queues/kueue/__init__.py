@@ -11,16 +11,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-import msgspec
-
-from gangboard.decode.podspec import Quantities
+from gangboard.decode.managers import field_writer
 from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts
 from gangboard.decode.wire import (
-    Int32,
-    Wire,
-    WireCondition,
-    WireMeta,
     api_group,
     read_conditions,
     read_meta,
@@ -34,11 +28,12 @@ from gangboard.domain.reading.wording import names
 from gangboard.domain.registry import QueueSystem, Resource
 from gangboard.domain.traits import QueueTraits, QueueWords
 from gangboard.queues.kueue.acting import LEVER, job_reactions, job_warnings
+from gangboard.queues.kueue.admission_checks import AdmissionCheck
 from gangboard.queues.kueue.deactivations import given_up
 from gangboard.queues.kueue.flavors import CHECKS, FLAVORS
+from gangboard.queues.kueue.label_sources import label_sources
 from gangboard.queues.kueue.messages import (
     PODS_LATE,
-    AdmissionCheck,
     Requeueing,
     is_true,
     message_of,
@@ -46,7 +41,18 @@ from gangboard.queues.kueue.messages import (
 )
 from gangboard.queues.kueue.quantities import added
 from gangboard.queues.kueue.queues import GROUP, QUEUE_RESOURCES, VERSIONS
-from gangboard.queues.kueue.topology import WireTopologyAssignment, assigned_nodes
+from gangboard.queues.kueue.topology import assigned_nodes
+from gangboard.queues.kueue.wire import (
+    WireAdmission,
+    WireRequeueState,
+    WireSchedulingStats,
+    WireWorkload,
+    WireWorkloadAnnotations,
+    WireWorkloadLabels,
+    WireWorkloadMeta,
+    WireWorkloadSpec,
+    WireWorkloadStatus,
+)
 
 NO_NODE = "WorkloadWaitForScheduling"
 """Underlying cause of an eviction: the pods got no node in time."""
@@ -54,106 +60,13 @@ _WORKLOAD = "Workload"
 _BACK_OF_THE_LINE = (PODS_LATE, "AdmissionCheck")
 
 
-class _WireLabels(Wire):
-    job_uid: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/job-uid")
-
-
-class _WireAnnotations(Wire):
-    replaces: str | None = msgspec.field(
-        default=None, name="kueue.x-k8s.io/workload-slice-replacement-for"
-    )
-    is_group: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/is-group-workload")
-
-
-class _WireWorkloadMeta(WireMeta):
-    labels: _WireLabels | None = None
-    annotations: _WireAnnotations | None = None
-
-
-class _WirePodCount(Wire):
-    """One of `spec.podSets` or `status.reclaimablePods`."""
-
-    name: str = ""
-    count: Int32 | None = None
-
-
-class _WireFailedNode(Wire):
-    name: str | None = None
-
-
-class _WireWorkloadSpec(Wire):
-    queue_name: str | None = None
-    active: bool | None = None
-    priority: Int32 | None = None
-    pod_sets: list[_WirePodCount] | None = None
-
-
-class _WireAdmissionCheck(Wire):
-    name: str | None = None
-    state: str | None = None
-    message: str | None = None
-
-
-class _WireRequeueState(Wire):
-    count: int | None = None
-    requeue_at: str | None = None
-
-
-class _WireEviction(Wire):
-    reason: str | None = None
-    underlying_cause: str | None = None
-    count: int | None = None
-
-
-class _WireSchedulingStats(Wire):
-    evictions: list[_WireEviction] | None = None
-
-
-class _WirePodSetAssignment(Wire):
-    name: str = ""
-    topology_assignment: WireTopologyAssignment | None = None
-    flavors: dict[str, str] | None = None
-    resource_usage: Quantities | None = None
-    count: Int32 | None = None
-
-
-class _WireAdmission(Wire):
-    cluster_queue: str | None = None
-    pod_set_assignments: list[_WirePodSetAssignment] | None = None
-
-
-class _WirePodSetRequest(Wire):
-    resources: Quantities | None = None
-
-
-class _WireWorkloadStatus(Wire):
-    conditions: list[WireCondition] | None = None
-    admission: _WireAdmission | None = None
-    resource_requests: list[_WirePodSetRequest] | None = None
-    admission_checks: list[_WireAdmissionCheck] | None = None
-    requeue_state: _WireRequeueState | None = None
-    reclaimable_pods: list[_WirePodCount] | None = None
-    unhealthy_nodes: list[_WireFailedNode] | None = None
-    cluster_name: str | None = None
-    nominated_cluster_names: list[str] | None = None
-    scheduling_stats: _WireSchedulingStats | None = None
-
-
-class WireWorkload(Wire):
-    """A Workload of Kueue as narrow as it is kept."""
-
-    metadata: _WireWorkloadMeta
-    spec: _WireWorkloadSpec | None = None
-    status: _WireWorkloadStatus | None = None
-
-
 def _build(wire: WireWorkload, version: str) -> QueueEntry:
-    spec, status = wire.spec or _WireWorkloadSpec(), wire.status or _WireWorkloadStatus()
+    spec, status = wire.spec or WireWorkloadSpec(), wire.status or WireWorkloadStatus()
     meta = read_meta(wire.metadata, GROUP, _WORKLOAD, version)
     conditions = read_conditions(status.conditions)
-    annotations = wire.metadata.annotations or _WireAnnotations()
+    annotations = wire.metadata.annotations or WireWorkloadAnnotations()
     active = spec.active is not False  # defaulted to true by the CRD
-    admission, amounts = status.admission or _WireAdmission(), Amounts()
+    admission, amounts = status.admission or WireAdmission(), Amounts()
     is_variant = _is_variant(wire.metadata)
     over = given_up(meta, conditions, active=active)
     admitted_pods, asked_pods = _reduced(spec, status)
@@ -162,6 +75,9 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         meta=meta,
         queue=spec.queue_name or "",
         active=active,
+        deactivated_by=None
+        if active
+        else field_writer(wire.metadata.managed_fields, "/spec/active"),
         admitted=is_true(conditions, "Admitted"),
         conditions=conditions,
         owner_uid="" if is_variant or group_pods else _owner_uid(wire.metadata, meta),
@@ -176,6 +92,9 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         holds=added(_holds(admission, amounts)),
         asks=added(_asks(status, amounts)),
         assigned=tuple(_assigned(admission)),
+        label_sources=label_sources(
+            spec.pod_sets, admission.pod_set_assignments, status.admission_checks
+        ),
         asked_pods=asked_pods,
         admitted_pods=admitted_pods,
         failed_nodes=tuple(read_text(one.name) for one in status.unhealthy_nodes or ()),
@@ -186,26 +105,26 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
     return deliver(entry, amounts.faults)
 
 
-def _owner_uid(metadata: _WireWorkloadMeta, meta: Meta) -> str:
+def _owner_uid(metadata: WireWorkloadMeta, meta: Meta) -> str:
     if meta.controller is not None:
         return meta.controller.uid
-    return read_text((metadata.labels or _WireLabels()).job_uid)
+    return read_text((metadata.labels or WireWorkloadLabels()).job_uid)
 
 
-def _group_pods(metadata: _WireWorkloadMeta, meta: Meta, spec: _WireWorkloadSpec) -> int:
+def _group_pods(metadata: WireWorkloadMeta, meta: Meta, spec: WireWorkloadSpec) -> int:
     """Return how many pods a Workload of plain pods admits together; 0 for that of any other object.
 
     Its references name the pods, none as controller (pkg/controller/jobs/pod). StatefulSets and LeaderWorkerSets have
     such a Workload, too, which they own.
     """
-    marked = (metadata.annotations or _WireAnnotations()).is_group == "true"
+    marked = (metadata.annotations or WireWorkloadAnnotations()).is_group == "true"
     owners = metadata.owner_references or ()
     if not marked or meta.controller is not None or any(one.kind != "Pod" for one in owners):
         return 0
     return sum(one.count or 0 for one in spec.pod_sets or ())
 
 
-def _is_variant(metadata: _WireWorkloadMeta) -> bool:
+def _is_variant(metadata: WireWorkloadMeta) -> bool:
     """Whether another Workload owns it: one flavor of several that Kueue tries for that one, switching
     them on and off itself (pkg/workload/concurrentadmission; its gate is off in v0.19)."""
     return any(
@@ -226,26 +145,26 @@ def _in_line_since(conditions: tuple[Condition, ...], meta: Meta) -> datetime | 
     return meta.created_at
 
 
-def _holds(admission: _WireAdmission, amounts: Amounts) -> Iterator[FlavorAmount]:
+def _holds(admission: WireAdmission, amounts: Amounts) -> Iterator[FlavorAmount]:
     for part in admission.pod_set_assignments or ():
         flavors = part.flavors or {}
         for resource, amount in amounts.each("assigned usage", part.resource_usage):
             yield FlavorAmount(flavors.get(resource, ""), resource, amount)
 
 
-def _assigned(admission: _WireAdmission) -> Iterator[AssignedNodes]:
+def _assigned(admission: WireAdmission) -> Iterator[AssignedNodes]:
     for part in admission.pod_set_assignments or ():
         found = assigned_nodes(part.name, part.topology_assignment)
         if found is not None:
             yield found
 
 
-def _reduced(spec: _WireWorkloadSpec, status: _WireWorkloadStatus) -> tuple[int, int]:
+def _reduced(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> tuple[int, int]:
     """Return (pods admitted, pods asked for) where a partial admission gave fewer; else (0, 0).
 
     Pods that are done need no quota and are left out of a later admission.
     """
-    parts = (status.admission or _WireAdmission()).pod_set_assignments or ()
+    parts = (status.admission or WireAdmission()).pod_set_assignments or ()
     given = {part.name: part.count for part in parts if part.count is not None}
     done = {one.name: one.count or 0 for one in status.reclaimable_pods or ()}
     wanted = {one.name: one.count for one in spec.pod_sets or () if one.count is not None}
@@ -256,7 +175,7 @@ def _reduced(spec: _WireWorkloadSpec, status: _WireWorkloadStatus) -> tuple[int,
     return (admitted, asked) if admitted < asked else (0, 0)
 
 
-def _asks(status: _WireWorkloadStatus, amounts: Amounts) -> Iterator[FlavorAmount]:
+def _asks(status: WireWorkloadStatus, amounts: Amounts) -> Iterator[FlavorAmount]:
     for part in status.resource_requests or ():
         for resource, amount in amounts.each("request", part.resources):
             yield FlavorAmount("", resource, amount)
@@ -264,7 +183,7 @@ def _asks(status: _WireWorkloadStatus, amounts: Amounts) -> Iterator[FlavorAmoun
 
 def _message(
     conditions: tuple[Condition, ...],
-    status: _WireWorkloadStatus,
+    status: WireWorkloadStatus,
     namespace: str,
     over: GivenUp | None,
 ) -> QueueMessage | None:
@@ -282,16 +201,16 @@ def _admitted_at(conditions: tuple[Condition, ...]) -> datetime | None:
     return found.since if found is not None and found.is_true else None
 
 
-def _checks(status: _WireWorkloadStatus) -> tuple[AdmissionCheck, ...]:
+def _checks(status: WireWorkloadStatus) -> tuple[AdmissionCheck, ...]:
     return tuple(
         AdmissionCheck(read_text(one.name), read_text(one.state), read_text(one.message))
         for one in status.admission_checks or ()
     )
 
 
-def _requeueing(status: _WireWorkloadStatus) -> Requeueing:
-    state = status.requeue_state or _WireRequeueState()
-    stats = status.scheduling_stats or _WireSchedulingStats()
+def _requeueing(status: WireWorkloadStatus) -> Requeueing:
+    state = status.requeue_state or WireRequeueState()
+    stats = status.scheduling_stats or WireSchedulingStats()
     preemptions = sum(one.count or 0 for one in stats.evictions or () if one.reason == "Preempted")
     late = {one.underlying_cause for one in stats.evictions or () if one.reason == PODS_LATE}
     return Requeueing(
@@ -342,7 +261,7 @@ QUEUE = QueueSystem(
             wire=WireWorkload,
             model=QueueEntry,
             build=_build,
-            decoder_version=7,
+            decoder_version=8,
             fields=("spec.queueName",),
         ),
         *QUEUE_RESOURCES,

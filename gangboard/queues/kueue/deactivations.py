@@ -7,18 +7,14 @@ the condition `Requeued=False` stays, and only a new Workload is queued.
 
 from __future__ import annotations
 
-import re
-
 from gangboard.domain.objects import Condition, Meta, find_condition
 from gangboard.domain.queue import GivenUp
 from gangboard.domain.reading.wording import label, quote_ends
 from gangboard.domain.shell import command
+from gangboard.queues.kueue.admission_checks import checks_text
 
 _DUE_TO = "DeactivatedDueTo"
 _FRAME = "The workload is deactivated due to "
-_CHECK = re.compile(r'AdmissionChecks? in \w+ state: "([^"]{1,316})"(?: \((.*)\))?', re.DOTALL)
-_PROVISIONING = "Provisioning Request wasn't accepted: "
-"""Written by Kueue's own check around the autoscaler's words."""
 _REMEDIES = {
     "MaximumExecutionTimeExceeded": "Raise the label kueue.x-k8s.io/max-exec-time-seconds of its owner",
     "RequeuingLimitExceeded": "Remove what kept its pods from being ready in time",
@@ -48,17 +44,7 @@ def given_up(meta: Meta, conditions: tuple[Condition, ...], *, active: bool) -> 
 
 
 def _cause(evicted: Condition) -> str:
-    said = check_text(evicted.message, "refused it")
+    said = checks_text(evicted.message, "refused it", "refused it")
     if said:
         return said
     return f"“{quote_ends((evicted.message or evicted.reason).removeprefix(_FRAME))}”"
-
-
-def check_text(message: str, verb: str) -> str:
-    """Return `check burst refused it: “no room”` of an eviction by an admission check; empty for any other."""
-    found = _CHECK.search(message)
-    if found is None:
-        return ""
-    name, text = found.groups()
-    own = (text or "").removeprefix(_PROVISIONING)
-    return f"check {name} {verb}: “{quote_ends(own)}”" if own else f"check {name} {verb}"

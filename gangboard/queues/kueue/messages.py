@@ -9,17 +9,16 @@ are those of v0.19.2, all brought about on the real one but for what is marked.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gangboard.decode.quantities import parse_amount
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.queue import GivenUp, QueueCode, QueueMessage
-from gangboard.domain.quota import FlavorAmount, QueueName
-from gangboard.domain.reading.wording import count, is_or_are, listed, names, quote, quote_ends
-from gangboard.domain.registry import DecodeError
-from gangboard.queues.kueue.deactivations import check_text
+from gangboard.domain.quota import QueueName
+from gangboard.domain.reading.wording import quote
+from gangboard.queues.kueue.admission_checks import AdmissionCheck, checks_text, open_checks
+from gangboard.queues.kueue.obstacles import flavor_message
 from gangboard.queues.kueue.queues import GROUP
 
 _PATIENCE = "the pods were not ready in time"
@@ -31,20 +30,9 @@ _EVICTIONS = {
 }
 """Reason of `Evicted` → why Kueue took the quota back, where it tries again by itself."""
 _STOPPED = {"ClusterQueueStopped": "ClusterQueue", "LocalQueueStopped": "LocalQueue"}
+_TOLD_OTHERWISE = {*_EVICTIONS, *_STOPPED, "Preempted", "Deactivated"}
+"""Reasons of `Evicted` whose text says nothing more: the queue, or the next look of Kueue, tells what is the case."""
 
-# Of one flavor, or of a resource that no flavor of the queue has.
-_SHORT = re.compile(
-    r"insufficient unused quota for ([^\s,]+) in flavor ([^\s,]+), ([^\s,]+) more needed"
-)
-_TOO_LARGE = re.compile(
-    r"insufficient quota for ([^\s,]+) in flavor ([^\s,]+), previously considered podsets requests "
-    r"\(([^)\s]*)\) \+ current podset request \(([^)\s]*)\) > maximum capacity \(([^)\s]*)\)"
-)
-_NOT_COVERED = re.compile(r"resource ([^\s,]+) unavailable in ClusterQueue")
-_OTHER_NODES = re.compile(r"flavor ([^\s,]+) doesn't match node affinity")
-_TAINTED = re.compile(r"untolerated taint \{([^{}]*)\} in flavor ([^\s,;]+)")
-_NO_FLAVOR = re.compile(r"flavor ([^\s,]+) not found")  # not brought about
-_POD_SET = "couldn't assign flavors to pod set "
 # Of the queue.
 _MISSING = re.compile(r"^(LocalQueue|ClusterQueue) (\S+) (?:doesn't exist|not found)")
 _INACTIVE = re.compile(r"^(LocalQueue|ClusterQueue) (\S+) is inactive")
@@ -52,7 +40,6 @@ _NO_QUEUE = "LocalQueue  "
 """It names no queue, and neither does Kueue."""
 _OTHER_NAMESPACE = "workload namespace doesn't match ClusterQueue selector"
 # Of those before it.
-_PREEMPTING = re.compile(r"Pending the preemption of (\d{1,6}) workload")
 _OVERTAKEN = "Workload no longer fits after processing another workload"
 _FOR_JOB = re.compile(r"JobUID: ([^\s,)]+)")
 # The second form was not brought about (tas_flavor_snapshot.go).
@@ -74,15 +61,15 @@ _REASONS = {
 }
 """Reason of `QuotaReserved=False` that says as much as a text (not brought about)."""
 _PODS_FIRST = ("Waiting", "WaitingForPodsReady")
-
-
-@dataclass(frozen=True, slots=True)
-class AdmissionCheck:
-    """One of `status.admissionChecks` of a Workload."""
-
-    name: str
-    state: str
-    message: str = ""
+_SILENT = {"Pending", "PendingEvaluation", "Inadmissible", *_PODS_FIRST, *_REASONS}
+"""Reasons of `QuotaReserved=False` that say nothing without a text."""
+_NOT_ADMITTED = {
+    "NoReservation",
+    "NoReservationUnsatisfiedChecks",
+    "UnsatisfiedChecks",
+    "UnsatisfiedAdmissionChecks",
+}
+"""Reasons of `Admitted=False` that `QuotaReserved` and the checks say better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +97,7 @@ def message_of(
     if reserved is None or is_true(conditions, "Admitted"):
         return None
     if reserved.is_true:
-        return _of_checks(checks, reserved)
+        return open_checks(checks, reserved) or _not_admitted(conditions)
     evicted = find_condition(conditions, "Evicted")
     if evicted is not None and not evicted.is_true:
         evicted = None
@@ -150,22 +137,17 @@ def is_true(conditions: tuple[Condition, ...], kind: str) -> bool:
     return found is not None and found.is_true
 
 
-def _of_checks(checks: Sequence[AdmissionCheck], reserved: Condition) -> QueueMessage | None:
-    """Return what keeps a Workload that has its quota: checks that are not ready, by name."""
-    left = [check for check in checks if check.state != "Ready"]
-    if not left:
+def _not_admitted(conditions: tuple[Condition, ...]) -> QueueMessage | None:
+    """Return why a Workload with its quota and all checks is not admitted, in Kueue's words; None if it says nothing."""
+    admitted = find_condition(conditions, "Admitted")
+    if admitted is None or not admitted.is_false or admitted.reason in _NOT_ADMITTED:
         return None
-    said = next((check.message for check in left if check.message), "")
-    noun, have = ("check", "has") if len(left) == 1 else ("checks", "have")
-    rejected = any(check.state == "Rejected" for check in left)
-    told = f": “{quote_ends(said)}”" if said else ""
-    verb = f"{have} refused" if rejected else f"{have} not passed yet"
     return QueueMessage(
-        QueueCode.ADMISSION_CHECK,
-        f"admission {noun} {names(check.name for check in left)} {verb}{told}",
-        label="admission checks",
-        text=", ".join(f"{check.name}: {check.state}" for check in left),
-        since=reserved.since,
+        QueueCode.QUEUE_EVALUATING,
+        f"Kueue says “{quote(admitted.message or admitted.reason)}”",
+        label=f"Admitted: {admitted.reason}",
+        text=admitted.message,
+        since=admitted.since,
     )
 
 
@@ -174,7 +156,8 @@ def _of_requeueing(evicted: Condition, requeueing: Requeueing) -> QueueMessage:
     if requeueing.at is not None:
         again = f"the next try is at {requeueing.at:%Y-%m-%d %H:%M:%S} UTC"
     times = f" (the {_ordinal(requeueing.tries + 1)})" if requeueing.tries else ""
-    why = check_text(evicted.message, "asks for another try") or _EVICTIONS[evicted.reason]
+    asks = checks_text(evicted.message, "asks for another try", "ask for another try")
+    why = asks or _EVICTIONS[evicted.reason]
     if evicted.reason == PODS_LATE and requeueing.no_node:
         why = "its pods found no node in time"
     return QueueMessage(
@@ -219,16 +202,23 @@ def _of_preemption(
 
 
 def _of_text(reserved: Condition, evicted: Condition | None, namespace: str) -> QueueMessage | None:
-    """Return what `QuotaReserved=False` says; None for text that is only about an eviction."""
-    if not reserved.message or reserved.message.startswith(_NO_QUEUE):
+    """Return what `QuotaReserved=False` says; None for text that is only about an eviction of a known reason."""
+    if reserved.message.startswith(_NO_QUEUE) or not (
+        reserved.message or reserved.reason not in _SILENT
+    ):
         return None
-    found = _of_queue(reserved, evicted, namespace) or _of_flavors(reserved) or _of_others(reserved)
+    found = (
+        _of_queue(reserved, evicted, namespace)
+        or flavor_message(reserved.message, _REASONS.get(reserved.reason))
+        or _of_others(reserved)
+    )
     if found is None:
         # It is also said of an eviction that it was, and stays until the queue looks again.
-        if evicted is not None and evicted.message == reserved.message:
+        is_of_eviction = evicted is not None and evicted.message == reserved.message
+        if evicted is not None and is_of_eviction and evicted.reason in _TOLD_OTHERWISE:
             return None
         code = _REASONS.get(reserved.reason, QueueCode.QUEUE_EVALUATING)
-        found = QueueMessage(code, f"Kueue says “{quote(reserved.message)}”")
+        found = QueueMessage(code, f"Kueue says “{quote(reserved.message or reserved.reason)}”")
     return replace(
         found,
         label=f"QuotaReserved: {reserved.reason}",
@@ -311,128 +301,3 @@ def _of_others(reserved: Condition) -> QueueMessage | None:
         room = f"only {some} of {wanted}" if some else f"none of {none}"
         return QueueMessage(QueueCode.TOPOLOGY, f"topology {name} has room for {room} pods now")
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Obstacle:
-    """What one flavor lacks, or the queue has in none."""
-
-    code: QueueCode
-    resource: str
-    """Empty where the flavor as a whole does not suit."""
-    cause: str
-    advice: str = ""
-    lacks: FlavorAmount | None = None
-
-
-def _of_flavors(reserved: Condition) -> QueueMessage | None:
-    """Return why no flavors can be assigned: the worst of its pod sets, told by what comes nearest.
-
-    Flavors are alternatives, resources are not: of a resource the flavor counts that lacks least. A
-    flavor that does not suit at all says nothing of a resource, so it decides where none other is.
-    """
-    found = [_of_pod_set(part) for part in reserved.message.split(_POD_SET)[1:]]
-    obstacles = [obstacle for part in found for obstacle in part]
-    if not obstacles:
-        return None
-    code = min((one.code for one in obstacles), key=QueueCode.position)
-    named = _REASONS.get(reserved.reason)
-    if named is not None and any(one.code is named for one in obstacles):
-        code = named
-    told = {one.cause: one for one in _without_parts([o for o in obstacles if o.code is code])}
-    causes = list(told)
-    cause = (
-        listed(causes) if len(causes) < 3 else f"{causes[0]}, and {len(causes) - 1} more reasons"
-    )
-    pending = _PREEMPTING.search(reserved.message)
-    if code is QueueCode.WAITING_FOR_QUOTA and pending is not None:
-        number = int(pending[1])
-        cause = f"{cause}; {count(number, 'gang')} {is_or_are(number)} being preempted"
-    lacks = tuple(one.lacks for one in told.values() if one.lacks is not None)
-    return QueueMessage(code, cause, next(iter(told.values())).advice, lacks=lacks)
-
-
-def _without_parts(obstacles: list[_Obstacle]) -> list[_Obstacle]:
-    """Return the obstacles without those that a later pod set counts in, too.
-
-    Pod sets are given quota one after the other: what one lacks of a flavor has in it what those before it lack.
-    """
-    most: dict[tuple[str, str], FlavorAmount] = {}
-    for one in obstacles:
-        if one.lacks is not None:
-            at = one.lacks.flavor, one.lacks.resource
-            most[at] = max(one.lacks, most.get(at, one.lacks), key=lambda lacks: lacks.amount)
-    return [
-        one
-        for one in obstacles
-        if one.lacks is None or one.lacks == most[one.lacks.flavor, one.lacks.resource]
-    ]
-
-
-def _of_pod_set(text: str) -> list[_Obstacle]:
-    """Return what decides about one pod set: of each resource the flavor that lacks least."""
-    by_resource: dict[str, list[_Obstacle]] = {}
-    whole: list[_Obstacle] = []
-    for one in _obstacles(text):
-        (by_resource.setdefault(one.resource, []) if one.resource else whole).append(one)
-    nearest = [
-        max(several, key=lambda one: one.code.position()) for several in by_resource.values()
-    ]
-    return nearest or whole
-
-
-def _obstacles(text: str) -> Iterator[_Obstacle]:
-    for resource, flavor, lacks in _SHORT.findall(text):
-        cause = f"{lacks} more {resource} of flavor {flavor} must become free"
-        yield _Obstacle(
-            QueueCode.WAITING_FOR_QUOTA, resource, cause, lacks=_lacks(flavor, resource, lacks)
-        )
-    for resource, flavor, before, own, limit in _TOO_LARGE.findall(text):
-        asked = own if before in ("", "0") else f"{before} + {own}"
-        yield _Obstacle(
-            QueueCode.EXCEEDS_QUOTA,
-            resource,
-            f"{asked} {resource} of flavor {flavor} are asked for, and at most {limit} can be had",
-            f"Ask for less, or raise the quota for {resource} of flavor {flavor}.",
-        )
-    for resource in _NOT_COVERED.findall(text):
-        yield _Obstacle(
-            QueueCode.NO_MATCHING_FLAVOR,
-            resource,
-            f"no flavor of the queue has {resource}",
-            f"Use a queue that has {resource}, or add {resource} to the ClusterQueue.",
-        )
-    for flavor in _OTHER_NODES.findall(text):
-        yield _Obstacle(
-            QueueCode.NO_MATCHING_FLAVOR,
-            "",
-            f"flavor {flavor} is for other nodes than node selector and affinity ask for",
-            "Change node selector or affinity, or use a queue with a flavor for such nodes.",
-        )
-    for taint, flavor in _TAINTED.findall(text):
-        yield _Obstacle(
-            QueueCode.NO_MATCHING_FLAVOR,
-            "",
-            f"taint {_taint(taint)} of flavor {flavor} is not tolerated",
-            f"Let the pods tolerate {_taint(taint)}, or use a queue with another flavor.",
-        )
-    for flavor in _NO_FLAVOR.findall(text):
-        yield _Obstacle(
-            QueueCode.NO_MATCHING_FLAVOR,
-            "",
-            f"flavor {flavor} does not exist",
-            f"Create ResourceFlavor {flavor}.",
-        )
-
-
-def _lacks(flavor: str, resource: str, text: str) -> FlavorAmount | None:
-    try:
-        return FlavorAmount(flavor, resource, parse_amount(resource, text))
-    except DecodeError:
-        return None
-
-
-def _taint(printed: str) -> str:
-    """Return `team=x:NoSchedule` for what Go prints: `team x NoSchedule <nil>`."""
-    key, value, effect, *_ = [*printed.split(" "), "", "", ""]
-    return f"{key}={value}:{effect}" if value else f"{key}:{effect}"

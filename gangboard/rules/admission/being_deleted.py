@@ -117,7 +117,7 @@ def _evidence(
 ) -> tuple[Evidence, ...]:
     metas = [facts.owner.meta, *(pod.meta for pod in leaving[:3])]
     found = {
-        meta.ref: Evidence("deletionTimestamp", meta.deleting_since.isoformat(), meta.ref)
+        meta.ref: Evidence("metadata.deletionTimestamp", meta.deleting_since.isoformat(), meta.ref)
         for meta in metas
         if meta.deleting_since is not None
     }

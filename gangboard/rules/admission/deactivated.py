@@ -3,6 +3,8 @@
 That is `spec.active: false` of a Workload of Kueue. A person sets it to stop the owner for good; Kueue does it itself when it gives up (too many
 requeues, time limit, a rejected check). Kueue then says `QuotaReserved=False/Pending` as for any that
 waits (observed with v0.19.2, real-control-plane.md §5), so the field decides, not the condition.
+
+The sentence says who deactivated the entry, when and why. A person did it on purpose, so it has no next step then.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.reading.findings import gang_finding, unit_finding
 from gangboard.domain.reading.queue_sentences import kept_jobs
+from gangboard.domain.reading.suspensions import authors_words, deactivation_of
 from gangboard.domain.reading.wording import names, pods_left, sentence
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.traits import QueueTraits
@@ -40,7 +43,7 @@ def find(facts: GangFacts) -> Finding | None:
         RULE,
         Health.SUSPENDED,
         " ".join(filter(None, (*_sentences(facts, state.entries, state.queue, "it"), left))),
-        advice=_advice(state.entries),
+        advice=_advice(facts, state.entries),
         evidence=_evidence(state.entries),
         since=_since(state.entries),
     )
@@ -64,7 +67,7 @@ def find_in_unit(unit: Unit) -> Finding | None:
         _OF_UNIT,
         unit,
         " ".join(filter(None, _sentences(unit.facts, entries, queue, what))),
-        advice=_advice(entries),
+        advice=_advice(unit.facts, entries),
         evidence=_evidence(entries),
         since=_since(entries),
     )
@@ -72,13 +75,15 @@ def find_in_unit(unit: Unit) -> Finding | None:
 
 def _sentences(
     facts: GangFacts, entries: Sequence[QueueEntry], queue: str, what: str
-) -> tuple[str]:
+) -> tuple[str, ...]:
     by = _cause(facts, entries)
     if by:
         return (by,)
+    authors = authors_words(deactivation_of(facts, entry) for entry in entries)
     be = "is" if len(entries) == 1 else "are"
     where = f"so queue {queue} does not admit {what}" if queue else f"so no queue admits {what}"
-    return (f"{_named(entries)} {be} deactivated, {where}.",)
+    state = f"{_named(entries)} {be} deactivated, {where}."
+    return (sentence(f"Deactivated {authors}"), state) if authors else (state,)
 
 
 def _named(entries: Sequence[QueueEntry]) -> str:
@@ -86,16 +91,24 @@ def _named(entries: Sequence[QueueEntry]) -> str:
     return f"Workload{'' if len(entries) == 1 else 's'} {listed}"
 
 
-def _advice(entries: Sequence[QueueEntry]) -> tuple[AdvisedStep | str, ...]:
-    """Return the step that queues each entry again. Activating an entry that was given up has no effect."""
+def _advice(facts: GangFacts, entries: Sequence[QueueEntry]) -> tuple[AdvisedStep | str, ...]:
+    """Return the step that queues each entry again, without entries that a person deactivated.
+
+    Activating an entry that was given up has no effect.
+    """
     given_up = [entry.given_up for entry in entries if entry.given_up is not None]
-    stopped = [entry for entry in entries if entry.given_up is None]
+    stopped = [entry for entry in entries if entry.given_up is None and not _is_meant(facts, entry)]
     it = "it" if len(stopped) == 1 else "them"
     again = f"Set spec.active of {_named(stopped)} to true to queue {it} again."
     return (
         *dict.fromkeys(AdvisedStep(one.advice, command=one.command) for one in given_up),
         *((again,) if stopped else ()),
     )
+
+
+def _is_meant(facts: GangFacts, entry: QueueEntry) -> bool:
+    author = deactivation_of(facts, entry)
+    return author is not None and author.by_person
 
 
 def _evidence(entries: Sequence[QueueEntry]) -> tuple[Evidence, ...]:

@@ -2,6 +2,8 @@
 
 Kubernetes documents 0 as pausing a Job; JobSet keeps counting such a Job as ready (observed on
 1.37.0 with JobSet v0.12.0, real-control-plane.md §3). It is not suspended and is not called so.
+
+The sentence says which person paused a Job, when and why. What a person meant has no next step.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.reading.copied_commands import patch_command
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import active_jobs, asks_for_nothing, is_paused
-from gangboard.domain.reading.wording import label, names
+from gangboard.domain.reading.suspensions import authors_words, pause_of
+from gangboard.domain.reading.wording import label, names, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.change_methods import ChangedObject, change_method
@@ -35,11 +38,16 @@ def find(unit: Unit) -> Finding | None:
     listed = names(job.meta.ref.name for job in jobs)
     verb = "asks" if len(jobs) == 1 else "ask"
     subject = f"Job {listed}" if len(jobs) == 1 else f"Jobs {listed}"
+    pauses = [pause_of(unit.facts, job) for job in jobs]
+    authors = authors_words(pauses)
+    state = f"{subject} {verb} for no pods: parallelism is 0."
     return unit_finding(
         RULE,
         unit,
-        f"{subject} {verb} for no pods: parallelism is 0.",
-        advice=(_advice(unit, jobs, subject),),
+        f"{sentence(f'Paused {authors}')} {state}" if authors else state,
+        advice=()
+        if all(one and one.by_person for one in pauses)
+        else (_advice(unit, jobs, subject),),
         evidence=tuple(Evidence("spec.parallelism", "0", job.meta.ref) for job in jobs),
     )
 

@@ -122,7 +122,7 @@ def _growing(unit: Unit, rule: UnitRule, code: QueueCode, beginning: str) -> Fin
         advice=_advice(found),
         evidence=(
             *(evidence for status in statuses for evidence in message_evidence(facts, status)),
-            Evidence("schedulingGates", names(first.gates), first.meta.ref),
+            Evidence("spec.schedulingGates", names(first.gates), first.meta.ref),
         ),
         since=_since(found),
         named=False,

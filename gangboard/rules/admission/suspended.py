@@ -1,18 +1,21 @@
 """`suspended`: the owner is suspended by hand, or what makes its Jobs, or each of its unfinished child Jobs is.
 
 It says who suspended the owner, when and why, and of child Jobs who holds them. A deliberate
-suspension has no next step. `Suspended=True` of an owner can be computed from its spec alone (Trainer v2.2.0 sets it in 46 ms,
+suspension has no next step. Where only the object below the owner is suspended, the page has no button that
+resumes it, so the advice has the command. `Suspended=True` of an owner can be computed from its spec alone (Trainer v2.2.0 sets it in 46 ms,
 real-owners.md §1.3), so whether it has come to rest is counted from pods. The PodGroup keeps its
 old condition while the gang is suspended: it is not shown.
 """
 
 from __future__ import annotations
 
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue_status import QueueStanding
+from gangboard.domain.reading.copied_commands import resume_command
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.job_holds import hold_evidence, listed_with_holders, resume_advice
 from gangboard.domain.reading.queue_sentences import kept_jobs
@@ -21,7 +24,14 @@ from gangboard.domain.reading.suspensions import (
     suspension_of,
     suspension_words,
 )
-from gangboard.domain.reading.wording import count, is_or_are, label, pods_left, sentence
+from gangboard.domain.reading.wording import (
+    all_of,
+    is_or_are,
+    label,
+    pods_left,
+    sentence,
+    sentence_case,
+)
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Finding
 
@@ -37,7 +47,7 @@ def find(facts: GangFacts) -> Finding | None:
         return _finding(facts, _by_whom(facts, owner), (owner,))
     below = next((one for one in facts.middle if one.suspended and one.finish is None), None)
     if below is not None:
-        return _finding(facts, _below(facts, below), (below,))
+        return _finding(facts, _below(facts, below), (below,), _resume_below(facts, below))
     unfinished = tuple(job for job in facts.jobs if job.finish is None)
     if (
         not unfinished
@@ -47,8 +57,8 @@ def find(facts: GangFacts) -> Finding | None:
         return None
     listed = listed_with_holders(facts, unfinished)
     number = len(unfinished)
-    what = f"{count(number, 'unfinished Job')} {is_or_are(number)} suspended: {listed}"
-    return _finding(facts, what if number == 1 else f"All {what}", unfinished)
+    whole = "1 unfinished Job" if number == 1 else sentence_case(all_of(number, "unfinished Job"))
+    return _finding(facts, f"{whole} {is_or_are(number)} suspended: {listed}", unfinished)
 
 
 def _by_whom(facts: GangFacts, owner: Owner) -> str:
@@ -68,7 +78,22 @@ def _below(facts: GangFacts, suspended: Owner) -> str:
     return f"{what} {suspension_words(known, 'since')}" if known else what
 
 
-def _finding(facts: GangFacts, what: str, suspended: tuple[Owner, ...]) -> Finding:
+def _resume_below(facts: GangFacts, suspended: Owner) -> tuple[AdvisedStep, ...]:
+    """Return how an object is resumed that its maker leaves suspended. Whether it should, only a person knows."""
+    if not facts.traits.leaves_suspended:
+        return ()
+    ref = suspended.meta.ref
+    text = f"If {label(ref)} need not stay suspended, resume it: {label(facts.owner.meta.ref)} does not."
+    words = resume_command(facts.traits_of(ref), ref)
+    return (AdvisedStep(text, AdviceKind.RESUME, words),)
+
+
+def _finding(
+    facts: GangFacts,
+    what: str,
+    suspended: tuple[Owner, ...],
+    steps: tuple[AdvisedStep, ...] = (),
+) -> Finding:
     left = pods_left(facts.pods)
     message = f"{sentence(what)} {sentence(left)}" if left else sentence(what)
     since = [
@@ -88,7 +113,7 @@ def _finding(facts: GangFacts, what: str, suspended: tuple[Owner, ...]) -> Findi
         # An owner is suspended on purpose, and a controller resumes its own children by itself.
         advice=resume_advice(facts, suspended)
         if suspended[0] in facts.jobs and not facts.owner.suspended
-        else (),
+        else steps,
         evidence=(
             *(suspend_evidence(facts, owner) for owner in suspended),
             *hold_evidence(facts, suspended),

@@ -172,7 +172,7 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
     quorum, possible = unit.quorum or 0, seats(unit) + others
     held = [job for job in unit.jobs if job.suspended and job.finish is None]
     if held and possible < quorum <= possible + unit.held:
-        return (how_to_resume(unit.facts, held, " (in place)."),)
+        return (how_to_resume(unit.facts, held, "."),)
     there = len(unit.current) + others
     if is_bare_group(unit):
         number = quorum - there
@@ -229,6 +229,9 @@ def _lower(unit: Unit, quorum: int) -> str:
         return ""
     if _is_left_alone(unit):
         return _lowered(unit, _whose(unit), quorum, ChangeMethod.IN_PLACE)
+    if _is_stated_in_owner(unit):
+        whose = f"{unit.facts.traits.quorum_field} of {label(unit.owner.meta.ref)}"
+        return f"lower {whose} from {unit.quorum} to {quorum} ({ChangeMethod.IN_PLACE})"
     changed_object = _changed_object(unit)
     if changed_object is None:
         return ""
@@ -254,6 +257,16 @@ def _is_left_alone(unit: Unit) -> bool:
     if maker is None:
         return not group.meta.owner_uids
     return group.meta.ref.group in unit.facts.traits_of(maker).leaves_groups
+
+
+def _is_stated_in_owner(unit: Unit) -> bool:
+    """Whether the quorum of its group is a number in the spec of its owner, which makes that group."""
+    group, asked = unit.group, unit.owner.gang_request
+    if group is None or asked is None or asked.derived or not unit.facts.traits.quorum_field:
+        return False
+    maker = group.meta.controller
+    is_made = maker is not None and maker.uid == unit.owner.meta.ref.uid
+    return is_made and asked.quorum == unit.quorum
 
 
 def _changed_object(unit: Unit) -> ChangedObject | None:

@@ -7,7 +7,7 @@ other role lacks is nearer to the cause.
 
 from __future__ import annotations
 
-from gangboard.domain.advice import AdviceKind, AdvisedStep
+from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.dependencies import reached_jobs
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
@@ -61,7 +61,9 @@ def _advice(unit: Unit, wait: Waiting) -> tuple[AdvisedStep | str, ...]:
     """Return the step that brings the other part to its state: name a part, look at its pods, or wait."""
     waiter, dependency = wait.role.name, wait.dependency
     if wait.on is None:
-        return (f"Let {waiter} depend on a part that {label(unit.owner.meta.ref)} has (recreate).",)
+        return (
+            f"Let {waiter} depend on a part that {label(unit.owner.meta.ref)} has ({ChangeMethod.RECREATE}).",
+        )
     jobs = {job.meta.ref.uid for job in unit.facts.jobs if job.meta.ref.name in wait.on.child_names}
     unready = look_at_unready(
         pod.meta.ref
@@ -81,7 +83,7 @@ def _job_of(pod: Pod) -> str:
 
 
 def _evidence(unit: Unit, wait: Waiting) -> tuple[Evidence, ...]:
-    found = [Evidence(wait.dependency.origin, wait.dependency.role, unit.owner.meta.ref)]
+    found = [Evidence("waits for", wait.dependency.role, unit.owner.meta.ref)]
     if wait.on is not None:
         reached = reached_jobs(wait.on, wait.dependency)
         if reached is not None:

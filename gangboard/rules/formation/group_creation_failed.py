@@ -6,6 +6,7 @@ The Job controller (1.37) says so in events on the Job, `FailedWorkloadCompilati
 
 from __future__ import annotations
 
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
@@ -62,7 +63,7 @@ def _advice(event: Event, *, others: bool) -> tuple[str, ...]:
     if _is_too_long(event):
         return (
             f"Give {event.regarding.kind} {event.regarding.name} a name of at most {_LONGEST_NAME} "
-            f"characters: {_SUFFIX} is added to it, and {_LONGEST_LABEL} is the most (recreate).",
+            f"characters: {_SUFFIX} is added to it, and {_LONGEST_LABEL} is the most ({ChangeMethod.RECREATE}).",
         )
     return ()
 

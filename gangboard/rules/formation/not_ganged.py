@@ -12,6 +12,7 @@ refuses others.
 
 from __future__ import annotations
 
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group, Policy, label_of_group, read_entry
 from gangboard.domain.health import Health, Stage
@@ -99,7 +100,7 @@ def _by_another_api(unit: Unit, request: GangRequest) -> Finding | None:
         f"{len(placed)} of {wanted}.",
         evidence=(
             Evidence("asked for", f"a gang ({request.api})", asker),
-            Evidence("schedulerName", STOCK_SCHEDULER, placed[0].meta.ref),
+            Evidence("spec.schedulerName", STOCK_SCHEDULER, placed[0].meta.ref),
             Evidence("pods refused alone", str(len(refused)), refused[0].meta.ref),
         ),
         since=first_creation(refused),
@@ -135,10 +136,12 @@ def _by_name_alone(unit: Unit, group: Group) -> Finding | None:
         unit,
         f"{label_of_group(group.name)} asks for a gang, and {STOCK_SCHEDULER}, which does not read it, "
         f"places its pods one by one: {len(placed)} of {unit.wanted}.",
-        advice=("Give the pods the schedulerName of a scheduler that reads it (recreate).",),
+        advice=(
+            f"Give the pods the schedulerName of a scheduler that reads it ({ChangeMethod.RECREATE}).",
+        ),
         evidence=(
             Evidence("asked for", f"a gang of {group.quorum}", group.meta.ref),
-            Evidence("schedulerName", STOCK_SCHEDULER, placed[0].meta.ref),
+            Evidence("spec.schedulerName", STOCK_SCHEDULER, placed[0].meta.ref),
             Evidence("pods refused alone", str(len(refused)), refused[0].meta.ref),
         ),
         since=first_creation(refused),
@@ -201,7 +204,7 @@ def _advice(unit: Unit, job: Owner) -> tuple[str, ...]:
     PodGroup along needs no controller to make one.
     """
     brought = _template_group(unit, job)
-    anew = f"make {label((job if job.meta.controller is None else unit.owner).meta.ref)} anew"
+    again = f"re-create {label((job if job.meta.controller is None else unit.owner).meta.ref)}"
     if not unit.facts.gang_api_version:
         needed = _GATES.get(unit.facts.kubernetes or (0, 0))
         if needed is None:
@@ -211,13 +214,12 @@ def _advice(unit: Unit, job: Owner) -> tuple[str, ...]:
         noun = "gate" if len(listed) == 1 else "gates"
         return (
             f"Turn on the feature {noun} {names(listed)}, serve scheduling.k8s.io/{version} "
-            f"(--runtime-config), and {anew} (recreate).",
+            f"(--runtime-config), and {again}.",
         )
     if brought or unit.facts.gang_api_version == _WITHOUT_GROUPS:
         return ()
     return (
-        f"Create a PodGroup, and {anew} with its name as schedulingGroup in the pod template "
-        "(recreate).",
+        f"Create a PodGroup, and {again} with its name as schedulingGroup in the pod template.",
     )
 
 

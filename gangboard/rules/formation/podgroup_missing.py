@@ -8,6 +8,7 @@ is missed only when its pods are 30 seconds old.
 
 from __future__ import annotations
 
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import label_of_group, read_entry
 from gangboard.domain.health import Health, Stage
@@ -30,7 +31,7 @@ def find(unit: Unit) -> Finding | None:
     message = f"{wait} {_what_is_missing(unit)}."
     kind = waiting[0].group_kind
     field = "schedulingGroup" if read_entry(unit.group_name) is None else "workloadRef"
-    evidence = (Evidence(kind or field, unit.group_name, waiting[0].meta.ref),)
+    evidence = (Evidence(kind or f"spec.{field}", unit.group_name, waiting[0].meta.ref),)
     # One that was tried had its group once: when that went no object says.
     since = first_creation(waiting) if all(pod.is_untried for pod in waiting) else None
     newest = newest_creation(waiting)
@@ -51,14 +52,16 @@ def _advice(unit: Unit, kind: str, field: str) -> str:
     entry, namespace = read_entry(unit.group_name), unit.owner.meta.ref.namespace
     if kind:
         _, _, api = kind.partition(".")
-        return f"Create PodGroup {namespace}/{unit.group_name} of {api}, or make the pods without its name (recreate)."
+        return f"Create PodGroup {namespace}/{unit.group_name} of {api}, or make the pods without its name ({ChangeMethod.RECREATE})."
     if entry is None:
         make = f"Create PodGroup {namespace}/{unit.group_name}"
     elif all(one.meta.ref.name != entry.workload for one in unit.facts.workloads):
         make = f"Create Workload {namespace}/{entry.workload} with a podGroup {entry.pod_group}"
     else:
-        make = f"Give Workload {entry.workload} a podGroup {entry.pod_group} (recreate)"
-    return f"{make}, or make the pods without {field} (recreate)."
+        make = (
+            f"Give Workload {entry.workload} a podGroup {entry.pod_group} ({ChangeMethod.RECREATE})"
+        )
+    return f"{make}, or make the pods without {field} ({ChangeMethod.RECREATE})."
 
 
 def _what_is_missing(unit: Unit) -> str:

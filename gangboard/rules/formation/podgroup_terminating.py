@@ -35,7 +35,9 @@ def find(unit: Unit) -> Finding | None:
         message,
         advice=_advice(unit, group),
         evidence=(
-            Evidence("deletionTimestamp", group.meta.deleting_since.isoformat(), group.meta.ref),
+            Evidence(
+                "metadata.deletionTimestamp", group.meta.deleting_since.isoformat(), group.meta.ref
+            ),
         ),
         since=group.meta.deleting_since,
     )
@@ -56,22 +58,18 @@ def _advice(unit: Unit, group: Group) -> tuple[str, ...]:
     if group.meta.controller is not None:
         if group.meta.controller.uid != owner.ref.uid or not owner.ref.is_job:
             return ()
-        return (
-            f"Make {label(owner.ref)} anew: its PodGroup is made with a new Job only (recreate).",
-        )
+        return (f"Re-create {label(owner.ref)}: its PodGroup is made with a new Job only.",)
     is_queued = unit.facts.queue.is_managed
     if unit.facts.traits.ends_pods and owner.controller is None and not is_queued:
         return (
-            f"Suspend {label(owner.ref)}, make PodGroup {name} anew when it is gone, and resume the "
-            f"{owner.ref.kind} (in place).",
+            f"Suspend {label(owner.ref)}, re-create PodGroup {name} when it is gone, and resume the "
+            f"{owner.ref.kind}.",
         )
     if any(pod.meta.controller is not None for pod in unit.live):
         return ()  # whoever makes them would make others
     number = len(unit.live)
     them = "its pod" if number == 1 else f"its {number} pods"
-    return (
-        f"Delete {them}, and make PodGroup {name} and its pods anew when it is gone (recreate).",
-    )
+    return (f"Delete {them}, and re-create PodGroup {name} and its pods when it is gone.",)
 
 
 RULE = UnitRule(

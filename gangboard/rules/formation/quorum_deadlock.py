@@ -7,7 +7,7 @@ dependsOn driver Ready: permanent, `status: {}` (real-control-plane.md §3).
 
 from __future__ import annotations
 
-from gangboard.domain.advice import AdviceKind, AdvisedStep
+from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.copied_commands import patch_command
@@ -51,7 +51,7 @@ def find(unit: Unit) -> Finding | None:
 
 def _advice(unit: Unit, wait: Waiting, possible: int) -> tuple[AdvisedStep | str, ...]:
     """Lowering minCount is possible on 1.37 and lasts where no controller owns the PodGroup."""
-    apart = f"Give {wait.dependency.role} and {wait.role.name} a PodGroup each (recreate)."
+    apart = f"Give {wait.dependency.role} and {wait.role.name} a PodGroup each ({ChangeMethod.RECREATE})."
     group = unit.group
     if group is None or group.meta.api_version not in _MUTABLE or group.meta.controller is not None:
         return (apart,)
@@ -59,7 +59,7 @@ def _advice(unit: Unit, wait: Waiting, possible: int) -> tuple[AdvisedStep | str
         return (apart,)
     ref = group.meta.ref
     lower = AdvisedStep(
-        f"Lower minCount of PodGroup {ref.name} to {possible} (in place).",
+        f"Lower minCount of PodGroup {ref.name} to {possible} ({ChangeMethod.IN_PLACE}).",
         AdviceKind.QUORUM,
         patch_command(unit.facts.traits_of(ref), ref, {"minCount": possible}),
     )

@@ -81,9 +81,13 @@ def _advice(unit: Unit, possible: int) -> list[AdvisedStep | str]:
         found.append(how_to_resume(unit.facts, held, "."))
     group = unit.group
     if group is not None and group.meta.api_version in _MUTABLE and group.meta.controller is None:
-        found.append(f"Lower minCount of PodGroup {group.meta.ref.name} to {possible} (in place).")
+        found.append(
+            f"Lower minCount of PodGroup {group.meta.ref.name} to {possible} ({ChangeMethod.IN_PLACE})."
+        )
     elif possible and _is_quorum_of_job(unit):
-        found.append(f"Set minCount of {label(unit.jobs[0].meta.ref)} to {possible} (in place).")
+        found.append(
+            f"Set minCount of {label(unit.jobs[0].meta.ref)} to {possible} ({ChangeMethod.IN_PLACE})."
+        )
     return found
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import STOCK_SCHEDULER, Pod
@@ -49,9 +50,9 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         f"Pods of group {unit.group_name} name different schedulers: {listed}.",
-        advice=("Give all pods of the group one schedulerName (recreate).",),
+        advice=(f"Give all pods of the group one schedulerName ({ChangeMethod.RECREATE}).",),
         evidence=(
-            *(Evidence("schedulerName", pod.scheduler_name, pod.meta.ref) for pod in examples),
+            *(Evidence("spec.schedulerName", pod.scheduler_name, pod.meta.ref) for pod in examples),
             *(Evidence("scheduler says", one.raw, one.source) for one in said[:1]),
         ),
         since=waits_since(unit, said) if said else newest_creation(unit.unplaced),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime
 
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
@@ -93,15 +94,17 @@ def _advice(unit: Unit, silent: tuple[Pod, ...]) -> tuple[str, ...]:
         ((name, number),) = others.items()
         return (
             f"Give the pods schedulerName {name}, which has placed {count(number, 'other pod')} of "
-            f"{label(unit.owner.meta.ref)} (recreate), or s{start}.",
+            f"{label(unit.owner.meta.ref)} ({ChangeMethod.RECREATE}), or s{start}.",
         )
-    return (f"S{start}, or give the pods the schedulerName of one that does (recreate).",)
+    return (
+        f"S{start}, or give the pods the schedulerName of one that does ({ChangeMethod.RECREATE}).",
+    )
 
 
 def _evidence(unit: Unit, silent: tuple[Pod, ...]) -> tuple[Evidence, ...]:
     first = silent[0]
     found = [
-        Evidence("schedulerName", first.scheduler_name, first.meta.ref),
+        Evidence("spec.schedulerName", first.scheduler_name, first.meta.ref),
         Evidence(
             "PodScheduled", first.scheduled.reason if first.scheduled else "absent", first.meta.ref
         ),

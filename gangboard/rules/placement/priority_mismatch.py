@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
@@ -49,10 +50,10 @@ def find(unit: Unit) -> Finding | None:
 def _advice(unit: Unit, own: int | None) -> str:
     """Return what makes them equal: neither a pod's priority nor that of a PodGroup can be changed."""
     if own is None:
-        return f"Give group {unit.group_name} and all its pods one priorityClassName (recreate)."
+        return f"Give group {unit.group_name} and all its pods one priorityClassName ({ChangeMethod.RECREATE})."
     return (
         f"Give all pods a priorityClassName of value {own}, that of group {unit.group_name}, or "
-        "group and pods another one together (recreate)."
+        f"group and pods another one together ({ChangeMethod.RECREATE})."
     )
 
 

@@ -7,7 +7,7 @@ not interpreted, and where the cause was seen otherwise (no nodes, a claim) that
 
 from __future__ import annotations
 
-from gangboard.domain.advice import AdviceKind, AdvisedStep
+from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
@@ -54,9 +54,11 @@ def _advice(unit: Unit, said: tuple[SchedulerMessage, ...]) -> tuple[AdvisedStep
     to look."""
     group = f"all pods of group {unit.group_name}"
     if any(ONE_SCHEDULER in one.raw for one in said):
-        return (f"Give {group} one schedulerName (recreate).",)
+        return (f"Give {group} one schedulerName ({ChangeMethod.RECREATE}).",)
     if any(_ONE_PREEMPTION in one.raw for one in said):
-        return (f"Give {group} one preemptionPolicy, that of the group if it has one (recreate).",)
+        return (
+            f"Give {group} one preemptionPolicy, that of the group if it has one ({ChangeMethod.RECREATE}).",
+        )
     return (_read_log(unit),)
 
 

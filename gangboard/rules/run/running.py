@@ -16,7 +16,7 @@ from gangboard.domain.reading.progress import (
     succeeded,
 )
 from gangboard.domain.reading.state_since import whole_since
-from gangboard.domain.reading.wording import is_or_are
+from gangboard.domain.reading.wording import all_of, is_or_are, sentence_case
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -44,10 +44,14 @@ def find(unit: Unit) -> Finding | None:
 def _message(unit: Unit) -> str:
     ready, done, left = len(unit.ready), succeeded(unit), seats(unit)
     if not left:
-        subject = f"All {done} pods have" if done > 1 else "Its pod has"
+        subject = f"{sentence_case(all_of(done, 'pod'))} have" if done > 1 else "Its pod has"
         return f"{subject} succeeded." if done else "All pods that were asked for are done."
     if not done:
-        return f"All {ready} pods are ready." if ready > 1 else "Its pod is ready."
+        return (
+            f"{sentence_case(all_of(ready, 'pod'))} are ready."
+            if ready > 1
+            else "Its pod is ready."
+        )
     have = "has" if done == 1 else "have"
     return f"{ready} of {unit.wanted} pods {is_or_are(ready)} ready, {done} {have} succeeded."
 

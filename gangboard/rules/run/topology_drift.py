@@ -38,7 +38,7 @@ def find(unit: Unit) -> Finding | None:
         f"It runs, but {count(number, 'pod')} {is_or_are(number)} on {names(nodes)}, where "
         f"{system(unit.facts)} did not assign {'it' if number == 1 else 'them'}.",
         advice=(
-            f"Suspend and resume it, so that {queue_text(unit.facts, unit.facts.queue)} assigns it anew.",
+            f"Suspend and resume it, so that {queue_text(unit.facts, unit.facts.queue)} assigns it again.",
         ),
         evidence=tuple(
             Evidence(f"assigned to pods {one.value}", _listed(one), entry.meta.ref)

@@ -1,7 +1,8 @@
 """`container-config`: the kubelet cannot create or start a container from its spec.
 
 A secret or config map that does not exist, a mount that is wrong, a command that is not there:
-reasons of `state.waiting` (pkg/kubelet/kuberuntime, pkg/kubelet/container/sync_result.go).
+reasons of `state.waiting` (pkg/kubelet/kuberuntime, pkg/kubelet/container/sync_result.go). The kubelet also writes the
+error of a runtime there, so a reason that is not known is an error, too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
 from gangboard.domain.reading.containers import (
+    BENIGN_REASONS,
+    CRASH_LOOP,
+    IMAGE_REASONS,
     container_evidence,
     container_health,
     find_container_problem,
@@ -33,8 +37,12 @@ _REASONS = frozenset(
 )
 
 
+_ELSEWHERE = IMAGE_REASONS | BENIGN_REASONS | {CRASH_LOOP}
+"""Reasons that other rules tell, or that need no rule."""
+
+
 def _has_problem(container: Container) -> bool:
-    return container.state == "waiting" and container.reason in _REASONS
+    return container.state == "waiting" and container.reason not in _ELSEWHERE
 
 
 def find(unit: Unit) -> Finding | None:
@@ -43,11 +51,14 @@ def find(unit: Unit) -> Finding | None:
     if problem is None:
         return None
     worst = problem.worst
-    said = quote(telling_part(worst.message)) or worst.reason
+    said = quote(telling_part(worst.message))
+    what = "cannot be created" if worst.reason in _REASONS else "waits"
+    if said and worst.reason not in _REASONS:
+        what = f"{what} ({quote(worst.reason)})"
     return unit_finding(
         RULE,
         unit,
-        sentence(f"{problem.where} cannot be created: {said}"),
+        sentence(f"{problem.where} {what}: {said or quote(worst.reason)}"),
         health=container_health(unit),
         advice=_advice(worst, unit.owner.meta.ref.namespace),
         evidence=container_evidence(problem),

@@ -11,6 +11,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
 from gangboard.domain.reading.containers import (
+    CRASH_LOOP,
     container_evidence,
     container_health,
     crash_advice,
@@ -30,7 +31,7 @@ def _has_problem(container: Container) -> bool:
     if container.init or container.ready:
         return False
     if container.state == "waiting":
-        return container.reason == "CrashLoopBackOff"
+        return container.reason == CRASH_LOOP
     failed = container.state == "terminated" and container.exit_code not in (None, 0)
     return failed and container.restarts >= _REPEATED
 

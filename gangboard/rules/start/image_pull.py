@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
 from gangboard.domain.reading.containers import (
+    IMAGE_REASONS,
     ContainerProblem,
     container_evidence,
     container_health,
@@ -23,17 +25,6 @@ from gangboard.domain.reading.wording import count, quote, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
 
-_REASONS = frozenset(
-    {
-        "ErrImagePull",
-        "ImagePullBackOff",
-        "InvalidImageName",
-        "ErrImageNeverPull",
-        "ImageInspectError",
-        "RegistryUnavailable",
-        "SignatureValidationFailed",
-    }
-)
 _IMAGE = re.compile(r'[Ii]mage "(?P<image>[^"]+)"')
 # What comes before the registry's own words, in the order in which it is wrapped.
 _WRAPPING = re.compile(
@@ -50,7 +41,7 @@ _NOT_THERE = re.compile(r"code = NotFound|manifest unknown|: not found\b")
 
 
 def _has_problem(container: Container) -> bool:
-    return container.state == "waiting" and container.reason in _REASONS
+    return container.state == "waiting" and container.reason in IMAGE_REASONS
 
 
 def find(unit: Unit) -> Finding | None:
@@ -95,18 +86,24 @@ def _advice(problem: ContainerProblem) -> tuple[str, ...]:
     """Return what to change where reason or text leave no doubt; a registry can be away as well."""
     reason, text, image = problem.worst.reason, " ".join(_messages(problem)), _image(problem)
     if reason == "InvalidImageName":
-        return (f"Correct the image reference of container {problem.name} (recreate).",)
+        return (
+            f"Correct the image reference of container {problem.name} ({ChangeMethod.RECREATE}).",
+        )
     if not image:
         return ()
     if reason == "ErrImageNeverPull":
-        return (f"Load image {image} onto the nodes of these pods: they never pull (in place).",)
+        return (
+            f"Load image {image} onto the nodes of these pods: they never pull ({ChangeMethod.IN_PLACE}).",
+        )
     if _DENIED.search(text):
         return (
             f"Name a secret in imagePullSecrets that may pull image {image}, or an image that the "
-            "pods may pull (recreate).",
+            f"pods may pull ({ChangeMethod.RECREATE}).",
         )
     if _NOT_THERE.search(text):
-        return (f"Push image {image} (in place), or name one that is there (recreate).",)
+        return (
+            f"Push image {image} ({ChangeMethod.IN_PLACE}), or name one that is there ({ChangeMethod.RECREATE}).",
+        )
     return ()
 
 

@@ -1,6 +1,6 @@
 """`pod-setup-failing`: the kubelet cannot make what a pod needs before any container can exist.
 
-Its volumes are not attached or mounted, its sandbox or network cannot be made. The pod's status has
+Its volumes are not attached or mounted, its devices are not prepared, its sandbox or network cannot be made. The pod's status has
 no word of it: its containers stay `ContainerCreating`, and only events tell (pkg/kubelet/events,
 pkg/volume/util/operationexecutor). The condition `PodReadyToStartContainers` ends it: since 1.36 the
 kubelet sets it before images are pulled (kubernetes #134660).
@@ -26,7 +26,13 @@ from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
 _REASONS = frozenset(
-    {"FailedAttachVolume", "FailedCreatePodSandBox", "FailedMapVolume", "FailedMount"}
+    {
+        "FailedAttachVolume",
+        "FailedCreatePodSandBox",
+        "FailedMapVolume",
+        "FailedMount",
+        "FailedPrepareDynamicResources",
+    }
 )
 _NOT_MADE = frozenset({"", "ContainerCreating", "PodInitializing"})
 _GRACE = timedelta(seconds=60)
@@ -35,6 +41,7 @@ _FRESH = timedelta(minutes=6)
 """It tries every two minutes, and says so every five at least (the refill of its event limit)."""
 _WRAPPING = re.compile(
     r"""^(?: \w{1,30}\.\w{1,30}[ ]failed[ ]for[ ]volume[ ]"[^"]{1,253}"[ ]:[ ]
+    | Failed[ ]to[ ]prepare[ ]dynamic[ ]resources:[ ](?:prepare[ ]dynamic[ ]resources:[ ])?
     | Failed[ ]to[ ]create[ ]pod[ ]sandbox:[ ]
       (?: rpc[ ]error:[ ]code[ ]=[ ]\w{1,30}[ ]desc[ ]=[ ] )?
       (?: failed[ ]to[ ]setup[ ]network[ ]for[ ]sandbox[ ]"[^"]{1,253}":[ ] )? )""",

@@ -21,7 +21,15 @@ from gangboard.domain.reading.progress import (
     succeeded,
 )
 from gangboard.domain.reading.state_since import starts_since
-from gangboard.domain.reading.wording import count, is_or_are, names, plural
+from gangboard.domain.reading.wording import (
+    all_of,
+    count,
+    is_or_are,
+    names,
+    out_of,
+    plural,
+    sentence_case,
+)
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -35,7 +43,7 @@ def find(unit: Unit) -> Finding | None:
     if restart_under_way(unit) is not None:
         return None
     placed = len(unit.placed)
-    message = f"{placed} of {unit.wanted} placed{_pending(unit)}."
+    message = f"{_placed(unit)}{_pending(unit)}."
     sick = sick_nodes(unit)
     if sick:
         listed = names(node.meta.ref.name for node in sick)
@@ -53,8 +61,16 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
+def _placed(unit: Unit) -> str:
+    """Return `Both pods are placed`, `1 of 3 pods is placed`."""
+    placed, wanted = len(unit.placed), unit.wanted
+    if placed != wanted:
+        return f"{out_of(placed, wanted, 'pod')} {is_or_are(placed)} placed"
+    return f"{sentence_case(all_of(placed, 'pod'))} {is_or_are(placed)} placed"
+
+
 def _pending(unit: Unit) -> str:
-    """Return what its other members are doing."""
+    """Return `; containers are being created`: what keeps its members from being ready."""
     unready = [pod for pod in unit.placed if not pod.is_ready]
     creating = sum(_is_creating(pod) for pod in unready)
     rest = len(unready) - creating
@@ -65,13 +81,14 @@ def _pending(unit: Unit) -> str:
     if unit.unplaced and not lacks_room(unit):
         texts.append(f"{len(unit.unplaced)} {plural(len(unit.unplaced), 'wait')} for a node")
     if creating:
-        texts.append(f"{creating} {plural(creating, 'create')} containers")
+        whose = "" if creating == len(unit.placed) else f" of {creating}"
+        texts.append(f"containers{whose} are being created")
     if rest:
         texts.append(f"{rest} {is_or_are(rest)} not ready yet")
     leaving = sum(pod.is_live and pod.is_terminating for pod in unit.pods)
     if leaving:
         texts.append(f"{count(leaving, 'old pod')} still {plural(leaving, 'terminate')}")
-    return "".join(f", {text}" for text in texts)
+    return f"; {', '.join(texts)}" if texts else ""
 
 
 def _is_creating(pod: Pod) -> bool:

@@ -11,6 +11,7 @@ from gangboard.store.models.actions import (
     Switch,
 )
 from gangboard.store.models.capacity import ClusterCapacity, NodeCapacity
+from gangboard.store.models.cluster_trials import ClusterTrial
 from gangboard.store.models.clusters import Cluster, Heartbeat, Lease, Outage, ResourceState
 from gangboard.store.models.feed import FeedEvent, FeedHead
 from gangboard.store.models.gangs import Gang, GangSearch
@@ -37,6 +38,7 @@ __all__ = [
     "Chore",
     "Cluster",
     "ClusterCapacity",
+    "ClusterTrial",
     "FeedEvent",
     "FeedHead",
     "Gang",

@@ -41,9 +41,9 @@ def _said(owner: Owner, levers: ClusterLevers = READY, name: str = "trio-w-1") -
 @pytest.mark.parametrize(
     ("levers", "claim", "after"),
     [
-        (READY, "", "made anew suspended: the Hold stays"),
-        (NATIVE, CLAIM, "made anew running: its suspension is lost"),
-        (PAUSE, "", "made anew with the parallelism of its template: the pause is lost"),
+        (READY, "", "re-created suspended: the Hold stays"),
+        (NATIVE, CLAIM, "re-created running: its suspension is lost"),
+        (PAUSE, "", "re-created with the parallelism of its template: the pause is lost"),
     ],
     ids=["hold", "native", "parallelism"],
 )
@@ -69,15 +69,15 @@ FAILURES: list[tuple[dict[str, Any], str]] = [
     ({"rules": (FailureRule("FailJobSet", ("DeadlineExceeded",)),)},
      "On any other failure, JobSet trio restarts (0 of 3 restarts used)"),
     ({"rules": (FailureRule("RestartJob"),)},
-     "If another Job fails, only that Job is made anew (0 of 3 restarts used); this one is not "
+     "If another Job fails, only that Job is re-created (0 of 3 restarts used); this one is not "
      "touched."),
     ({"rules": (FailureRule("RestartJob"),), "counted_restarts": 3},
      "If another Job fails, " + NO_RESTART.format("its 3 restarts are used up")),
     ({"rules": (FailureRule("RestartJobAndIgnoreMaxRestarts", roles=("w",)),), "max_restarts": 0},
-     "If a Job of w fails, only that Job is made anew; this one is not touched."),
+     "If a Job of w fails, only that Job is re-created; this one is not touched."),
     ({"rules": (FailureRule("RestartJobSetAndIgnoreMaxRestarts", patterns=("NCCL",)),)},
-     "If another Job fails with a message like NCCL, JobSet trio restarts and Job trio-w-1 is made "
-     "anew suspended: the Hold stays."),
+     "If another Job fails with a message like NCCL, JobSet trio restarts and Job trio-w-1 is "
+     "re-created suspended: the Hold stays."),
     ({"rules": (FailureRule("Hibernate"),)}, "If another Job fails, JobSet trio applies Hibernate."),
 ]  # fmt: skip
 

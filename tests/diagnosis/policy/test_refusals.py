@@ -156,21 +156,17 @@ def test_a_closed_cluster_refuses_everything(
         assert (_refused(found), found.needs) == (why, needs)
 
 
-ALONE = "Job trio-w-1 cannot be suspended alone so that it stays: "
-INSTEAD = "; the whole of JobSet trio can be suspended."
+ALONE = "Job trio-w-1 cannot be suspended here: "
+INSTEAD = " Suspend the whole JobSet trio instead."
 LEVERLESS = [
-    (WITHOUT, "",
-     "JobSet trio resumes a Job that is suspended alone; the Hold is not installed here; pausing by "
-     "parallelism 0 is not enabled here", INSTALL),
+    (WITHOUT, "", "JobSet trio would resume it. The Hold is not installed here.", INSTALL),
     (replace(READY, hold=PolicyState.CHANGED), "",
-     "JobSet trio resumes a Job that is suspended alone; the policy of the Hold was changed and is "
-     "not trusted; pausing by parallelism 0 is not enabled here", INSTALL),
+     "JobSet trio would resume it. The policy of the Hold was changed and is not trusted.", INSTALL),
     (replace(WITHOUT, hold_sentence="MutatingAdmissionPolicy is not served."), "",
-     "JobSet trio resumes a Job that is suspended alone; MutatingAdmissionPolicy is not served; "
-     "pausing by parallelism 0 is not enabled here", INSTALL),
+     "JobSet trio would resume it. MutatingAdmissionPolicy is not served.", INSTALL),
     (replace(WITHOUT, build="jobset v0.12.0"), CLAIM,
-     f"JobSet trio asked for Independent ({CLAIM}); this controller (jobset v0.12.0) was not seen "
-     "to honour it; the Hold is not installed here; pausing by parallelism 0 is not enabled here",
+     f"JobSet trio asked for Independent ({CLAIM}), but this controller (jobset v0.12.0) was not seen "
+     "to honour it. The Hold is not installed here.",
      INSTALL),
 ]  # fmt: skip
 
@@ -186,7 +182,7 @@ def test_without_a_lever_it_says_which_and_what_to_install(
 
 def test_the_whole_is_not_offered_where_it_is_suspended() -> None:
     why = _refused(ask(a_context(a_trio(suspended=True)), "trio-w-1", "suspend", WITHOUT))
-    assert "the whole of" not in why
+    assert "the whole" not in why
 
 
 def test_an_end_is_for_holds_only() -> None:

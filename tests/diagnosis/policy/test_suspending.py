@@ -258,7 +258,7 @@ def test_force_is_said_for_what_it_is() -> None:
 def test_a_claim_that_was_not_seen_honoured_is_said() -> None:
     found = ask(a_context(a_trio(independent_claim=CLAIM)), "trio-w-1", "suspend")
     assert found.warnings[0] == (
-        f"JobSet trio asked for Independent ({CLAIM}); this controller was not seen to honour it."
+        f"JobSet trio asked for Independent ({CLAIM}), but this controller was not seen to honour it."
     )
 
 

@@ -100,7 +100,7 @@ MPI: dict[str, Situation[Any]] = {
     ),
     "mpi-launcher-waits": Situation(
         _launcher_waits, "dependency-waiting", "waiting",
-        "Job run-launcher is not made before all 2 workers are ready: 0 are.",
+        "Job run-launcher is not made before both workers are ready: 0 are.",
         {"desired": 3, "created": 2, "ready": 0}, twin="starting",
     ),
     "mpi-evicted": Situation(

@@ -6,18 +6,18 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from gangboard.kube.errors import CredentialError, KubeError
-from gangboard.ops.cluster_trial import Trial, try_cluster
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.kubeconfigs import (
     STANDARD_INPUT,
-    Access,
     expiry_sentence,
-    in_cluster_access,
     read_access,
     save_access,
     save_actor,
 )
 from gangboard.ops.who import command_author
+from gangboard.polling.cluster_access import Access, in_cluster_access
+from gangboard.polling.cluster_trial import Trial, try_cluster
+from gangboard.readmodels.trial_steps import trial_steps
 from gangboard.store import clusters
 
 
@@ -61,9 +61,9 @@ class Command(DatabaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         name: str = options["name"]
         try:
-            clusters.check_dns_label(name, "a cluster")
+            clusters.check_cluster_name(name)
             access, actor = _accesses(options)
-            _refuse_other_server(name, access)
+            clusters.refuse_other_server(name, access.server)
             _refuse_other_actor(access, actor)
             trial = None if options["without_trying"] else self._try(name, access)
             uid = trial.uid if trial is not None else ""
@@ -81,7 +81,7 @@ class Command(DatabaseCommand):
         """Print the cluster's answer and return it, or None if the cluster cannot be read now.
 
         A cluster that is down now is watched all the same, because a poll worker tries again. Raises
-        CommandError for a second name, ClusterError for another cluster.
+        ClusterError for a second name or for another cluster.
         """
         try:
             trial = try_cluster(access)
@@ -90,16 +90,29 @@ class Command(DatabaseCommand):
                 f"Cluster {name} cannot be read now: {error.sentence} gangboard tries again by itself. If the "
                 f"address is wrong, run manage.py remove_cluster {name} and add it again."
             )
+            self._print_steps(access, error.code)
             return None
         clusters.refuse_second_name(name, trial.uid)
-        _refuse_other_cluster(name, trial)
+        clusters.refuse_other_cluster(name, trial.uid)
         self.stdout.write(f"Cluster {name} {trial.sentence}.")
-        if not trial.uid:
+        if trial.identity_problem:
             self.stdout.write(
-                "The uid of the namespace kube-system could not be read, so gangboard cannot tell whether this "
-                "cluster has another name already. manage.py print_rbac has the right for that."
+                f"{trial.identity_problem} manage.py print_rbac has the right for that."
             )
+        self._print_steps(access, "", trial)
         return trial
+
+    def _print_steps(self, access: Access, code: str, trial: Trial | None = None) -> None:
+        """Print the commands that mend what the trial has found, as the page shows them."""
+        steps = trial_steps(
+            code=code,
+            server=access.server,
+            context=access.context,
+            unreadable=trial.unreadable if trial is not None else (),
+            uid_known=trial is None or bool(trial.uid),
+        )
+        for step in steps:
+            self.stdout.write(f"{step.meaning}\n    {step.text}")
 
     def _say(self, name: str, access: Access, new: bool) -> None:
         self.stdout.write(
@@ -129,29 +142,6 @@ def _accesses(options: dict[str, Any]) -> tuple[Access, Access | None]:
     if actor_file is None:
         return access, None
     return access, read_access(actor_file, token_file=token_file)
-
-
-def _refuse_other_server(name: str, access: Access) -> None:
-    """A name that is taken by another server is a mistake more often than a move."""
-    if name in clusters.cluster_names():
-        server = clusters.find_cluster(name=name).server
-        if server != access.server:
-            raise CommandError(
-                f"cluster {name} is at {server} and {_address(access)}; "
-                f"choose another name, or run manage.py remove_cluster {name} first"
-            )
-
-
-def _refuse_other_cluster(name: str, trial: Trial) -> None:
-    """Behind an address may be another cluster than before: it is not merged into the old one."""
-    if name not in clusters.cluster_names():
-        return
-    uid = clusters.find_cluster(name=name).system_uid
-    if uid and trial.uid and uid != trial.uid:
-        raise CommandError(
-            f"another cluster answers than the one that was added as {name}: its kube-system namespace has "
-            f"another uid; choose another name, or run manage.py remove_cluster {name} first"
-        )
 
 
 def _refuse_other_actor(access: Access, actor: Access | None) -> None:

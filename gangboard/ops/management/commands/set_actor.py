@@ -7,14 +7,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from gangboard.kube.errors import CredentialError
 from gangboard.ops.database_command import DatabaseCommand
-from gangboard.ops.kubeconfigs import (
-    Access,
-    expiry_sentence,
-    mounted_access,
-    read_access,
-    save_actor,
-)
+from gangboard.ops.kubeconfigs import expiry_sentence, read_access, save_actor
 from gangboard.ops.who import command_author
+from gangboard.polling.cluster_access import Access, mounted_access
 from gangboard.store import clusters
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.discovery import Discovery, discover, path_for
 from gangboard.kube.errors import KubeError, KubeErrorCode
-from gangboard.ops.kubeconfigs import Access
+from gangboard.polling.cluster_access import Access
 from gangboard.polling.cluster_cache import resources
 
 _OF_ONE_KIND = frozenset({KubeErrorCode.FORBIDDEN, KubeErrorCode.NOT_FOUND})
 """Errors of a list that concern one kind, not the whole cluster."""
+CONNECT_DEADLINE = 3.0
+ANSWER_DEADLINE = 10.0
+"""Seconds for one request. A person waits for the result."""
+TRIAL_SECONDS = 25.0
+"""After these no other kind is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,26 +29,49 @@ class Trial:
     """Empty where the account may not ask."""
     uid: str
     """uid of its namespace `kube-system`; empty where the account may not get it."""
-    readable: int
+    readable: tuple[str, ...]
+    """Keys of the kinds that are served and that the account may list."""
     unreadable: tuple[str, ...]
-    """Keys of the kinds that are served and that the account may not list."""
+    """Keys of the other kinds that are served."""
 
     @property
     def sentence(self) -> str:
         """`answers, v1.37.2, may read 16 of 16 kinds`."""
         version = f", {self.server_version}" if self.server_version else ""
-        served = self.readable + len(self.unreadable)
+        readable = len(self.readable)
+        served = readable + len(self.unreadable)
         missing = f"; not {', '.join(self.unreadable)}" if self.unreadable else ""
-        return f"answers{version}, may read {self.readable} of {served} kinds{missing}"
+        return f"answers{version}, may read {readable} of {served} kinds{missing}"
+
+    @property
+    def identity_problem(self) -> str:
+        """Why a second name for the cluster would not be noticed; empty where it would."""
+        if self.uid:
+            return ""
+        return (
+            "The uid of the namespace kube-system could not be read, so gangboard cannot tell whether this "
+            "cluster has another name already."
+        )
 
 
 def try_cluster(access: Access) -> Trial:
     """Read discovery and one object of each kind from a cluster. Raises KubeError where it does not answer."""
-    with Connection(Credentials.from_document(access.document)) as connection:
+    give_up_at = time.monotonic() + TRIAL_SECONDS
+    credentials = Credentials.from_document(access.document)
+    with Connection(
+        credentials, connect_deadline=CONNECT_DEADLINE, total_deadline=ANSWER_DEADLINE
+    ) as connection:
         found = discover(connection, groups={one.group for one in resources()})
-        served = dict(_served(found))
-        unreadable = tuple(key for key, path in served.items() if not _may_list(connection, path))
-    return Trial(found.server_version, found.cluster_uid, len(served) - len(unreadable), unreadable)
+        readable: list[str] = []
+        unreadable: list[str] = []
+        for key, path in _served(found):
+            if time.monotonic() > give_up_at:
+                raise KubeError(
+                    KubeErrorCode.TIMEOUT,
+                    f"{connection.host} did not answer for all kinds within {TRIAL_SECONDS:g} s.",
+                )
+            (readable if _may_list(connection, path) else unreadable).append(key)
+    return Trial(found.server_version, found.cluster_uid, tuple(readable), tuple(unreadable))
 
 
 def _served(found: Discovery) -> list[tuple[str, str]]:

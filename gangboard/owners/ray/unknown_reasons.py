@@ -1,0 +1,114 @@
+"""What KubeRay says in a reason that this release does not know: an error with its text, never a start.
+
+Known reasons are those of KubeRay 1.6.2 (raycluster_types.go, rayservice_types.go, constant.go).
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import Condition, find_condition
+from gangboard.domain.owner import Owner
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import is_formed, is_full, missing, succeeded
+from gangboard.domain.reading.wording import label, out_of, quote, sentence
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.owners.ray.reasons import CREATION_FAILURES, cluster_of
+
+_KNOWN = {
+    "RayClusterProvisioned": frozenset({"", "RayClusterPodsProvisioning", "Unknown"}),
+    "Ready": frozenset(
+        {"", "Initializing", "InitializingTimeout", "ValidationFailed", "ZeroServeEndpoints"}
+    ),
+}
+"""Condition that is False before all pods are ready → its reasons that other rules tell, or that tell of a start."""
+
+
+def find_failure(unit: Unit) -> Finding | None:
+    """Return a finding while pods are missing and KubeRay failed at something other than making them."""
+    cluster = cluster_of(unit)
+    failure = find_condition(cluster.conditions, "ReplicaFailure") if cluster is not None else None
+    if cluster is None or failure is None or not failure.is_true:
+        return None
+    if failure.reason in CREATION_FAILURES or is_formed(unit) or not missing(unit):
+        return None
+    there = len(unit.current) + succeeded(unit)
+    exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}"
+    said = _text(failure)
+    return unit_finding(
+        FAILED,
+        unit,
+        sentence(f"{exist}, and KubeRay failed ({quote(failure.reason)}): {said}"),
+        evidence=(
+            Evidence(f"ReplicaFailure: {failure.reason}", failure.message, cluster.meta.ref),
+            Evidence("pods", f"{there} of {unit.wanted}"),
+        ),
+        since=failure.since,
+    )
+
+
+def find_unmade(unit: Unit) -> Finding | None:
+    """Return a finding while pods are missing and its object is not ready for an unknown reason."""
+    return _find(UNMADE, unit) if missing(unit) else None
+
+
+def find_unready(unit: Unit) -> Finding | None:
+    """Return a finding while pods are not ready and its object is not ready for an unknown reason."""
+    return None if missing(unit) or is_full(unit) else _find(UNREADY, unit)
+
+
+def _find(rule: UnitRule, unit: Unit) -> Finding | None:
+    told = _unknown(unit)
+    if told is None:
+        return None
+    owner, condition = told
+    ref = owner.meta.ref
+    begun = f"KubeRay says that {label(ref)} is not ready ({quote(condition.reason)})"
+    return unit_finding(
+        rule,
+        unit,
+        sentence(f"{begun}: {_text(condition)}"),
+        health=Health.DEGRADED if unit.facts.ready else None,
+        evidence=(Evidence(f"{condition.type}: {condition.reason}", condition.message, ref),),
+        since=condition.since,
+        named=False,
+    )
+
+
+def _unknown(unit: Unit) -> tuple[Owner, Condition] | None:
+    """Return the object that is not ready for an unknown reason, with its condition."""
+    cluster = cluster_of(unit)
+    for owner in filter(None, (unit.owner, cluster)):
+        for name, known in _KNOWN.items():
+            said = find_condition(owner.conditions, name)
+            if said is not None and said.is_false and said.reason not in known:
+                return owner, said
+    return None
+
+
+def _text(condition: Condition) -> str:
+    """Return the words of a condition: KubeRay writes its reason on a line before them."""
+    return quote(condition.message.removeprefix(condition.reason).strip() or condition.reason)
+
+
+FAILED = UnitRule(
+    "pods-not-created", Stage.FORMATION, "Pods not created", 60, find_failure, health=Health.BLOCKED
+)
+UNMADE = UnitRule(
+    "objects-not-made",
+    Stage.FORMATION,
+    "Objects could not be made",
+    69,
+    find_unmade,
+    health=Health.BLOCKED,
+)
+UNREADY = UnitRule(
+    "objects-not-made",
+    Stage.START,
+    "Objects could not be made",
+    86,
+    find_unready,
+    health=Health.BLOCKED,
+)
+RULES = FAILED, UNMADE, UNREADY

@@ -1,0 +1,1 @@
+"""Adding, renewing and removing clusters: for admins of everything."""

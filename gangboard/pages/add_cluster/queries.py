@@ -1,0 +1,92 @@
+"""What an admin may read of trials, and of the cluster that is changed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from gangboard.pages.add_cluster.rows import ClusterTrialRow, TriedKindRow
+from gangboard.readmodels.kubectl import KubectlCommand
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.trial_steps import trial_steps
+from gangboard.store.access import Viewer
+from gangboard.store.cluster_trials import find_trial
+from gangboard.store.models import Cluster, ClusterTrial
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedCluster:
+    """A cluster as the page shows it that changes it."""
+
+    name: str
+    server: str
+    has_actor: bool
+    read_only: bool
+
+
+def runs_in_pod() -> bool:
+    """Whether "this cluster" exists: a poll worker then tries the service account of its own pod."""
+    return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+
+
+def read_trial(trial_id: str, *, viewer: Viewer) -> ClusterTrialRow | None:
+    """Return a trial of the viewer; None for any other (1 query)."""
+    trial = find_trial(user_id=viewer.user_id, trial_id=trial_id) if viewer.is_admin else None
+    return None if trial is None else trial_row(trial)
+
+
+def read_managed(name: str, *, viewer: Viewer) -> ManagedCluster | None:
+    """Return a cluster that the viewer may change (1 query)."""
+    found = Cluster.objects.filter(name=name).first() if viewer.is_admin else None
+    if found is None:
+        return None
+    return ManagedCluster(
+        found.name, found.server, found.actor_credentials is not None, found.read_only
+    )
+
+
+def trial_row(trial: ClusterTrial) -> ClusterTrialRow:
+    """Return the row of a trial. It holds no secret."""
+    steps = _steps(trial)
+    kinds = [TriedKindRow(key, True) for key in trial.readable]
+    kinds += [TriedKindRow(key, False) for key in trial.unreadable]
+    return ClusterTrialRow(
+        id=trial.pk,
+        purpose=trial.purpose,
+        cluster=trial.name,
+        state=trial.state,
+        code=trial.code or None,
+        message=printable(trial.sentence) or None,
+        commands=_script(trial) or tuple(step.text for step in steps),
+        server=printable(trial.server) or None,
+        server_version=printable(trial.server_version) or None,
+        kinds=tuple(sorted(kinds, key=lambda row: (row.readable, row.kind))),
+        context=printable(trial.context) or None,
+        contexts=tuple(trial.contexts),
+        may_save=trial.access is not None,
+        credentials_expire_at=trial.credentials_expire_at,
+        created_at=trial.created_at,
+        expires_at=trial.expires_at,
+        steps=steps,
+    )
+
+
+def _script(trial: ClusterTrial) -> tuple[str, ...]:
+    """Return the commands that the error named, without the one that does what the page does."""
+    return tuple(text for text in trial.commands if not text.startswith("manage.py add_cluster"))
+
+
+def _steps(trial: ClusterTrial) -> tuple[KubectlCommand, ...]:
+    if trial.state not in ("answered", "failed"):
+        return ()
+    if trial.commands:
+        return ()
+    if trial.purpose == "actor" and not trial.code:
+        return ()
+    return trial_steps(
+        code=trial.code,
+        server=trial.server,
+        context=trial.context,
+        unreadable=trial.unreadable,
+        uid_known=bool(trial.uid),
+    )

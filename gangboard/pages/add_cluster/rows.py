@@ -1,0 +1,102 @@
+"""What an admin sees of a trial of a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gangboard.pages.add_cluster.trial_words import PURPOSES as PURPOSE_WORDS
+from gangboard.pages.add_cluster.trial_words import TrialFace, trial_face
+from gangboard.pages.core.rows import shown
+from gangboard.readmodels.kubectl import KubectlCommand
+from gangboard.store.cluster_trials import PURPOSES, STATES
+
+
+@dataclass(frozen=True, slots=True)
+class TriedKindRow:
+    """A kind of object that the cluster serves."""
+
+    kind: str = shown("Kind", "Key such as `jobs.batch`.")
+    readable: bool = shown("May be read", "Whether the account may list it.")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterTrialRow:
+    """A trial of a cluster: nothing is watched or changed before it is saved."""
+
+    id: str = shown("Trial")
+    purpose: str = shown("For", choices=PURPOSES)
+    cluster: str = shown("Cluster")
+    state: str = shown(
+        "State",
+        "`waiting` for a poll worker, `running`, `answered`, `failed` or `saved`.",
+        choices=STATES,
+    )
+    code: str | None = shown("Code", "Of the cause; null where the cluster answered.")
+    message: str | None = shown("Result", "In a sentence; null until there is one.")
+    commands: tuple[str, ...] = shown("Commands", "They mend the cause, one after the other.")
+    server: str | None = shown("API server")
+    server_version: str | None = shown("Kubernetes")
+    kinds: tuple[TriedKindRow, ...] = shown(
+        "Kinds", "All that are served and that gangboard reads."
+    )
+    context: str | None = shown("Context", "Null for the current one.")
+    contexts: tuple[str, ...] = shown("Contexts", "All of the kubeconfig.")
+    may_save: bool = shown("May be saved", "False where these credentials cannot be used at all.")
+    credentials_expire_at: datetime | None = shown("Credentials end", "Null where they do not say.")
+    created_at: datetime = shown("Begun")
+    expires_at: datetime = shown("Ends", "From then on it is gone, with its credentials.")
+    steps: tuple[KubectlCommand, ...] = ()
+    """`commands` with what each is for; none where they are one script."""
+
+    @property
+    def script(self) -> str:
+        """The commands as one text, where they belong together."""
+        return "" if self.steps else "\n".join(self.commands)
+
+    @property
+    def face(self) -> TrialFace:
+        """Status in words."""
+        return trial_face(self.state, self.code or "", may_save=self.may_save)
+
+    @property
+    def heading(self) -> str:
+        """Heading of its page."""
+        return PURPOSE_WORDS[self.purpose].heading.format(self.cluster)
+
+    @property
+    def save_label(self) -> str:
+        """Text of the button that saves it."""
+        return PURPOSE_WORDS[self.purpose].save.format(self.cluster)
+
+    @property
+    def account(self) -> str:
+        """Name of the kubeconfig that the commands make."""
+        return PURPOSE_WORDS[self.purpose].account
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the cluster is to be added."""
+        return self.purpose == "add"
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether it is done."""
+        return self.state == "saved"
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the cluster answered as it should."""
+        return self.state == "answered"
+
+    @property
+    def choices(self) -> tuple[tuple[str, bool], ...]:
+        """Contexts to choose from, each with whether it was tried; none where there is no choice."""
+        if len(self.contexts) < 2 or self.is_saved:
+            return ()
+        return tuple((name, name == self.context) for name in self.contexts)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is a result."""
+        return self.state not in ("waiting", "running")

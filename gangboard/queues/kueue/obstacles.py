@@ -1,0 +1,153 @@
+"""Why Kueue can assign no flavor to a Workload: what each flavor lacks, as one reason code and half a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gangboard.decode.quantities import parse_amount
+from gangboard.domain.queue import QueueCode, QueueMessage
+from gangboard.domain.quota import FlavorAmount
+from gangboard.domain.reading.wording import count, is_or_are, listed
+from gangboard.domain.registry import DecodeError
+
+# Obstacles of one flavor, or of a resource that no flavor of the queue has.
+_SHORT = re.compile(
+    r"insufficient unused quota for ([^\s,]+) in flavor ([^\s,]+), ([^\s,]+) more needed"
+)
+_TOO_LARGE = re.compile(
+    r"insufficient quota for ([^\s,]+) in flavor ([^\s,]+), previously considered podsets requests "
+    r"\(([^)\s]*)\) \+ current podset request \(([^)\s]*)\) > maximum capacity \(([^)\s]*)\)"
+)
+_NOT_COVERED = re.compile(r"resource ([^\s,]+) unavailable in ClusterQueue")
+_OTHER_NODES = re.compile(r"flavor ([^\s,]+) doesn't match node affinity")
+_TAINTED = re.compile(r"untolerated taint \{([^{}]*)\} in flavor ([^\s,;]+)")
+_NO_FLAVOR = re.compile(r"flavor ([^\s,]+) not found")  # not brought about
+_POD_SET = "couldn't assign flavors to pod set "
+_PREEMPTING = re.compile(r"Pending the preemption of (\d{1,6}) workload")
+
+
+@dataclass(frozen=True, slots=True)
+class _Obstacle:
+    """What one flavor lacks, or the queue has in none."""
+
+    code: QueueCode
+    resource: str
+    """Empty where the flavor as a whole does not suit."""
+    cause: str
+    advice: str = ""
+    lacks: FlavorAmount | None = None
+
+
+def flavor_message(text: str, named: QueueCode | None) -> QueueMessage | None:
+    """Return why no flavors can be assigned: the worst of its pod sets, told by what comes nearest.
+
+    Flavors are alternatives, resources are not: of a resource the flavor counts that lacks least. A
+    flavor that does not suit at all says nothing of a resource, so it decides where none other is.
+    `named` is the code of the condition's reason, which decides if some obstacle has it.
+    """
+    found = [_of_pod_set(part) for part in text.split(_POD_SET)[1:]]
+    obstacles = [obstacle for part in found for obstacle in part]
+    if not obstacles:
+        return None
+    code = min((one.code for one in obstacles), key=QueueCode.position)
+    if named is not None and any(one.code is named for one in obstacles):
+        code = named
+    told = {one.cause: one for one in _without_parts([o for o in obstacles if o.code is code])}
+    causes = list(told)
+    cause = (
+        listed(causes) if len(causes) < 3 else f"{causes[0]}, and {len(causes) - 1} more reasons"
+    )
+    pending = _PREEMPTING.search(text)
+    if code is QueueCode.WAITING_FOR_QUOTA and pending is not None:
+        number = int(pending[1])
+        cause = f"{cause}; {count(number, 'gang')} {is_or_are(number)} being preempted"
+    lacks = tuple(one.lacks for one in told.values() if one.lacks is not None)
+    return QueueMessage(code, cause, next(iter(told.values())).advice, lacks=lacks)
+
+
+def _without_parts(obstacles: list[_Obstacle]) -> list[_Obstacle]:
+    """Return the obstacles without those that a later pod set counts in, too.
+
+    Pod sets are given quota one after the other: what one lacks of a flavor has in it what those before it lack.
+    """
+    most: dict[tuple[str, str], FlavorAmount] = {}
+    for one in obstacles:
+        if one.lacks is not None:
+            at = one.lacks.flavor, one.lacks.resource
+            most[at] = max(one.lacks, most.get(at, one.lacks), key=lambda lacks: lacks.amount)
+    return [
+        one
+        for one in obstacles
+        if one.lacks is None or one.lacks == most[one.lacks.flavor, one.lacks.resource]
+    ]
+
+
+def _of_pod_set(text: str) -> list[_Obstacle]:
+    """Return what decides about one pod set: of each resource the flavor that lacks least."""
+    by_resource: dict[str, list[_Obstacle]] = {}
+    whole: list[_Obstacle] = []
+    for one in _obstacles(text):
+        (by_resource.setdefault(one.resource, []) if one.resource else whole).append(one)
+    nearest = [
+        max(several, key=lambda one: one.code.position()) for several in by_resource.values()
+    ]
+    return nearest or whole
+
+
+def _obstacles(text: str) -> Iterator[_Obstacle]:
+    for resource, flavor, lacks in _SHORT.findall(text):
+        cause = f"{lacks} more {resource} of flavor {flavor} must become free"
+        yield _Obstacle(
+            QueueCode.WAITING_FOR_QUOTA, resource, cause, lacks=_lacks(flavor, resource, lacks)
+        )
+    for resource, flavor, before, own, limit in _TOO_LARGE.findall(text):
+        asked = own if before in ("", "0") else f"{before} + {own}"
+        yield _Obstacle(
+            QueueCode.EXCEEDS_QUOTA,
+            resource,
+            f"{asked} {resource} of flavor {flavor} are asked for, and at most {limit} can be had",
+            f"Ask for less, or raise the quota for {resource} of flavor {flavor}.",
+        )
+    for resource in _NOT_COVERED.findall(text):
+        yield _Obstacle(
+            QueueCode.NO_MATCHING_FLAVOR,
+            resource,
+            f"no flavor of the queue has {resource}",
+            f"Use a queue that has {resource}, or add {resource} to the ClusterQueue.",
+        )
+    for flavor in _OTHER_NODES.findall(text):
+        yield _Obstacle(
+            QueueCode.NO_MATCHING_FLAVOR,
+            "",
+            f"flavor {flavor} is for other nodes than node selector and affinity ask for",
+            "Change node selector or affinity, or use a queue with a flavor for such nodes.",
+        )
+    for taint, flavor in _TAINTED.findall(text):
+        yield _Obstacle(
+            QueueCode.NO_MATCHING_FLAVOR,
+            "",
+            f"taint {_taint(taint)} of flavor {flavor} is not tolerated",
+            f"Let the pods tolerate {_taint(taint)}, or use a queue with another flavor.",
+        )
+    for flavor in _NO_FLAVOR.findall(text):
+        yield _Obstacle(
+            QueueCode.NO_MATCHING_FLAVOR,
+            "",
+            f"flavor {flavor} does not exist",
+            f"Create ResourceFlavor {flavor}.",
+        )
+
+
+def _lacks(flavor: str, resource: str, text: str) -> FlavorAmount | None:
+    try:
+        return FlavorAmount(flavor, resource, parse_amount(resource, text))
+    except DecodeError:
+        return None
+
+
+def _taint(printed: str) -> str:
+    """Return `team=x:NoSchedule` for what Go prints: `team x NoSchedule <nil>`."""
+    key, value, effect, *_ = [*printed.split(" "), "", "", ""]
+    return f"{key}={value}:{effect}" if value else f"{key}:{effect}"

@@ -1,0 +1,239 @@
+"""Trials of clusters: begun by an admin, run by a poll worker, saved by the same admin.
+
+The web process may not connect to clusters, so it leaves the pasted credentials here, encrypted. They are
+gone once they are saved, and after MINUTES in any case.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from gangboard.store import clusters
+from gangboard.store.batched_deletes import delete_in_batches
+from gangboard.store.clusters import ClusterError
+from gangboard.store.models import ClusterTrial
+from gangboard.store.secrets import SecretUnreadableError, seal, unseal
+
+PURPOSES = ("add", "renew", "actor")
+STATES = ("waiting", "running", "answered", "failed", "saved")
+LONGEST_KUBECONFIG = 48 * 1024
+"""Characters. Encoded by a browser they fit into the largest body of a request."""
+LIFETIME = timedelta(minutes=10)
+LOST_AFTER = timedelta(seconds=90)
+"""A worker that has had a trial for so long has died: another one takes it."""
+MOST_TRIALS = 20
+"""Of one person within LIFETIME."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ClaimedTrial:
+    """A trial that this worker is to run."""
+
+    id: str
+    purpose: str
+    name: str
+    kubeconfig: str
+    context: str
+    in_cluster: bool
+    claimed_at: datetime
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TrialResult:
+    """What a worker has found. `document` None: nothing can be saved."""
+
+    code: str = ""
+    sentence: str = ""
+    commands: tuple[str, ...] = ()
+    contexts: tuple[str, ...] = ()
+    context: str = ""
+    document: dict[str, Any] | None = None
+    server: str = ""
+    server_version: str = ""
+    uid: str = ""
+    readable: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
+    expires_at: datetime | None = field(default=None)
+
+
+def begin_trial(
+    *,
+    user_id: int,
+    purpose: str,
+    name: str,
+    kubeconfig: str = "",
+    context: str = "",
+    in_cluster: bool = False,
+) -> ClusterTrial:
+    """Let a poll worker try the credentials. Raises ClusterError for a name that cannot be used."""
+    clusters.check_cluster_name(name)
+    if purpose != "add":
+        clusters.find_cluster(name=name)
+    elif name in clusters.cluster_names():
+        raise ClusterError(f"there is a cluster {name!r} already; choose another name")
+    now = timezone.now()
+    if ClusterTrial.objects.filter(user_id=user_id, expires_at__gt=now).count() >= MOST_TRIALS:
+        raise ClusterError(f"you have tried {MOST_TRIALS} times in 10 minutes; wait a little")
+    return ClusterTrial.objects.create(
+        id=uuid.uuid4().hex,
+        user_id=user_id,
+        purpose=purpose,
+        name=name,
+        source=seal({"kubeconfig": kubeconfig, "in_cluster": in_cluster}),
+        context=context,
+        created_at=now,
+        expires_at=now + LIFETIME,
+    )
+
+
+def begin_with_context(*, user_id: int, trial_id: str, context: str) -> ClusterTrial:
+    """Try the same kubeconfig with another of its contexts. Raises ClusterError."""
+    earlier = find_trial(user_id=user_id, trial_id=trial_id)
+    if earlier is None or earlier.source is None:
+        raise ClusterError("this trial is over; paste the kubeconfig again")
+    source = _unsealed(earlier.source)
+    return begin_trial(
+        user_id=user_id,
+        purpose=earlier.purpose,
+        name=earlier.name,
+        kubeconfig=source["kubeconfig"],
+        context=context,
+    )
+
+
+def find_trial(*, user_id: int, trial_id: str) -> ClusterTrial | None:
+    """Return a trial that this person has begun, None for any other and for one that is over."""
+    return _living().filter(pk=trial_id, user_id=user_id).first()
+
+
+def due_trials() -> list[str]:
+    """Return the ids of trials that no living worker has taken."""
+    return list(_living().filter(_is_due(timezone.now())).values_list("pk", flat=True)[:20])
+
+
+def claim_trial(trial_id: str) -> ClaimedTrial | None:
+    """Take a trial; return None where another worker has it, or no key reads it."""
+    now = timezone.now()
+    mine = _living().filter(_is_due(now), pk=trial_id)
+    if not mine.update(state="running", claimed_at=now):
+        return None
+    trial = ClusterTrial.objects.filter(pk=trial_id, claimed_at=now).first()
+    if trial is None or trial.source is None:
+        return None
+    try:
+        source = unseal(bytes(trial.source))
+    except SecretUnreadableError as error:
+        finish_trial(trial_id, now, TrialResult("credentials", f"{error}.".capitalize()))
+        return None
+    return ClaimedTrial(
+        trial.pk,
+        trial.purpose,
+        trial.name,
+        source["kubeconfig"],
+        trial.context,
+        source["in_cluster"],
+        now,
+    )
+
+
+def finish_trial(trial_id: str, claimed_at: datetime, result: TrialResult) -> bool:
+    """Keep the result; return False where another worker has taken the trial meanwhile."""
+    document = result.document
+    changed = ClusterTrial.objects.filter(pk=trial_id, state="running", claimed_at=claimed_at)
+    return bool(
+        changed.update(
+            state="failed" if result.code else "answered",
+            code=result.code,
+            sentence=result.sentence,
+            commands=list(result.commands),
+            contexts=list(result.contexts),
+            context=result.context,
+            access=None if document is None else seal(document),
+            server=result.server[:500],
+            server_version=result.server_version[:64],
+            uid=result.uid,
+            readable=list(result.readable),
+            unreadable=list(result.unreadable),
+            credentials_expire_at=result.expires_at,
+        )
+    )
+
+
+def save_trial(
+    *, user_id: int, trial_id: str, by: str, source: str = "", anyway: bool = False
+) -> ClusterTrial:
+    """Watch the cluster, or use its new credentials or actor, from now on. Raises ClusterError.
+
+    The audit names `by`, the author, and `source`, the author's address. `anyway`: also where the cluster did not answer. A second call
+    changes nothing.
+    """
+    with transaction.atomic():
+        trial = _living().select_for_update().filter(pk=trial_id, user_id=user_id).first()
+        if trial is None:
+            raise ClusterError("this trial is over; try the cluster again")
+        if trial.state == "saved":
+            return trial
+        refuse_to_save(trial, anyway=anyway)
+        _save(trial, by, source)
+        trial.state, trial.source, trial.access = "saved", None, None
+        trial.save(update_fields=["state", "source", "access"])
+        return trial
+
+
+def refuse_to_save(trial: ClusterTrial, *, anyway: bool) -> None:
+    """Raise ClusterError unless the trial has a result that can be saved."""
+    if trial.state in ("waiting", "running"):
+        raise ClusterError("the cluster has not been tried yet; wait for the result")
+    if trial.access is None:
+        raise ClusterError("nothing of this trial can be saved; see its result", trial.code)
+    if trial.state == "failed" and not anyway:
+        raise ClusterError("the cluster did not answer; save it anyway or try again", trial.code)
+
+
+def delete_old_trials() -> None:
+    """Delete the trials that are over, with their credentials."""
+    delete_in_batches(ClusterTrial.objects.filter(expires_at__lte=timezone.now()))
+
+
+def _save(trial: ClusterTrial, by: str, source: str) -> None:
+    document = _unsealed(trial.access)
+    known: dict[str, Any] = {
+        "name": trial.name,
+        "document": document,
+        "server": trial.server,
+        "expires_at": trial.credentials_expire_at,
+        "by": by,
+        "source": source,
+    }
+    if trial.purpose == "actor":
+        clusters.set_actor(**known)
+        return
+    identity: dict[str, Any] = {"uid": trial.uid, "context": trial.context}
+    if trial.purpose == "add":
+        clusters.add_cluster(**known, **identity)
+        return
+    clusters.refuse_other_server(trial.name, trial.server)
+    clusters.refuse_other_cluster(trial.name, trial.uid)
+    clusters.replace_credentials(**known, **identity)
+
+
+def _unsealed(sealed: Any) -> dict[str, Any]:
+    try:
+        return unseal(bytes(sealed))
+    except SecretUnreadableError as error:
+        raise ClusterError(str(error)) from error
+
+
+def _living() -> QuerySet[ClusterTrial]:
+    return ClusterTrial.objects.filter(expires_at__gt=timezone.now())
+
+
+def _is_due(now: datetime) -> Q:
+    return Q(state="waiting") | Q(state="running", claimed_at__lt=now - LOST_AFTER)

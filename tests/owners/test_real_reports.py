@@ -1,0 +1,220 @@
+"""Public reports about owners, rebuilt on the control plane with the controllers of all kinds. All at once.
+
+KubeRay and the LeaderWorkerSet controller are real. PodGroups of schedulers that do not run here are played as their
+makers leave them. Each situation has a near miss, which is told otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.controlplane.client import wait
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.gang_schedulers import COSCHEDULING, VOLCANO, podgroup, vcjob
+from tests.controlplane.grove import reference
+from tests.controlplane.leaderworkersets import leaderworkerset
+from tests.controlplane.objects import pod
+from tests.controlplane.rays import RAY, cluster_spec, ray_pods, raycluster, rayjob
+from tests.controlplane.scheduled_elsewhere import bind
+from tests.installation import Installation
+from tests.situations import POOL, PlaceOnBoard, Situation, brought_about, check
+
+pytestmark = pytest.mark.controlplane
+
+VCJOB = "batch.volcano.sh/v1alpha1"
+
+
+class RayPlace(PlaceOnBoard):
+    """A place of RayClusters whose pods another scheduler has to place."""
+
+    kind = "RayCluster"
+
+    def run(self, name: str, minimum: int) -> None:
+        """Make a RayCluster of a head and two workers in a PodGroup that was made for `minimum` pods."""
+        pods = ray_pods(on={POOL: self.name})
+        pods["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": name}
+        pods["spec"]["schedulerName"] = "scheduler-plugins"
+        made = self.client.create(raycluster(name, self.name, cluster_spec(pods, pods, workers=2)))
+        group = podgroup(COSCHEDULING, name, self.name, minimum)
+        group["metadata"]["ownerReferences"] = [reference(made)]
+        self.client.create(group)
+
+
+class RayJobPlace(PlaceOnBoard):
+    """A place of RayJobs."""
+
+    kind = "RayJob"
+
+    def run(self, name: str) -> str:
+        """Make a RayJob and return the name of its RayCluster once it exists."""
+        on = {POOL: self.name}
+        spec = cluster_spec(ray_pods(on=on), ray_pods(on=on), workers=1)
+        submitter = ray_pods(on=on, name="ray-job-submitter", restart_policy="Never")
+        self.client.create(rayjob(name, self.name, spec, submitter))
+
+        def cluster() -> str:
+            found = self.client.get(RAY, "RayJob", name, self.name).get("status") or {}
+            return str(found.get("rayClusterName", ""))
+
+        return wait(cluster, what=f"the RayCluster of {name}", timeout=60)
+
+    def suspend(self, kind: str, name: str) -> None:
+        """Suspend an object as a person with kubectl does not: by another field manager."""
+        self.client.patch(RAY, kind, name, {"spec": {"suspend": True}}, self.name)
+
+
+class LwsPlace(PlaceOnBoard):
+    """A place of LeaderWorkerSets."""
+
+    kind = "LeaderWorkerSet"
+
+
+class VolcanoPlace(PlaceOnBoard):
+    """A place of Jobs of Volcano, whose controller is played."""
+
+    kind = "Job"
+
+    def run(self, name: str, phase: str) -> None:
+        """Make a restarting Job of two workers of which one runs, with a PodGroup in this phase."""
+        on = {POOL: self.name}
+        container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": "1"}}}
+        tasks = {"worker": {"containers": [container], "nodeSelector": on, "replicas": 2}}
+        made = self.client.create(vcjob(name, self.name, tasks))
+        status = {
+            "state": {"phase": "Restarting"}, "minAvailable": 2, "retryCount": 1, "running": 1,
+            "failed": 1,
+        }  # fmt: skip
+        self.client.patch_status(VCJOB, "Job", name, status, self.name)
+        group = podgroup(VOLCANO, f"{name}-g", self.name, 2, queue="default")
+        group["metadata"]["ownerReferences"] = [reference(made)]
+        self.client.create({**group, "status": {"phase": phase, "running": 1}})
+        labels = {"volcano.sh/job-name": name, "volcano.sh/task-spec": "worker"}
+        notes = {"scheduling.k8s.io/group-name": f"{name}-g"}
+        one = pod(
+            f"{name}-worker-0", self.name, labels=labels, annotations=notes, node_selector=on,
+            scheduler="volcano",
+        )  # fmt: skip
+        one["metadata"]["ownerReferences"] = [reference(made)]
+        bind(self.client, self.client.create(one), self.name)
+
+
+def _scaled_down(place: RayPlace) -> None:
+    """Its PodGroup was made for six pods. Twin: for the three that it has."""
+    place.run("run", 6)
+    place.run("twin", 3)
+
+
+def _suspended_below(place: RayJobPlace) -> None:
+    """Its RayCluster is suspended. Twin: the RayJob itself is."""
+    below = place.run("run")
+    place.run("twin")
+    place.suspend("RayCluster", below)
+    place.suspend("RayJob", "twin")
+
+
+def _statefulset_refused(place: LwsPlace) -> None:
+    """A quota has room for no other StatefulSet. Twin: two of them are its: of the leader, and of its worker."""
+    limit = {"hard": {"count/statefulsets.apps": "2"}}
+    meta = {"name": "few", "namespace": place.name}
+    place.client.create(
+        {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": limit}
+    )
+    place.client.wait_for(
+        "v1", "ResourceQuota", "few", place.name, until=lambda one: "used" in one.get("status", {})
+    )
+    for name in ("twin", "run"):
+        made = leaderworkerset(name, place.name, replicas=1, size=2)
+        template = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+        template["spec"]["nodeSelector"] = {POOL: place.name}
+        place.client.create(made)
+        if name == "twin":
+            place.wait_told("running", name)
+
+
+def _let_in_again(place: VolcanoPlace) -> None:
+    """Its PodGroup waits for its queue once more. Twin: it was let in."""
+    place.run("run", "Pending")
+    place.run("twin", "Inqueue")
+
+
+PLACES = {
+    "ray-scaled": RayPlace,
+    "rayjob-below": RayJobPlace,
+    "lws-refused": LwsPlace,
+    "vcjob-again": VolcanoPlace,
+}
+SITUATIONS: dict[str, Situation] = {  # type: ignore[type-arg]
+    "ray-scaled": Situation(
+        _scaled_down, "below-quorum", "blocked", None,
+        {"desired": 3, "created": 3, "quorum": 6}, twin="not-attempted",
+    ),
+    "rayjob-below": Situation(
+        _suspended_below, "suspended", "suspended", None, {}, twin="suspended",
+    ),
+    "lws-refused": Situation(
+        _statefulset_refused, "pod-creation-refused", "blocked", None,
+        {"desired": 2, "created": 0}, twin="running",
+    ),
+    "vcjob-again": Situation(
+        _let_in_again, "lost-members", "degraded", None,
+        {"desired": 2, "created": 1, "ready": 1}, twin="below-quorum",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def places(
+    controlplane_kueue: ControlPlane, board: Installation
+) -> Iterator[dict[str, PlaceOnBoard]]:
+    """Every situation brought about, each in a namespace of its own."""
+    found = {
+        name: place(controlplane_kueue.client, f"rep-{name}", board)
+        for name, place in PLACES.items()
+    }
+    with brought_about(SITUATIONS, found):
+        yield found
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_what_a_person_reads(places: dict[str, PlaceOnBoard], name: str) -> None:
+    check(SITUATIONS[name], places[name])
+
+
+def test_the_minimum_is_lowered_before_pods_are_asked_for(places: dict[str, PlaceOnBoard]) -> None:
+    place = places["ray-scaled"]
+    place.wait_told("below-quorum")
+    (advice,) = place.told()["advice"]
+    assert "from 6 to 3 (no restart)" in advice.partition(", or ")[0]
+    assert "3 pods more" in advice
+    place.client.patch(COSCHEDULING, "PodGroup", "run", {"spec": {"minMember": 3}}, place.name)
+    wait(lambda: place.told()["code"] != "below-quorum", what="the lower minimum", timeout=60)
+
+
+def test_a_raycluster_suspended_below_its_rayjob_is_resumed_by_what_is_advised(
+    places: dict[str, PlaceOnBoard],
+) -> None:
+    place = places["rayjob-below"]
+    place.wait_told("suspended")
+    below = place.client.get(RAY, "RayJob", "run", place.name)["status"]["rayClusterName"]
+    (advice,) = place.told()["advice"]
+    assert f"patch rayclusters.ray.io {below}" in advice
+    assert place.told("twin")["advice"] == []
+    spec = {"spec": {"suspend": False}}
+    place.client.patch(RAY, "RayCluster", below, spec, place.name)
+    place.wait_told("running")
+
+
+def test_it_is_the_statefulset_that_is_refused(places: dict[str, PlaceOnBoard]) -> None:
+    place = places["lws-refused"]
+    place.wait_told("pod-creation-refused")
+    assert "StatefulSet" in place.told()["message"]
+
+
+def test_the_queue_keeps_the_other_pod_away(places: dict[str, PlaceOnBoard]) -> None:
+    place = places["vcjob-again"]
+    place.wait_told("lost-members")
+    message = place.told()["message"]
+    assert message.startswith("1 of 2 members runs")
+    assert "Queue default" in message

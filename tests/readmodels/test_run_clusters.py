@@ -1,0 +1,76 @@
+"""A gang that runs in another cluster leads to the gang there, if that cluster is watched and may be seen."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from gangboard.domain.reading.elsewhere import RUN_CLUSTER
+from gangboard.domain.verdict import Evidence
+from gangboard.readmodels.gang_page import gang_detail
+from gangboard.readmodels.next_steps import TextPiece
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster, Gang
+from tests.factories import NOW, make_cluster, make_finding, make_gang
+
+pytestmark = pytest.mark.django_db
+
+MESSAGE = "Runs in cluster worker1: 1 of 1 Job is ready."
+
+
+@pytest.fixture
+def mirror() -> Gang:
+    evidence = (Evidence(RUN_CLUSTER, "worker1"),)
+    finding = make_finding(message=MESSAGE, evidence=evidence)
+    return make_gang(
+        make_cluster("manager"), "remote", kind="JobSet", detail=Detail((finding,)), message=MESSAGE
+    )
+
+
+@pytest.fixture
+def worker() -> Cluster:
+    return make_cluster("worker1")
+
+
+def links(viewer: Viewer, gang: Gang) -> list[TextPiece]:
+    """Return the pieces of the sentence that lead somewhere; each is a link on the page."""
+    detail = gang_detail(viewer=viewer, gang_id=gang.pk, now=NOW)
+    assert detail is not None
+    pieces = detail.named.pieces(MESSAGE)
+    assert "".join(piece.text for piece in pieces) == MESSAGE
+    found = [piece for piece in pieces if piece.gang_id or piece.board_of]
+    page = render_to_string("gang/pieces.html", {"pieces": pieces, "cluster": gang.cluster.name})
+    addresses = [
+        reverse("gang", args=[one.gang_id]) if one.gang_id else f"/?cluster={one.board_of}"
+        for one in found
+    ]
+    assert re.findall(r'href="([^"]*)"', page) == addresses
+    return found
+
+
+def test_the_same_gang_there(owner: Viewer, mirror: Gang, worker: Cluster) -> None:
+    there = make_gang(worker, "remote", kind="JobSet")
+    make_gang(worker, "remote", kind="Job")
+    make_gang(worker, "other", kind="JobSet")
+    assert links(owner, mirror) == [TextPiece("cluster worker1", gang_id=there.pk)]
+
+
+def test_a_gang_that_is_not_known_there(owner: Viewer, mirror: Gang, worker: Cluster) -> None:
+    make_gang(worker, "remote", kind="JobSet", namespace="another")
+    make_gang(worker, "remote", kind="JobSet", gone_at=NOW)
+    assert links(owner, mirror) == [TextPiece("cluster worker1", board_of="worker1")]
+
+
+def test_a_cluster_that_is_not_watched(owner: Viewer, mirror: Gang) -> None:
+    make_cluster("worker10")
+    assert links(owner, mirror) == []
+
+
+def test_a_cluster_that_may_not_be_seen(mirror: Gang, worker: Cluster) -> None:
+    make_gang(worker, "remote", kind="JobSet")
+    viewer = Viewer(3, "ada", (Scope(mirror.cluster_id, "", "viewer"),))
+    assert links(viewer, mirror) == []

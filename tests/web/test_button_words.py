@@ -1,0 +1,168 @@
+"""Buttons of Jobs: each says what it does, and stands only where it does something."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from gangboard.domain.owner import Finish, Outcome, Owner
+from gangboard.store.gangs import pack_detail, unpack_detail
+from gangboard.store.models import Cluster, Gang, WatchedObject
+from gangboard.store.objects import pack, unpack
+from tests.personas import Person
+from tests.stored_jobsets import JOBSETS
+from tests.web.acting import confirm_query, hold_job, job_targets, suspend_stored, text_of
+
+pytestmark = pytest.mark.django_db
+
+HOLD = "Keep this Job suspended when the JobSet resumes."
+RELEASE = "Remove the Hold; the Job resumes with its JobSet."
+LOOK_ONLY = "You may look but not act in this namespace."
+FAILED = "has failed: there is nothing left to suspend or resume."
+
+
+def page_of(person: Person, gang: Gang) -> str:
+    return text_of(person.client.get(f"/gangs/{gang.pk}/"))
+
+
+def asked(person: Person, *targets: str, verb: str = "suspend") -> str:
+    return text_of(person.client.get("/actions/confirm/", confirm_query(*targets, verb=verb)))
+
+
+def buttons(page: str) -> list[str]:
+    """Return the words of the buttons of single objects, on or off, with what they act on."""
+    found = re.findall(
+        r'(\w+)<span class="unseen"> (Job|JobSet) ([\w-]+)</span></(?:a|button)>', page
+    )
+    return [" ".join(one) for one in found]
+
+
+def bar(page: str) -> list[str]:
+    """Return the words below the Jobs that act on the selected ones."""
+    return re.findall(r"<button[^>]*>(\w+) selected", page)
+
+
+def change_owner(gang: Gang, **fields: Any) -> None:
+    row = WatchedObject.objects.get(cluster=gang.cluster, resource=JOBSETS, name=gang.name)
+    row.data = pack(replace(unpack(bytes(row.data), Owner), **fields))
+    row.save()
+
+
+def suspend_all(gang: Gang) -> None:
+    """Suspend the whole JobSet: the JobSet and each of its Jobs."""
+    change_owner(gang, suspended=True)
+    detail = unpack_detail(bytes(gang.detail))
+    for job in detail.jobs:
+        suspend_stored(gang, job.ref.name)
+    jobs = tuple(replace(job, suspended=True, created=0, ready=0, nodes=()) for job in detail.jobs)
+    Gang.objects.filter(pk=gang.pk).update(
+        detail=pack_detail(replace(detail, jobs=jobs)),
+        health="suspended",
+        stage="admission",
+        code="suspended",
+    )
+    gang.refresh_from_db()
+
+
+def stop_in_page(gang: Gang, *indexes: int) -> None:
+    """Let the page say that these Jobs are suspended."""
+    detail = unpack_detail(bytes(gang.detail))
+    jobs = tuple(
+        replace(job, suspended=True) if index in indexes else job
+        for index, job in enumerate(detail.jobs)
+    )
+    Gang.objects.filter(pk=gang.pk).update(detail=pack_detail(replace(detail, jobs=jobs)))
+
+
+class TestSuspendedWhole:
+    def test_a_job_is_held_and_the_jobset_resumed(self, operator: Person, gang: Gang) -> None:
+        suspend_all(gang)
+        page = page_of(operator, gang)
+        jobs = [f"Hold Job llama-workers-{index}" for index in range(3)]
+        assert sorted(buttons(page)) == sorted(["Resume JobSet llama", *jobs])
+        assert bar(page) == ["Hold"]
+        assert page.count(f"<b>Hold</b>: {HOLD}") == 1
+        assert page.count(f'title="{HOLD}"') == 3
+        assert "The others run on." not in page
+
+    def test_a_held_job_is_released(self, operator: Person, cluster: Cluster, gang: Gang) -> None:
+        suspend_all(gang)
+        hold_job(cluster, gang, 0, now=timezone.now())
+        page = page_of(operator, gang)
+        assert "Release Job llama-workers-0" in buttons(page)
+        assert bar(page) == ["Hold", "Release"]
+        assert f"<b>Release</b>: {RELEASE}" in page
+
+    def test_the_dialog_says_it_too(self, operator: Person, cluster: Cluster, gang: Gang) -> None:
+        suspend_all(gang)
+        page = asked(operator, *job_targets(gang, 1))
+        assert re.findall(r"<h1[^>]*>([^<]+)</h1>", page) == ["Hold Job llama-workers-1"]
+        assert ">Hold Job llama-workers-1</button>" in page
+        assert page.count(HOLD) == 1
+        page = asked(operator, *job_targets(gang, 0, 1))
+        assert ">Hold 2 Jobs</button>" in page
+        hold_job(cluster, gang, 0, now=timezone.now())
+        page = asked(operator, *job_targets(gang, 0), verb="resume")
+        assert ">Release Job llama-workers-0</button>" in page
+        assert page.count(RELEASE) == 1
+
+    def test_the_api_has_the_same_words(self, operator: Person, gang: Gang) -> None:
+        suspend_all(gang)
+        (job, *_) = operator.client.get(f"/api/v1/gangs/{gang.pk}/").json()["jobs"]
+        assert [(one["verb"], one["label"], one["meaning"]) for one in job["actions"]] == [
+            ("suspend", "Hold", HOLD),
+            ("resume", "Resume", None),
+        ]
+
+
+class TestPartlySuspended:
+    def test_a_job_that_runs_is_suspended_and_a_held_one_resumed(
+        self, operator: Person, cluster: Cluster, gang: Gang
+    ) -> None:
+        hold_job(cluster, gang, 0, now=timezone.now())
+        page = page_of(operator, gang)
+        assert {"Resume Job llama-workers-0", "Suspend Job llama-workers-1"} <= set(buttons(page))
+        assert bar(page) == ["Suspend", "Resume"]
+
+    def test_words_that_differ_make_the_verb(
+        self, operator: Person, cluster: Cluster, gang: Gang
+    ) -> None:
+        suspend_stored(gang, "llama-workers-0")
+        stop_in_page(gang, 0)
+        page = page_of(operator, gang)
+        assert {"Resume Job llama-workers-0", "Suspend Job llama-workers-1"} <= set(buttons(page))
+        assert bar(page) == ["Suspend", "Resume"]
+        page = asked(operator, *job_targets(gang, 0, 1))
+        assert ">Suspend 2 Jobs</button>" in page
+        assert page.count("Keep this Job suspended.") == 1
+
+    @pytest.mark.parametrize(("stopped", "others"), [((), 1), ((0,), 1), ((0, 1), 0)])
+    def test_others_run_on_where_two_jobs_run(
+        self, operator: Person, gang: Gang, stopped: tuple[int, ...], others: int
+    ) -> None:
+        stop_in_page(gang, *stopped)
+        for index in stopped:
+            suspend_stored(gang, f"llama-workers-{index}")
+        assert page_of(operator, gang).count("The others run on.") == others
+
+
+class TestNothingCanBeSuspended:
+    def test_jobs_of_a_failed_jobset_have_no_button(self, operator: Person, gang: Gang) -> None:
+        change_owner(gang, finish=Finish(Outcome.FAILED))
+        Gang.objects.filter(pk=gang.pk).update(health="failed", stage="run", code="failed")
+        page = page_of(operator, gang)
+        assert buttons(page) == []
+        assert bar(page) == []
+        assert page.count(FAILED) <= 1, "no sentence for each Job"
+
+    def test_a_reason_is_said_once_and_on_demand(self, viewer: Person, gang: Gang) -> None:
+        page = page_of(viewer, gang)
+        assert buttons(page) == []
+        assert page.count(LOOK_ONLY) == 1
+        (inside,) = re.findall(r"<details class=\"why-off\".*?</details>", page, re.S)
+        assert LOOK_ONLY in inside
+        assert 'Cannot suspend<span class="unseen"> JobSet llama</span></summary>' in inside
