@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive bench interleavings agreement attack coverage lock
+.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive bench interleavings agreement attack coverage lock manifests
 
 # What tests need (a browser, a type checker) it does not wait for; what is there already, it takes.
 run: $(or $(wildcard $(VENV)/.made),$(VENV)/.runs)
@@ -95,6 +95,13 @@ coverage: venv
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -n $(LANES) --dist loadscope -m "$(COVERED)"; status=$$?; \
 	$(BIN)/coverage combine --quiet && $(BIN)/coverage report --skip-covered && exit $$status
+
+# Plain manifests of the chart, and the roles and policies in it. `deploy/manifests/values.yaml` has the values.
+manifests: venv
+	@$(BIN)/python -m tests.controlplane.build helm
+	@$(BIN)/python manage.py print_rbac --chart deploy/chart/files
+	@cp deploy/monitoring/rules.yaml deploy/chart/files/rules.yaml
+	@$(BIN)/python -m tests.chart.manifests > deploy/manifests/gangboard.yaml
 
 screenshots: venv packages
 	@$(BIN)/python -m tests.screenshots

@@ -158,6 +158,13 @@ METRICS_NETWORKS = env.read_networks(
     "GANGBOARD_METRICS_NETWORKS",
     "networks (CIDR) from which /metrics may be read; where a token is set as well, both must be right",
 )
+METRICS_NAMESPACES = env.read_count(
+    "GANGBOARD_METRICS_NAMESPACES",
+    0,
+    "namespaces that /metrics names, those whose gangs ask for the most accelerators",
+    least=0,
+    most=1000,
+)
 HTTPS = env.read_bool(
     "GANGBOARD_HTTPS",
     default=False,
@@ -231,6 +238,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     # Before all others: what they take is time that somebody waits, too.
     "gangboard.api.metrics.requests.RequestDurationMiddleware",
+    # Before all that may refuse a request.
+    "gangboard.web.access_log.AccessLogMiddleware",
     # Before all that asks whether a request came over https. It refuses nothing.
     "gangboard.web.forwarded.ForwardedProtoMiddleware",
     # Before the others, so that their refusals carry the headers too.
@@ -370,16 +379,31 @@ LOG_LEVEL = env.read_choice(
     ("DEBUG", "INFO", "WARNING", "ERROR"),
 )
 LOG_JSON = env.read_bool("GANGBOARD_LOG_JSON", default=False, meaning="log lines as JSON")
+ACCESS_LOG = env.read_bool(
+    "GANGBOARD_ACCESS_LOG", default=False, meaning="one line of JSON for each request"
+)
+AUDIT_LOG = env.read_bool(
+    "GANGBOARD_AUDIT_LOG", default=False, meaning="one line of JSON for each row of the audit"
+)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"()": "gangboard.logs.LineFormatter", "as_json": LOG_JSON}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "line": {"()": "gangboard.logs.LineFormatter", "as_json": LOG_JSON},
+        "json": {"()": "gangboard.logs.LineFormatter", "as_json": True},
+    },
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "line"},
+        "records": {"class": "logging.StreamHandler", "formatter": "json"},
+    },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "filters": {"brief": {"()": "gangboard.logs.Brief"}},
     # Anybody can send a wrong Host, as often as they like.
     "loggers": {
         "django.security.DisallowedHost": {"filters": ["brief"]},
+        # For a SIEM: JSON whatever the other lines are, and whatever their level is.
+        "gangboard.access": {"handlers": ["records"], "level": "INFO", "propagate": False},
+        "gangboard.audit": {"handlers": ["records"], "level": "INFO", "propagate": False},
         # At INFO it writes three lines for each request.
         "psycopg.pool": {"level": "WARNING"},
     },

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from gangboard.kube.credentials import (
@@ -14,8 +15,10 @@ from gangboard.kube.credentials import (
     read_kubeconfig,
     token_expiry,
 )
+from gangboard.kube.files import read_small_file
 from gangboard.kube.kubeconfig import NamedFiles
 from gangboard.kube.safe_yaml import load_document
+from gangboard.kube.tokens import check_token
 
 LONGEST_CONTEXT = 253
 """Characters: a longer name is no use in a command to copy."""
@@ -55,6 +58,17 @@ def kubeconfig_access(
 def in_cluster_access() -> Access:
     """Return the access of this pod's service account. Raises kube's CredentialError outside a pod."""
     return _access(in_cluster())
+
+
+def mounted_access(folder: Path) -> Access:
+    """Return the access of a service account of this pod's cluster whose token Secret is mounted in a folder.
+
+    The token itself is kept, so that only the pod that runs the command has to mount the Secret. Raises
+    kube's CredentialError.
+    """
+    mounted = in_cluster(folder)
+    token = check_token(read_small_file(folder / "token", "The token file"), "The token")
+    return _access(replace(mounted, token=token, token_file=None))
 
 
 def _access(credentials: Credentials, *, cluster_name: str = "", context: str = "") -> Access:

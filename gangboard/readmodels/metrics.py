@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db.models import Count, Min, Sum
 
@@ -12,8 +12,9 @@ from gangboard.readmodels.freshness import Freshness, read_freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.hold_counts import HoldCount, hold_counts
 from gangboard.readmodels.liveness import Liveness, read_liveness
+from gangboard.readmodels.start_waits import StartWaits, read_start_waits
 from gangboard.store.access import Viewer
-from gangboard.store.models import Action, Cluster, ResourceState
+from gangboard.store.models import Action, Cluster, ResourceState, TrendPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,27 @@ class Expiry:
 
 
 @dataclass(frozen=True, slots=True)
+class AcceleratorCount:
+    """Accelerators of one cluster, over all nodes and kinds of devices."""
+
+    cluster: str
+    state: str
+    """used (by whole gangs and other pods), held, free, away; see `store.models.TrendPoint`."""
+    accelerators: float
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceCount:
+    """Gangs of one namespace with one health."""
+
+    cluster: str
+    namespace: str
+    health: str
+    gangs: int
+    accelerators: float
+
+
+@dataclass(frozen=True, slots=True)
 class Metrics:
     """All of it at one time."""
 
@@ -76,12 +98,21 @@ class Metrics:
     holds: tuple[HoldCount, ...]
     actions: tuple[ActionCount, ...]
     liveness: Liveness
+    accelerators: tuple[AcceleratorCount, ...] = ()
+    """Of clusters whose nodes were looked at in the last minutes."""
+    start_waits: tuple[StartWaits, ...] = ()
+    namespaces: tuple[NamespaceCount, ...] = ()
 
 
-def read_metrics(*, viewer: Viewer, now: datetime) -> Metrics:
-    """Return the figures (8 queries, and 5 more where there are Holds).
+ROOM_COUNTS = timedelta(minutes=5)
+"""An older point of a curve says nothing about now."""
+_ROOM = ("used", "held", "free", "away")
 
-    A cluster that is removed meanwhile is in some of them and not in others.
+
+def read_metrics(*, viewer: Viewer, now: datetime, namespaces: int = 0) -> Metrics:
+    """Return the figures (11 queries; 5 more for Holds, 2 for gangs that began to run, 1 for namespaces).
+
+    `namespaces`: how many are named, those whose gangs ask for the most accelerators first. A cluster that is removed meanwhile is in some of them and not in others.
     """
     clusters = read_freshness(viewer=viewer, now=now)
     return Metrics(
@@ -92,6 +123,9 @@ def read_metrics(*, viewer: Viewer, now: datetime) -> Metrics:
         holds=hold_counts(viewer=viewer, clusters=clusters),
         actions=_actions(viewer, clusters),
         liveness=read_liveness(now=now),
+        accelerators=_accelerators(clusters, now),
+        start_waits=read_start_waits(viewer=viewer, clusters=clusters, now=now),
+        namespaces=_namespaces(viewer, clusters, namespaces) if namespaces else (),
     )
 
 
@@ -163,3 +197,41 @@ def _actions(viewer: Viewer, clusters: dict[int, Freshness]) -> tuple[ActionCoun
     return tuple(
         ActionCount(clusters[id_].cluster, verb, state, number) for id_, verb, state, number in rows
     )
+
+
+def _accelerators(clusters: dict[int, Freshness], now: datetime) -> tuple[AcceleratorCount, ...]:
+    """Return the sums of the newest minute of each cluster. A minute in which nobody could look has none."""
+    heard = [id_ for id_, cluster in clusters.items() if not cluster.is_silent]
+    rows = TrendPoint.objects.filter(
+        cluster_id__in=heard, at__gt=now - ROOM_COUNTS, at__lte=now
+    ).order_by("at")
+    newest = {id_: sums for id_, *sums in rows.values_list("cluster_id", *_ROOM)}
+    return tuple(
+        AcceleratorCount(clusters[id_].cluster, state, number - (sums[1] if state == "used" else 0))
+        for id_, sums in newest.items()
+        for state, number in zip(_ROOM, sums, strict=True)
+        if number is not None
+    )
+
+
+def _namespaces(
+    viewer: Viewer, clusters: dict[int, Freshness], most: int
+) -> tuple[NamespaceCount, ...]:
+    rows = (
+        select_gangs(viewer=viewer, filters=GangFilters(), silent=silent_ids(clusters))
+        .values_list("cluster_id", "namespace", "shown_health")
+        .annotate(gangs=Count("id"), devices=Sum("accelerators"))
+        .order_by()
+    )
+    found: dict[tuple[int, str], list[NamespaceCount]] = {}
+    for id_, namespace, health, gangs, devices in rows:
+        if id_ in clusters:
+            count = NamespaceCount(clusters[id_].cluster, namespace, health, gangs, devices)
+            found.setdefault((id_, namespace), []).append(count)
+    chosen = sorted(found.values(), key=_largest_first)[:most]
+    return tuple(count for counts in chosen for count in counts)
+
+
+def _largest_first(counts: list[NamespaceCount]) -> tuple[float, int, str, str]:
+    devices, gangs = sum(one.accelerators for one in counts), sum(one.gangs for one in counts)
+    return (-devices, -gangs, counts[0].cluster, counts[0].namespace)

@@ -22,8 +22,14 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from gangboard import __version__
 from gangboard.api.metrics import access
-from gangboard.store.models import Cluster, Heartbeat
-from tests.factories import make_cluster, make_gang, make_heartbeats, make_resource
+from gangboard.store.models import Action, Cluster, Heartbeat, TrendPoint
+from tests.factories import (
+    make_cluster,
+    make_gang,
+    make_heartbeats,
+    make_history,
+    make_resource,
+)
 from tests.recorded_actions import make_action
 from tests.separate_process import run_python
 from tests.stored_jobsets import HOLDS
@@ -35,7 +41,7 @@ TOKEN = "8f3c" * 12
 AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
 ALLOWED_LABELS = {
     *("cluster", "health", "code", "problem", "identity", "resource", "state", "in_force", "verb"),
-    *("process", "queue", "method", "view", "status", "le", "generation", "version"),
+    *("process", "queue", "method", "view", "status", "le", "generation", "version", "result"),
     *("implementation", "major", "minor", "patchlevel"),
 }
 
@@ -271,11 +277,13 @@ def test_labels_are_bounded_and_tell_no_names_and_no_secrets() -> None:
     assert labels <= ALLOWED_LABELS
 
 
-def test_the_paper_names_every_metric_with_its_labels() -> None:
+def test_the_paper_names_every_metric_with_its_labels(settings: Settings) -> None:
+    settings.METRICS_NAMESPACES = 1
     now = timezone.now()
     cluster = make_cluster("east", now=now, credentials_expire_at=now, problem="timeout")
     make_resource(cluster, HOLDS)
     make_gang(cluster)
+    TrendPoint.objects.create(cluster=cluster, at=now, is_lasting=False, free=8)
     make_action(cluster, state="sent", requested_at=now, expires_at=now, finished_at=None)
     Client().get("/healthz")
     make_heartbeats(now=now)
@@ -283,8 +291,10 @@ def test_the_paper_names_every_metric_with_its_labels() -> None:
     told = {name: set(labels.split(", ")) - {""} for name, labels in rows}
     said: dict[str, set[str]] = {}
     for name, labels in scrape():
-        if name.startswith("gangboard_") and not name.endswith(("_bucket", "_sum")):
-            said[name.removesuffix("_count")] = {label for label, _ in labels}
+        if name.startswith("gangboard_") and not name.endswith(("_bucket", "_sum", "_gsum")):
+            said[name.removesuffix("_gcount").removesuffix("_count")] = {
+                label for label, _ in labels
+            }
     assert said == told
 
 
@@ -292,10 +302,107 @@ def test_figures_are_shared_for_some_seconds(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     make_cluster("east", now=timezone.now())
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(11):
         scrape()
     with django_assert_num_queries(0):
         scrape()
+
+
+# --- actions, accelerators, waits, namespaces
+
+
+def test_ended_actions_are_a_counter_that_begins_at_0() -> None:
+    now = timezone.now()
+    cluster = make_cluster("east", now=now)
+    assert set(series("actions_finished_total").values()) == {0}
+    for state in ("verified", "verified", "reverted", "expired"):
+        make_action(cluster, state=state)
+    make_action(cluster, state="sent", finished_at=None)
+    cache.clear()
+    found = {
+        labels: number for labels, number in series("actions_finished_total").items() if number
+    }
+    # By the names of the labels: cluster, result, verb. A reverted one was applied, too.
+    assert found == {
+        ("east", "applied", "suspend"): 3,
+        ("east", "reverted", "suspend"): 1,
+        ("east", "expired", "suspend"): 1,
+    }
+    # The counter does not fall when a verified action is undone.
+    Action.objects.filter(state="verified").update(state="reverted")
+    cache.clear()
+    counted = series("actions_finished_total")
+    assert counted["east", "applied", "suspend"] == 3
+    assert counted["east", "reverted", "suspend"] == 3
+
+
+def test_accelerators_are_those_of_the_newest_minute() -> None:
+    now = timezone.now()
+    east, west = make_cluster("east", now=now), make_cluster("west", now=now)
+    long_silent = now - timedelta(minutes=9)
+    silent = make_cluster("north", now=now, contact_at=long_silent)
+
+    def point(cluster: Cluster, minutes: float, **sums: float) -> None:
+        at = now - timedelta(minutes=minutes)
+        TrendPoint.objects.create(cluster=cluster, at=at, is_lasting=False, **sums)
+
+    point(east, 3, used=8, held=0, free=56, away=0)
+    point(east, 1, used=40, held=16, free=16, away=8)
+    point(west, 6, used=1, held=0, free=0, away=0)
+    point(silent, 1, used=1, held=0, free=0, away=0)
+    assert series("accelerators") == {
+        ("east", "used"): 24,
+        ("east", "held"): 16,
+        ("east", "free"): 16,
+        ("east", "away"): 8,
+    }
+    # Nobody could look in the last minute, so what was free before is not told.
+    point(east, 0)
+    cache.clear()
+    assert series("accelerators") == {}
+
+
+def test_waits_of_gangs_that_began_to_run_within_the_hour() -> None:
+    now = timezone.now()
+    cluster = make_cluster("east", now=now)
+
+    def run_after(minutes: float, *, ago: float) -> None:
+        born = now - timedelta(minutes=minutes + ago)
+        gang = make_gang(cluster, f"after-{minutes}-{ago}", created_at=born)
+        make_history(gang, born, ("room", minutes), ("runs", ago))
+
+    run_after(0.5, ago=5)
+    run_after(10, ago=50)
+    run_after(10, ago=70)
+    restarted = make_gang(cluster, "restarted", created_at=now - timedelta(hours=5))
+    make_history(
+        restarted, now - timedelta(hours=5), ("room", 60), ("runs", 220), ("room", 10), ("runs", 5)
+    )
+    buckets = series("start_wait_seconds_bucket")
+    assert buckets["east", "30.0"] == 1
+    assert buckets["east", "300.0"] == 1
+    assert buckets["east", "900.0"] == 2
+    assert buckets["east", "+Inf"] == 2
+    assert series("start_wait_seconds_gcount") == {("east",): 2}
+    assert series("start_wait_seconds_gsum") == {("east",): 630}
+
+
+def test_namespaces_are_named_if_a_setting_says_how_many(settings: Settings) -> None:
+    now = timezone.now()
+    cluster = make_cluster("east", now=now)
+    for namespace, devices in (("ads", 64), ("chat", 8), ("maps", 16)):
+        make_gang(cluster, namespace, namespace=namespace, accelerators=devices, health="blocked")
+    make_gang(cluster, "more", namespace="ads", accelerators=8, health="running", code="running")
+    assert series("namespace_gangs") == {}
+    settings.METRICS_NAMESPACES = 2
+    cache.clear()
+    # By the names of the labels: cluster, health, namespace.
+    assert series("namespace_accelerators") == {
+        ("east", "blocked", "ads"): 64,
+        ("east", "running", "ads"): 8,
+        ("east", "blocked", "maps"): 16,
+    }
+    assert series("namespace_gangs") == dict.fromkeys(series("namespace_accelerators"), 1)
 
 
 # --- several processes

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 _KAI = "github.com/NVIDIA/KAI-scheduler"
 _KUBERAY = "github.com/ray-project/kuberay/ray-operator"
 _TRAINER = "github.com/kubeflow/trainer/v2"
+_HELM = "helm.sh/helm/v3"
 _CRD_OF_PODGROUPS = "config/crd/bases/scheduling.x-k8s.io_podgroups.yaml"
 
 
@@ -50,6 +51,23 @@ def kubernetes(version: str) -> Program:
         binaries={f"k8s.io/kubernetes/cmd/{name}": name for name in names},
         ldflags=ldflags,
         takes="about four minutes",
+    )
+
+
+def _helm(minor: int) -> Program:
+    """Return Helm. Its own build writes the Kubernetes release into it, which charts can ask for."""
+    release = {"Major": "1", "Minor": str(minor)}
+    values = [
+        f"-X {_HELM}/pkg/{package}.k8sVersion{key}={value}"
+        for package in ("chartutil", "lint/rules")
+        for key, value in release.items()
+    ]
+    return Program(
+        name="helm",
+        module="helm",
+        binaries={f"{_HELM}/cmd/helm": "helm"},
+        ldflags=" ".join(["-s -w", *values]),
+        takes="about two minutes",
     )
 
 
@@ -175,5 +193,7 @@ PROGRAMS: dict[str, Program] = {
         ),
         # It has no objects of its own.
         Program("yunikorn", "yunikorn", {"./yunikorn": "yunikorn"}, takes="about two minutes"),
+        # No part of a control plane: it renders the chart.
+        _helm(37),
     )
 }

@@ -163,3 +163,31 @@ def test_outside_a_pod_there_is_no_account(monkeypatch: pytest.MonkeyPatch) -> N
     said = refused("add_cluster", "new", "--in-cluster")
     assert "does not run in a Kubernetes pod" in said
     assert "--context" in refused("add_cluster", "new", "--in-cluster", "--context", "c")
+
+
+def test_the_actor_is_an_account_whose_token_is_mounted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
+    for name in ("reader", "actor"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "token").write_text(f"token-of-{name}\n")
+        (tmp_path / name / "ca.crt").write_text(issue("ca").certificate_pem)
+    monkeypatch.setattr(credentials, "SERVICE_ACCOUNT", tmp_path / "reader")
+    run("add_cluster", "new", "--in-cluster", "--without-trying")
+    actor = tmp_path / "actor"
+    said = run("set_actor", "new", "--service-account", actor)
+    assert said == "gangboard may act on cluster new from now on.\n"
+    # The Secret is mounted in the pod of this command alone, so the token is kept and no file is named.
+    document = unseal(bytes(Cluster.objects.get().actor_credentials or b""))
+    assert document["token"] == "token-of-actor"  # made up
+    assert "token_file" not in document
+    with pytest.raises(CommandError, match="--service-account reads none"):
+        run("set_actor", "new", "--service-account", actor, "--context", "dev")
+    (actor / "token").unlink()
+    with pytest.raises(CommandError, match="token does not exist"):
+        run("set_actor", "new", "--service-account", actor)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
+    with pytest.raises(CommandError, match="does not run in a Kubernetes pod"):
+        run("set_actor", "new", "--service-account", actor)

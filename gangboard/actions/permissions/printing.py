@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from textwrap import wrap
 
 import yaml
@@ -24,8 +25,13 @@ class _Dumper(yaml.SafeDumper):
 
 def yaml_text(wanted: Wanted, cluster: str = "", context: str = "") -> str:
     """Return the YAML; `cluster` is its name in gangboard, `context` that in kubectl, for comments and commands."""
-    documents = "".join(f"---\n{_document(manifest)}" for manifest in manifests(wanted))
-    return f"{_heading(wanted, cluster, context)}{documents}{_ending(cluster, context)}"
+    text = documents(manifests(wanted))
+    return f"{_heading(wanted, cluster, context)}{text}{_ending(cluster, context)}"
+
+
+def documents(found: Iterable[Manifest]) -> str:
+    """Return objects as YAML, each with the line that separates documents before it."""
+    return "".join(f"---\n{_document(manifest)}" for manifest in found)
 
 
 def _document(manifest: Manifest) -> str:

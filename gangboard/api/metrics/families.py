@@ -1,16 +1,24 @@
 """From figures to Prometheus' metrics: their names, their labels, and what each of them says.
 
-Labels are names of clusters, words of the contract and keys of resources, so there are few of each.
+Labels are names of clusters, words of the contract and keys of resources, so there are few of each. Namespaces are
+named only where a setting says how many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from gangboard.api.metrics.fleet_families import (
+    of_accelerators,
+    of_finished_actions,
+    of_namespaces,
+    of_start_waits,
+)
+from gangboard.api.metrics.gauges import gauge
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.hold_counts import HoldCount
 from gangboard.readmodels.liveness import ORDERS, PROCESSES, Liveness
@@ -43,26 +51,21 @@ class MetricsCollector(Collector):
         yield from _of_resources(metrics.resources)
         yield _of_holds(metrics.holds)
         yield _of_actions(metrics.actions)
+        yield of_finished_actions(metrics.actions, [one.cluster for one in metrics.clusters])
+        yield of_accelerators(metrics.accelerators)
+        yield of_start_waits(metrics.start_waits)
+        yield from of_namespaces(metrics.namespaces)
         yield from _of_processes(metrics.liveness)
 
 
-def _gauge(
-    name: str, says: str, labels: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], float]]
-) -> Metric:
-    family = GaugeMetricFamily(f"gangboard_{name}", says, labels=labels)
-    for values, number in rows:
-        family.add_metric(values, number)
-    return family
-
-
 def _of_clusters(clusters: tuple[Freshness, ...], expiries: tuple[Expiry, ...]) -> Iterator[Metric]:
-    yield _gauge(
+    yield gauge(
         "cluster_up",
         "1: the cluster answered within the last 120 seconds. 0: nobody knows how its gangs are now.",
         ("cluster",),
         (((one.cluster,), not one.is_silent) for one in clusters),
     )
-    yield _gauge(
+    yield gauge(
         "cluster_problem",
         "1, with the code of what keeps gangboard from reading the cluster; not-asked: it is not up, "
         "and no poll worker asks it. No series: it is read.",
@@ -73,20 +76,20 @@ def _of_clusters(clusters: tuple[Freshness, ...], expiries: tuple[Expiry, ...]) 
             if one.problem or one.is_silent
         ),
     )
-    yield _gauge(
+    yield gauge(
         "cluster_last_contact_timestamp_seconds",
         "When the cluster answered last, as Unix time. No series: never.",
         ("cluster",),
         (((one.cluster,), one.contact_at.timestamp()) for one in clusters if one.contact_at),
     )
-    yield _gauge(
+    yield gauge(
         "cluster_listed",
         "1: all that the cluster serves was read completely once. 0: gangs may be missing in "
         "gangboard_gangs.",
         ("cluster",),
         (((one.cluster,), one.listed) for one in clusters),
     )
-    yield _gauge(
+    yield gauge(
         "cluster_credentials_expiry_timestamp_seconds",
         "When the credentials of this identity (reader, actor) end, as Unix time. No series: not known, "
         "or there are none.",
@@ -97,20 +100,20 @@ def _of_clusters(clusters: tuple[Freshness, ...], expiries: tuple[Expiry, ...]) 
 
 def _of_gangs(gangs: tuple[GangCount, ...]) -> Iterator[Metric]:
     rows = [((one.cluster, one.health, one.code), one) for one in gangs]
-    yield _gauge(
+    yield gauge(
         "gangs",
         f"Gangs that are there, by health and reason code. {_SILENT} No series: there are none, or the "
         "cluster was not read yet; see gangboard_cluster_up and gangboard_cluster_listed.",
         _GANG_LABELS,
         ((labels, one.gangs) for labels, one in rows),
     )
-    yield _gauge(
+    yield gauge(
         "gang_accelerators",
         f"Accelerators that these gangs ask for. {_SILENT}",
         _GANG_LABELS,
         ((labels, one.accelerators) for labels, one in rows),
     )
-    yield _gauge(
+    yield gauge(
         "gang_oldest_since_timestamp_seconds",
         "Since when the one of these gangs that has had its verdict for longest has had it, as Unix "
         "time. It may be longer, where that began before gangboard watched. None of a cluster that is "
@@ -126,20 +129,20 @@ def _of_gangs(gangs: tuple[GangCount, ...]) -> Iterator[Metric]:
 
 def _of_resources(resources: tuple[ResourceCount, ...]) -> Iterator[Metric]:
     readable = [one for one in resources if one.is_readable]
-    yield _gauge(
+    yield gauge(
         "resource_readable",
         "Whether this resource of the cluster can be read; where it cannot, state says why. None of a "
         "cluster that is not up, and none of resources that it does not serve.",
         ("cluster", "resource", "state"),
         (((one.cluster, one.resource, one.state), one.is_readable) for one in resources),
     )
-    yield _gauge(
+    yield gauge(
         "resource_objects",
         "Objects of a resource that can be read.",
         ("cluster", "resource"),
         (((one.cluster, one.resource), one.objects) for one in readable),
     )
-    yield _gauge(
+    yield gauge(
         "resource_undecodable_objects",
         "Objects of a resource that can be read, and that were not understood.",
         ("cluster", "resource"),
@@ -148,7 +151,7 @@ def _of_resources(resources: tuple[ResourceCount, ...]) -> Iterator[Metric]:
 
 
 def _of_holds(holds: tuple[HoldCount, ...]) -> Metric:
-    return _gauge(
+    return gauge(
         "holds",
         "Holds, each on one Job. in_force yes: proved by the last dry run; no: refuted, lost, or without "
         "its policy; unknown: not proved yet, or nobody can look. No series: the Holds of the cluster "
@@ -159,7 +162,7 @@ def _of_holds(holds: tuple[HoldCount, ...]) -> Metric:
 
 
 def _of_actions(actions: tuple[ActionCount, ...]) -> Metric:
-    return _gauge(
+    return gauge(
         "actions",
         "Recorded actions, by how far they have come. No counter: an action leaves one state for another, "
         "and verified ones can become reverted.",
@@ -170,13 +173,13 @@ def _of_actions(actions: tuple[ActionCount, ...]) -> Metric:
 
 def _of_processes(liveness: Liveness) -> Iterator[Metric]:
     dead = {kind for kind, _ in liveness.dead}
-    yield _gauge(
+    yield gauge(
         "process_up",
         "1: a process of this kind (poll, act, prove, notify, beat) gave a sign of life lately.",
         ("process",),
         (((kind,), kind not in dead) for kind in PROCESSES),
     )
-    yield _gauge(
+    yield gauge(
         "orders_arrive",
         "0: beat and a worker of this queue live, and no order passes from one to the other. No series "
         "while one of them is not alive.",
@@ -187,7 +190,7 @@ def _of_processes(liveness: Liveness) -> Iterator[Metric]:
             if dead.isdisjoint(ends)
         ),
     )
-    yield _gauge(
+    yield gauge(
         "poll_slots",
         "Clusters that the living poll workers can watch at once.",
         (),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.core.cache import cache
 from django.db import Error
@@ -30,7 +31,7 @@ SHARED_SECONDS = 5
 """For which all scrapers of this process get the same figures: the database counts no oftener."""
 _CACHE_KEY = "metrics"
 _SCRAPER = Viewer(0, "metrics", (Scope(None, "", "viewer"),), may_act=False)
-"""Sees everything, because nothing is told that grants keep from somebody: no namespace, no name."""
+"""Sees everything: settings say who may read metrics, and whether namespaces are named in them."""
 _log = get_logger(__name__)
 
 _PROCESS = CollectorRegistry()
@@ -64,4 +65,4 @@ def _read() -> Metrics | None:
 
 
 def _read_now() -> Metrics:
-    return read_metrics(viewer=_SCRAPER, now=timezone.now())
+    return read_metrics(viewer=_SCRAPER, now=timezone.now(), namespaces=settings.METRICS_NAMESPACES)

@@ -1,9 +1,11 @@
-"""`manage.py print_rbac [--cluster C] [--namespace N …]`."""
+"""`manage.py print_rbac [--cluster C] [--namespace N …]`, or `--chart FOLDER`."""
 
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from gangboard.actions.permissions.chart import chart_files
 from gangboard.actions.permissions.names import Wanted
 from gangboard.actions.permissions.printing import yaml_text
 from gangboard.ops.printing import PrintingCommand
@@ -30,6 +32,12 @@ class Command(PrintingCommand):
             metavar="N",
             help="let the actor act in these only (default: in all); the reader reads all",
         )
+        parser.add_argument(
+            "--chart",
+            type=Path,
+            metavar="FOLDER",
+            help="write the files of the Helm chart into this folder instead",
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         name: str | None = options["cluster"]
@@ -38,10 +46,21 @@ class Command(PrintingCommand):
             for namespace in namespaces:
                 clusters.check_dns_label(namespace, "a namespace")
             wanted = _wanted(name, namespaces)
+            if options["chart"] is not None:
+                _write_files(options["chart"], wanted)
+                return
         except clusters.ClusterError as error:
             raise CommandError(str(error)) from error
         context = clusters.find_cluster(name=name).context if name else ""
         self.stdout.write(yaml_text(wanted, name or "", context), ending="")
+
+
+def _write_files(folder: Path, wanted: Wanted) -> None:
+    for name, text in chart_files(wanted).items():
+        try:
+            (folder / name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise CommandError(f"{folder / name} cannot be written: {error.strerror}") from error
 
 
 def _wanted(name: str | None, namespaces: tuple[str, ...]) -> Wanted:

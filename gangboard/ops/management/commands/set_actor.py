@@ -1,4 +1,4 @@
-"""`manage.py set_actor NAME --kubeconfig F [--context C]`."""
+"""`manage.py set_actor NAME --kubeconfig F [--context C]`, or `--service-account FOLDER`."""
 
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from gangboard.kube.errors import CredentialError
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.kubeconfigs import expiry_sentence, read_access, save_actor
 from gangboard.ops.who import command_author
+from gangboard.polling.cluster_access import Access, mounted_access
 from gangboard.store import clusters
 
 
@@ -21,12 +22,15 @@ class Command(DatabaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
-        parser.add_argument(
-            "--kubeconfig",
-            required=True,
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument(
+            "--kubeconfig", type=Path, metavar="FILE", help="- reads it from standard input"
+        )
+        source.add_argument(
+            "--service-account",
             type=Path,
-            metavar="FILE",
-            help="- reads it from standard input",
+            metavar="FOLDER",
+            help="where the token Secret of an account of this pod's cluster is mounted; the token is stored",
         )
         parser.add_argument("--context", help="which of its contexts (default: the current one)")
         parser.add_argument(
@@ -39,11 +43,7 @@ class Command(DatabaseCommand):
         name: str = options["name"]
         try:
             clusters.find_cluster(name=name)
-            access = read_access(
-                options["kubeconfig"],
-                context=options["context"],
-                token_file=options["allow_token_file"],
-            )
+            access = _access(options)
             new = save_actor(name, access, by=command_author())
         except (CredentialError, clusters.ClusterError) as error:
             raise CommandError(str(error)) from error
@@ -55,3 +55,16 @@ class Command(DatabaseCommand):
         expiry = expiry_sentence(access)
         if expiry:
             self.stdout.write(expiry)
+
+
+def _access(options: dict[str, Any]) -> Access:
+    folder: Path | None = options["service_account"]
+    if folder is None:
+        return read_access(
+            options["kubeconfig"],
+            context=options["context"],
+            token_file=options["allow_token_file"],
+        )
+    if options["context"]:
+        raise CommandError("--context chooses from a kubeconfig; --service-account reads none")
+    return mounted_access(folder)

@@ -1,0 +1,39 @@
+"""The objects as files of the Helm chart.
+
+They are written for the namespace `gangboard`; `deploy/chart/templates/rbac.yaml` puts in that of the release.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+from gangboard.actions.permissions.manifests import manifests
+from gangboard.actions.permissions.names import READER, Manifest, Wanted
+from gangboard.actions.permissions.printing import documents
+
+_NOTE = "# Written by manage.py print_rbac --chart.\n"
+_KEPT = {"helm.sh/resource-policy": "keep"}
+"""Deleting the resource would delete all Holds with it."""
+
+
+def chart_files(wanted: Wanted) -> dict[str, str]:
+    """Return file name → text: objects of the reader, of the actor, and the policy of the Hold."""
+    files: dict[str, list[Manifest]] = {"reader.yaml": [], "actor.yaml": [], "hold.yaml": []}
+    for manifest in manifests(wanted):
+        if manifest["kind"] != "Namespace":
+            files[_file(manifest)].append(_with_policy(manifest))
+    return {name: _NOTE + documents(found) for name, found in files.items()}
+
+
+def _file(manifest: Manifest) -> str:
+    if manifest["metadata"]["name"] == READER:
+        return "reader.yaml"
+    return "hold.yaml" if manifest["kind"].startswith("MutatingAdmissionPolicy") else "actor.yaml"
+
+
+def _with_policy(manifest: Manifest) -> Manifest:
+    if manifest["kind"] != "CustomResourceDefinition":
+        return manifest
+    kept = deepcopy(manifest)
+    kept["metadata"]["annotations"] = _KEPT
+    return kept

@@ -1,0 +1,95 @@
+"""Metrics of ended actions, accelerators, waits and namespaces."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import product
+
+from prometheus_client import Metric
+from prometheus_client.core import CounterMetricFamily, GaugeHistogramMetricFamily
+
+from gangboard.api.metrics.gauges import gauge
+from gangboard.domain.action import ActionState, Verb
+from gangboard.readmodels.metrics import AcceleratorCount, ActionCount, NamespaceCount
+from gangboard.readmodels.start_waits import BOUNDS, StartWaits
+
+APPLIED = "applied"
+"""Result of an action that was verified or reverted. An action moves from the first to the second, so neither
+alone would be a counter."""
+_RESULTS: dict[str, tuple[str, ...]] = {
+    ActionState.VERIFIED: (APPLIED,),
+    ActionState.REVERTED: (APPLIED, "reverted"),
+    ActionState.REFUSED: ("refused",),
+    ActionState.CONFLICT: ("conflict",),
+    ActionState.GONE: ("gone",),
+    ActionState.EXPIRED: ("expired",),
+    ActionState.FAILED: ("failed",),
+}
+
+
+def of_finished_actions(actions: Iterable[ActionCount], clusters: Iterable[str]) -> Metric:
+    """Return how many actions have ended, by result. Every series begins at 0, so the first action is an increase."""
+    results = sorted({result for found in _RESULTS.values() for result in found})
+    totals = Counter(dict.fromkeys(product(clusters, map(str, Verb), results), 0))
+    for one in actions:
+        for result in _RESULTS.get(one.state, ()):
+            totals[one.cluster, one.verb, result] += one.actions
+    family = CounterMetricFamily(
+        "gangboard_actions_finished",
+        "Actions that have ended, by result. applied: the change was made; reverted: of these, the ones that "
+        "were undone. The others changed nothing.",
+        labels=("cluster", "verb", "result"),
+    )
+    for labels, number in totals.items():
+        family.add_metric(labels, number)
+    return family
+
+
+def of_accelerators(rows: Iterable[AcceleratorCount]) -> Metric:
+    """Return what becomes of the accelerators of each cluster."""
+    return gauge(
+        "accelerators",
+        "Accelerators on the nodes of a cluster. used: by whole gangs and other pods; held: by gangs that are "
+        "not whole; free: on nodes that take pods; away: free on nodes that do not. No series: the nodes could "
+        "not be read within the last 5 minutes.",
+        ("cluster", "state"),
+        (((one.cluster, one.state), one.accelerators) for one in rows),
+    )
+
+
+def of_start_waits(rows: Iterable[StartWaits]) -> Metric:
+    """Return how long gangs waited that began to run lately."""
+    family = GaugeHistogramMetricFamily(
+        "gangboard_start_wait_seconds",
+        "How long gangs waited that ran for the first time within the last hour (the newest 300), from their "
+        "creation on, without time in which they were suspended on purpose. These are gauges: use them "
+        "without rate. None of a cluster that is not up.",
+        labels=("cluster",),
+    )
+    for one in rows:
+        bounds = [*map(str, map(float, BOUNDS)), "+Inf"]
+        counts = zip(bounds, map(float, (*one.at_most, one.gangs)), strict=True)
+        family.add_metric((one.cluster,), list(counts), one.seconds)
+    return family
+
+
+def of_namespaces(rows: Iterable[NamespaceCount]) -> Iterator[Metric]:
+    """Return gangs and accelerators of the largest namespaces; no metric if none is to be named."""
+    found = tuple(rows)
+    if not found:
+        return
+    labels = ("cluster", "namespace", "health")
+    yield gauge(
+        "namespace_gangs",
+        "Gangs of the namespaces whose gangs ask for the most accelerators, as many as "
+        "GANGBOARD_METRICS_NAMESPACES says.",
+        labels,
+        (((one.cluster, one.namespace, one.health), one.gangs) for one in found),
+    )
+    yield gauge(
+        "namespace_accelerators",
+        "Accelerators that these gangs ask for.",
+        labels,
+        (((one.cluster, one.namespace, one.health), one.accelerators) for one in found),
+    )

@@ -1,0 +1,49 @@
+"""Files that are written from the same source as what they stand beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from django.core.management import call_command
+
+from tests.chart.helm import CHART, ROOT
+from tests.production.compose import read_services
+from tests.production.site import PASSWORDS
+
+
+def values() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
+    return found
+
+
+def test_roles_of_the_chart_are_those_of_print_rbac(tmp_path: Path) -> None:
+    call_command("print_rbac", "--chart", str(tmp_path))
+    names = {"reader.yaml", "actor.yaml", "hold.yaml"}
+    assert {file.name for file in tmp_path.iterdir()} == names
+    for name in names:
+        # make manifests writes them.
+        assert (CHART / "files" / name).read_text() == (tmp_path / name).read_text(), name
+
+
+def test_every_worker_of_the_compose_file_is_in_the_chart() -> None:
+    commands = {
+        name: list(service.command)
+        for name, service in read_services(ROOT, PASSWORDS).items()
+        if "worker" in service.command
+    }
+    made = {}
+    for queue, worker in values()["workers"].items():
+        told = ["celery", "-A", "gangboard.celery", "worker", "--queues", queue]
+        if "concurrency" in worker:
+            told += ["--concurrency", str(worker["concurrency"])]
+        made[queue] = told
+    assert made == commands
+
+
+def test_images_of_a_trial_are_those_of_the_compose_file() -> None:
+    services = read_services(ROOT, PASSWORDS)
+    trial = values()["trial"]
+    assert trial["postgresImage"] == services["postgres"].image
+    assert trial["redisImage"] == services["redis"].image

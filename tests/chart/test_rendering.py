@@ -1,0 +1,178 @@
+"""Helm lints and renders the chart, and says in one sentence what is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.chart.helm import (
+    ALL,
+    CHART,
+    FULL,
+    REFERENCES,
+    TRIAL,
+    HelmError,
+    Manifest,
+    Values,
+    helm,
+    pod_template,
+    rendered,
+)
+from tests.chart.manifests import FOLDER, plain_manifests
+
+pytestmark = [pytest.mark.controlplane, pytest.mark.usefixtures("helm_is_built")]
+
+
+def without(path: str, values: Values) -> Values:
+    key, _, inner = path.partition(".")
+    if not inner:
+        return {name: value for name, value in values.items() if name != key}
+    nested: Any = values[key]
+    return {**values, key: without(inner, nested)}
+
+
+def named(found: list[Manifest], kind: str, name: str) -> Manifest:
+    (one,) = [
+        one
+        for one in found
+        if one["kind"] == kind and one["metadata"]["name"] == f"gangboard-{name}"
+    ]
+    return one
+
+
+def test_lint() -> None:
+    for values in (REFERENCES, TRIAL, FULL):
+        assert "0 chart(s) failed" in helm("lint", str(CHART), "--strict", values=values)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        (without("image.repository", REFERENCES), "Set image.repository: build the image"),
+        (without("image.tag", REFERENCES), "Set image.tag or image.digest: "),
+        (without("url", REFERENCES), "Set url: the address under which people reach gangboard"),
+        (without("trustedProxies", REFERENCES), "Set trustedProxies: the networks of the Ingress"),
+        (without("keys", REFERENCES), "Set keys.existingSecret: a Secret with secret_key"),
+        (without("database", REFERENCES), "Set database.existingSecret: a Secret with the address"),
+        (without("redis", REFERENCES), "Set redis.existingSecret: a Secret with the address"),
+        (without("httpRoute.parentRefs", FULL), "Set httpRoute.parentRefs: the Gateway"),
+        (without("metrics.existingSecret", FULL), "Set metrics.existingSecret: the ServiceMonitor"),
+        ({**REFERENCES, "workers": {"poll": None}}, "Set workers.poll: without a poll worker"),
+        ({**REFERENCES, "imgae": {}}, "additional properties 'imgae' not allowed"),
+        (
+            {**REFERENCES, "url": "gangs.example.com"},
+            "at '/url': 'gangs.example.com' does not match",
+        ),
+        (
+            {**REFERENCES, "web": {"replicas": "two"}},
+            "at '/web/replicas': got string, want integer",
+        ),
+        ({**REFERENCES, "settings": {"POLL_SLOTS": "9"}}, "'POLL_SLOTS' does not match pattern"),
+        (
+            {**REFERENCES, "cluster": {"name": "a; reboot"}},
+            "at '/cluster/name': 'a; reboot' does not match",
+        ),
+    ],
+)
+def test_a_value_that_is_missing_or_wrong_is_one_sentence(values: Values, sentence: str) -> None:
+    with pytest.raises(HelmError) as caught:
+        rendered(values)
+    assert [line for line in str(caught.value).splitlines() if sentence in line], caught.value
+
+
+def test_plain_manifests_are_fresh() -> None:
+    # make manifests
+    assert (FOLDER / "gangboard.yaml").read_text() == plain_manifests()
+
+
+@pytest.mark.parametrize("values", ALL.values(), ids=ALL)
+def test_every_container_is_confined(values: Values) -> None:
+    pods = [pod for one in rendered(values) if (pod := pod_template(one)) is not None]
+    assert len(pods) >= 6
+    for pod in pods:
+        spec = pod["spec"]
+        assert spec["securityContext"]["runAsNonRoot"] is True
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert {*spec} & {"hostNetwork", "hostPID", "hostIPC"} == set()
+        for container in [*spec.get("initContainers", ()), *spec["containers"]]:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+        for container in spec["containers"]:
+            assert "memory" in container["resources"]["limits"], container["name"]
+            for variable in container["env"]:
+                secret = "PASSWORD" in variable["name"] or "KEY" in variable["name"]
+                assert not secret or "valueFrom" in variable or variable["name"].endswith("_FILE")
+
+
+def test_only_processes_that_read_the_cluster_have_its_account() -> None:
+    accounts = {
+        one["metadata"]["name"].removeprefix("gangboard-"): pod["spec"][
+            "automountServiceAccountToken"
+        ]
+        for one in rendered(FULL)
+        if (pod := pod_template(one)) is not None
+    }
+    assert accounts == {
+        **dict.fromkeys(("web", "poll", "act", "prove", "add-cluster"), True),
+        **dict.fromkeys(("beat", "migrate"), False),
+    }
+
+
+def test_numbers_probes_and_strategies() -> None:
+    found = rendered(REFERENCES)
+    deployments = {
+        one["metadata"]["name"].removeprefix("gangboard-"): one["spec"]
+        for one in found
+        if one["kind"] == "Deployment"
+    }
+    replicas = {name: spec["replicas"] for name, spec in deployments.items()}
+    assert replicas == {"web": 2, "poll": 2, "act": 1, "prove": 1, "beat": 1}
+    assert deployments["beat"]["strategy"] == {"type": "Recreate"}
+    assert deployments["web"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+    (web,) = deployments["web"]["template"]["spec"]["containers"]
+    assert web["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    assert web["livenessProbe"]["httpGet"]["path"] == "/healthz"
+    budgets = [one["metadata"]["name"] for one in found if one["kind"] == "PodDisruptionBudget"]
+    assert sorted(budgets) == [f"gangboard-{name}" for name in ("act", "poll", "prove", "web")]
+
+
+def test_one_more_worker_is_one_line() -> None:
+    values = {
+        **REFERENCES,
+        "workers": {"other": {"replicas": 1, "concurrency": 3, "resources": {}}},
+    }
+    spec = named(rendered(values), "Deployment", "other")["spec"]["template"]["spec"]
+    assert spec["containers"][0]["command"] == [
+        *("celery", "-A", "gangboard.celery", "worker", "--queues", "other", "--concurrency", "3")
+    ]
+
+
+def test_hooks_and_order_of_a_trial() -> None:
+    by_reference, trial = rendered(REFERENCES), rendered(TRIAL)
+    annotations = named(by_reference, "Job", "migrate")["metadata"]["annotations"]
+    assert annotations["helm.sh/hook"] == "pre-install,pre-upgrade"
+    # Its database is of the same release: no hook may wait for it.
+    assert "annotations" not in named(trial, "Job", "migrate-1")["metadata"]
+    for name in ("web", "poll", "act", "prove", "beat"):
+        spec = named(trial, "Deployment", name)["spec"]["template"]["spec"]
+        assert "migrate --check" in spec["initContainers"][0]["command"][2]
+
+
+def test_the_namespace_of_the_release_is_that_of_every_account() -> None:
+    found = rendered(FULL, "team-x")
+    text = yaml.safe_dump_all(found)
+    assert "system:serviceaccount:team-x:gangboard-actor" in text
+    assert "system:serviceaccount:gangboard:" not in text
+    assert "namespace: gangboard\n" not in text
+    subjects = [
+        subject["namespace"]
+        for one in found
+        if one["kind"] in ("ClusterRoleBinding", "RoleBinding")
+        for subject in one["subjects"]
+    ]
+    assert set(subjects) == {"team-x"}
