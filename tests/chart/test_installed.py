@@ -35,7 +35,7 @@ VALUES = {
     "cluster": {"name": "prod"},
     "actor": {"enabled": True},
 }
-WORKERS = ("poll", "act", "prove")
+WORKERS = ("poll", "act", "prove", "notify")
 PATIENCE = 120.0
 NOT_STARTED = {"Deployment", "Job", "Secret"}
 """Processes take the place of the first two. No controller of this plane fills the Secret with a token."""

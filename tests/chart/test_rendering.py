@@ -118,7 +118,7 @@ def test_only_processes_that_read_the_cluster_have_its_account() -> None:
         if (pod := pod_template(one)) is not None
     }
     assert accounts == {
-        **dict.fromkeys(("web", "poll", "act", "prove", "add-cluster"), True),
+        **dict.fromkeys(("web", "poll", "act", "prove", "notify", "add-cluster"), True),
         **dict.fromkeys(("beat", "migrate"), False),
     }
 
@@ -131,14 +131,14 @@ def test_numbers_probes_and_strategies() -> None:
         if one["kind"] == "Deployment"
     }
     replicas = {name: spec["replicas"] for name, spec in deployments.items()}
-    assert replicas == {"web": 2, "poll": 2, "act": 1, "prove": 1, "beat": 1}
+    assert replicas == {"web": 2, "poll": 2, "act": 1, "prove": 1, "notify": 1, "beat": 1}
     assert deployments["beat"]["strategy"] == {"type": "Recreate"}
     assert deployments["web"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
     (web,) = deployments["web"]["template"]["spec"]["containers"]
     assert web["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert web["livenessProbe"]["httpGet"]["path"] == "/healthz"
     budgets = [one["metadata"]["name"] for one in found if one["kind"] == "PodDisruptionBudget"]
-    assert sorted(budgets) == [f"gangboard-{name}" for name in ("act", "poll", "prove", "web")]
+    assert sorted(budgets) == [f"gangboard-{name}" for name in ("act", "notify", "poll", "prove", "web")]
 
 
 def test_one_more_worker_is_one_line() -> None:
@@ -158,7 +158,7 @@ def test_hooks_and_order_of_a_trial() -> None:
     assert annotations["helm.sh/hook"] == "pre-install,pre-upgrade"
     # Its database is of the same release: no hook may wait for it.
     assert "annotations" not in named(trial, "Job", "migrate-1")["metadata"]
-    for name in ("web", "poll", "act", "prove", "beat"):
+    for name in ("web", "poll", "act", "prove", "notify", "beat"):
         spec = named(trial, "Deployment", name)["spec"]["template"]["spec"]
         assert "migrate --check" in spec["initContainers"][0]["command"][2]
 
