@@ -136,7 +136,7 @@ MIDDLEWARE = [
     # Before sessions: who asks is looked up in the slot too.
     "gangboard.web.live.throttle.LiveThrottleMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "gangboard.web.static_files.StaticFilesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -216,6 +216,11 @@ STATICFILES_DIRS = [
     ("django_htmx", Path(django_htmx.__file__).parent / "static" / "django_htmx"),
 ]
 STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
+if not DEBUG:  # a file that is edited keeps its address
+    STORAGES = {
+        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+        "staticfiles": {"BACKEND": "gangboard.web.static_files.DigestStorage"},
+    }
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 

@@ -49,6 +49,8 @@ class _Maker:
         self._entries, self._inner = entries, inner
 
     def of(self, info: Any, index: int, depth: int, above: tuple[type[Any], ...]) -> Any:
+        if isinstance(info, inspect.Metadata):  # such as the mark of a key field
+            return self.of(info.type, index, depth, above)
         if isinstance(info, inspect.UnionType):
             known = [one for one in info.types if isinstance(one, _FIRST)]
             return self.of(known[0], index, depth, above) if known else None

@@ -1,4 +1,4 @@
-"""Pictures of every page of the simulated fleet: light and dark, wide and phone, whole and top.
+"""Pictures of every page of the simulated fleet: light and dark, wide, laptop and phone, whole and top.
 
 python -m tests.screenshots [FOLDER]
 """
@@ -19,7 +19,7 @@ from tests.installation import Installation
 from tests.web.site import NAME, PASSWORD, Site
 from tests.web.site_addresses import addresses
 
-WIDTHS = {"wide": 1440, "phone": 390}
+WIDTHS = {"wide": 1440, "laptop": 1280, "phone": 390}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 GANGS_WANTED = 30
 PATIENCE = 60.0
@@ -57,6 +57,9 @@ def _pages(installation: Installation) -> dict[str, str]:
         "node": "/nodes/sim-east/a10g-3/",
         "groups": "/groups/",
         "clusters": "/clusters/",
+        "search": "/search/?q=gpu",
+        "deleted": "/?gone=1",
+        "audit": "/actions/audit/",
     }
 
 

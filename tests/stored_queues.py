@@ -6,9 +6,12 @@ from decimal import Decimal
 from typing import Any
 
 from gangboard.diagnosis import registry
+from gangboard.domain.group import Group, Policy
+from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.quota import FlavorAmount, Queue, Quota
-from gangboard.store.models import Cluster, Gang
+from gangboard.domain.quota import FlavorAmount, Queue, QueueLevel, QueueState, Quota
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster, Gang, ResourceState
 from tests.domain_objects import a_jobset, ago, an_entry
 from tests.factories import make_gang, make_resource, store_object
 
@@ -69,3 +72,57 @@ def gang_of(cluster: Cluster, entry: QueueEntry) -> Gang:
     """The gang that an entry is about."""
     name = entry.owner_uid.removeprefix("uid-")
     return make_gang(cluster, name, uid=entry.owner_uid, namespace=entry.meta.ref.namespace)
+
+
+KAI, VOLCANO = "scheduling.run.ai", "scheduling.volcano.sh"
+
+
+def serve_scheduler(cluster: Cluster, system: str, *, groups: str = "ok") -> None:
+    """Let the cluster serve queues and PodGroups of one scheduler beside Kueue; `groups` is the state of these."""
+    serve(cluster)
+    ResourceState.objects.filter(cluster=cluster, resource=f"queues.{system}").update(state="ok")
+    make_resource(cluster, f"podgroups.{system}", state=groups)
+
+
+def scheduler_queue(
+    cluster: Cluster, system: str, name: str, *quotas: Quota, **fields: Any
+) -> None:
+    """Store a queue of a scheduler."""
+    ref = ObjectRef(system, "Queue", "", name, f"queue-{name}")
+    queue = Queue(
+        Meta("v1", ref, "1", 1, ago(3600)),
+        QueueLevel.QUEUE,
+        quotas=quotas,
+        state=QueueState.ACTIVE,
+        **fields,
+    )
+    store_object(cluster, f"queues.{system}", queue)
+
+
+def in_queue(
+    cluster: Cluster, system: str, queue: str, name: str, *, age: int = 600, **columns: Any
+) -> Gang:
+    """Store a PodGroup in a queue of a scheduler, and the gang that is the PodGroup itself."""
+    namespace, phase = columns.pop("namespace", "team-a"), columns.pop("phase", "")
+    ref = ObjectRef(system, "PodGroup", namespace, name, f"group-{name}")
+    group = Group(
+        Meta("v1", ref, "1", 1, ago(age), owner_uids=columns.pop("owner_uids", ())),
+        Policy.GANG,
+        quorum=8,
+        queue=queue,
+        priority_class=columns.pop("priority_class", ""),
+        detail={"phase": phase} if phase else {},
+    )
+    store_object(cluster, f"podgroups.{system}", group)
+    given = {
+        "api_group": system,
+        "kind": "PodGroup",
+        "namespace": namespace,
+        "uid": ref.uid,
+        "queue": queue,
+        "scheduled": 0,
+        "requests": {GPU: "8"},
+        "detail": Detail(groups=(ref,)),
+        **columns,
+    }
+    return make_gang(cluster, name, **given)

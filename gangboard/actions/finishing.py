@@ -16,7 +16,7 @@ from gangboard.actions import patches, rollback
 from gangboard.actions.actor_client import NoActorError, get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
-from gangboard.domain.shell import command, command_line, in_context
+from gangboard.domain.shell import command, line_in_cluster
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.store import actions
 from gangboard.store.models import ActionStep
@@ -251,8 +251,8 @@ def _still_there(
     hold = execution.context["hold"]
     because = f" ({why.rstrip('.')})" if why else ""
     words = command("kubectl delete hold {} -n {}", hold["name"], hold["namespace"])
-    cluster = execution.action.cluster
-    by_hand = command_line(in_context(words, cluster.context if cluster is not None else ""))
+    cluster, name = execution.action.cluster, execution.action.cluster_name
+    by_hand = line_in_cluster(words, name, cluster.context if cluster is not None else "")
     sentence = (
         f"{exit_['sentence']} Hold {hold['name']} could not be removed yet{because}: gangboard goes "
         f"on trying{f'; {by_hand} does it too' if by_hand else ''}."

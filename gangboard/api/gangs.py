@@ -18,12 +18,15 @@ from gangboard.api.serializers.gangs import (
     GangListSerializer,
     GangSerializer,
 )
+from gangboard.api.serializers.reasons import UnseenClusterSerializer
 from gangboard.api.views import ReadView, next_url
 from gangboard.readmodels.bundle import bundle_text
 from gangboard.readmodels.cursors import CursorError
+from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gang_history import find_deleted_gang
 from gangboard.readmodels.gang_page import gang_detail
 from gangboard.readmodels.gangs import GangFilters, list_gangs
+from gangboard.readmodels.unseen import find_unread
 
 
 class GangListView(ReadView):
@@ -35,18 +38,36 @@ class GangListView(ReadView):
         responses={200: GangListSerializer, **problems(400, 401)},
     )
     def get(self, request: Request) -> Response:
-        """List gangs, the worst first, finished ones included."""
+        """List gangs, the worst first, finished ones included.
+
+        What could not be looked at is in `unseen`: absence from `results` means nothing there.
+        """
         query = read_query(request, GangQuery)
         limit, cursor = query.pop("limit"), query.pop("cursor", None)
-        filters = GangFilters(**query)
+        filters, viewer, now = GangFilters(**query), self.viewer(), self.now()
+        clusters = read_freshness(viewer=viewer, now=now)
         try:
             page = list_gangs(
-                viewer=self.viewer(), filters=filters, limit=limit, cursor=cursor, now=self.now()
+                viewer=viewer,
+                filters=filters,
+                limit=limit,
+                cursor=cursor,
+                now=now,
+                clusters=clusters,
             )
         except CursorError as error:
             raise ValidationError({"cursor": [str(error)]}) from error
-        results = GangSerializer(page.rows, many=True).data
-        return Response({"next": next_url(request, page.next_cursor), "results": results})
+        unread = find_unread(
+            one for one in clusters.values() if filters.cluster in ("", one.cluster)
+        )
+        unseen = UnseenClusterSerializer(unread, many=True, context={"now": now})
+        return Response(
+            {
+                "next": next_url(request, page.next_cursor),
+                "results": GangSerializer(page.rows, many=True).data,
+                "unseen": unseen.data,
+            }
+        )
 
 
 class GangView(ReadView):

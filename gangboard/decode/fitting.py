@@ -1,15 +1,48 @@
-"""Whether an object of an API version that is not known has the fields that its decoder reads."""
+"""Whether an object of an API version that is not known has the fields that its decoder reads.
+
+A plugin marks these in its wire structs: `min_member: KeyField[Int32 | None] = None`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from gangboard.domain.registry import Resource
 
 _Path = tuple[str, ...]
+_Type = TypeVar("_Type")
+_MARK = msgspec.Meta(extra={"key field": True})
+KeyField = Annotated[_Type, _MARK]
+"""The type of a field that carries the meaning of its object. Choose one that every object of the kind has; where
+kinds or versions differ, mark each: one of them must be there. Below a list, each item must have one."""
+
+
+def key_fields(wire: type[msgspec.Struct]) -> tuple[str, ...]:
+    """Return the JSON paths of the fields of a wire struct that are marked as `KeyField`, for `Resource.fields`."""
+    return tuple(".".join(path) for path in _marked(wire, ()))
+
+
+def _marked(wire: type[msgspec.Struct], above: tuple[type, ...]) -> Iterator[_Path]:
+    hints = get_type_hints(wire, include_extras=True)
+    for name, served in zip(wire.__struct_fields__, wire.__struct_encode_fields__, strict=True):
+        if _MARK in get_args(hints[name]):
+            yield (served,)
+            continue
+        for inner in _structs_in(hints[name]):
+            if inner not in (wire, *above):  # templates contain templates
+                yield from ((served, *path) for path in _marked(inner, (wire, *above)))
+
+
+def _structs_in(hint: Any) -> Iterator[type[msgspec.Struct]]:  # any type hint
+    """Yield the structs of an optional, a union or a list. A map has names of its own: what it contains is no path."""
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        yield hint
+    elif get_origin(hint) is not dict:
+        for inner in get_args(hint):
+            yield from _structs_in(inner)
 
 
 def lacks_fields(resource: Resource, wire: Any) -> bool:  # any wire struct

@@ -7,11 +7,28 @@ from collections.abc import Collection, Mapping
 from gangboard.decode.podspec import Quantities
 from gangboard.decode.problems import deliver
 from gangboard.decode.quantities import parse_amount
-from gangboard.decode.wire import Wire, WireCondition, WireMeta, pick_condition, read_meta
+from gangboard.decode.wire import (
+    Wire,
+    WireCondition,
+    WireMeta,
+    pick_condition,
+    read_condition,
+    read_meta,
+)
 from gangboard.domain.capacity import Taint
 from gangboard.domain.node import Node
 from gangboard.domain.registry import Resource
 from gangboard.domain.resource_units import units
+
+LIFECYCLE = (
+    "GracefulNodeShutdownInProgress",
+    "DrainInProgress",
+    "Drained",
+    "MaintenancePlanned",
+    "MaintenanceInProgress",
+)
+"""Conditions of the node lifecycle (KEP-5683; k8s.io/api v0.37.2). Admins or their tools set them, no controller of
+Kubernetes, and the scheduler does not read them."""
 
 
 class WireNodeMeta(WireMeta):
@@ -57,6 +74,11 @@ def _build(wire: WireNode, version: str) -> Node:
         allocatable=allocatable,
         unreadable=frozenset(faults),
         withheld=_withheld(_amounts(status.capacity)[0], allocatable, faults),
+        lifecycle=tuple(
+            read_condition(one)
+            for one in status.conditions or ()
+            if one.type in LIFECYCLE and one.status == "True"
+        ),
     )
     return deliver(node, faults.values())
 
@@ -104,5 +126,5 @@ NODE = Resource(
     wire=WireNode,
     model=Node,
     build=_build,
-    decoder_version=2,
+    decoder_version=3,
 )

@@ -181,6 +181,8 @@ class ClusterLevers:
 
     cluster: str = ""
     """Its name in gangboard, for the commands in sentences."""
+    context: str = ""
+    """What the person's kubectl calls it, for the same. Empty if unknown."""
     has_actor: bool = False
     read_only: str = ""
     """Why nothing may be sent: the switch that is on, in a sentence; empty when none is."""

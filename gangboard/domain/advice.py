@@ -108,10 +108,18 @@ class AdvisedStep:
 
 def in_cluster(step: AdvisedStep, cluster: str, context: str) -> AdvisedStep:
     """Return the step with a command that names its cluster, or with the name of the cluster in its text."""
-    words = in_context(step.command, context)
-    if not words or words != step.command:
-        return replace(step, command=words)
-    return replace(step, text=f"{step.text.removesuffix('.')} (in cluster {cluster}).")
+    text, words = name_cluster(step.text, step.command, cluster, context)
+    return replace(step, text=text, command=words)
+
+
+def name_cluster(
+    text: str, command: tuple[str, ...], cluster: str, context: str
+) -> tuple[str, tuple[str, ...]]:
+    """Return a sentence and its command, one of which names the cluster: the command, if it can."""
+    words = in_context(command, context)
+    if not words or words != command:
+        return text, words
+    return f"{text.removesuffix('.')} (in cluster {cluster}).", words
 
 
 def advised_steps(advice: Iterable[AdvisedStep | str]) -> tuple[AdvisedStep, ...]:

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
-from gangboard.domain.objects import ObjectRef
+from gangboard.domain.objects import Condition, ObjectRef
 
 Amounts = Mapping[str, int]
 """Resource name → amount in scheduler units."""
@@ -292,6 +292,8 @@ class NodeRoom:
     """Resources whose amount here is not known, since some quantity was malformed."""
     withheld: Amounts = field(default_factory=dict)
     """Devices and huge pages that the node has and pods cannot get: capacity without allocatable."""
+    lifecycle: tuple[Condition, ...] = ()
+    """For people, too: an admin drains it or works on it. The scheduler reads none of these conditions."""
 
     @property
     def is_silent(self) -> bool:

@@ -117,6 +117,8 @@ class Group:
     """`spec.parentCompositePodGroupName`."""
     topology_keys: tuple[str, ...] = ()
     priority: int | None = None
+    preempts: bool = True
+    """False with `preemptionPolicy: Never`: its scheduler takes nobody away for it."""
     disruption_mode: str = ""
     claims: tuple[GroupClaim, ...] = ()
     conditions: tuple[Condition, ...] = ()
@@ -132,6 +134,8 @@ class Group:
     """What its scheduler has to find for the quorum, in base units, where it says so."""
     queue: str = ""
     """The queue of its scheduler that it waits in, or empty."""
+    priority_class: str = ""
+    """The PriorityClass by which its scheduler ranks it, where the group names it; its value is not read."""
     part_label: str = ""
     """Label of pods whose value is the name of their template: a task, a subgroup. Empty where none is told apart."""
     detail: dict[str, str] = field(default_factory=dict)

@@ -26,6 +26,8 @@ class Node:
     """Resources whose quantity was malformed."""
     withheld: Amounts = field(default_factory=dict)
     """Devices and huge pages that the node has and pods cannot get: capacity without allocatable."""
+    lifecycle: tuple[Condition, ...] = ()
+    """Conditions by which an admin says that it is drained or in maintenance, while they are true (KEP-5683)."""
 
     @property
     def is_ready(self) -> bool:

@@ -106,6 +106,8 @@ class QueueEntry:
     """What its system says while it is active and not admitted; None where that is nothing."""
     priority: int = 0
     """By it those that wait stand in line, highest first."""
+    priority_class: str = ""
+    """Its PriorityClass, where only that is known: `priority` says nothing then."""
     in_line_since: datetime | None = None
     """By it those of one priority stand in line, oldest first."""
     admitted_at: datetime | None = None

@@ -61,6 +61,16 @@ class FlavorAmount(NamedTuple):
     amount: Decimal
 
 
+class QuotaTerm(NamedTuple):
+    """One more number of a quota, in the words of its system: a limit, a guarantee, a weight."""
+
+    name: str
+    amount: Decimal | None
+    """In base units; None for no bound."""
+    is_share: bool = False
+    """A bare number, such as a weight, and no amount of the resource."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quota:
     """What a queue may give of one resource in one flavor, and what it has given. Base units."""
@@ -79,6 +89,8 @@ class Quota:
     """By those that are admitted, and those that have their quota and wait for something else."""
     borrowed: Decimal = Decimal(0)
     """The part of `reserved` that goes beyond `nominal`."""
+    terms: tuple[QuotaTerm, ...] = ()
+    """What else its system keeps for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +118,8 @@ class Queue:
     """Whoever is first and has to wait lets nobody pass."""
     is_by_usage: bool = False
     """Whose alias has used least goes first, before priority and age: that is not told by entries."""
+    terms: tuple[QuotaTerm, ...] = ()
+    """What its system keeps for the queue as a whole, such as a weight."""
 
     @property
     def name(self) -> QueueName:

@@ -14,12 +14,19 @@ from gangboard.domain.acting.lever import Lever
 from gangboard.domain.action import Verb
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.facts import GangFacts, Unit
-from gangboard.domain.group import QueueMark
+from gangboard.domain.group import Group, QueueMark
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import is_job
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_TRAITS, KindTraits, QueueTraits
+from gangboard.domain.traits import (
+    NO_QUEUE_TRAITS,
+    NO_QUEUE_WORDS,
+    NO_TRAITS,
+    KindTraits,
+    QueueTraits,
+    QueueWords,
+)
 from gangboard.domain.verdict import Evidence, Finding
 
 
@@ -285,6 +292,13 @@ class QueueSystem:
     of it, once it is installed where it is not."""
     traits: QueueTraits = NO_QUEUE_TRAITS
     """What reasons and advice say of it."""
+    words: QueueWords = NO_QUEUE_WORDS
+    """What pages say of its queues."""
+    phase_of: Callable[[Group], str] | None = None
+    """Group of its API group, which waits in its queue → how far that is, in its own words; empty for no word. None
+    where groups do not say it."""
+    lends: bool = False
+    """All that one queue borrows, another one lends: there is nothing to have beyond their quotas."""
     mirrors: Mapping[str, str] = field(default_factory=dict)
     """Values of `spec.managedBy` of what runs elsewhere → the rest of the sentence that says so."""
     lever: Lever | None = None

@@ -36,6 +36,14 @@ def in_context(words: Iterable[str], context: str) -> tuple[str, ...]:
     return ("kubectl", "--context", context, *found[1:])
 
 
+def line_in_cluster(words: Iterable[str], cluster: str, context: str) -> str:
+    """Return a command as one line that names its cluster: by the context, else behind it in words."""
+    given = tuple(words)
+    found = in_context(given, context)
+    line = command_line(found)
+    return line if not line or found != given else f"{line} (in cluster {cluster})"
+
+
 def is_context(context: str) -> bool:
     """Return True for a name that can stand behind `--context`: one line, and no option of its own."""
     return bool(context) and context.isprintable() and not context.startswith("-")

@@ -65,3 +65,24 @@ class QueueTraits:
 
 
 NO_QUEUE_TRAITS = QueueTraits()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueWords:
+    """How an admission system speaks of its queues."""
+
+    nominal: str = "quota"
+    """What a quota is called after its amount: `4 of 8 quota`."""
+    no_nominal: str = "without a quota"
+    """What is said of a resource that has none."""
+    borrowed: str = "borrowed"
+    """What is said of the part beyond the quota; empty where there is none beyond."""
+    order: tuple[str, ...] = ()
+    """Sentences: who goes first, where its objects do not tell it. Empty: by priority, then by time in line."""
+    open_to: str = ""
+    """A sentence: who may use a queue, where no alias leads to it."""
+    no_alias: str = ""
+    """A sentence for a queue that no alias leads to, where its system has aliases."""
+
+
+NO_QUEUE_WORDS = QueueWords()

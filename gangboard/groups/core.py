@@ -71,6 +71,8 @@ class _WireGroupSpec(Wire):
     scheduling_constraints: _WireConstraints | None = None
     disruption_mode: str | WireUnion | None = None
     priority: Int32 | None = None
+    preemption_policy: str | None = None
+    """With the gate PodGroupPreemptionPolicy (1.37)."""
     resource_claims: list[_WireClaim] | None = None
     workload_ref: _WireWorkloadRef | None = None
     pod_group_template_ref: _WireTemplateRef | None = None
@@ -137,6 +139,7 @@ def _build_group(wire: WireGroup, version: str, kind: str) -> Group:
         parent_name=spec.parent_composite_pod_group_name or "",
         topology_keys=_topology_keys(spec),
         priority=spec.priority,
+        preempts=spec.preemption_policy != "Never",
         disruption_mode=_disruption_mode(spec.disruption_mode),
         claims=tuple(_claims(spec, wire.status or _WireGroupStatus())),
         conditions=conditions,
@@ -245,7 +248,7 @@ def _resource(
         model=Group,
         build=build,
         needed=True,
-        decoder_version=3,
+        decoder_version=4,
         fields=fields,
     )
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 
+from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group, Policy
@@ -33,7 +34,7 @@ _OF_THE_GANG = re.compile(
 
 
 class _WireSpec(Wire):
-    min_member: Int32 | None = None
+    min_member: KeyField[Int32 | None] = None
 
 
 class _WireStatus(Wire):
@@ -84,6 +85,7 @@ GROUPING = GroupingAPI(
             model=Group,
             build=_build,
             needed=True,
+            fields=key_fields(WirePodGroup),
         ),
     ),
     labels={"scheduling.x-k8s.io/pod-group": "PodGroup"},

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import find_condition
@@ -33,7 +34,7 @@ class _WirePodReference(Wire):
 
 class _WirePodGroup(Wire):
     name: str = ""
-    min_replicas: Int32 | None = None
+    min_replicas: KeyField[Int32 | None] = None
     pod_references: list[_WirePodReference] | None = None
     topology_constraint: _WireTopology | None = None
 
@@ -105,6 +106,7 @@ GROUPING = GroupingAPI(
             build=_build,
             needed=True,
             decoder_version=2,
+            fields=key_fields(WirePodGang),
         ),
     ),
 )

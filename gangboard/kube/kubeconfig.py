@@ -143,7 +143,8 @@ def _refuse_user(user: Section) -> None:
         if user.get(key) not in _UNSET:
             raise CredentialError(
                 f"The kubeconfig {what} to log in ({key}), which gangboard never does. Make"
-                " kubeconfigs of two service accounts instead:",
+                " kubeconfigs of two service accounts instead, with that cluster as kubectl's current"
+                " context:",
                 commands=COMMANDS,
             )
     for key in ("username", "password"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from shlex import quote
 
+from gangboard.domain.shell import command_line, in_context
+
 NAMESPACE = "gangboard"
 READER = "gangboard-reader"
 """Lists and watches. gangboard polls with it."""
@@ -13,7 +15,7 @@ ACTOR = "gangboard-actor"
 TOKEN_HOURS = 8760
 """A year. The API server may give a shorter one; the Clusters page says when it ends."""
 
-_HERE = "kubectl config view --raw --minify --flatten --output"
+_VIEW = "config view --raw --minify --flatten --output"
 _AUTHORITY = "ca.crt"
 
 
@@ -22,26 +24,30 @@ def user_name(account: str) -> str:
     return f"system:serviceaccount:{NAMESPACE}:{account}"
 
 
-def kubeconfig_commands(cluster: str = "NAME") -> tuple[str, ...]:
+def kubeconfig_commands(cluster: str = "NAME", context: str = "") -> tuple[str, ...]:
     """Return shell commands that make both kubeconfigs and hand them to gangboard.
 
-    `cluster` is its name in gangboard. To be run by who may create tokens there, with the cluster
-    as kubectl's current context, after what `manage.py print_rbac` prints has been applied.
+    `cluster` is its name in gangboard, `context` what kubectl calls it; without that it must be the current
+    context. To be run by a person who may create tokens there, after what `manage.py print_rbac` prints has
+    been applied.
     """
+    kubectl = command_line(in_context(("kubectl",), context))
     data = "jsonpath='{.clusters[0].cluster.certificate-authority-data}'"
     return (
-        f"{_HERE} {data} | base64 --decode > {_AUTHORITY}",
-        *_account_commands(READER),
-        *_account_commands(ACTOR),
+        f"{kubectl} {_VIEW} {data} | base64 --decode > {_AUTHORITY}",
+        *_account_commands(READER, kubectl),
+        *_account_commands(ACTOR, kubectl),
         f"manage.py add_cluster {quote(cluster)} --kubeconfig {_file(READER)}"
         f" --actor-kubeconfig {_file(ACTOR)}",
     )
 
 
-def _account_commands(account: str) -> tuple[str, ...]:
+def _account_commands(account: str, kubectl: str) -> tuple[str, ...]:
     config = f"kubectl config --kubeconfig={_file(account)}"
-    server = f"\"$({_HERE} jsonpath='{{.clusters[0].cluster.server}}')\""
-    token = f'"$(kubectl create token {account} --namespace={NAMESPACE} --duration={TOKEN_HOURS}h)"'
+    server = f"\"$({kubectl} {_VIEW} jsonpath='{{.clusters[0].cluster.server}}')\""
+    token = (
+        f'"$({kubectl} create token {account} --namespace={NAMESPACE} --duration={TOKEN_HOURS}h)"'
+    )
     return (
         f"{config} set-cluster gangboard --embed-certs --certificate-authority={_AUTHORITY}"
         f" --server={server}",

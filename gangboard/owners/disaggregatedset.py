@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
@@ -37,7 +38,7 @@ _REVISION = 8
 class _WireTemplate(Wire):
     size: Int32 | None = None
     leader_template: WirePodTemplate | None = None
-    worker_template: WirePodTemplate | None = None
+    worker_template: KeyField[WirePodTemplate | None] = None
 
 
 class _WireSpecOfRole(Wire):
@@ -140,6 +141,7 @@ OWNER = OwnerKind(
         build=_build,
         needed=True,
         decoder_version=4,
+        fields=key_fields(WireDisaggregatedSet),
     ),
     label="DisaggregatedSet",
     notes=KindNotes(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.wire import (
     Int32,
     Wire,
@@ -31,7 +32,7 @@ _LOWEST, _HIGHEST = "minSize", "maxSize"  # in `detail`
 
 
 class _WireMiniClusterSpec(Wire):
-    size: Int32 | None = None
+    size: KeyField[Int32 | None] = None
     min_size: Int32 | None = None
     max_size: Int32 | None = None
 
@@ -97,6 +98,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
+        fields=key_fields(WireMiniCluster),
     ),
     label=_KIND,
     notes=KindNotes(

@@ -9,6 +9,7 @@ that about (`levers/volcano_command.py`). An aborted one has no PodGroup, a resu
 from __future__ import annotations
 
 from gangboard.decode.annotations import WireActed
+from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.jobs import DEFAULT_GRACE, WirePodTemplate, WireTemplateSpec
 from gangboard.decode.minimums import set_minimum
 from gangboard.decode.podspec import pod_requests
@@ -41,7 +42,7 @@ class _WireTask(Wire):
     name: str = ""
     replicas: Int32 | None = None
     min_available: Int32 | None = None
-    template: WirePodTemplate | None = None
+    template: KeyField[WirePodTemplate | None] = None
 
     @property
     def pod(self) -> WireTemplateSpec:
@@ -152,6 +153,7 @@ OWNER = OwnerKind(
         build=_build,
         needed=True,
         decoder_version=2,
+        fields=key_fields(WireJob),
     ),
     label="Volcano Job",
     traits=KindTraits(suspend_field="status.state.phase", suspended_detail=PHASE, ends_pods=True),

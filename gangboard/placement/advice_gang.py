@@ -17,6 +17,7 @@ from gangboard.placement.advice_labels import select_another
 from gangboard.placement.advice_size import job_of, most_that_fit, so_many
 from gangboard.placement.advice_words import marked, then_fits
 from gangboard.placement.change_methods import V1_36, ChangedObject, change_method
+from gangboard.placement.maintenance import nodes_in_maintenance
 from gangboard.placement.matching import untolerated
 from gangboard.placement.what_if import WhatIf
 
@@ -57,9 +58,13 @@ def tolerate(what_if: WhatIf) -> Iterator[Advice]:
     """
     if _changed_object(what_if) is ChangedObject.OF_PARTS and _others_wait(what_if.unit):
         return
+    closed = {
+        node.name: replace(node, unschedulable=True)
+        for node in nodes_in_maintenance(what_if.snapshot)
+    }
     for taint, count in _taints(what_if).most_common(MOST_TAINTS):
         request = _tolerating(what_if.request, taint)
-        if not what_if.frees(request=request):
+        if not what_if.frees(closed, request):
             continue
         method = change_method(
             AdviceKind.TOLERATE, _changed_object(what_if), what_if.unit.facts.kubernetes
@@ -92,9 +97,15 @@ def _others_wait(unit: Unit) -> bool:
 
 
 def _taints(what_if: WhatIf) -> Counter[Taint]:
-    """Return the taints that keep members away and that people set, by number of nodes."""
-    kinds = what_if.snapshot.kinds()
-    numbers = np.bincount(kinds.codes, minlength=len(kinds.nodes)).tolist()
+    """Return the taints that keep members away and that people set, by number of nodes.
+
+    Nodes in maintenance do not count.
+    """
+    snapshot = what_if.snapshot
+    kinds = snapshot.kinds()
+    in_maintenance = [snapshot.place(node.name) for node in nodes_in_maintenance(snapshot)]
+    codes = np.delete(kinds.codes, [place for place in in_maintenance if place is not None])
+    numbers = np.bincount(codes, minlength=len(kinds.nodes)).tolist()
     found: Counter[Taint] = Counter()
     for kind, number in zip(kinds.nodes, numbers, strict=True):
         here = {
@@ -103,7 +114,8 @@ def _taints(what_if: WhatIf) -> Counter[Taint]:
             for taint in untolerated(kind, pod_set.shape)
             if not taint.key.startswith(_OF_CONTROLLERS) and not taint.key.endswith(_OF_AGENTS)
         }
-        found.update(dict.fromkeys(sorted(here, key=str), number))
+        if number:
+            found.update(dict.fromkeys(sorted(here, key=str), number))
     return found
 
 

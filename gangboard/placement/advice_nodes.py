@@ -191,6 +191,8 @@ def _cordoned(what_if: WhatIf) -> dict[str, NodeRoom]:
     keys = what_if.request.topology_keys
     found = {}
     for node in _with_cordon(what_if.snapshot):
+        if node.lifecycle:
+            continue  # somebody works on it, and cordoned it for that
         for pod_set in what_if.pod_sets:
             if {one for one, _ in filters(node, pod_set.shape, keys)} == {Filter.CORDON}:
                 taints = tuple(taint for taint in node.taints if taint.key != CORDON)

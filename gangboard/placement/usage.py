@@ -196,6 +196,7 @@ def _bare(node: Node) -> NodeRoom:
         allocatable=node.allocatable,
         unreadable=node.unreadable,
         withheld=node.withheld,
+        lifecycle=node.lifecycle,
     )
 
 
@@ -213,4 +214,5 @@ def _filled(bare: NodeRoom, info: NodeInfo | None) -> NodeRoom:
         staying=info.staying.load(),
         unreadable=bare.unreadable.union(info.unread) if info.unread else bare.unreadable,
         withheld=bare.withheld,
+        lifecycle=bare.lifecycle,
     )

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from gangboard.decode.admission_policies import POLICY
 from gangboard.decode.holds import HOLD
 from gangboard.diagnosis import registry
+from gangboard.domain.second_names import second_name_sentence
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError, KubeErrorCode
@@ -141,11 +142,8 @@ class Window:
             return None
         name, host = self._cache.cluster_name, self._cache.connection.host
         if found.known_as:
-            return KubeError(
-                KubeErrorCode.SAME_CLUSTER,
-                f"{found.known_as} is this cluster already: both have the same kube-system namespace. "
-                f"Nothing is read twice. Remove {name}.",
-            )
+            sentence = second_name_sentence(found.known_as, name)
+            return KubeError(KubeErrorCode.SAME_CLUSTER, sentence)
         return KubeError(
             KubeErrorCode.OTHER_CLUSTER,
             f"Another cluster answers at {host} than the one that was added as {name}: its kube-system "

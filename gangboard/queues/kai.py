@@ -1,7 +1,7 @@
 """Queues of KAI-Scheduler (scheduling.run.ai/v2): the quota of each, and the limit up to which it may borrow.
 
-Amounts are in units of their own: processors in thousandths, memory in millions of bytes, GPUs whole; -1 is no limit
-(queue_types.go of v0.12.0). What waits in a queue are PodGroups (`groups/kai.py`).
+Amounts are in units of their own: processors in thousandths, memory in millions of bytes, GPUs whole; -1 is no bound.
+A quota or limit that is not set is 0: nothing may be used of it (queue_info.go, max_allowed_check.go of v0.12.0). What waits in a queue are PodGroups (`groups/kai.py`).
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
+from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts, Quantity
-from gangboard.decode.wire import Wire, WireMeta, read_meta
-from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota
+from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
+from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota, QuotaTerm
 from gangboard.domain.registry import QueueSystem, Resource
+from gangboard.domain.traits import QueueWords
 
 _GROUP, _KIND = "scheduling.run.ai", "Queue"
 _UNITS = {
@@ -25,8 +27,9 @@ _NOTHING = Decimal(0)
 
 
 class _WireAmount(Wire):
-    quota: float | None = None
+    quota: KeyField[float | None] = None
     limit: float | None = None
+    over_quota_weight: float | None = None
 
 
 class _WireResources(Wire):
@@ -38,6 +41,7 @@ class _WireResources(Wire):
 class _WireSpec(Wire):
     parent_queue: str | None = None
     resources: _WireResources | None = None
+    priority: Int32 | None = None
 
 
 class _WireStatus(Wire):
@@ -64,35 +68,70 @@ def _build(wire: WireQueue, version: str) -> Queue:
         parent=QueueName(_GROUP, _KIND, "", spec.parent_queue) if spec.parent_queue else None,
         quotas=tuple(_quotas(spec.resources or _WireResources(), used)),
         state=QueueState.ACTIVE,
+        terms=(QuotaTerm("priority", Decimal(spec.priority), True),)
+        if spec.priority is not None
+        else (),
     )
     return deliver(queue, tuple(amounts.faults))
 
 
 def _quotas(resources: _WireResources, used: Mapping[str, Decimal]) -> Iterator[Quota]:
     for name, (resource, unit) in _UNITS.items():
-        one: _WireAmount | None = getattr(resources, name)
+        one: _WireAmount = getattr(resources, name) or _WireAmount()
         amount = used.get(resource, _NOTHING)
-        if one is None:
-            if amount:
-                yield Quota("", resource, used=amount, reserved=amount)
-            continue
-        quota, limit = one.quota or 0.0, -1.0 if one.limit is None else one.limit
-        nominal = None if quota < 0 else Decimal(str(quota)) * unit
-        borrows = None if limit < 0 or nominal is None else Decimal(str(limit)) * unit - nominal
+        nominal, limit = _bound(one.quota, unit), _bound(one.limit, unit)
+        terms = [QuotaTerm("limit", limit)]
+        if one.over_quota_weight:
+            terms.append(QuotaTerm("over-quota weight", _exact(one.over_quota_weight), True))
         yield Quota(
             "",
             resource,
             nominal=nominal,
-            borrowing_limit=max(_NOTHING, borrows) if borrows is not None else None,
+            borrowing_limit=None
+            if limit is None or nominal is None
+            else max(_NOTHING, limit - nominal),
             used=amount,
             reserved=amount,
             borrowed=max(_NOTHING, amount - nominal) if nominal is not None else _NOTHING,
+            terms=tuple(terms),
         )
+
+
+def _bound(amount: float | None, unit: Decimal) -> Decimal | None:
+    """Return an amount in base units; None for one without bound. One that is not set is 0."""
+    return None if amount is not None and amount < 0 else _exact(amount or 0.0) * unit
+
+
+def _exact(number: float) -> Decimal:
+    return Decimal(str(number))
 
 
 QUEUE = QueueSystem(
     label="KAI",
     owner_label="kai.scheduler/queue",
-    resources=(Resource(_GROUP, "queues", _KIND, ("v2",), WireQueue, Queue, _build),),
+    resources=(
+        Resource(
+            _GROUP,
+            "queues",
+            _KIND,
+            ("v2",),
+            WireQueue,
+            Queue,
+            _build,
+            decoder_version=3,
+            fields=key_fields(WireQueue),
+        ),
+    ),
+    words=QueueWords(
+        no_nominal="used, quota unlimited",
+        borrowed="over quota",
+        # proportion, priority and elastic, in the order of the default configuration.
+        order=(
+            "KAI first takes the queue furthest below its fair share, then the PodGroup of highest priority in it.",
+            "Of one priority those below their minimum go first, then the oldest.",
+            "Shares and the values of priority classes are not read, so no places are shown: oldest first.",
+        ),
+        open_to="Any namespace can name this queue: KAI does not restrict that.",
+    ),
     tested="KAI-Scheduler 0.12 on 1.37",
 )

@@ -1,34 +1,51 @@
 """Queues of Volcano (scheduling.volcano.sh/v1beta1): what PodGroups may have together, and whether one lets any in.
 
 What waits in a queue are PodGroups (`groups/volcano.py`); there is no object besides. `capability` is what
-all in it may have at most, `deserved` what it may have while others want theirs (capacity.go of v1.14.1).
+all in it may have at most, `deserved` what it may have while others want theirs, `guarantee` what is kept for it
+(capacity.go of v1.14.1). The counts of PodGroups in its status are written by older releases only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 
 from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts, Quantity
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.advice import AdvisedStep
-from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota
+from gangboard.domain.group import Group
+from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota, QuotaTerm
 from gangboard.domain.registry import QueueSystem, Resource
 from gangboard.domain.shell import command
+from gangboard.domain.traits import QueueWords
 
 _GROUP, _KIND = "scheduling.volcano.sh", "Queue"
 _ROOT = "root"
-"""The queue above all, which is there without anybody's making it."""
+"""The queue above all. Volcano makes it itself, and refuses Jobs in it (admit_job.go)."""
 _STATES = {
     "Open": (QueueState.ACTIVE, ""),
     "Closed": (QueueState.STOPPED, "it is closed"),
     "Closing": (QueueState.STOPPED, "it is closed, and what is in it runs to its end"),
 }
+_PHASES = {
+    "": "not looked at yet",
+    "Pending": "Pending: the queue has not let it in",
+    "Inqueue": "Inqueue: let in, waits for nodes",
+}
+
+
+class _WireGuarantee(Wire):
+    resource: dict[str, Quantity] | None = None
 
 
 class _WireSpec(Wire):
     capability: dict[str, Quantity] | None = None
+    deserved: dict[str, Quantity] | None = None
+    guarantee: _WireGuarantee | None = None
     parent: str | None = None
+    weight: Int32 | None = None
+    priority: Int32 | None = None
 
 
 class _WireStatus(Wire):
@@ -50,32 +67,56 @@ class WireQueue(Wire):
 def _build(wire: WireQueue, version: str) -> Queue:
     spec, status = wire.spec or _WireSpec(), wire.status or _WireStatus()
     amounts = Amounts()
-    most = dict(amounts.each("capability", spec.capability))
-    used = dict(amounts.each("allocated resources", status.allocated))
     state, cause = _STATES.get(status.state or "", (QueueState.UNKNOWN, ""))
     name, parent = wire.metadata.name, spec.parent or ""
     queue = Queue(
         meta=read_meta(wire.metadata, _GROUP, _KIND, version),
-        level=QueueLevel.QUEUE,
+        level=QueueLevel.SHARED if name == _ROOT else QueueLevel.QUEUE,
         parent=QueueName(_GROUP, _KIND, "", parent) if parent not in ("", _ROOT, name) else None,
-        quotas=tuple(
-            Quota(
-                "",
-                resource,
-                nominal=most.get(resource),
-                used=used.get(resource, Decimal(0)),
-                reserved=used.get(resource, Decimal(0)),
-            )
-            for resource in dict.fromkeys((*most, *used))
-        ),
+        quotas=tuple(_quotas(spec, status, amounts)),
         pending=status.pending,
         reserving=None if status.inqueue is None else status.inqueue + (status.running or 0),
         admitted=status.running,
         state=state,
         cause=cause,
         advice=_open(name) if state is QueueState.STOPPED else "",
+        terms=tuple(
+            QuotaTerm(term, Decimal(number), True)
+            for term, number in (("weight", spec.weight), ("priority", spec.priority))
+            if number
+        ),
     )
     return deliver(queue, tuple(amounts.faults))
+
+
+def _quotas(spec: _WireSpec, status: _WireStatus, amounts: Amounts) -> Iterator[Quota]:
+    most = dict(amounts.each("capability", spec.capability))
+    used = dict(amounts.each("allocated resources", status.allocated))
+    shares = {
+        "deserved": dict(amounts.each("deserved", spec.deserved)),
+        "guarantee": dict(amounts.each("guarantee", (spec.guarantee or _WireGuarantee()).resource)),
+    }
+    # Of a queue without anything in it the allocated resources are named, too: with 0.
+    in_use = [resource for resource, amount in used.items() if amount]
+    for resource in dict.fromkeys((*most, *shares["deserved"], *shares["guarantee"], *in_use)):
+        yield Quota(
+            "",
+            resource,
+            nominal=most.get(resource),
+            used=used.get(resource, Decimal(0)),
+            reserved=used.get(resource, Decimal(0)),
+            terms=tuple(
+                QuotaTerm(name, share[resource])
+                for name, share in shares.items()
+                if resource in share
+            ),
+        )
+
+
+def _phase(group: Group) -> str:
+    """Return how far a PodGroup is, in Volcano's words."""
+    phase = group.detail.get("phase", "")
+    return _PHASES.get(phase, phase)
 
 
 def _open(name: str) -> str:
@@ -90,8 +131,20 @@ QUEUE = QueueSystem(
     owner_label="scheduling.volcano.sh/queue-name",
     resources=(
         Resource(
-            _GROUP, "queues", _KIND, ("v1beta1",), WireQueue, Queue, _build, decoder_version=2
+            _GROUP, "queues", _KIND, ("v1beta1",), WireQueue, Queue, _build, decoder_version=3
         ),
     ),
+    words=QueueWords(
+        nominal="capability",
+        no_nominal="used, no capability set",
+        borrowed="",
+        order=(
+            "Volcano goes by the priority and share of queues, then by the priority of PodGroups in one queue.",
+            "Plugins of its scheduler, such as drf, go before age.",
+            "They and the values of priority classes are not read, so no places are shown: oldest first.",
+        ),
+        open_to="Any namespace can name this queue: Volcano does not restrict that.",
+    ),
+    phase_of=_phase,
     tested="Volcano 1.14 on 1.37",
 )

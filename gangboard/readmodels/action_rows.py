@@ -120,6 +120,8 @@ class ActionRow:
     """Whether somebody has stopped it: it is not over until a worker has seen that."""
     ended: ActionEnd | None = None
     """What put an end to it since; None where it is in force, or was not looked for."""
+    watched_until: datetime | None = None
+    """Until when it is watched at least. None before it is applied, and when it is over."""
 
     @property
     def is_unsent(self) -> bool:

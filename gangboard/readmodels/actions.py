@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
-from gangboard.domain.action import StepKind, Verb
+from gangboard.domain.action import ActionState, StepKind, Verb
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.readmodels.action_ends import with_ends
 from gangboard.readmodels.action_labels import action_face, lever_label
@@ -71,7 +72,7 @@ def batch_row(*, viewer: Viewer, batch: str) -> BatchRow | None:
         return None
     visible = _visible(viewer).filter(batch=batch).order_by("requested_at", "id")
     found = list(visible.prefetch_related("steps"))
-    rows = tuple(map(_row, found))
+    rows = with_ends(viewer, map(_row, found))
     stoppable = sum(
         row.is_unsent
         and action.cluster_id is not None
@@ -194,7 +195,17 @@ def _row(action: Action) -> ActionRow:
         finished_at=action.finished_at,
         stop_asked=bool(action.stop_asked_by),
         nodes=tuple(printable(str(node)) for node in action.context.get("nodes", ())),
+        watched_until=_watched_until(action),
     )
+
+
+def _watched_until(action: Action) -> datetime | None:
+    """Return until when it is watched: from when it was sent, or since its spec was changed last."""
+    seconds, quiet = action.context.get("watch"), action.context.get("quiet_since")
+    since = datetime.fromisoformat(quiet) if quiet else action.sent_at
+    if action.state != ActionState.APPLIED or since is None or not seconds:
+        return None
+    return since + timedelta(seconds=seconds)
 
 
 def _only_released(action: Action, steps: Iterable[ActionStep]) -> bool:

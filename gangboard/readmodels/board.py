@@ -64,8 +64,8 @@ class Board:
     choices: Choices
     lines: tuple[Line, ...]
     next_cursor: str | None
-    total: int
-    """Gangs that the filters ask for, on all pages."""
+    total: int | None
+    """Gangs that the filters ask for, on all pages. None as in `Tile.gangs`."""
     hidden: int
     """Succeeded gangs that are left out."""
 
@@ -75,12 +75,13 @@ def read_board(
     viewer: Viewer,
     filters: GangFilters,
     cursor: str | None = None,
+    limit: int = PAGE,
     clusters: Mapping[int, Freshness],
     now: datetime,
 ) -> Board:
     """Return the Board (3 queries, one more with groups and one with deleted gangs). Raises CursorError, and ValueError for filters."""
     page = list_gangs(
-        viewer=viewer, filters=filters, limit=PAGE, cursor=cursor, now=now, clusters=clusters
+        viewer=viewer, filters=filters, limit=limit, cursor=cursor, now=now, clusters=clusters
     )
     tiles = count_by_health(viewer=viewer, filters=filters, clusters=clusters)
     total, hidden = _totals(tiles, filters)
@@ -96,9 +97,12 @@ def read_board(
     )
 
 
-def _totals(tiles: Iterable[Tile], filters: GangFilters) -> tuple[int, int]:
+def _totals(tiles: Iterable[Tile], filters: GangFilters) -> tuple[int | None, int]:
     asked = [tile for tile in tiles if not filters.health or tile.face.word in filters.health]
-    gangs = sum(tile.gangs for tile in asked)
+    known = [tile.gangs for tile in asked if tile.gangs is not None]
+    if not known:
+        return None, 0
+    gangs = sum(known)
     hidden = sum(tile.last_succeeded for tile in asked) if filters.hides_finished else 0
     return gangs - hidden, hidden
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
+from gangboard.domain.shell import command_line
+from gangboard.readmodels.advice import ShownStep
 from gangboard.readmodels.ages import age_text, standing_text
 from gangboard.readmodels.fit import AlikeShapes, fold_alike
 from gangboard.readmodels.gang_page import GangDetail, JobRow
@@ -24,7 +26,7 @@ def bundle_text(detail: GangDetail, now: datetime) -> str:
     """Return the document. Every text of a cluster is escaped: whoever may create a pod can write it."""
     parts = (
         _head(detail, now),
-        _list("Next step", detail.row.advice),
+        _list("Next step", [_step(step) for step in detail.row.next_steps]),
         _evidence(detail),
         _tree(detail, now),
         _fit(detail),
@@ -53,9 +55,16 @@ def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
         yield f"Deleted at {_time(row.gone_at)}. Last state: {row.face.label}."
 
 
-def _list(title: str, texts: Sequence[str]) -> Iterator[str]:
-    if texts:
-        yield from (f"## {title}", "", *(f"{n}. {_text(text)}" for n, text in enumerate(texts, 1)))
+def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield from (f"## {title}", "", *(f"{n}. {line}" for n, line in enumerate(lines, 1)))
+
+
+def _step(step: ShownStep) -> str:
+    """Return a step of advice. Its command is code, so that it can be copied."""
+    command = command_line(step.command)
+    before, found, after = step.sentence.partition(command) if command else (step.sentence, "", "")
+    return _text(before) + _code(found) + _text(after)
 
 
 def _evidence(detail: GangDetail) -> Iterator[str]:
@@ -123,7 +132,7 @@ def _fit_row(row: AlikeShapes) -> tuple[str, ...]:
 
 def _others(detail: GangDetail) -> Iterator[str]:
     texts = [f"{one.unit}: {one.message}" if one.unit else one.message for one in detail.others]
-    yield from _list("Also found", texts)
+    yield from _list("Also found", [_text(text) for text in texts])
 
 
 def _timeline(detail: GangDetail) -> Iterator[str]:
@@ -183,7 +192,8 @@ def _facts(row: GangRow, detail: GangDetail) -> Iterator[str]:
 def _commands(detail: GangDetail) -> Iterator[str]:
     if detail.commands:
         # Offered only where every name in them is fit for a shell: none can end the block.
-        yield from ("## Commands", "", "```sh", *(one.text for one in detail.commands), "```")
+        lines = (line for one in detail.commands for line in (f"# {one.meaning}", one.text))
+        yield from ("## Commands", "", "```sh", *lines, "```")
 
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -133,20 +133,22 @@ class Capacity:
 
     clusters: tuple[ClusterRow, ...]
     labels: tuple[str, ...]
-    """Labels by which nodes can be put together, the most telling first."""
+    """Labels by which nodes can be put together, the most telling first; without the default."""
+    default_label: str = ""
+    """The label by which they stand together when nobody chooses one. Empty if there are several, or none."""
 
     @property
     def accelerators(self) -> dict[str, float | None]:
         """The accelerators of all clusters now: used, held, away and free, without a part that is in two.
 
-        None where the nodes of a cluster are not known or not added up.
+        None where the nodes of a cluster are not known or not added up. Clusters that never answered
+        are in no sum; the page names them.
         """
         names = ("used", "held", "away", "free")
-        if any(row.blind or row.choose for row in self.clusters):
+        counted = [row for row in self.clusters if row.freshness.level is not Level.NEVER]
+        if not counted or any(row.blind or row.choose for row in counted):
             return dict.fromkeys(names)
-        amounts = [
-            one.exact for row in self.clusters if row.whole for one in row.whole.accelerators
-        ]
+        amounts = [one.exact for row in counted if row.whole for one in row.whole.accelerators]
         sums = {name: float(sum(Decimal(getattr(one, name)) for one in amounts)) for name in names}
         return {**sums, "used": sums["used"] - sums["held"]}
 
@@ -187,7 +189,20 @@ def read_capacity(
                 whole = sum_nodes("", "", here) if here else None
                 at = told[id_].observed_at
                 rows.append(ClusterRow(one.cluster, one, None, at, whole, numbers_only=True))
-    return Capacity(tuple(rows), labels.choices)
+    return Capacity(tuple(rows), labels.choices, labels.default)
+
+
+def read_wholes(*, viewer: Viewer, clusters: Mapping[int, Freshness]) -> dict[int, Pool | None]:
+    """Return all nodes of each cluster together, None if it has none (3 queries).
+
+    Not in it: clusters whose nodes are not known or are too many, and those that the viewer may not count.
+    """
+    ids = [id_ for id_ in clusters if viewer.counts_nodes(id_)]
+    told = {row.cluster_id: row for row in ClusterCapacity.objects.filter(cluster_id__in=ids)}
+    known = [id_ for id_ in ids if blind_of(clusters[id_], told.get(id_)) is None]
+    chosen = _within_bound(known, only=False)
+    nodes = _nodes(chosen)
+    return {id_: sum_nodes("", "", nodes[id_]) if id_ in nodes else None for id_ in chosen}
 
 
 def blind_of(

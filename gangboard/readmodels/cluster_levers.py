@@ -9,19 +9,19 @@ from shlex import quote
 
 from gangboard.diagnosis import registry
 from gangboard.domain.acting.lever import Lever, Readiness
+from gangboard.domain.acting.roles_command import roles_command
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.reading.wording import sentence
-from gangboard.domain.shell import command_line, in_context
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
 
 _POLICIES = "mutatingadmissionpolicies.admissionregistration.k8s.io"
 _FACES = {
     Readiness.READY: Face("ready", "Ready", "✓", "running"),
-    Readiness.UNPROVED: Face("unproved", "Unproved", "◌", "starting"),
-    Readiness.REFUTED: Face("refuted", "Not in force", "✕", "failed"),
+    Readiness.UNPROVED: Face("unproved", "Not tested yet", "◌", "starting"),
+    Readiness.REFUTED: Face("refuted", "Failed its test", "✕", "failed"),
     Readiness.OFF: Face("off", "Off", "–", "unknown"),
-    Readiness.MISSING: Face("missing", "Missing", "■", "blocked"),
+    Readiness.MISSING: Face("missing", "Not installed", "■", "blocked"),
 }
 
 
@@ -52,16 +52,11 @@ class LeverBoard:
     """The one command that makes the next lever ready, or empty."""
 
 
-def lever_board(
-    levers: ClusterLevers, not_served: Collection[str], context: str = ""
-) -> LeverBoard:
-    """Say what one cluster allows. `not_served` are keys of resources that it does not serve.
-
-    `context` is what the person's kubectl calls the cluster, or empty.
-    """
+def lever_board(levers: ClusterLevers, not_served: Collection[str]) -> LeverBoard:
+    """Say what one cluster allows. `not_served` are keys of resources that it does not serve."""
     shut = _shut(levers)
     rows = tuple(_rows(levers, not_served, shut))
-    return LeverBoard(rows, shut, _command(levers, not_served, context))
+    return LeverBoard(rows, shut, _command(levers, not_served))
 
 
 def _shut(levers: ClusterLevers) -> str:
@@ -71,16 +66,14 @@ def _shut(levers: ClusterLevers) -> str:
     return "" if levers.has_actor else "It has no actor: gangboard may only read it."
 
 
-def _command(levers: ClusterLevers, not_served: Collection[str], context: str) -> str:
+def _command(levers: ClusterLevers, not_served: Collection[str]) -> str:
     """Return the one command for the next step. What is off because somebody chose so is not one."""
-    name = quote(levers.cluster)
     # Where no such policy is served there is nothing to apply: the cluster must change first.
     wrong = levers.hold in (PolicyState.MISSING, PolicyState.CHANGED)
     if wrong and _POLICIES not in not_served:
-        apply = command_line(in_context(("kubectl", "apply", "-f", "-"), context))
-        return f"manage.py print_rbac --cluster {name} | {apply}"
+        return roles_command(levers.cluster, levers.context)
     if not levers.has_actor:
-        return f"manage.py set_actor {name} --kubeconfig FILE"
+        return f"manage.py set_actor {quote(levers.cluster)} --kubeconfig FILE"
     return ""
 
 

@@ -1,11 +1,15 @@
-"""Next steps for clusters that cannot be read: one for each cause."""
+"""Clusters that cannot be read: the cause in words, and one next step for each cause."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gangboard.domain.second_names import first_name, without_first_name
 from gangboard.domain.shell import command, command_line
+from gangboard.readmodels.printable import printable
+from gangboard.store.access import Viewer
+from gangboard.store.models import Cluster
 
 _RENEW = "manage.py add_cluster {} --kubeconfig FILE"
 _REMOVE = "manage.py remove_cluster {}"
@@ -44,6 +48,19 @@ class ReachStep:
 
     text: str
     command: str
+
+
+def problem_sentence(cluster_id: int, sentence: str, *, viewer: Viewer) -> str:
+    """Return why a cluster cannot be read; empty for viewers who may not read cluster-wide texts.
+
+    A sentence about a second name takes 1 query if the viewer sees some clusters only.
+    """
+    if not viewer.sees_cluster(cluster_id):
+        return ""
+    visible, other = viewer.cluster_filter(), first_name(sentence)
+    if other and visible and not Cluster.objects.filter(visible, name=other).exists():
+        sentence = without_first_name(sentence)
+    return printable(sentence)
 
 
 def reach_step(cluster: str, problem: str) -> ReachStep | None:

@@ -12,7 +12,7 @@ from gangboard.domain.action import ClusterLevers
 from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.cluster_levers import LeverBoard, lever_board
-from gangboard.readmodels.cluster_reach import ReachStep, reach_step
+from gangboard.readmodels.cluster_reach import ReachStep, problem_sentence, reach_step
 from gangboard.readmodels.freshness import Freshness, Level, level_of
 from gangboard.readmodels.liveness import Liveness, read_liveness
 from gangboard.readmodels.outages import OutageRow, read_outages
@@ -305,7 +305,7 @@ def _freshness(cluster: Cluster, viewer: Viewer, now: datetime) -> Freshness:
         level=level_of(cluster.contact_at, now),
         contact_at=cluster.contact_at,
         problem=cluster.problem,
-        sentence=printable(cluster.sentence) if viewer.sees_cluster(cluster.pk) else "",
+        sentence=problem_sentence(cluster.pk, cluster.sentence, viewer=viewer),
         data_version=cluster.data_version,
         listed=cluster.listed_at is not None,
         context=cluster.context,
@@ -357,7 +357,7 @@ def _lever_board(
             (), f"What can be stopped in it is not known: it {freshness.has_not_once}.", ""
         )
     not_served = {row.resource for row in resources if row.state == WatchState.NOT_SERVED}
-    board = lever_board(levers, not_served, freshness.context)
+    board = lever_board(levers, not_served)
     return board if wide else replace(board, command="")
 
 

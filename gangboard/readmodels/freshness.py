@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from gangboard.domain import silence
 from gangboard.readmodels.ages import age_text
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.cluster_reach import problem_sentence
 from gangboard.readmodels.state_labels import past_sentence
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster
@@ -66,6 +66,11 @@ class Freshness:
     def is_silent(self) -> bool:
         """Whether everything in the cluster counts as unknown."""
         return self.level in (Level.SILENT, Level.NEVER)
+
+    @property
+    def was_read(self) -> bool:
+        """Whether everything in the cluster was read once. Until then no number of it is a zero."""
+        return self.listed and self.level is not Level.NEVER
 
     @property
     def why_closed(self) -> str:
@@ -133,7 +138,7 @@ def level_of(contact_at: datetime | None, now: datetime) -> Level:
 
 
 def read_freshness(*, viewer: Viewer, now: datetime) -> dict[int, Freshness]:
-    """Return the clusters of which the viewer may see something, by id, ordered by name (1 query)."""
+    """Return the clusters of which the viewer may see something, by id, ordered by name (1 query; see `problem_sentence`)."""
     rows = Cluster.objects.filter(viewer.cluster_filter()).values_list(
         "id", "name", "contact_at", "problem", "sentence", "data_version", "listed_at", "context"
     )
@@ -144,13 +149,19 @@ def read_freshness(*, viewer: Viewer, now: datetime) -> dict[int, Freshness]:
             level=level_of(contact_at, now),
             contact_at=contact_at,
             problem=problem,
-            sentence=printable(sentence) if viewer.sees_cluster(id_) else "",
+            sentence=problem_sentence(id_, sentence, viewer=viewer),
             data_version=data_version,
             listed=listed_at is not None,
             context=context,
         )
         for id_, name, contact_at, problem, sentence, data_version, listed_at, context in rows
     }
+
+
+def knows_zero(clusters: Iterable[Freshness]) -> bool:
+    """Return whether a sum over the clusters can be zero. It is unknown if none of them was read yet."""
+    read = [cluster.was_read for cluster in clusters]
+    return any(read) or not read
 
 
 def silent_ids(clusters: Mapping[int, Freshness]) -> tuple[int, ...]:

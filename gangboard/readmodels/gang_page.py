@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gangboard.diagnosis import registry
+from gangboard.domain.advice import in_cluster
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.owner import Owner
@@ -45,6 +46,7 @@ from gangboard.readmodels.last_look import finding_then, member_then
 from gangboard.readmodels.members import MemberRow, member_row
 from gangboard.readmodels.next_steps import NamedObjects, named_objects
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.queue_links import queue_of_gang
 from gangboard.readmodels.queue_waits import QueueWait, read_waits
 from gangboard.readmodels.quoted_names import finding_texts, unseen_names
 from gangboard.readmodels.redaction import Redactor, redact
@@ -199,6 +201,8 @@ class GangDetail:
     """What its sentences name and the viewer may follow."""
     queue_waits: tuple[QueueWait, ...] = ()
     """Where it waits in queues, what is ahead of it, and who has what it waits for."""
+    queue_page: str = ""
+    """Name of the queue whose page tells of it; empty where there is none."""
 
     @property
     def gone_at(self) -> datetime | None:
@@ -344,6 +348,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
             now=now,
         ),
         queue_waits=_queue_waits(gang, detail, viewer, cluster),
+        queue_page=queue_of_gang(gang, detail.groups),
     )
     if row.gone_at is not None:
         return _past(found)
@@ -369,10 +374,10 @@ def _with_steps(
     def completed(steps: Iterable[ShownStep]) -> tuple[ShownStep, ...]:
         return with_typical_wait(with_counts(steps, counts), typical)
 
-    told = [
-        (finding, completed(shown_steps(finding.advice, gang, victims, now=now)))
-        for finding in findings
-    ]
+    told = []
+    for finding in findings:
+        named = (in_cluster(step, row.cluster, row.context) for step in finding.advice)
+        told.append((finding, completed(shown_steps(named, gang, victims, now=now))))
     return told, replace(row, next_steps=completed(row.next_steps))
 
 

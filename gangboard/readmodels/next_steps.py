@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gangboard.domain.action import Verb
-from gangboard.domain.advice import AdviceKind
+from gangboard.domain.advice import AdviceKind, name_cluster
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.shell import command, command_line, in_context
+from gangboard.domain.shell import command, command_line
 from gangboard.domain.verdict import Finding
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
@@ -53,6 +53,7 @@ class NamedObjects:
 
     own: str = ""
     """The name of the gang itself."""
+    cluster: str = ""
     context: str = ""
     """The kubeconfig context of its cluster. Empty if unknown."""
     nodes: tuple[ObjectRef, ...] = ()
@@ -100,9 +101,10 @@ def named_objects(
     }
     nodes = tuple(sorted((ref for ref in refs if ref.kind == "Node"), key=lambda ref: ref.name))
     uids = {ref.uid for ref in refs if ref.namespace and ref.uid and ref.uid != gang.uid}
-    context = clusters[gang.cluster_id].context if gang.cluster_id in clusters else ""
+    cluster = clusters.get(gang.cluster_id)
+    place = (cluster.cluster, cluster.context) if cluster is not None else ("", "")
     if not uids:
-        return NamedObjects(gang.name, context, nodes)
+        return NamedObjects(gang.name, *place, nodes)
     others = {
         # Anyone can write the uid of another gang into a reference, so compare the whole reference.
         ref: other
@@ -114,8 +116,8 @@ def named_objects(
     rows = build_rows(list(others.values()), viewer=viewer, clusters=clusters, now=now)
     offers = board_offers(viewer=viewer, rows=rows, clusters=clusters)
     return NamedObjects(
-        own=gang.name,
-        context=context,
+        gang.name,
+        *place,
         nodes=nodes,
         gangs={ref: other.pk for ref, other in others.items()},
         offers={id_: found[0] for id_, found in offers.items()},
@@ -131,29 +133,31 @@ def make_steps_to_take(
 ) -> tuple[NextStep, ...]:
     """Return advice as steps; `own` are the buttons of the gang and its Jobs that change something."""
     resumes = {one.uid: one for one in own if one.allowed and one.verb == Verb.RESUME}
+    steps = (_with_uncordon(step, named) for step in advice)
     return tuple(
         NextStep(
             step.text,
             named.pieces(step.text),
-            command_line(step.command) or _uncordon(step, named),
+            command_line(step.command),
             tuple(_offers(step, named, resumes)),
             step.note,
             step.victims,
             step.stops_whole_gangs,
         )
-        for step in advice
+        for step in steps
     )
 
 
-def _uncordon(step: ShownStep, named: NamedObjects) -> str:
-    """Return the command that uncordons the nodes of the step; empty for other steps."""
-    if step.kind != AdviceKind.UNCORDON or not step.objects:
-        return ""
+def _with_uncordon(step: ShownStep, named: NamedObjects) -> ShownStep:
+    """Return a step to uncordon nodes with its command; other steps unchanged."""
+    if step.kind != AdviceKind.UNCORDON or not step.objects or step.command:
+        return step
     if not set(step.objects) <= set(named.nodes):
-        return ""
+        return step
     names = [node.name for node in step.objects]
     words = command(f"kubectl uncordon{' {}' * len(names)}", *names)
-    return command_line(in_context(words, named.context))
+    text, words = name_cluster(step.text, words, named.cluster, named.context)
+    return replace(step, text=text, command=words)
 
 
 def _offers(

@@ -11,8 +11,8 @@ from django.db.models.functions import RowNumber
 
 from gangboard.domain.health import Health, Stage
 from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.cluster_reach import problem_sentence
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import NOT_OBSERVED
 from gangboard.readmodels.waits import Stretch
 from gangboard.store.access import Viewer
@@ -72,14 +72,13 @@ def read_outages(
 
 
 def _rows(viewer: Viewer, cluster: Freshness, stored: Sequence[Outage]) -> tuple[OutageRow, ...]:
-    wide = viewer.sees_cluster(cluster.cluster_id)
     over = tuple(
         OutageRow(
             cluster=cluster.cluster,
             began_at=row.began_at,
             ended_at=row.ended_at,
             problem=row.problem,
-            why=printable(row.sentence) if wide else "",
+            why=problem_sentence(cluster.cluster_id, row.sentence, viewer=viewer),
         )
         for row in stored
     )

@@ -238,21 +238,28 @@ class LabelChoices:
 
     _values: dict[str, set[str]] = field(default_factory=dict)
     _nodes: Counter[str] = field(default_factory=Counter)
+    _pool_labels: set[str] = field(default_factory=set)
 
     def add(self, nodes: Iterable[NodeRow]) -> None:
         """Look at the labels of some nodes."""
         for node in nodes:
+            self._pool_labels.add(pool_of(node)[0])
             for label, value in node.labels.items():
                 self._values.setdefault(label, set()).add(value)
                 self._nodes[label] += 1
 
     @property
+    def default(self) -> str:
+        """The label of all pools when nobody chooses one. Empty if nodes have different ones, or none."""
+        return next(iter(self._pool_labels)) if len(self._pool_labels) == 1 else ""
+
+    @property
     def choices(self) -> tuple[str, ...]:
-        """The labels that some nodes share a value of; those of pools and topology first."""
+        """The labels that some nodes share a value of, without the default; those of pools and topology first."""
         shared = [
             label
             for label, values in self._values.items()
-            if len(values) < self._nodes[label] and label != HOSTNAME
+            if len(values) < self._nodes[label] and label not in (HOSTNAME, self.default)
         ]
         first = {label: place for place, label in enumerate((*TOPOLOGY_LABELS, *POOL_LABELS))}
         shared.sort(key=lambda label: (first.get(label, len(first)), label))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 
 _BYTES = ("memory", "ephemeral-storage", "storage", "hugepages-")
+_GPU = "/gpu"
+"""How the resources end of which one is a whole GPU."""
 _UNITS = ("Ki", "Mi", "Gi", "Ti", "Pi")
 
 
@@ -25,3 +27,11 @@ def quantity_text(resource: str, text: str) -> str:
         amount, unit = amount / 1024, larger
     rounded = f"{amount:.1f}".removesuffix(".0")
     return f"{rounded} {unit}".strip()
+
+
+def amount_text(resource: str, text: str) -> str:
+    """Return an amount with its unit: `4 GPUs`, `48 Gi memory`, `2 cpu`. The page tells the resource on hover."""
+    amount = quantity_text(resource, text)
+    if resource.endswith(_GPU):
+        return f"{amount} GPU" if amount == "1" else f"{amount} GPUs"
+    return f"{amount} {resource}"

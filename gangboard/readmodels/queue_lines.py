@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ from gangboard.diagnosis import registry
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount, Queue, QueueLevel, QueueName, QueueTree
 from gangboard.domain.registry import Resource
+from gangboard.readmodels.queue_gangs import QueuedGang, read_queued_gangs
 from gangboard.store.models import WatchedObject
 from gangboard.store.objects import unpack
 
@@ -35,6 +36,12 @@ class QueuesOfCluster:
         default_factory=lambda: defaultdict(list)
     )
     """Queue → whose quota is out of it."""
+    _users: defaultdict[QueueName, Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
+    """Queue of a scheduler → namespace → how many gangs of it are in the queue."""
+    _unknown: Counter[QueueName] = field(default_factory=Counter)
+    """Queue of a scheduler → how many gangs nobody could look at."""
 
     def add(self, entry: QueueEntry) -> None:
         """Put an entry where it waits, or where its quota is from; what is over is left out."""
@@ -49,6 +56,27 @@ class QueuesOfCluster:
             queue = self.queue_of(entry)
             if queue is not None:
                 self._lines[queue.name].append(entry)
+
+    def add_gang(self, gang: QueuedGang) -> None:
+        """Put a gang of a scheduler where it waits, and where it has quota: it may do both."""
+        ref = gang.group.meta.ref
+        queue = self.tree.entrance(ref.group, ref.namespace, gang.group.queue)
+        if queue is None:
+            return
+        is_in_it = gang.is_unknown or gang.waiting is not None or gang.holding is not None
+        self._users[queue.name][ref.namespace] += is_in_it
+        self._unknown[queue.name] += gang.is_unknown
+        for entry in (gang.waiting, gang.holding):
+            if entry is not None:
+                self.add(entry)
+
+    def users(self, name: QueueName) -> Mapping[str, int]:
+        """Return namespace → how many of its gangs are in a queue of a scheduler; 0 where all of them are over."""
+        return self._users.get(name, Counter())
+
+    def unknown(self, name: QueueName) -> int:
+        """Return of how many gangs in a queue nobody knows whether they wait."""
+        return self._unknown[name]
 
     def queue_of(self, entry: QueueEntry) -> Queue | None:
         """Return the queue that admits an entry, or would; None where what it names leads nowhere."""
@@ -90,7 +118,7 @@ def _place(entry: QueueEntry) -> tuple[bool, int, datetime, str]:
 def read_queues(
     cluster_ids: Iterable[int], *, with_entries: bool = True
 ) -> Mapping[int, QueuesOfCluster]:
-    """Return the queues of these clusters, whoever may see them (1 query, 2 with entries)."""
+    """Return the queues of these clusters, whoever may see them (1 query; with entries some 7)."""
     ids = list(cluster_ids)
     found = {id_: QueuesOfCluster() for id_ in ids}
     for id_, queue in _stored(ids, registry.queue_resources(Queue), Queue):
@@ -98,6 +126,8 @@ def read_queues(
     if with_entries:
         for id_, entry in _stored(ids, registry.queue_resources(QueueEntry), QueueEntry):
             found[id_].add(entry)
+        for id_, gang in read_queued_gangs(ids):
+            found[id_].add_gang(gang)
     return found
 
 

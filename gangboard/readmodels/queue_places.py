@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.diagnosis.scheduler_queues import scheduler_queues
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.reading.wording import sentence
 from gangboard.domain.resource_units import decimal_text
 from gangboard.readmodels.group_gangs import GangName, gangs_above
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import quantity_text
+from gangboard.readmodels.quantities import amount_text
 from gangboard.store.access import Viewer
 from gangboard.store.uid_lookups import Reference
 
@@ -30,8 +31,8 @@ class AmountRow:
 
     @property
     def text(self) -> str:
-        """As a person reads it: `8 nvidia.com/gpu`."""
-        return f"{quantity_text(self.resource, self.exact)} {self.resource}"
+        """As a person reads it: `8 GPUs`."""
+        return amount_text(self.resource, self.exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ class PlaceRow:
     """Empty where the viewer may not see it."""
     gang: GangName | None
     """None where the viewer may see none."""
-    priority: int
+    priority: int | None
+    """None where only the class is known, whose value is not read."""
     since: datetime | None
     """Since when it stands in line, as far as that decides its place."""
     amounts: tuple[AmountRow, ...]
@@ -55,6 +57,8 @@ class PlaceRow:
     """What keeps it, or empty."""
     why: str = ""
     """Why it stands where it stands, of the first."""
+    priority_class: str = ""
+    """Name of its PriorityClass, where `priority` is None; empty for none."""
 
     @property
     def is_hidden(self) -> bool:
@@ -77,6 +81,11 @@ def gangs_of_entries(entries: Iterable[tuple[int, QueueEntry]], *, viewer: Viewe
         },
         viewer=viewer,
     )
+
+
+def is_ranked_by_class(entry: QueueEntry) -> bool:
+    """Whether it waits in a queue of a scheduler: that goes by the PriorityClass of its group."""
+    return entry.meta.ref.group in scheduler_queues()
 
 
 def _about(entry: QueueEntry) -> tuple[str, ...]:
@@ -118,7 +127,8 @@ def _row(
         name=(gang.name if gang is not None else printable(ref.name)) if is_visible else HIDDEN,
         namespace=printable(ref.namespace) if is_visible else "",
         gang=gang,
-        priority=entry.priority,
+        priority=None if is_ranked_by_class(entry) else entry.priority,
+        priority_class=printable(entry.priority_class),
         since=entry.in_line_since,
         amounts=amount_rows(entry.holds if entry.has_quota else entry.asks),
         message=printable(sentence(message[:1].upper() + message[1:])) if is_visible else "",

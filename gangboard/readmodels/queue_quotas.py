@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gangboard.domain.quota import Queue, Quota
+from gangboard.diagnosis.scheduler_queues import queue_system, queue_words
+from gangboard.domain.quota import Queue, Quota, QuotaTerm
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.resources import is_accelerator
 from gangboard.readmodels.printable import printable
@@ -21,6 +22,17 @@ class Lent:
 
     at_least: str
     at_most: str
+
+
+@dataclass(frozen=True, slots=True)
+class TermRow:
+    """One more number of a quota or queue, in the words of its system."""
+
+    name: str
+    text: str
+    """As a person reads it: `8`, `unlimited`."""
+    exact: str | None
+    """In base units; None for no bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +60,20 @@ class QuotaRow:
     is_accelerator: bool
     nominal: str
     """Empty where the queue has no quota of its own for it."""
+    nominal_word: str
+    """What its system calls that; where there is none, the words that say so."""
     used: str
     waiting_to_start: str
     """What is reserved beyond what is used: by those who wait for something else than quota; or empty."""
     borrowed: str
     """Or empty."""
+    borrowed_word: str
+    """What its system calls that."""
     lent: str
     """`3`, `1 to 3`, or empty."""
     limits: str
-    """`may borrow 4, lends up to 2`, or empty where there is no limit."""
+    """`may borrow 4, lends up to 2`; of a scheduler `limit 8, over-quota weight 2`; or empty."""
+    terms: tuple[TermRow, ...]
     bar: tuple[float, float, float]
     """Where used, reserved and lent end, in percent of quota and borrowed together."""
     borrowed_from: float | None
@@ -92,7 +109,11 @@ def _row(
 
     reserved = max(quota.reserved, quota.used)
     nominal = quota.nominal or _NOTHING
-    lent = _lent(quota, queue, sharing) if sharing is not None else None
+    words = queue_words(queue.meta.ref.group)
+    terms = term_rows(quota.terms, quota.resource)
+    system = queue_system(queue.meta.ref.group)
+    can_tell = sharing is not None and system is not None and system.lends
+    lent = _lent(quota, queue, sharing or ()) if can_tell else None
     at_most = lent[1] if lent is not None else _NOTHING
     whole = max(nominal, reserved)
     return QuotaRow(
@@ -101,11 +122,14 @@ def _row(
         resource=printable(quota.resource),
         is_accelerator=is_accelerator(quota.resource),
         nominal=text(quota.nominal) if quota.nominal is not None else "",
+        nominal_word=words.nominal if quota.nominal is not None else words.no_nominal,
         used=text(quota.used),
         waiting_to_start=text(reserved - quota.used) if reserved > quota.used else "",
         borrowed=text(quota.borrowed) if quota.borrowed else "",
+        borrowed_word=words.borrowed,
         lent=_range(text(lent[0]), text(lent[1])) if lent is not None and lent[1] else "",
-        limits=_limits(quota, text),
+        limits=_limits(quota, terms, text),
+        terms=terms,
         bar=(
             _percent(quota.used, whole),
             _percent(reserved, whole),
@@ -136,8 +160,24 @@ def _range(least: str, most: str) -> str:
     return most if least == most else f"{least} to {most}"
 
 
-def _limits(quota: Quota, text: Callable[[Decimal], str]) -> str:
-    found = []
+def term_rows(terms: Iterable[QuotaTerm], resource: str = "") -> tuple[TermRow, ...]:
+    """Return what a system keeps beside the quota, in its order."""
+    return tuple(
+        TermRow(
+            name=term.name,
+            text="unlimited"
+            if term.amount is None
+            else quantity_text("" if term.is_share else resource, decimal_text(term.amount)),
+            exact=_text_or_none(term.amount),
+        )
+        for term in terms
+    )
+
+
+def _limits(quota: Quota, terms: Iterable[TermRow], text: Callable[[Decimal], str]) -> str:
+    found = [f"{term.name} {term.text}" for term in terms]
+    if found:
+        return ", ".join(found)
     if quota.borrowing_limit is not None:
         found.append(f"may borrow {text(quota.borrowing_limit)}")
     if quota.lending_limit is not None:

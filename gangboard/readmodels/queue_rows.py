@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gangboard.diagnosis import registry
+from gangboard.diagnosis.scheduler_queues import queue_system, queue_words
 from gangboard.domain.quota import Queue, QueueState
 from gangboard.domain.reading.wording import listed
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.queue_lines import QueuesOfCluster
 from gangboard.readmodels.queue_places import PlaceRow
-from gangboard.readmodels.queue_quotas import QuotaRow
+from gangboard.readmodels.queue_quotas import QuotaRow, TermRow
 from gangboard.readmodels.state_labels import Face
 
 _ORDER = (
     "By priority, then by how long they stand in line: worked out here from all entries. Who waits "
-    "for others to make room may be taken first."
+    "for others to make room may be served first."
 )
 _BY_USAGE = (
     "Whose {alias} has used least lately goes first, before priority and age. No entry tells that, so "
@@ -58,6 +58,15 @@ class AliasRow(ShowsState):
 
 
 @dataclass(frozen=True, slots=True)
+class NamespaceRow:
+    """A namespace that uses a queue without an alias."""
+
+    name: str
+    gangs: int
+    """How many of its gangs wait in it or have its quota; 0 where all of them are over."""
+
+
+@dataclass(frozen=True, slots=True)
 class QueueRow(ShowsState):
     """One queue that admits."""
 
@@ -93,12 +102,44 @@ class QueueRow(ShowsState):
     """How many stand in line by the entries; None where these cannot be looked at."""
     kept_out: int | None
     """How many wait and stand in no line; None likewise."""
+    waiting: int | None
+    """How many wait, as its system counts its entries; gangs in a queue of a scheduler. None if it is not known."""
+    placed: int | None
+    """How many gangs have pods on nodes, in a queue of a scheduler; None in others, and where nobody can tell."""
+    unknown: int
+    """Of how many gangs in it nobody knows whether they wait."""
+    namespaces: tuple[NamespaceRow, ...]
+    """Of a queue without aliases: the namespaces with gangs in it, as far as the viewer may see them."""
+    namespaces_hidden: int
+    reached_by: str
+    """A sentence: who may use it, where no alias says it; empty where aliases do."""
+    terms: tuple[TermRow, ...]
+    """What its system keeps for it as a whole, in its own words: `weight 1`."""
+    tells_places: bool
+    """Whether positions can be told."""
     order: tuple[str, ...]
     """How the line is ordered, and what is not known of that: sentences."""
     aliases: tuple[AliasRow, ...]
     """Those that the viewer may see."""
     aliases_hidden: int
     stale: bool
+
+    @property
+    def line_text(self) -> str:
+        """How many wait, and how many of them have no turn: `2 waiting, 1 not eligible`; empty for none."""
+        counts = ((self.in_line, "waiting"), (self.kept_out, "not eligible"))
+        return ", ".join(f"{number:,} {word}" for number, word in counts if number)
+
+    @property
+    def lends(self) -> bool:
+        """Whether queues of its system lend what they do not use, and reserve before they admit."""
+        system = queue_system(self.api_group)
+        return system is not None and system.lends
+
+    @property
+    def borrowed_word(self) -> str:
+        """What its system calls the part beyond a quota."""
+        return queue_words(self.api_group).borrowed
 
     @property
     def first(self) -> PlaceRow | None:
@@ -134,6 +175,8 @@ class QueuePlace:
     """Those that the viewer may see."""
     shared: tuple[str, ...]
     """Names of what it shares quota in, nearest first; empty where the viewer may not know."""
+    namespaces: tuple[str, ...] = ()
+    """Those with gangs in it, of a queue of a scheduler, as far as the viewer may see them."""
 
     @property
     def is_circular(self) -> bool:
@@ -177,18 +220,19 @@ def alias_row(alias: Queue) -> AliasRow:
 
 def order_sentences(queue: Queue, aliases: Sequence[Queue]) -> tuple[str, ...]:
     """Return how the line of a queue is ordered, and who may pass whom."""
+    if own := queue_words(queue.meta.ref.group).order:
+        return own
     alias = aliases[0].meta.ref.kind if aliases else "queue"
     first = _BY_USAGE.format(alias=alias) if queue.is_by_usage else _ORDER
     return first, _STRICT if queue.is_strict else _BEST_EFFORT
 
 
+def tells_places(queue: Queue) -> bool:
+    """Whether the objects tell in which order those who wait are served."""
+    return not queue.is_by_usage and not queue_words(queue.meta.ref.group).order
+
+
 def system_label(group: str) -> str:
     """Return the admission system whose queues are of this API group."""
-    return next(
-        (
-            system.label
-            for system in registry.queue_systems()
-            if any(resource.group == group for resource in system.resources)
-        ),
-        "",
-    )
+    system = queue_system(group)
+    return system.label if system is not None else ""

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from gangboard.diagnosis import registry
+from gangboard.diagnosis.scheduler_queues import group_resources_in_queues
+from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue
 from gangboard.domain.reading.wording import listed
@@ -52,7 +54,7 @@ class WatchedQueues:
             resource.key: resource.kind
             for system in registry.queue_systems()
             for resource in system.resources
-        }
+        } | {resource.key: resource.kind for resource in group_resources_in_queues()}
         self._states = _unseen(self._kinds, clusters)
 
     def is_served(self, cluster_id: int) -> bool:
@@ -63,7 +65,7 @@ class WatchedQueues:
         )
 
     def is_known(
-        self, cluster_id: int, model: type[Queue | QueueEntry | Flavor], group: str
+        self, cluster_id: int, model: type[Queue | QueueEntry | Flavor | Group], group: str
     ) -> bool:
         """Whether what is stored of a class of objects of an API group is all there is, or was at the last look."""
         found = self._of(cluster_id, model, group)
@@ -74,12 +76,23 @@ class WatchedQueues:
         return any(state != WatchState.NOT_SERVED for state in self._of(cluster_id, Queue, group))
 
     def _of(
-        self, cluster_id: int, model: type[Queue | QueueEntry | Flavor], group: str
+        self, cluster_id: int, model: type[Queue | QueueEntry | Flavor | Group], group: str
     ) -> Iterator[str]:
-        for resource in registry.queue_resources(model):
+        resources = (
+            group_resources_in_queues() if model is Group else registry.queue_resources(model)
+        )
+        for resource in resources:
             state = self._states.get((cluster_id, resource.key))
             if state is not None and resource.group == group:
                 yield state
+
+    def _has_queues(self, cluster_id: int, group: str) -> bool:
+        """Whether a cluster can have queues of an API group; of none it can."""
+        return not group or any(
+            self._states.get((cluster_id, resource.key)) != WatchState.NOT_SERVED
+            for resource in registry.queue_resources(Queue)
+            if resource.group == group
+        )
 
     @property
     def serving(self) -> tuple[str, ...]:
@@ -90,8 +103,10 @@ class WatchedQueues:
     def sentences(self) -> tuple[UnseenQueues, ...]:
         """A sentence for each cluster and state in it, by cluster."""
         together: dict[tuple[int, str], list[str]] = {}
+        groups = {one.key: one.group for one in group_resources_in_queues()}
         for (id_, key), state in self._states.items():
-            if state != WatchState.NOT_SERVED:
+            # Groups without queues of their scheduler are no matter of this page.
+            if state != WatchState.NOT_SERVED and self._has_queues(id_, groups.get(key, "")):
                 together.setdefault((id_, state), []).append(self._kinds[key])
         return tuple(
             UnseenQueues(

@@ -13,7 +13,7 @@ from gangboard.domain.quota import FlavorAmount, Queue
 from gangboard.domain.resource_units import decimal_text
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import quantity_text
+from gangboard.readmodels.quantities import amount_text, quantity_text
 from gangboard.readmodels.queue_lines import QueuesOfCluster, amount_of, read_queues
 from gangboard.readmodels.queue_places import (
     AmountRow,
@@ -64,31 +64,33 @@ class LackRow:
     hidden_exact: str
     """What these have together, in base units."""
 
-    def _given_text(self, given: Given) -> str:
-        return f"{self._text(given.reserved)} of {self._text(given.quota)}"
-
     def _text(self, exact: str) -> str:
         return quantity_text(self.resource, exact)
 
     @property
-    def amount(self) -> str:
-        """How much has to become free, as a person reads it."""
-        return self._text(self.exact)
+    def amount_text(self) -> str:
+        """How much has to become free, as a person reads it: `2 GPUs`."""
+        return amount_text(self.resource, self.exact)
 
     @property
     def own_text(self) -> str:
-        """`6 of 4`: reserved in its queue, of its quota."""
-        return self._given_text(self.own)
+        """`6 of 4 GPUs used (2 borrowed)`: reserved in its queue, of its quota."""
+        reserved, quota = self.own
+        beyond = Decimal(reserved) - Decimal(quota)
+        borrowed = f" ({self._text(decimal_text(beyond))} borrowed)" if beyond > 0 else ""
+        return f"{self._text(reserved)} of {amount_text(self.resource, quota)} used{borrowed}"
 
     @property
     def shared_text(self) -> str:
-        """The same over all with which it shares quota; empty where it shares with nobody."""
-        return self._given_text(self.shared) if self.shared else ""
+        """`6 of 8`: the same over all with which it shares quota; empty where it shares with nobody."""
+        if self.shared is None:
+            return ""
+        return f"{self._text(self.shared.reserved)} of {self._text(self.shared.quota)}"
 
     @property
     def hidden_text(self) -> str:
         """What those have that the viewer may not see, as a person reads it."""
-        return self._text(self.hidden_exact)
+        return amount_text(self.resource, self.hidden_exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,8 @@ class QueueWait(ShowsState):
     ahead: tuple[PlaceRow, ...]
     """The first of those before it."""
     ahead_more: int
+    shared_name: str
+    """`Cohort west`: what it shares quota in; in general words where the viewer may not know that."""
     lacks: tuple[LackRow, ...]
     """What has to become free, as far as its system tells."""
     order: tuple[str, ...]
@@ -180,10 +184,17 @@ class _Reader:
             asks=amount_rows(entry.asks),
             ahead=self._rows(list(enumerate(before[:MOST_AHEAD], start=1))),
             ahead_more=max(0, len(before) - MOST_AHEAD),
+            shared_name=self._shared_name(),
             lacks=tuple(map(self._lack, entry.message.lacks)) if entry.message else (),
             order=order_sentences(self.queue, ()),
             stale=False,
         )
+
+    def _shared_name(self) -> str:
+        parent = self.queue.parent
+        if parent is None or not self.viewer.sees_cluster(self.cluster.cluster_id):
+            return "all that share quota"
+        return printable(str(parent))
 
     def _rows(self, entries: Sequence[tuple[int | None, QueueEntry]]) -> tuple[PlaceRow, ...]:
         id_ = self.cluster.cluster_id

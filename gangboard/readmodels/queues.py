@@ -8,6 +8,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from gangboard.diagnosis import registry
+from gangboard.diagnosis.scheduler_queues import queue_words, scheduler_queues
+from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue, QueueLevel, QueueName
 from gangboard.domain.reading.wording import sentence
@@ -23,15 +25,17 @@ from gangboard.readmodels.queue_places import (
     place_rows,
     why_first,
 )
-from gangboard.readmodels.queue_quotas import quota_rows
+from gangboard.readmodels.queue_quotas import quota_rows, term_rows
 from gangboard.readmodels.queue_rows import (
     LostAlias,
+    NamespaceRow,
     QueuePlace,
     QueueRow,
     alias_row,
     order_sentences,
     shared_names,
     system_label,
+    tells_places,
 )
 from gangboard.readmodels.queue_visibility import UnseenQueues, WatchedQueues
 from gangboard.readmodels.word_search import all_words_in
@@ -93,7 +97,7 @@ def list_queues(
     """Return one page of the queues that the viewer may see, by cluster and name. Raises CursorError.
 
     Who may see a whole cluster sees all of its queues, anybody else those that aliases of his
-    namespaces lead to, with the same numbers: his own wait is made of these.
+    namespaces lead to or their gangs are in, with the same numbers: his own wait is made of these.
     """
     if clusters is None:
         clusters = read_freshness(viewer=viewer, now=now)
@@ -148,6 +152,7 @@ def _is_asked_for(place: QueuePlace, filters: QueueFilters) -> bool:
     texts = [place.queue.meta.ref.name, *place.shared]
     for alias in place.aliases:
         texts += (alias.meta.ref.namespace, alias.meta.ref.name)
+    texts += place.namespaces
     return all_words_in(filters.q, texts)
 
 
@@ -155,7 +160,7 @@ class _Board:
     """The queues of some clusters as one viewer may see them."""
 
     def __init__(self, viewer: Viewer, clusters: Mapping[int, Freshness]) -> None:
-        """Read them (4 queries)."""
+        """Read them (4 queries; where gangs are in queues of schedulers some 6 more)."""
         self.visibility = WatchedQueues(clusters)
         self._viewer = viewer
         self._clusters = clusters
@@ -167,13 +172,18 @@ class _Board:
         for id_, cluster in self._clusters.items():
             queues, aliases = self._queues[id_], self._aliases(id_)
             for queue in queues.tree:
-                own = aliases.get(queue.name, ())
                 if queue.level is not QueueLevel.QUEUE:
                     continue
+                own = aliases.get(queue.name, ())
+                users = sorted(queues.users(queue.name))
+                namespaces = tuple(one for one in users if self._viewer.sees(id_, one))
                 if self._viewer.sees_cluster(id_):
-                    yield QueuePlace(cluster, queues, queue, own, shared_names(queues, queue))
-                elif own:
-                    yield QueuePlace(cluster, queues, queue, own, ())
+                    shared = shared_names(queues, queue)
+                elif own or namespaces:
+                    shared = ()
+                else:
+                    continue
+                yield QueuePlace(cluster, queues, queue, own, shared, namespaces)
 
     def _aliases(self, cluster_id: int) -> dict[QueueName, list[Queue]]:
         """Return the aliases that the viewer may see, by the queue that they lead to, there or not."""
@@ -238,10 +248,20 @@ class _Board:
         return place.queues.line(place.queue.name)
 
     def _knows_entries(self, place: QueuePlace) -> bool:
-        """Whether those who wait in a queue have entries, all of them known: in that of a scheduler wait groups."""
+        """Whether all who wait in a queue are known: by their entries, in that of a scheduler by their groups."""
+        id_, group = place.cluster.cluster_id, place.queue.meta.ref.group
+        model = Group if group in scheduler_queues() else QueueEntry
+        return self.visibility.is_known(id_, model, group)
+
+    def _reached_by(self, place: QueuePlace) -> str:
+        """Return who may use a queue that no alias leads to, as far as that is known."""
         group = place.queue.meta.ref.group
-        has_entries = any(one.group == group for one in registry.queue_entry_resources())
-        return has_entries and self.visibility.is_known(place.cluster.cluster_id, QueueEntry, group)
+        words = queue_words(group)
+        if words.open_to or _aliases(place):
+            return words.open_to
+        if not self.visibility.is_known(place.cluster.cluster_id, Queue, group):
+            return "Which namespaces can use it is not known: what leads to it cannot be read."
+        return words.no_alias
 
     def _row(
         self, place: QueuePlace, line: list[QueueEntry] | None, gangs: Gangs, most: int
@@ -250,6 +270,8 @@ class _Board:
         sharing = place.queues.sharing(queue)
         knows_flavors = self.visibility.is_known(id_, Flavor, ref.group)
         in_line = sum(one.stands_in_line for one in line or ())
+        is_of_scheduler = ref.group in scheduler_queues()
+        users = place.queues.users(queue.name)
         return QueueRow(
             id=f"{place.cluster.cluster}~{ref.uid}",
             cluster=place.cluster.cluster,
@@ -277,6 +299,18 @@ class _Board:
             line=None if line is None else self._places(place, line, gangs, most),
             in_line=None if line is None else in_line,
             kept_out=None if line is None else len(line) - in_line,
+            waiting=(None if line is None else len(line)) if is_of_scheduler else queue.pending,
+            placed=len(place.queues.holders(queue.name))
+            if is_of_scheduler and line is not None
+            else None,
+            unknown=place.queues.unknown(queue.name),
+            namespaces=tuple(
+                NamespaceRow(printable(name), users[name]) for name in place.namespaces
+            ),
+            namespaces_hidden=len(users) - len(place.namespaces),
+            reached_by=self._reached_by(place),
+            terms=term_rows(queue.terms),
+            tells_places=tells_places(queue),
             order=order_sentences(queue, place.aliases),
             aliases=tuple(map(alias_row, place.aliases)),
             aliases_hidden=_aliases(place) - len(place.aliases),
@@ -286,7 +320,7 @@ class _Board:
     def _places(
         self, place: QueuePlace, line: list[QueueEntry], gangs: Gangs, most: int
     ) -> tuple[PlaceRow, ...]:
-        tells = not place.queue.is_by_usage
+        tells = tells_places(place.queue)
         shown = (
             (index if tells and one.stands_in_line else None, one)
             for index, one in enumerate(line[:most], start=1)

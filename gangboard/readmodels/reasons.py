@@ -17,7 +17,7 @@ from django.db.models.functions import Greatest
 
 from gangboard.domain.health import NOT_WHOLE, Health, Stage
 from gangboard.readmodels.bottlenecks import Bottleneck, most_frequent
-from gangboard.readmodels.freshness import Freshness, silent_ids
+from gangboard.readmodels.freshness import Freshness, knows_zero, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.gangs import GangRow, build_rows
 from gangboard.readmodels.printable import printable
@@ -99,14 +99,15 @@ class Reasons:
     """Everything on the Reasons page but the frame around every page."""
 
     stages: tuple[StageReasons, ...]
-    gangs: int
-    accelerators: float
+    gangs: int | None
+    """None, as the next two: no gang was seen, and no cluster that was asked for was read yet."""
+    accelerators: float | None
     dearest: ReasonRow | None
     """The reason with the most accelerators over all stages; None when there is none."""
     commonest: ReasonRow | None
     """The reason with the most gangs."""
     apart: tuple[HealthCount, ...]
-    unknown: int
+    unknown: int | None
     """Gangs of which nothing is known now."""
     clusters: int
     """How many clusters were asked for."""
@@ -151,16 +152,18 @@ def read_reasons(
     asked = {
         id_: found for id_, found in clusters.items() if not cluster or found.cluster == cluster
     }
+    read = knows_zero(asked.values())
+    gangs_here, unknown_here = sum(row.gangs for row in rows), sum(unknown.values())
     return Reasons(
         stages=_stages(rows),
-        gangs=sum(row.gangs for row in rows),
-        accelerators=sum(row.accelerators for row in rows),
+        gangs=gangs_here if read or gangs_here else None,
+        accelerators=sum(row.accelerators for row in rows) if read or gangs_here else None,
         dearest=min((row for row in rows if row.accelerators), key=_heaviest, default=None),
         commonest=min(rows, key=lambda row: (-row.gangs, *_heaviest(row)), default=None),
         apart=tuple(
             HealthCount(face_of(word), by_health[word]) for word in APART if word in by_health
         ),
-        unknown=sum(unknown.values()),
+        unknown=unknown_here if read or unknown_here else None,
         clusters=len(asked),
         looked_at=sum(not found.is_silent for found in asked.values()),
         unseen=find_unseen(asked, unknown),

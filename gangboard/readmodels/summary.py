@@ -9,7 +9,12 @@ from datetime import datetime
 from django.db.models import Count, Sum
 
 from gangboard.domain.health import Health
-from gangboard.readmodels.freshness import Freshness, read_freshness, silent_ids
+from gangboard.readmodels.freshness import (
+    Freshness,
+    knows_zero,
+    read_freshness,
+    silent_ids,
+)
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.unseen import Unseen, find_unseen
 from gangboard.store.access import Viewer
@@ -20,8 +25,9 @@ class Tally:
     """Gangs of one health, code or cluster."""
 
     key: str
-    gangs: int = 0
-    accelerators: float = 0.0
+    gangs: int | None = 0
+    """None, as the accelerators: no gang was seen, and where they would be could not be read."""
+    accelerators: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +35,14 @@ class Summary:
     """Counts that add up: every gang is in one line of each of the three lists."""
 
     by_health: tuple[Tally, ...]
-    """Every health word, worst first, zeros included."""
+    """Every health word, worst first, with zeros where they are known."""
     by_code: tuple[Tally, ...]
     """Codes that occur, most gangs first."""
     by_cluster: tuple[Tally, ...]
     """Every cluster that the viewer sees, by name."""
-    gangs: int
-    accelerators: float
+    gangs: int | None
+    """None, as the accelerators: no gang was seen, and no cluster was read yet."""
+    accelerators: float | None
     observed_at: datetime | None
     """The oldest of the clusters' last contacts: nothing here is older. None when it is not known."""
     stale: bool
@@ -51,9 +58,14 @@ def summary(*, viewer: Viewer, now: datetime) -> Summary:
     rows = gangs.values_list("shown_health", "shown_code", "cluster_id").annotate(
         gangs=Count("*"), devices=Sum("accelerators")
     )
-    health = {word.value: Tally(word.value) for word in Health}
+    read = knows_zero(clusters.values())
+    health = {word.value: _nothing(word.value, known=read) for word in Health}
     codes: dict[str, Tally] = {}
-    places = {id_: Tally(cluster.cluster) for id_, cluster in clusters.items()}
+    places = {
+        id_: _nothing(cluster.cluster, known=cluster.was_read and not cluster.is_silent)
+        for id_, cluster in clusters.items()
+    }
+    total = _nothing("", known=read)
     unknown: dict[int, int] = {}
     for word, code, cluster_id, number, devices in rows:
         if word == Health.UNKNOWN.value:
@@ -61,12 +73,13 @@ def summary(*, viewer: Viewer, now: datetime) -> Summary:
         health[word] = _more(health.get(word, Tally(word)), number, devices)
         codes[code] = _more(codes.get(code, Tally(code)), number, devices)
         places[cluster_id] = _more(places.get(cluster_id, Tally("")), number, devices)
+        total = _more(total, number, devices)
     return Summary(
         by_health=tuple(health.values()),
-        by_code=tuple(sorted(codes.values(), key=lambda count: (-count.gangs, count.key))),
+        by_code=tuple(sorted(codes.values(), key=lambda count: (-(count.gangs or 0), count.key))),
         by_cluster=tuple(places.values()),
-        gangs=sum(count.gangs for count in health.values()),
-        accelerators=sum(count.accelerators for count in health.values()),
+        gangs=total.gangs,
+        accelerators=total.accelerators,
         observed_at=_oldest_contact(clusters.values()),
         stale=any(cluster.is_stale for cluster in clusters.values()),
         unseen=find_unseen(clusters, unknown),
@@ -74,7 +87,12 @@ def summary(*, viewer: Viewer, now: datetime) -> Summary:
 
 
 def _more(count: Tally, gangs: int, accelerators: float) -> Tally:
-    return Tally(count.key, count.gangs + gangs, count.accelerators + accelerators)
+    return Tally(count.key, (count.gangs or 0) + gangs, (count.accelerators or 0.0) + accelerators)
+
+
+def _nothing(key: str, *, known: bool) -> Tally:
+    """Return a tally without gangs: of zero, or of an unknown number."""
+    return Tally(key) if known else Tally(key, None, None)
 
 
 def _oldest_contact(clusters: Iterable[Freshness]) -> datetime | None:

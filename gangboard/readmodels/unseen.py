@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.domain.reading.wording import listed
 from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.freshness import Freshness, Level, joined
 from gangboard.store.models import ResourceState
@@ -22,6 +23,8 @@ class Unseen:
     """The sentence up to the age in it."""
     since: datetime | None
     after: str
+    is_counted: bool = True
+    """False: the cluster never answered, so it is in no number at all. See `not_counted`."""
 
     def sentence(self, now: datetime) -> str:
         """Return it with the name of the cluster and the age in it."""
@@ -41,8 +44,19 @@ def find_unseen(
 
 def find_unread(clusters: Iterable[Freshness]) -> tuple[Unseen, ...]:
     """Return those that were not read completely yet: of their gangs some may be in no row."""
-    found = (_unseen(cluster, 0) for cluster in clusters if not cluster.listed)
+    found = (_unseen(cluster, 0) for cluster in clusters if not cluster.was_read)
     return tuple(one for one in found if one is not None)
+
+
+def not_counted(clusters: Iterable[Freshness]) -> str:
+    """Return `1 cluster not counted: dead never answered.`; empty if each cluster has answered once."""
+    names: dict[str, list[str]] = {}
+    for cluster in clusters:
+        if cluster.level is Level.NEVER:
+            names.setdefault(cluster.label, []).append(cluster.cluster)
+    number = sum(map(len, names.values()))
+    why = ", ".join(f"{listed(of)} {label}" for label, of in names.items())
+    return f"{number} cluster{'' if number == 1 else 's'} not counted: {why}." if names else ""
 
 
 def _unseen(cluster: Freshness, gangs: int) -> Unseen | None:
@@ -66,7 +80,8 @@ def _unseen(cluster: Freshness, gangs: int) -> Unseen | None:
     else:
         return None
     tone, icon = ("unknown", "?") if not cluster.is_stale else (cluster.tone, cluster.icon)
-    return Unseen(cluster.cluster, tone, icon, *parts)
+    is_counted = cluster.level is not Level.NEVER
+    return Unseen(cluster.cluster, tone, icon, *parts, is_counted=is_counted)
 
 
 def unseen_state(cluster: Freshness, state: ResourceState | None) -> str:

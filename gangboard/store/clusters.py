@@ -108,7 +108,7 @@ def replace_credentials(
     Whoever polls it holds a connection made with the old credentials: it is fenced off, so that
     the next poll begins anew. At another address resource versions mean something else, so
     everything is read again there, also objects of the same version, and the actor, who is known at the old one, is forgotten.
-    `uid` and `context` are as in `add_cluster`: a uid that is not known now is kept at the same address.
+    `uid` and `context` are as in `add_cluster`. At the same address an empty one leaves the stored one.
     """
     refuse_second_name(name, uid)
     with transaction.atomic():
@@ -117,7 +117,7 @@ def replace_credentials(
         cluster.server = server
         cluster.credentials = seal(document)
         cluster.credentials_expire_at = expires_at
-        cluster.context = context
+        cluster.context = context or ("" if moved else cluster.context)
         cluster.system_uid = uid or ("" if moved else cluster.system_uid)
         changed = ["server", "credentials", "credentials_expire_at", "context", "system_uid"]
         if moved:

@@ -84,6 +84,7 @@ def _levers(cluster: Cluster, found: _Found, everywhere: bool, forced: bool) -> 
     proved, refuted = _times(found.records.get((HOLD_LEVER, "")))
     return ClusterLevers(
         cluster=cluster.name,
+        context=cluster.context,
         has_actor=cluster.actor_credentials is not None,
         read_only=_read_only(cluster, everywhere),
         parallelism=cluster.parallelism_lever,

@@ -28,7 +28,8 @@ from gangboard.web.exports import Formats, send_file
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments, LivePage
-from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
+from gangboard.web.pagination import ListPage, Paginated
+from gangboard.web.undo import undo_of
 
 FORMATS: Formats[ActionRow] = {
     "csv": ("text/csv; charset=utf-8", csv_lines),
@@ -47,7 +48,7 @@ class ActionsPage(ListPage[ActionPage, ActionFilters]):
     def read_list(self, frame: Frame, cursor: str) -> ActionPage:
         """Return the actions that the filters leave."""
         return actions_page(
-            viewer=frame.viewer, filters=self.address.filters, cursor=cursor, limit=PAGE_SIZE
+            viewer=frame.viewer, filters=self.address.filters, cursor=cursor, limit=self.page_size
         )
 
     def fragments(self, frame: Frame, found: Paginated[ActionPage]) -> Fragments:  # noqa: ARG002  # LivePage's
@@ -82,11 +83,15 @@ class ActionDetailPage(LivePage[ActionRow]):
         """Return the action."""
         return action_row(viewer=frame.viewer, action_id=self.kwargs["action_id"])
 
-    def fragments(self, frame: Frame, found: ActionRow) -> Fragments:  # noqa: ARG002  # LivePage's
-        """Return what became of it, and its requests."""
+    def fragments(self, frame: Frame, found: ActionRow) -> Fragments:
+        """Return what became of it, the way back for viewers who may act there, and its requests."""
         requests = (found.steps, found.is_final)
+        ids = [id_ for id_, one in frame.clusters.items() if one.cluster == found.cluster]
+        may_act = any(frame.viewer.may_operate(id_, found.namespace) for id_ in ids)
+        undo = undo_of((found,)) if may_act else None
+        outcome = {"row": found, "undo": undo}
         return (
-            Fragment("outcome", "actions/outcome.html", {"row": found}, found),
+            Fragment("outcome", "actions/outcome.html", outcome, (found, undo)),
             Fragment("requests", "actions/requests.html", {"row": found}, requests),
         )
 

@@ -22,7 +22,7 @@ from gangboard.web.forms import element_key
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments
-from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
+from gangboard.web.pagination import ListPage, Paginated
 
 FORMATS: Formats[AuditRow] = {
     "csv": ("text/csv; charset=utf-8", audit_csv_lines),
@@ -41,7 +41,7 @@ class AuditListPage(ListPage[AuditGroupPage, AuditFilters]):
     def read_list(self, frame: Frame, cursor: str) -> AuditGroupPage:
         """Return the actions and lines that the filters leave."""
         return audit_groups(
-            viewer=frame.viewer, filters=self.address.filters, cursor=cursor, limit=PAGE_SIZE
+            viewer=frame.viewer, filters=self.address.filters, cursor=cursor, limit=self.page_size
         )
 
     def fragments(self, frame: Frame, found: Paginated[AuditGroupPage]) -> Fragments:  # noqa: ARG002  # LivePage's

@@ -30,6 +30,7 @@ from gangboard.web.exports import Formats, send_file
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments
+from gangboard.web.not_counted import not_counted_line
 from gangboard.web.pagination import ListPage, Paginated
 from gangboard.web.templatetags.trends import over_period
 
@@ -99,6 +100,7 @@ class BoardPage(ListPage[Board, GangFilters]):
             viewer=frame.viewer,
             filters=self.address.filters,
             cursor=cursor,
+            limit=self.page_size,
             clusters=frame.clusters,
             now=frame.now,
         )
@@ -110,9 +112,11 @@ class BoardPage(ListPage[Board, GangFilters]):
         offers = board_offers(viewer=frame.viewer, rows=rows, clusters=clusters)
         asked = self.address.filters.cluster
         unread = find_unread(one for one in clusters.values() if asked in ("", one.cluster))
+        line = not_counted_line(clusters, asked)
         trends = self._trends(frame)
         return (
             *_tile_fragments(found.page, self.address, trends),
+            line,
             *_fragments(found.page, self.address, offers, unread),
             found.pager,
         )
@@ -182,9 +186,10 @@ def _fragments(
         "unread": bool(unread),
         "q": printable(address.filters.q),
     }
+    partly = tuple(one for one in unread if one.is_counted)
     return (
         Fragment("count", "board/count.html", count, tuple(count.values())),
-        Fragment("unread", "board/unread.html", {"unseen": unread}, unread),
+        Fragment("unread", "board/unread.html", {"unseen": partly}, partly),
         FragmentList("gangs", tuple(_line(line, offers) for line in shown.lines)),
         Fragment("nothing", "board/nothing.html", nothing, nothing),
     )

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from gangboard.readmodels.capacity import Capacity, ClusterRow, read_capacity
 from gangboard.readmodels.known_trends import current_values, since_known
+from gangboard.readmodels.printable import printable
 from gangboard.readmodels.trends import Trends, read_trends
 from gangboard.readmodels.waits_by_queue import read_waits_by_queue
 from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import FilteredPage, Fragments
+from gangboard.web.not_counted import not_counted_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class CapacityPage(FilteredPage[Found, CapacityFilters]):
         )
         legend = current_values(trends, found.capacity.accelerators)
         return (
+            not_counted_line(frame.clusters, self.address.filters.cluster),
             Fragment("trend", "capacity/trend.html", {"trends": trends}, drawn),
             Fragment("trend-legend", "trends/legend.html", {"legend": legend}, legend),
             FragmentList("clusters", tuple(_cluster(row, self.address) for row in rows)),
@@ -83,7 +86,13 @@ class CapacityPage(FilteredPage[Found, CapacityFilters]):
             ),
             "selects": (
                 select_cluster(frame.clusters, filters.cluster),
-                make_select("by", "Nodes by", found.capacity.labels, filters.by, "their pool"),
+                make_select(
+                    "by",
+                    "Nodes by",
+                    found.capacity.labels,
+                    filters.by,
+                    printable(found.capacity.default_label) or "label of their pool",
+                ),
                 select_period(filters.days),
             ),
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gangboard.readmodels.cluster_contents import ClusterContents, read_contents
 from gangboard.readmodels.clusters import ClusterState, cluster_detail, find_slots, list_clusters
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
@@ -25,9 +26,11 @@ class ClustersPage(LivePage[tuple[ClusterState, ...]]):
     def fragments(self, frame: Frame, found: tuple[ClusterState, ...]) -> Fragments:
         """Return a card for each cluster."""
         slots = find_slots(viewer=frame.viewer, liveness=frame.liveness, now=frame.now)
+        contents = read_contents(viewer=frame.viewer, clusters=frame.clusters)
+        cards = tuple(_card(state, contents.get(state.name)) for state in found)
         return (
             Fragment("slots", "clusters/slots.html", {"slots": slots}, slots),
-            FragmentList("clusters", tuple(_card(state) for state in found)),
+            FragmentList("clusters", cards),
         )
 
 
@@ -42,22 +45,25 @@ class ClusterPage(LivePage[ClusterState]):
         """Return the cluster."""
         return cluster_detail(self.kwargs["name"], viewer=frame.viewer, now=frame.now)
 
-    def fragments(self, frame: Frame, found: ClusterState) -> Fragments:  # noqa: ARG002  # LivePage's
+    def fragments(self, frame: Frame, found: ClusterState) -> Fragments:
         """Return its card, its outages and its resources."""
         resources = tuple(replace(row, contact_at=None) for row in found.resources)
+        here = {id_: one for id_, one in frame.clusters.items() if one.cluster == found.name}
+        contents = read_contents(viewer=frame.viewer, clusters=here)
         return (
-            _card(found),
+            replace(_card(found, contents.get(found.name)), id="card"),
             Fragment("outages", "clusters/outages.html", {"state": found}, found.outages),
             Fragment("resources", "clusters/resources.html", {"state": found}, resources),
         )
 
     def context(self, frame: Frame, found: ClusterState) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return its name, and its card, whose id is made of that."""
-        return {"name": self.kwargs["name"], "card": _card(found)}
+        """Return its name."""
+        return {"name": self.kwargs["name"]}
 
 
-def _card(state: ClusterState) -> Fragment:
-    return Fragment(f"c-{state.name}", "clusters/card.html", {"state": state}, _shown(state))
+def _card(state: ClusterState, contents: ClusterContents | None) -> Fragment:
+    context = {"state": state, "contents": contents}
+    return Fragment(f"c-{state.name}", "clusters/card.html", context, (_shown(state), contents))
 
 
 def _shown(state: ClusterState) -> tuple[object, ...]:

@@ -47,11 +47,13 @@ def facts_fragment(detail: GangDetail) -> Fragment:
     context = {
         "row": detail.row,
         "kind_facts": detail.facts,
+        "queue_page": detail.queue_page,
+        "is_alias": detail.queue_page != detail.row.queue,
         "maker": maker,
         "offer": offer,
         "why_id": "why-maker",
     }
-    shown = (detail.row.shown, detail.facts, maker, offer)
+    shown = (detail.row.shown, detail.facts, detail.queue_page, maker, offer)
     return Fragment("facts", "gang/facts.html", context, shown)
 
 

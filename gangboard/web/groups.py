@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from gangboard.readmodels.freshness import Level
 from gangboard.readmodels.groups import GroupFilters, GroupPage, group_kinds, list_groups
 from gangboard.web.addresses import make_select, select_cluster
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments
-from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
+from gangboard.web.not_counted import not_counted_line
+from gangboard.web.pagination import ListPage, Paginated
 
 
 class GroupsPage(ListPage[GroupPage, GroupFilters]):
@@ -24,13 +26,13 @@ class GroupsPage(ListPage[GroupPage, GroupFilters]):
         return list_groups(
             viewer=frame.viewer,
             filters=self.address.filters,
-            limit=PAGE_SIZE,
+            limit=self.page_size,
             cursor=cursor,
             now=frame.now,
             clusters=frame.clusters,
         )
 
-    def fragments(self, frame: Frame, found: Paginated[GroupPage]) -> Fragments:  # noqa: ARG002  # LivePage's
+    def fragments(self, frame: Frame, found: Paginated[GroupPage]) -> Fragments:
         """Return a row for each group."""
         rows, unseen = found.page.rows, found.page.unseen
         nothing = {
@@ -38,8 +40,10 @@ class GroupsPage(ListPage[GroupPage, GroupFilters]):
             "filtered": bool(self.address.pairs),
             "unseen": bool(unseen),
         }
+        partly = tuple(one for one in unseen if one.state != Level.NEVER)
         return (
-            Fragment("unseen", "frame/unseen_notice.html", {"unseen": unseen}, unseen),
+            not_counted_line(frame.clusters, self.address.filters.cluster),
+            Fragment("unseen", "frame/unseen_notice.html", {"unseen": partly}, partly),
             FragmentList(
                 "group-rows",
                 tuple(

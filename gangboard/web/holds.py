@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gangboard.domain.action import Verb
-from gangboard.domain.shell import command, command_line, in_context
+from gangboard.domain.shell import command, line_in_cluster
 from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.action_offers import no_right
 from gangboard.readmodels.action_rows import HoldPage, HoldRow, OfferRow, UnseenHolds
@@ -20,7 +20,7 @@ from gangboard.web.forms import element_key
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments
-from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
+from gangboard.web.pagination import ListPage, Paginated
 
 
 class HoldsPage(ListPage[HoldPage, HoldFilters]):
@@ -37,7 +37,7 @@ class HoldsPage(ListPage[HoldPage, HoldFilters]):
         return read_holds(
             viewer=frame.viewer,
             filters=self.address.filters,
-            limit=PAGE_SIZE,
+            limit=self.page_size,
             cursor=cursor,
             now=frame.now,
         )
@@ -87,10 +87,11 @@ def _row(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) -> Fra
     )
 
 
-def _by_hand(row: HoldRow, context: str) -> str:
+def _by_hand(row: HoldRow, cluster: Freshness | None) -> str:
     """Return how the Hold goes without gangboard: no command where a name is not fit for a shell."""
     words = command("kubectl delete hold {} -n {}", row.name, row.namespace)
-    return command_line(in_context(words, context)) or "Delete the Hold by hand."
+    context = cluster.context if cluster is not None else ""
+    return line_in_cluster(words, row.cluster, context) or "Delete the Hold by hand."
 
 
 def _release(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) -> OfferRow:
@@ -100,7 +101,7 @@ def _release(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) ->
     if not why_not and id_ in clusters:
         why_not = clusters[id_].why_closed
     if not why_not and not row.job_uid:
-        why_not = f"There is no Job to resume. {_by_hand(row, clusters[id_].context if id_ in clusters else '')}"
+        why_not = f"There is no Job to resume. {_by_hand(row, clusters.get(id_))}"
     return OfferRow(
         verb=Verb.RESUME.value,
         label="Release",

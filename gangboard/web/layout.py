@@ -53,13 +53,14 @@ def layout_fragments(clusters: Mapping[int, Freshness], liveness: Liveness) -> t
     bar = clusters.values()
     named = tuple(one for one in bar if _is_news(one) or len(bar) <= MOST_NAMED)
     others = len(bar) - len(named)
+    live = sum(not _is_news(one) for one in bar)
     banners = liveness.banners
     return (
         Fragment(
             "freshness",
             "frame/freshness.html",
-            {"clusters": named, "others": others},
-            (others, *(cluster.shown for cluster in named)),
+            {"clusters": named, "others": others, "live": live},
+            (others, live, *(cluster.shown for cluster in named)),
         ),
         Fragment("banners", "frame/banners.html", {"banners": banners}, banners),
     )

@@ -73,7 +73,7 @@ class LivePage(View, Generic[Found]):
         """Return the page as it is now."""
         frame = _read_frame(viewer)
         if self._is_welcome(frame):
-            return show_welcome(self.request, frame, self.section, _with_welcome(self.live))
+            return show_welcome(self.request, frame, self.section, with_mark(self.live, _WELCOME))
         found = self.read(frame)
         if found is None:
             return self.show_missing()
@@ -92,7 +92,7 @@ class LivePage(View, Generic[Found]):
     def wait(self, viewer: Viewer) -> HttpResponse:
         """Answer the waiting request of an open page."""
         shows_welcome = _WELCOME in self.request.GET
-        live = _with_welcome(self.live) if shows_welcome else self.live
+        live = with_mark(self.live, _WELCOME) if shows_welcome else self.live
 
         def read(viewer: Viewer) -> Fragments:
             return self._read_page(viewer, shows_welcome)
@@ -164,5 +164,6 @@ def _read_frame(viewer: Viewer) -> Frame:
     return Frame(viewer, now, read_freshness(viewer=viewer, now=now), read_liveness(now=now))
 
 
-def _with_welcome(live: str) -> str:
-    return f"{live}{'&' if '?' in live else '?'}{_WELCOME}=1"
+def with_mark(live: str, mark: str) -> str:
+    """Return the address of a waiting request with one word more in its query."""
+    return f"{live}{'&' if '?' in live else '?'}{mark}=1"

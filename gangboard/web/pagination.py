@@ -11,10 +11,13 @@ from gangboard.readmodels.cursors import CursorError
 from gangboard.web.addresses import Address
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment
-from gangboard.web.live_page import FilteredPage, Filters
+from gangboard.web.live_page import FilteredPage, Filters, with_mark
 
 PAGE_SIZE = 100
 """Rows of one page."""
+PHONE_PAGE_SIZE = 25
+_PHONE = "phone"
+"""In the address of a waiting request: the browser is one of a phone. Pages of other sizes share no answers."""
 
 
 class _HasNextCursor(Protocol):
@@ -38,6 +41,23 @@ class Paginated(Generic[CursorPage]):
 
 class ListPage(FilteredPage[Paginated[CursorPage], Filters], Generic[CursorPage, Filters]):
     """A live page with one page of a list."""
+
+    @property
+    def is_phone(self) -> bool:
+        """Whether the browser says that it is one of a phone: all of these have `Mobi` in their name."""
+        if self.updates:
+            return _PHONE in self.request.GET
+        return "Mobi" in self.request.headers.get("User-Agent", "")
+
+    @property
+    def page_size(self) -> int:
+        """Return the number of rows of one page."""
+        return PHONE_PAGE_SIZE if self.is_phone else PAGE_SIZE
+
+    @property
+    def live(self) -> str:
+        """Return the address of the waiting request, with the state and the size of the page."""
+        return with_mark(super().live, _PHONE) if self.is_phone else super().live
 
     def read_list(self, frame: Frame, cursor: str) -> CursorPage:
         """Return the page of the list that a cursor begins. Raises CursorError."""

@@ -26,6 +26,7 @@ from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList, write_version
 from gangboard.web.live.views import wait_for_updates
 from gangboard.web.live_page import Fragments, LivePage
+from gangboard.web.undo import Undo, undo_of
 
 ACT_HEADER = "X-Act"
 """Header of answers that a page shows where they belong, whatever their status is."""
@@ -46,6 +47,25 @@ class RejectedTarget:
         target = result.target
         name = printable(f"{target.kind} {target.name}")
         return cls(name, printable(result.refused), result.action_id)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressEnd:
+    """What comes next of actions that are followed."""
+
+    total: int
+    over: bool
+    watched_until: datetime | None
+    """Until when the last of them is watched; None if one of those that are not over is not applied yet."""
+    undo: Undo | None
+
+    @classmethod
+    def of(cls, rows: Sequence[ActionRow]) -> Self:
+        """Return what comes next of these."""
+        times = [row.watched_until for row in rows if not row.is_final]
+        known = [time for time in times if time is not None]
+        watched = max(known) if known and len(known) == len(times) else None
+        return cls(len(rows), bool(rows) and not times, watched, undo_of(rows))
 
 
 def progress_dialog(
@@ -110,7 +130,7 @@ class BatchPage(LivePage[BatchRow]):
 
     def fragments(self, frame: Frame, found: BatchRow) -> Fragments:  # noqa: ARG002  # LivePage's
         """Return a card for each action."""
-        return _cards(found)
+        return _cards(found, dialog=False)
 
     def context(self, frame: Frame, found: BatchRow) -> dict[str, object]:  # noqa: ARG002  # LivePage's
         """Return what was said to the request that shows the page."""
@@ -193,11 +213,11 @@ def _dialog(found: BatchRow, now: datetime) -> Fragments:
     """Return the fragments of the dialog. The banners are in it too: it covers those of the page."""
     banners = read_liveness(now=now).banners
     said = Fragment("asked-banners", "frame/banners.html", {"banners": banners}, banners)
-    return (said, *_cards(found))
+    return (said, *_cards(found, dialog=True))
 
 
-def _cards(found: BatchRow) -> Fragments:
-    rows = found.rows
+def _cards(found: BatchRow, *, dialog: bool) -> Fragments:
+    rows, end = found.rows, ProgressEnd.of(found.rows)
     several = len(rows) > 1
     state = {
         "unsent": found.unsent if several else 0,
@@ -213,4 +233,5 @@ def _cards(found: BatchRow) -> Fragments:
             ),
         ),
         Fragment("asked-rest", "actions/rest.html", state, state),
+        Fragment("asked-end", "actions/end.html", {"end": end, "dialog": dialog}, end),
     )

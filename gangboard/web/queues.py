@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gangboard.readmodels.freshness import Level
 from gangboard.readmodels.queue_rows import FACES, QueueRow
 from gangboard.readmodels.queues import (
     QueueDetail,
@@ -14,7 +15,8 @@ from gangboard.web.addresses import make_select, select_cluster
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import Fragments, LivePage
-from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
+from gangboard.web.not_counted import not_counted_line
+from gangboard.web.pagination import ListPage, Paginated
 
 
 class QueuesPage(ListPage[QueuePage, QueueFilters]):
@@ -31,22 +33,25 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
         return list_queues(
             viewer=frame.viewer,
             filters=self.address.filters,
-            limit=PAGE_SIZE,
+            limit=self.page_size,
             cursor=cursor,
             now=frame.now,
             clusters=frame.clusters,
         )
 
-    def fragments(self, frame: Frame, found: Paginated[QueuePage]) -> Fragments:  # noqa: ARG002  # LivePage's
+    def fragments(self, frame: Frame, found: Paginated[QueuePage]) -> Fragments:
         """Return a row for each queue."""
         page = found.page
-        notices = {"unseen": page.unseen, "lost": page.lost}
+        unseen = tuple(one for one in page.unseen if one.state != Level.NEVER)
+        notices = {"unseen": unseen, "lost": page.lost}
         nothing = {
             "empty": not page.rows,
             "filtered": bool(self.address.pairs),
             "serving": page.serving,
+            "unseen": bool(page.unseen),
         }
         return (
+            not_counted_line(frame.clusters, self.address.filters.cluster),
             Fragment("notices", "queues/notices.html", notices, tuple(notices.values())),
             FragmentList("queue-rows", tuple(map(_row, page.rows))),
             Fragment("nothing", "queues/nothing.html", nothing, tuple(nothing.values())),
@@ -64,6 +69,17 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
                 make_select("state", "State", states, filters.state),
             ),
         }
+
+
+def _of_line(row: QueueRow) -> tuple[object, ...]:
+    """Return all that the panel of the line shows."""
+    return row.line, row.more, row.order, row.in_line, row.kept_out, row.unknown
+
+
+def _of_use(row: QueueRow) -> tuple[object, ...]:
+    """Return all that the panel of who uses the queue shows."""
+    of_aliases = row.aliases, row.aliases_hidden
+    return *of_aliases, row.namespaces, row.namespaces_hidden, row.reached_by
 
 
 def _row(row: QueueRow) -> Fragment:
@@ -95,11 +111,14 @@ class OneQueuePage(LivePage[QueueDetail]):
             Fragment("notices", "queues/notices.html", notices, found.unseen),
             Fragment("head", "queues/head.html", {"row": row}, row),
             Fragment("quotas", "queues/quota_panel.html", {"row": row}, (row.quotas, row.face)),
-            Fragment("line", "queues/line.html", {"row": row}, (row.line, row.more, row.order)),
-            Fragment("holders", "queues/holders.html", holders, (found.holders, row.cluster)),
+            Fragment("line", "queues/line.html", {"row": row}, _of_line(row)),
             Fragment(
-                "aliases", "queues/aliases.html", {"row": row}, (row.aliases, row.aliases_hidden)
+                "holders",
+                "queues/holders.html",
+                holders,
+                (found.holders, found.holders_more, row.cluster, row.placed is None),
             ),
+            Fragment("aliases", "queues/aliases.html", {"row": row}, _of_use(row)),
         )
 
     def context(self, frame: Frame, found: QueueDetail) -> dict[str, object]:  # noqa: ARG002  # LivePage's

@@ -16,6 +16,7 @@ from gangboard.web.forms import element_key
 from gangboard.web.frame import Frame
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live_page import FilteredPage, Fragments
+from gangboard.web.not_counted import not_counted_line
 
 OPEN_ROWS = 8
 """Reasons that stand open, those that hold back most; the others are folded by stage."""
@@ -106,7 +107,7 @@ class ReasonsPage(FilteredPage[Found, ReasonFilters]):
         )
         return since_known(trends)
 
-    def fragments(self, frame: Frame, found: Found) -> Fragments:  # noqa: ARG002  # LivePage's
+    def fragments(self, frame: Frame, found: Found) -> Fragments:
         """Return the summary, the chart and a row for each reason."""
         address, trends = self.address, found.trends
         lines = [
@@ -116,6 +117,7 @@ class ReasonsPage(FilteredPage[Found, ReasonFilters]):
         empty = {"empty": not lines}
         legend = current_values(trends, {"waiting": found.reasons.accelerators})
         return (
+            not_counted_line(frame.clusters, address.filters.cluster),
             _summary(found.reasons, address),
             Fragment("trend", "reasons/trend.html", {"trends": trends}, _drawn(trends)),
             Fragment("trend-legend", "trends/legend.html", {"legend": legend}, legend),
@@ -150,8 +152,10 @@ def _board(address: Address[ReasonFilters], **more: str) -> str:
 def _summary(found: Reasons, address: Address[ReasonFilters]) -> Fragment:
     dearest = found.dearest and _line(found.dearest, address)
     commonest = found.commonest and _line(found.commonest, address)
+    unseen = tuple(one for one in found.unseen if one.is_counted)
     context = {
         "found": found,
+        "unseen": unseen,
         "dearest": dearest,
         "commonest": commonest,
         "only_one": dearest == commonest,
@@ -160,7 +164,7 @@ def _summary(found: Reasons, address: Address[ReasonFilters]) -> Fragment:
     }
     shown = (
         *(dearest, commonest, found.gangs, found.accelerators, found.apart, found.unknown),
-        *(found.clusters, found.looked_at, found.unseen),
+        *(found.clusters, found.looked_at, unseen),
     )
     return Fragment("summary", "reasons/summary.html", context, shown)
 

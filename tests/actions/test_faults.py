@@ -233,6 +233,8 @@ def test_a_hold_that_cannot_be_removed_is_said_and_tried_again(site: Site) -> No
     assert action.state == "conflict", action.message
     assert action.finished_at is not None
     assert "could not be removed" in action.message
+    assert f"kubectl delete hold {site.holds()[0]['metadata']['name']}" in action.message
+    assert f"(in cluster {action.cluster_name})" in action.message
     assert action.due_at is not None
     assert len(site.holds()) == 1
     site.simulator.faults.clear()

@@ -95,6 +95,7 @@ def test_later_its_history_is_left_and_the_rest_is_null(ask: Ask, gone: Gang) ->
         "gang_mode": None,
         "group_matrix": None,
         "queue_waits": [],
+        "queue_page": None,
         "maker": None,
         "facts": None,
         "jobs": None,

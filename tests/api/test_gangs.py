@@ -136,6 +136,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
         "facts",
         "maker",
         "queue_waits",
+        "queue_page",
         "gone_at",
     ]
     pods = gang["members"].pop("pods")
@@ -149,6 +150,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
             "facts",
             "maker",
             "queue_waits",
+            "queue_page",
             "gone_at",
         )
     }

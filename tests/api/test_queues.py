@@ -8,11 +8,24 @@ import jsonschema  # type: ignore[import-untyped]  # no stubs are installed
 import pytest
 
 from gangboard.domain.queue import QueueCode, QueueMessage
-from gangboard.domain.quota import FlavorAmount
+from gangboard.domain.quota import FlavorAmount, Quota, QuotaTerm
 from gangboard.store.models import Cluster, ResourceState
 from tests.api.conftest import NOT_FOUND, World
 from tests.domain_objects import a_queue, an_alias, shared_quota
-from tests.stored_queues import GPU, KEYS, gang_of, gpus, has, serve, store, waits
+from tests.stored_queues import (
+    GPU,
+    KAI,
+    KEYS,
+    gang_of,
+    gpus,
+    has,
+    in_queue,
+    scheduler_queue,
+    serve,
+    serve_scheduler,
+    store,
+    waits,
+)
 
 Ask = Callable[..., Any]
 LACKS = QueueMessage(
@@ -98,7 +111,7 @@ def test_a_reader_is_told_numbers_and_no_names(ask: Ask, queues: str) -> None:
     assert gpu["quotas"][0]["used"] == "6"
     assert gpu["line"][0] | {"since": ""} == {
         "position": 1, "gang": None, "name": "a gang you may not see", "namespace": None, "priority": 5,
-        "since": "", "amounts": gpu["line"][0]["amounts"], "message": None,
+        "since": "", "amounts": gpu["line"][0]["amounts"], "message": None, "priority_class": None,
         "why": "Its priority is the highest: 5, the next has 0.",
     }  # fmt: skip
     for hidden in (found, answer(ask, "reader", "queues/east/gpu/")):
@@ -156,3 +169,30 @@ def test_answers_are_what_the_schema_says(ask: Ask, queues: str, path: str, oper
     schema = {**told["application/json"]["schema"], "components": {"schemas": schemas}}
     found = answer(ask, "admin", path.format(queues))
     jsonschema.validate(found, schema, jsonschema.Draft202012Validator)
+
+
+def test_a_queue_of_a_scheduler_has_no_places_and_its_own_words(ask: Ask, world: World) -> None:
+    east = Cluster.objects.get(name="east")
+    ResourceState.objects.filter(cluster=east).exclude(resource="pods").delete()
+    serve_scheduler(east, KAI)
+    quota = Quota("", GPU, Decimal(4), terms=(QuotaTerm("limit", None),))
+    scheduler_queue(
+        east, KAI, "research", quota, terms=(QuotaTerm("priority", Decimal(9), is_share=True),)
+    )
+    gang = in_queue(east, KAI, "research", "mine", priority_class="train")
+    in_queue(east, KAI, "research", "theirs", namespace="team-b", age=900)
+    found = answer(ask, "reader", "queues/east/research/")
+    assert (found["waiting"], found["placed"], found["pending"], found["tells_places"]) == (
+        2, 0, None, False,
+    )  # fmt: skip
+    first, second = found["line"]
+    assert (first["position"], first["name"]) == (None, "a gang you may not see")
+    assert (second["name"], second["priority"], second["priority_class"]) == ("mine", None, "train")
+    assert found["quotas"][0]["terms"] == [{"name": "limit", "amount": None}]
+    assert found["terms"] == [{"name": "priority", "amount": "9"}]
+    assert (found["namespaces"], found["namespaces_hidden"]) == (
+        [{"name": "team-a", "gangs": 1}], 1,
+    )  # fmt: skip
+    assert found["reached_by"]
+    assert answer(ask, "reader", f"gangs/{gang.pk}/")["queue_page"] == "research"
+    assert "team-b" not in str(found)

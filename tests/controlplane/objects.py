@@ -11,7 +11,7 @@ and one Job of a JobSet are written alike:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from tests.controlplane.client import Json
 
@@ -335,8 +335,9 @@ def quota(name: str, namespace: str = "default", **hard: str) -> Json:
     return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": spec}
 
 
-def priority_class(name: str, value: int) -> Json:
-    """Return a PriorityClass."""
+def priority_class(name: str, value: int, **fields: Any) -> Json:
+    """Return a PriorityClass; `fields` are further ones, such as `preemptionPolicy`."""
     metadata = {"name": name}
     version = "scheduling.k8s.io/v1"
-    return {"apiVersion": version, "kind": "PriorityClass", "metadata": metadata, "value": value}
+    made = {"apiVersion": version, "kind": "PriorityClass", "metadata": metadata, "value": value}
+    return {**made, **fields}

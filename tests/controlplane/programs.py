@@ -37,7 +37,7 @@ class Program:
 
 
 def kubernetes(version: str) -> Program:
-    """Return the program of one Kubernetes release, for example `kubernetes("1.37.0")`."""
+    """Return the program of one Kubernetes release, for example `kubernetes("1.37.2")`."""
     major, minor, _patch = version.split(".")
     # Without these the server calls itself v0.0.0 and computes the maturity of features from that.
     stamp = "k8s.io/component-base/version.git"
@@ -58,7 +58,7 @@ PROGRAMS: dict[str, Program] = {
     program.name: program
     for program in (
         Program("etcd", "etcd", {"go.etcd.io/etcd/server/v3": "etcd"}, takes="about a minute"),
-        kubernetes("1.37.0"),
+        kubernetes("1.37.2"),
         kubernetes("1.36.3"),
         Program(
             "kwok",

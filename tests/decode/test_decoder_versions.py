@@ -13,6 +13,7 @@ from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 import msgspec
 import pytest
 
+from gangboard.decode.fitting import KeyField
 from gangboard.domain.registry import Resource
 from gangboard.polling.cluster_cache import resources
 
@@ -21,37 +22,37 @@ KNOWN: dict[str, tuple[int, str]] = {
     "clusterqueues.kueue.x-k8s.io": (1, "46489af0fe2e"),
     "clustertrainingruntimes.trainer.kubeflow.org": (2, "dd370d9ede6e"),
     "cohorts.kueue.x-k8s.io": (1, "46489af0fe2e"),
-    "compositepodgroups.scheduling.k8s.io": (3, "ecb6e7810198"),
+    "compositepodgroups.scheduling.k8s.io": (4, "c848af4d802e"),
     "cronjobs.batch": (4, "586e5e2e0404"),
     "deployments.apps": (1, "cec112992686"),
     "disaggregatedsets.disaggregatedset.x-k8s.io": (4, "4a6507637e7b"),
     "events.events.k8s.io": (2, "367a4ab35c89"),
     "holds.gangboard.dev": (1, "f46bb6c85482"),
-    "jaxjobs.kubeflow.org": (2, "12a481278847"),
+    "jaxjobs.kubeflow.org": (3, "12a481278847"),
     "jobs.batch": (7, "549452997015"),
     "jobs.batch.volcano.sh": (2, "fd2ee745ae5e"),
     "jobsets.jobset.x-k8s.io": (8, "769431693cec"),
     "leaderworkersets.leaderworkerset.x-k8s.io": (7, "a4d2ab4e85ae"),
     "localqueues.kueue.x-k8s.io": (1, "46489af0fe2e"),
     "miniclusters.flux-framework.org": (1, "246fcef856bd"),
-    "mpijobs.kubeflow.org": (2, "12a481278847"),
+    "mpijobs.kubeflow.org": (3, "12a481278847"),
     "mutatingadmissionpolicies.admissionregistration.k8s.io": (1, "0f6d8cbf6a68"),
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": (1, "0f6d8cbf6a68"),
     "nodeclaims.karpenter.sh": (1, "8ddb5fb36775"),
-    "nodes": (2, "2a0b61b80287"),
-    "paddlejobs.kubeflow.org": (2, "12a481278847"),
+    "nodes": (3, "c4e93d935d93"),
+    "paddlejobs.kubeflow.org": (3, "12a481278847"),
     "persistentvolumeclaims": (1, "aae1a3baa6cd"),
     "podcliques.grove.io": (5, "ef8608fd9bd3"),
     "podcliquescalinggroups.grove.io": (5, "77fe65134f21"),
     "podcliquesets.grove.io": (4, "a5c8971b834b"),
-    "podgangs.scheduler.grove.io": (2, "5360a7b60f30"),
-    "podgroups.scheduling.k8s.io": (3, "ecb6e7810198"),
-    "podgroups.scheduling.run.ai": (3, "870764662f5e"),
-    "podgroups.scheduling.volcano.sh": (1, "770003d7a022"),
-    "podgroups.scheduling.x-k8s.io": (1, "19514691d6fd"),
+    "podgangs.scheduler.grove.io": (2, "1e02aea7e69c"),
+    "podgroups.scheduling.k8s.io": (4, "c848af4d802e"),
+    "podgroups.scheduling.run.ai": (3, "47d573f1aefe"),
+    "podgroups.scheduling.volcano.sh": (1, "50eed3a3dc85"),
+    "podgroups.scheduling.x-k8s.io": (1, "65901b09cc4c"),
     "pods": (833411005, "10327d115b44"),
     "provisioningrequests.autoscaling.x-k8s.io": (1, "514febf08b75"),
-    "pytorchjobs.kubeflow.org": (2, "12a481278847"),
+    "pytorchjobs.kubeflow.org": (3, "12a481278847"),
     "queues.scheduling.run.ai": (1, "4f84812c8d2b"),
     "queues.scheduling.volcano.sh": (2, "d5c4f0fc4a1f"),
     "rayclusters.ray.io": (2, "e59bd1bf0397"),
@@ -61,12 +62,12 @@ KNOWN: dict[str, tuple[int, str]] = {
     "resourceflavors.kueue.x-k8s.io": (1, "9030d019a784"),
     "statefulsets.apps": (1, "cec112992686"),
     "storageclasses.storage.k8s.io": (1, "94ea2bacd232"),
-    "tfjobs.kubeflow.org": (2, "12a481278847"),
+    "tfjobs.kubeflow.org": (3, "12a481278847"),
     "trainingruntimes.trainer.kubeflow.org": (2, "dd370d9ede6e"),
     "trainjobs.trainer.kubeflow.org": (4, "5400863c5663"),
     "workloads.kueue.x-k8s.io": (7, "3f7440d16fb5"),
-    "workloads.scheduling.k8s.io": (3, "dcbbb4f62619"),
-    "xgboostjobs.kubeflow.org": (2, "12a481278847"),
+    "workloads.scheduling.k8s.io": (4, "c7c590748546"),
+    "xgboostjobs.kubeflow.org": (3, "12a481278847"),
 }
 """Resource → version of its decoder, and the fingerprint of all fields that it reads and keeps."""
 
@@ -79,6 +80,9 @@ which are stored are read again, and write here:
 The version may stay only where both decoders make the same rows of the same objects: a class or a field of
 the wire was renamed here and not there.
 """
+
+
+_MARK = get_args(KeyField[int])[-1]
 
 
 def fields_of(kind: Any, above: tuple[Any, ...] = ()) -> Any:
@@ -95,6 +99,8 @@ def fields_of(kind: Any, above: tuple[Any, ...] = ()) -> Any:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return sorted(str(member.value) for member in kind)
     if arguments := get_args(kind):
+        if arguments[-1] == _MARK:  # it says what a field is to us, and changes no reading
+            return fields_of(arguments[0], above)
         return [str(get_origin(kind)), *(fields_of(one, above) for one in arguments)]
     return kind.__name__ if isinstance(kind, type) else repr(kind)
 

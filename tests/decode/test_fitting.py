@@ -19,6 +19,8 @@ RENAMED: dict[str, Any] = {"schedulingPolicy": {"gang": {"minimum": 3}}}
 
 COMPOSITES = "compositepodgroups.scheduling.k8s.io"
 JOBSETS, LWS = "jobsets.jobset.x-k8s.io", "leaderworkersets.leaderworkerset.x-k8s.io"
+KAI, ROLES = "podgroups.scheduling.run.ai", "disaggregatedsets.disaggregatedset.x-k8s.io"
+RUNTIME: dict[str, Any] = {"template": {"spec": {"replicatedJobs": [{"name": "node"}]}}}
 CASES: list[tuple[str, dict[str, Any] | None, bool]] = [
     (GROUPS, BASIC, True),
     (GROUPS, GANG, True),
@@ -45,6 +47,44 @@ CASES: list[tuple[str, dict[str, Any] | None, bool]] = [
     (LWS, {"template": {"spec": {}}}, False),
     ("rayclusters.ray.io", {"headGroupSpec": {"template": {}}}, True),
     ("rayclusters.ray.io", {"head": {"template": {}}}, False),
+    ("rayjobs.ray.io", {"rayClusterSpec": {"headGroupSpec": {"template": {}}}}, True),
+    ("rayjobs.ray.io", {"clusterSelector": {"ray.io/cluster": "a"}}, True),
+    ("rayjobs.ray.io", {"rayClusterSpec": {"head": {"template": {}}}}, False),
+    ("rayservices.ray.io", {"rayClusterConfig": {"headGroupSpec": {"template": {}}}}, True),
+    ("rayservices.ray.io", {"rayClusterSpec": {"headGroupSpec": {"template": {}}}}, False),
+    ("jobs.batch.volcano.sh", {"tasks": [{"template": {"spec": {}}}]}, True),
+    ("jobs.batch.volcano.sh", {"tasks": [{"template": {}}, {"podTemplate": {}}]}, False),
+    ("podgroups.scheduling.volcano.sh", {"minMember": 3, "queue": "a"}, True),
+    ("podgroups.scheduling.volcano.sh", {"minCount": 3, "queue": "a"}, False),
+    ("podgroups.scheduling.x-k8s.io", {"minMember": 3}, True),
+    ("podgroups.scheduling.x-k8s.io", {"minCount": 3}, False),
+    (KAI, {"minMember": 3, "queue": "a"}, True),
+    (KAI, {"minSubGroup": 1, "subGroups": [{"name": "a", "size": 2}]}, False),
+    (KAI, {"subGroups": [{"name": "a", "minMember": 2}, {"name": "b", "minSubGroup": 1}]}, True),
+    (KAI, {"subGroups": [{"name": "a", "minMember": 2}, {"name": "b", "size": 1}]}, False),
+    (KAI, {"minCount": 3, "queue": "a"}, False),
+    ("queues.scheduling.run.ai", {"resources": {"gpu": {"quota": 4, "limit": -1}}}, True),
+    ("queues.scheduling.run.ai", {"resources": {"gpu": {"deserved": 4, "limit": -1}}}, False),
+    ("podgangs.scheduler.grove.io", {"podgroups": [{"name": "a", "minReplicas": 0}]}, True),
+    ("podgangs.scheduler.grove.io", {"podgroups": [{"name": "a", "minCount": 2}]}, False),
+    ("podcliquesets.grove.io", {"template": {"cliques": [{"spec": {"minAvailable": 1}}]}}, True),
+    ("podcliquesets.grove.io", {"template": {"cliques": [{"spec": {"replicas": 1}}]}}, False),
+    (
+        "podcliquesets.grove.io",
+        {"template": {"parts": [], "podCliqueScalingGroups": [{"cliqueNames": ["a"]}]}},
+        False,
+    ),
+    ("podcliques.grove.io", {"replicas": 2, "minAvailable": 2}, True),
+    ("podcliques.grove.io", {"replicas": 2, "minCount": 2}, False),
+    ("podcliquescalinggroups.grove.io", {"cliqueNames": ["a"], "replicas": 2}, True),
+    ("podcliquescalinggroups.grove.io", {"cliques": ["a"], "replicas": 2}, False),
+    ("miniclusters.flux-framework.org", {"size": 4}, True),
+    ("miniclusters.flux-framework.org", {"nodes": 4, "minSize": 2}, False),
+    (ROLES, {"roles": [{"spec": {"leaderWorkerTemplate": {"workerTemplate": {}}}}]}, True),
+    (ROLES, {"roles": [{"spec": {"template": {"workerTemplate": {}}}}]}, False),
+    ("trainingruntimes.trainer.kubeflow.org", RUNTIME, True),
+    ("clustertrainingruntimes.trainer.kubeflow.org", RUNTIME, True),
+    ("trainingruntimes.trainer.kubeflow.org", {"template": {"spec": {"jobs": []}}}, False),
     ("workloads.kueue.x-k8s.io", {"queueName": "a"}, True),
     ("workloads.kueue.x-k8s.io", {"queue": "a"}, False),
 ]
@@ -80,7 +120,19 @@ def test_the_kinds_of_kubeflow_name_their_replicas_differently(word: str) -> Non
     assert _is_read("mpijobs.kubeflow.org", {f"{word}ReplicaSpecs": {"Worker": {}}})
 
 
-@pytest.mark.parametrize("key", ["podgroups.scheduling.volcano.sh", "jobs.batch"])
+BUILT_IN = {"cronjobs.batch", "deployments.apps", "jobs.batch", "statefulsets.apps"}
+"""The API server itself serves them, as v1 for good."""
+NOT_TELLING = {"queues.scheduling.volcano.sh"}
+"""A queue may have none of the fields that are read: nothing would tell that they have other names."""
+_KUEUE = "kueue.x-k8s.io"
+
+
+def test_every_api_of_another_project_is_read_by_its_fields() -> None:
+    without = {key for key, resource in RESOURCES.items() if not resource.fields}
+    assert {key for key in without if not key.endswith(_KUEUE)} == BUILT_IN | NOT_TELLING
+
+
+@pytest.mark.parametrize("key", ["queues.scheduling.volcano.sh", "jobs.batch"])
 def test_without_fields_an_unknown_version_is_not_tried(key: str) -> None:
     assert RESOURCES[key].readable_version(["v9", "v8"]) == ""
 

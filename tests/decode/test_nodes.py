@@ -141,3 +141,20 @@ def test_all_labels_are_kept_however_many() -> None:
     built, problem = read(NODE, with_identity({"metadata": {"labels": labels}}, "n1", ""))
     assert built.labels == labels
     assert problem is None
+
+
+def test_conditions_of_its_lifecycle_are_kept_while_they_are_true() -> None:
+    """KEP-5683 (1.37). Others are for the kubelet and for whoever repairs nodes."""
+    found = node(
+        {
+            "conditions": [
+                {"type": "DrainInProgress", "status": "True", "reason": "Upgrade"},
+                {"type": "MaintenancePlanned", "status": "False"},
+                {"type": "MaintenanceInProgress", "status": "Unknown"},
+                {"type": "MemoryPressure", "status": "True"},
+                {"type": "Ready", "status": "True"},
+            ]
+        }
+    )
+    assert [(one.type, one.reason) for one in found.lifecycle] == [("DrainInProgress", "Upgrade")]
+    assert node(ready("True")).lifecycle == ()

@@ -96,6 +96,19 @@ class Place(PlaceOnBoard):
             timeout=90,
         )
 
+    def queue(self, *, waiting: int, placed: int) -> Json:
+        """Return the queue that the place has of its own, once so many gangs wait in it and have nodes."""
+
+        def read_queue() -> Json:
+            return self.installation.get(f"queues/gangs/{self.name}-q/")
+
+        def is_so() -> bool:
+            found = read_queue()
+            return (found["waiting"], found["placed"]) == (waiting, placed)
+
+        wait(is_so, what=f"{waiting} wait in queue {self.name}-q", seen=read_queue)
+        return read_queue()
+
     def said(self, name: str = "run") -> Json:
         """Return the first finding, with its evidence."""
         found: Json = self.detail(name)["findings"][0]

@@ -76,6 +76,17 @@ PODGROUP_1_37: Json = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("policy", "preempts"), [(None, True), ("PreemptLowerPriority", True), ("Never", False)]
+)
+def test_the_preemption_policy_of_a_group(policy: str | None, preempts: bool) -> None:
+    """A field behind the gate PodGroupPreemptionPolicy (1.37)."""
+    spec = {**PODGROUP_1_37["spec"], "preemptionPolicy": policy}
+    for resource in (PODGROUP, COMPOSITE):
+        found: Group = model(resource, {**PODGROUP_1_37, "spec": spec})
+        assert found.preempts is preempts
+
+
 def test_a_pod_group_of_1_36() -> None:
     found: Group = model(PODGROUP, PODGROUP_1_36, "v1alpha2")
     assert found.meta.api_version == "v1alpha2"

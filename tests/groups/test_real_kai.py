@@ -78,3 +78,14 @@ def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
 
 def test_no_gang_is_there_twice_and_each_pod_is_in_one(places: dict[str, Place]) -> None:
     each_once(places)
+
+
+def test_its_queue_tells_who_waits_in_it_and_who_runs(places: dict[str, Place]) -> None:
+    found = places["kai-over-limit"].queue(waiting=1, placed=1)
+    assert (found["system"], found["tells_places"]) == ("KAI", False)
+    assert [one["name"] for one in found["line"]] == ["kai-over-limit-run"]
+    assert [one["name"] for one in found["holders"]] == ["kai-over-limit-twin"]
+    told = {one["resource"]: (one["nominal"], one["terms"]) for one in found["quotas"]}
+    weight = {"name": "over-quota weight", "amount": "1"}
+    assert told["nvidia.com/gpu"] == ("2", [{"name": "limit", "amount": "2"}, weight])
+    assert told["cpu"] == (None, [{"name": "limit", "amount": None}, weight])

@@ -117,3 +117,17 @@ def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
 
 def test_no_gang_is_there_twice_and_each_pod_is_in_one(places: dict[str, Place]) -> None:
     each_once(places)
+
+
+def test_a_queue_of_volcano_tells_who_waits_in_it_and_who_runs(places: dict[str, Place]) -> None:
+    name = "volcano-quota-taken"
+    read(SITUATIONS[name], places[name], WORDS.get(name, ""))
+    found = places[name].queue(waiting=1, placed=1)
+    assert (found["system"], found["tells_places"]) == ("Volcano", False)
+    (waiting,) = found["line"]
+    assert (waiting["name"], waiting["position"]) == ("run", None)
+    assert "Pending" in waiting["message"]
+    assert [one["name"] for one in found["holders"]] == ["twin"]
+    # Volcano 1.14 writes no counts into the status of its queues.
+    assert (found["pending"], found["admitted"]) == (None, None)
+    assert {"name": "weight", "amount": "1"} in found["terms"]

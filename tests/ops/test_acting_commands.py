@@ -107,7 +107,7 @@ def test_set_actor(east: Cluster, tmp_path: Path) -> None:
 def test_set_lever(east: Cluster) -> None:
     out = run("set_lever", "east", "parallelism", "on")
     assert out.splitlines()[0] == "Lever parallelism is on on cluster east."
-    assert "manage.py print_rbac --cluster east | kubectl apply -f -" in out
+    assert "manage.py print_rbac --cluster east | kubectl --context dev apply -f -" in out
     assert reread(east).parallelism_lever
     run("set_lever", "east", "parallelism", "off")
     assert not reread(east).parallelism_lever

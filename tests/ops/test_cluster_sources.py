@@ -63,6 +63,14 @@ def test_both_commands_read_standard_input(typed: Any, tmp_path: Path) -> None:
     assert read_levers(Cluster.objects.get()).has_actor
 
 
+def test_credentials_from_standard_input_keep_the_context(typed: Any, tmp_path: Path) -> None:
+    file = write_kubeconfig(tmp_path / "k", context="prod/admin")
+    run("add_cluster", "new", "--kubeconfig", file, "--without-trying")
+    typed(file.read_bytes())
+    run("add_cluster", "new", "--kubeconfig", "-", "--without-trying")
+    assert Cluster.objects.get().context == "prod/admin"
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

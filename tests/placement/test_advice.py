@@ -17,7 +17,7 @@ from gangboard.domain.owner import GangRequest
 from gangboard.placement.advice import advise
 from gangboard.placement.sentences.finding import advice_of
 from gangboard.placement.unit_placement import placing_of
-from tests.domain_objects import a_group, a_job, a_jobset, pods_of, requests
+from tests.domain_objects import a_condition, a_group, a_job, a_jobset, pods_of, requests
 from tests.placement.making import CORDON, GPU, S, node
 from tests.rules.asking import unit_of
 
@@ -222,6 +222,21 @@ def test_a_cordoned_node_that_is_full_helps_nobody() -> None:
     assert AdviceKind.UNCORDON not in kinds(
         advise(waiting([full, node("b", 4, 4)], 1, 4, quorum=1))
     )
+
+
+@pytest.mark.parametrize("says", ["DrainInProgress", "MaintenancePlanned"])
+def test_a_node_in_maintenance_is_left_alone(says: str) -> None:
+    """Its admin keeps pods away on purpose: neither is its cordon to be lifted, nor its taint to be tolerated."""
+    said = (a_condition(says),)
+    cordoned = node("a", unschedulable=True, taints=(CORDON,), lifecycle=said)
+    left = kinds(advise(waiting([cordoned, node("b", 4, 4)], 1, 4, quorum=1)))
+    assert left == [AdviceKind.WAIT_FOR_ROOM]
+    tainted = node("a", taints=(INFRA,), lifecycle=said)
+    other = node("b", taints=(INFRA,))
+    assert kinds(advise(waiting([tainted], 1, 4, quorum=1))) == []
+    found = only(advise(waiting([tainted, other], 1, 4, quorum=1)), AdviceKind.TOLERATE)
+    assert "of 1 node" in found.text
+    assert kinds(advise(waiting([tainted, other], 2, 4, quorum=2))) == []
 
 
 def test_a_taint_to_tolerate_is_named_and_how() -> None:

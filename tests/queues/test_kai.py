@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from gangboard.domain.quota import Queue, QueueLevel, QueueName, Quota
+from gangboard.domain.quota import Queue, QueueLevel, QueueName, Quota, QuotaTerm
 from gangboard.queues.kai import QUEUE
 from tests.decode.reading import Json, model
 
@@ -38,6 +38,7 @@ def test_a_queue() -> None:
         used=Decimal(20),
         reserved=Decimal(20),
         borrowed=Decimal(4),
+        terms=(QuotaTerm("limit", Decimal(32)), QuotaTerm("over-quota weight", Decimal(1), True)),
     )
     assert (quotas["cpu"].nominal, quotas["cpu"].borrowing_limit) == (Decimal("2.5"), None)
     assert quotas["memory"].nominal is None
@@ -45,3 +46,19 @@ def test_a_queue() -> None:
 
 def test_one_with_others_below_it_takes_in_nobody() -> None:
     assert a_queue({}, {"childQueues": ["team-b"]}).level is QueueLevel.SHARED
+
+
+def test_what_is_not_set_is_nothing() -> None:
+    """Seen on v0.12.0: "Limit is 0 GPUs", "Limit is 0 cores" where limits are not set; -1 is no bound."""
+    found = a_queue({"resources": {"gpu": {"quota": 4}, "cpu": {"quota": -1, "limit": -1}}})
+    told = {one.resource: (one.nominal, one.terms[0].amount) for one in found.quotas}
+    assert told == {
+        "nvidia.com/gpu": (Decimal(4), Decimal(0)),
+        "cpu": (None, None),
+        "memory": (Decimal(0), Decimal(0)),
+    }
+
+
+def test_its_priority() -> None:
+    assert a_queue({"priority": 200}).terms == (QuotaTerm("priority", Decimal(200), True),)
+    assert a_queue({}).terms == ()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gangboard.diagnosis import registry
-from gangboard.domain.quota import Queue, QueueName, QueueState, Quota
+from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota, QuotaTerm
 from gangboard.queues.volcano import QUEUE
 from tests.decode.reading import Json, model
 
@@ -40,6 +40,36 @@ def test_a_queue() -> None:
     )
 
 
+def test_what_it_deserves_and_what_is_kept_for_it() -> None:
+    """capacity.go of v1.14.1."""
+    found = a_queue(
+        {
+            "weight": 3,
+            "priority": 10,
+            "deserved": {"nvidia.com/gpu": "8"},
+            "guarantee": {"resource": {"nvidia.com/gpu": "2"}},
+        },
+        state="Open", allocated={"cpu": "0", "memory": "0"},
+    )  # fmt: skip
+    assert found.quotas == (
+        Quota(
+            "",
+            "nvidia.com/gpu",
+            terms=(QuotaTerm("deserved", Decimal(8)), QuotaTerm("guarantee", Decimal(2))),
+        ),
+    )
+    assert found.terms == (
+        QuotaTerm("weight", Decimal(3), True),
+        QuotaTerm("priority", Decimal(10), True),
+    )
+
+
+def test_counts_that_it_does_not_write_are_not_zero() -> None:
+    """v1.14.1 writes nothing but the state and what is allocated (seen)."""
+    found = a_queue({"weight": 1}, state="Open", allocated={"cpu": "2"}, reservation={})
+    assert (found.pending, found.reserving, found.admitted) == (None, None, None)
+
+
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
@@ -52,6 +82,14 @@ def test_a_queue() -> None:
 )
 def test_whether_it_lets_anybody_in(state: str | None, expected: QueueState) -> None:
     assert a_queue(state=state).state is expected
+
+
+def test_the_root_takes_in_nobody() -> None:
+    """admit_job.go of v1.14.1: can not submit job to root queue."""
+    found: Queue = model(
+        RESOURCE, {"metadata": {"name": "root", "uid": "q0", "resourceVersion": "1"}}
+    )
+    assert found.level is QueueLevel.SHARED
 
 
 def test_the_root_is_above_none() -> None:

@@ -208,6 +208,19 @@ def test_nodes_stand_together_by_any_label(owner: Viewer, cluster: Cluster) -> N
     assert [pool.nodes for pool in read(owner, by="no-such").clusters[0].pools] == [4]
 
 
+def test_the_label_of_the_pools_is_no_second_choice(owner: Viewer, cluster: Cluster) -> None:
+    """It is the default: with "their pool" beside it one choice stood there twice."""
+    pool, zone = "karpenter.sh/nodepool", "topology.kubernetes.io/zone"
+    for name in ("a", "b"):
+        make_node(cluster, name, labels={pool: "h100", zone: "z1"})
+    for by in ("", zone, pool):
+        found = read(owner, by=by)
+        assert (found.default_label, found.labels) == (pool, (zone,))
+    make_node(cluster, "c", labels={"agentpool": "a100"})
+    found = read(owner)
+    assert (found.default_label, found.labels) == ("", (zone, pool))
+
+
 def test_taints_that_keep_pods_away_are_named(owner: Viewer, cluster: Cluster) -> None:
     make_node(cluster, "a", taints=["spot=true:NoSchedule", "soft:PreferNoSchedule"])
     make_node(cluster, "b", taints=["spot=true:NoSchedule", "gpu:NoExecute"])

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from gangboard.domain.second_names import second_name_sentence
 from gangboard.kube.errors import KubeErrorCode
 from gangboard.readmodels.cluster_reach import STEPS, reach_step
 from gangboard.readmodels.clusters import ClusterState, cluster_detail
-from gangboard.store.access import Viewer
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster
-from tests.factories import NOW, make_cluster, make_gang, make_resource
+from tests.factories import NOW, make_cluster, make_gang, make_outage, make_resource
 
 pytestmark = pytest.mark.django_db
 
@@ -48,6 +51,29 @@ def test_no_gangs_is_zero_only_where_all_was_read(
     assert shown(cluster, owner).gangs == gangs
     make_gang(cluster, "run")
     assert shown(cluster, owner).gangs == 1, "what was seen is counted"
+
+
+def test_a_second_name_does_not_name_a_cluster_that_the_viewer_may_not_see(owner: Viewer) -> None:
+    first = make_cluster("west")
+    told = second_name_sentence("west", "west2")
+    second = make_cluster("west2", contact_at=None, problem="same-cluster", sentence=told)
+    make_outage(
+        second,
+        NOW - timedelta(hours=2),
+        NOW - timedelta(hours=1),
+        problem="same-cluster",
+        sentence=told,
+    )
+    one = Viewer(2, "rita", (Scope(second.pk, "", "viewer"),))
+    both = replace(one, scopes=(*one.scopes, Scope(first.pk, "team-a", "viewer")))
+    for viewer, named in ((owner, True), (both, True), (one, False)):
+        state = shown(second, viewer)
+        fresh = read_freshness(viewer=viewer, now=NOW)[second.pk]
+        texts = (state.sentence, state.headline, fresh.sentence, state.outages[0].why)
+        assert [text.startswith("west ") for text in texts] == [named] * 4, viewer.name
+        assert all("west2" in text for text in texts)
+    Cluster.objects.filter(pk=first.pk).delete()
+    assert shown(second, owner).sentence == told, "that of a removed cluster is no secret to them"
 
 
 def test_every_step_is_about_a_problem_that_is_stored() -> None:

@@ -64,7 +64,8 @@ def test_uncordoning_is_a_command_with_all_its_nodes(owner: Viewer, cluster: Clu
     _, step = read(owner, cluster, AdvisedStep(text, AdviceKind.UNCORDON, objects=NODES), *NODES)
     assert step.command == "kubectl uncordon a10g-4 a10g-5"
     assert [piece.node for piece in step.pieces if piece.node] == ["a10g-4", "a10g-5"]
-    assert "".join(piece.text for piece in step.pieces) == step.text == text
+    told = f"{text.removesuffix('.')} (in cluster {cluster.name})."
+    assert "".join(piece.text for piece in step.pieces) == step.text == told
 
 
 def test_reading_the_log_is_a_command(owner: Viewer, cluster: Cluster) -> None:

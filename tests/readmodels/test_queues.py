@@ -430,7 +430,8 @@ def test_what_is_ahead_and_who_has_what_it_needs(cluster: Cluster, owner: Viewer
     assert (found.queue, found.position, found.in_line) == ("gpu", 2, 3)
     assert [one.name for one in found.ahead] == ["before"]
     (lack,) = found.lacks
-    assert (lack.amount, lack.own_text, lack.shared_text) == ("2", "6 of 4", "8 of 8")
+    assert (lack.amount_text, lack.shared_text) == ("2 GPUs", "8 of 8")
+    assert lack.own_text == "6 of 4 GPUs used (2 borrowed)"
     assert [(one.name, one.amounts[0].exact) for one in lack.holders] == [
         ("large", "6"),
         ("small", "2"),
@@ -453,7 +454,7 @@ def test_a_member_is_told_the_sums_of_those_that_he_may_not_see(cluster: Cluster
     found = wait_of(member_of(cluster), gang_of(cluster, mine))
     assert [one.name for one in found.ahead] == ["a gang you may not see"]
     (lack,) = found.lacks
-    assert (lack.holders, lack.hidden, lack.hidden_text) == ((), 2, "8")
+    assert (lack.holders, lack.hidden, lack.hidden_text) == ((), 2, "8 GPUs")
     assert "team-b" not in str(found)
 
 

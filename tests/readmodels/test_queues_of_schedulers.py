@@ -1,4 +1,4 @@
-"""Queues of a scheduler have no flavors, and its gangs are in them."""
+"""Queues of a scheduler: they have no flavors, its gangs wait in them, and no object tells who is next."""
 
 from __future__ import annotations
 
@@ -6,10 +6,31 @@ from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
+from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Meta, ObjectRef
-from gangboard.domain.quota import Queue, QueueLevel, Quota
+from gangboard.domain.quota import Queue, QueueLevel, Quota, QuotaTerm
 from gangboard.polling.rows import _queue_of_groups
+from gangboard.readmodels.queue_links import queue_of_gang
 from gangboard.readmodels.queue_quotas import quota_rows
+from gangboard.readmodels.queue_rows import QueueRow
+from gangboard.readmodels.queues import QueueFilters, list_queues, queue_detail
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.gangs import unpack_detail
+from gangboard.store.models import Cluster, ResourceState
+from tests.domain_objects import a_queue, ago, an_alias
+from tests.factories import NOW, make_cluster, make_gang
+from tests.stored_queues import (
+    GPU,
+    KAI,
+    KUEUE,
+    VOLCANO,
+    in_queue,
+    scheduler_queue,
+    serve_scheduler,
+    store,
+)
 
 QUEUE = Queue(
     Meta("v1", ObjectRef("toys.example", "Queue", "", "research", "q-1"), "1", 1, None),
@@ -34,3 +55,227 @@ def test_a_gang_is_in_the_queue_of_its_groups() -> None:
     assert _queue_of_groups(_facts("research", "research", "")) == "research"
     assert _queue_of_groups(_facts("research", "ads")) == ""
     assert _queue_of_groups(_facts()) == ""
+
+
+SYSTEMS = pytest.mark.parametrize("system", [KAI, VOLCANO])
+
+
+@pytest.fixture
+def cluster(db: None) -> Cluster:
+    return make_cluster("east")
+
+
+def set_state(cluster: Cluster, resource: str, state: str) -> None:
+    ResourceState.objects.filter(cluster=cluster, resource=resource).update(state=state)
+
+
+def row(viewer: Viewer, name: str = "research") -> QueueRow:
+    page = list_queues(viewer=viewer, filters=QueueFilters(), now=NOW)
+    return next(one for one in page.rows if one.name == name)
+
+
+@SYSTEMS
+def test_its_gangs_wait_in_it_the_oldest_first_and_without_places(
+    cluster: Cluster, owner: Viewer, system: str
+) -> None:
+    serve_scheduler(cluster, system)
+    scheduler_queue(cluster, system, "research")
+    in_queue(cluster, system, "research", "young", age=60, priority_class="train")
+    in_queue(cluster, system, "research", "old", age=900)
+    in_queue(cluster, system, "elsewhere", "other")
+    found = row(owner)
+    assert found.line is not None
+    assert [(one.name, one.position, one.priority, one.priority_class) for one in found.line] == [
+        ("old", None, None, ""),
+        ("young", None, None, "train"),
+    ]
+    assert found.line[0].since == ago(900)
+    assert [one.text for one in found.line[0].amounts] == ["8 GPUs"]
+    assert (found.waiting, found.in_line, found.kept_out, found.unknown) == (2, 2, 0, 0)
+    assert not found.tells_places
+    assert found.order
+
+
+@pytest.mark.parametrize(
+    ("columns", "waits", "has_nodes"),
+    [
+        ({"scheduled": 8, "ready": 8, "stage": Stage.RUN, "health": Health.RUNNING}, False, True),
+        ({"scheduled": 8, "stage": Stage.START, "health": Health.STARTING}, False, True),
+        ({"scheduled": 6, "stage": Stage.PLACEMENT, "health": Health.DEGRADED}, True, True),
+        ({"scheduled": 7, "stage": Stage.RUN, "health": Health.DEGRADED}, True, True),
+        ({"scheduled": 6, "held": 2, "stage": Stage.RUN, "health": Health.SUSPENDED}, False, True),
+        ({"scheduled": 8, "succeeded": 8, "stage": Stage.RUN, "health": Health.SUCCEEDED}, False, False),
+        ({"stage": Stage.ADMISSION, "health": Health.SUSPENDED}, False, False),
+    ],
+)  # fmt: skip
+def test_who_waits_and_who_has_nodes(
+    cluster: Cluster, owner: Viewer, columns: dict[str, Any], waits: bool, has_nodes: bool
+) -> None:
+    serve_scheduler(cluster, KAI)
+    scheduler_queue(cluster, KAI, "research")
+    in_queue(cluster, KAI, "research", "run", **columns)
+    found = queue_detail(viewer=owner, cluster="east", name="research", now=NOW)
+    assert found is not None
+    assert found.row.waiting == int(waits)
+    assert found.row.placed == int(has_nodes)
+    assert [one.name for one in found.holders or ()] == ["run"] * has_nodes
+
+
+def test_what_has_nodes_is_counted_only_where_all_of_it_has(
+    cluster: Cluster, owner: Viewer
+) -> None:
+    serve_scheduler(cluster, KAI)
+    scheduler_queue(cluster, KAI, "research")
+    running: dict[str, Any] = {"stage": Stage.RUN, "health": Health.RUNNING}
+    in_queue(cluster, KAI, "research", "whole", scheduled=8, **running)
+    in_queue(cluster, KAI, "research", "part", scheduled=6, age=900, **running)
+    found = queue_detail(viewer=owner, cluster="east", name="research", now=NOW)
+    assert found is not None
+    assert found.holders is not None
+    told = {one.name: (len(one.amounts), one.message) for one in found.holders}
+    assert told == {"whole": (1, ""), "part": (0, "6 of 8 pods have a node.")}
+
+
+def test_blocked_is_not_eligible_and_unknown_is_neither(cluster: Cluster, owner: Viewer) -> None:
+    serve_scheduler(cluster, KAI)
+    scheduler_queue(cluster, KAI, "research")
+    in_queue(cluster, KAI, "research", "never", health=Health.BLOCKED, code="exceeds-quota")
+    in_queue(cluster, KAI, "research", "unseen", health=Health.UNKNOWN, code="not-observed")
+    found = row(owner)
+    assert (found.waiting, found.in_line, found.kept_out, found.unknown) == (1, 0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("phase", "word"), [("Pending", "Pending"), ("Inqueue", "Inqueue"), ("", "not looked at")]
+)
+def test_volcano_tells_its_phase(cluster: Cluster, owner: Viewer, phase: str, word: str) -> None:
+    serve_scheduler(cluster, VOLCANO)
+    scheduler_queue(cluster, VOLCANO, "research", pending=7)
+    in_queue(cluster, VOLCANO, "research", "run", phase=phase)
+    (place,) = row(owner).line or ()
+    assert word in place.message
+    # Its own count is of PodGroups that it has not let in.
+    assert (row(owner).waiting, row(owner).pending) == (1, 7)
+
+
+def test_a_gang_with_many_groups_waits_once(cluster: Cluster, owner: Viewer) -> None:
+    """KAI makes a PodGroup for each pod of a Job."""
+    serve_scheduler(cluster, KAI)
+    scheduler_queue(cluster, KAI, "research")
+    owner_ref = ObjectRef("batch", "Job", "team-a", "run", "uid-job")
+    for name in ("run-0", "run-1"):
+        in_queue(cluster, KAI, "research", name, owner_uids=(owner_ref.uid,)).delete()
+    make_gang(cluster, "run", uid=owner_ref.uid, namespace="team-a", kind="Job", scheduled=0)
+    assert [one.name for one in row(owner).line or ()] == ["run"]
+
+
+@pytest.mark.parametrize("state", ["forbidden", "not-looked", "listing"])
+def test_groups_that_cannot_be_read_are_not_nobody(
+    cluster: Cluster, owner: Viewer, state: str
+) -> None:
+    serve_scheduler(cluster, KAI, groups=state)
+    scheduler_queue(cluster, KAI, "research")
+    page = list_queues(viewer=owner, filters=QueueFilters(), now=NOW)
+    assert (page.rows[0].line, page.rows[0].waiting, page.rows[0].placed) == (None, None, None)
+    assert page.unseen
+
+
+def test_groups_of_a_scheduler_without_queues_are_no_news(cluster: Cluster, owner: Viewer) -> None:
+    serve_scheduler(cluster, KAI, groups="forbidden")
+    set_state(cluster, f"queues.{KAI}", "not-served")
+    assert list_queues(viewer=owner, filters=QueueFilters(), now=NOW).unseen == ()
+
+
+def test_a_member_sees_the_queues_that_his_gangs_are_in(cluster: Cluster) -> None:
+    serve_scheduler(cluster, KAI)
+    scheduler_queue(cluster, KAI, "research")
+    scheduler_queue(cluster, KAI, "secret")
+    in_queue(cluster, KAI, "research", "mine")
+    in_queue(cluster, KAI, "research", "theirs", namespace="team-b", age=900)
+    in_queue(cluster, KAI, "secret", "hidden", namespace="team-b")
+    member = Viewer(3, "mia", (Scope(cluster.pk, "team-a", "viewer"),))
+    (found,) = list_queues(viewer=member, filters=QueueFilters(), now=NOW).rows
+    assert found.name == "research"
+    assert [one.name for one in found.line or ()] == ["a gang you may not see", "mine"]
+    assert ([one.name for one in found.namespaces], found.namespaces_hidden) == (["team-a"], 1)
+
+
+@SYSTEMS
+def test_any_namespace_may_use_it(cluster: Cluster, owner: Viewer, system: str) -> None:
+    serve_scheduler(cluster, system)
+    scheduler_queue(cluster, system, "research")
+    in_queue(cluster, system, "research", "mine")
+    in_queue(
+        cluster, system, "research", "done", namespace="team-b", scheduled=8, succeeded=8,
+        health=Health.SUCCEEDED, stage=Stage.RUN,
+    )  # fmt: skip
+    found = row(owner)
+    assert [(one.name, one.gangs) for one in found.namespaces] == [("team-a", 1), ("team-b", 0)]
+    assert found.reached_by.startswith("Any namespace can name this queue")
+
+
+def test_kueue_needs_an_alias_and_says_what_it_does_not_know(
+    cluster: Cluster, owner: Viewer
+) -> None:
+    serve_scheduler(cluster, KAI)
+    store(cluster, a_queue("research"))
+    assert row(owner).reached_by == "No LocalQueue leads to it, so nothing can be submitted to it."
+    set_state(cluster, f"localqueues.{KUEUE}", "forbidden")
+    assert "not known" in row(owner).reached_by
+    set_state(cluster, f"localqueues.{KUEUE}", "ok")
+    store(cluster, an_alias("lq", to="research"))
+    assert row(owner).reached_by == ""
+
+
+def test_each_system_has_its_words(cluster: Cluster, owner: Viewer) -> None:
+    serve_scheduler(cluster, KAI)
+    set_state(cluster, f"queues.{VOLCANO}", "ok")
+    terms = (QuotaTerm("limit", Decimal(8)), QuotaTerm("over-quota weight", Decimal(2), True))
+    quota = Quota("", GPU, Decimal(4), used=Decimal(6), borrowed=Decimal(2), terms=terms)
+    scheduler_queue(cluster, KAI, "kai", quota, Quota("", "cpu"))
+    scheduler_queue(
+        cluster, VOLCANO, "volcano", Quota("", GPU, Decimal(8)), Quota("", "memory"),
+        terms=(QuotaTerm("weight", Decimal(3), True),),
+    )  # fmt: skip
+    store(cluster, a_queue("kueue", quotas=(Quota("h100", GPU, Decimal(8)),)))
+    words = {
+        name: [(one.nominal, one.nominal_word) for one in row(owner, name).quotas]
+        for name in ("kai", "volcano", "kueue")
+    }
+    assert words == {
+        "kai": [("4", "quota"), ("", "used, quota unlimited")],
+        "volcano": [("8", "capability"), ("", "used, no capability set")],
+        "kueue": [("8", "nominal quota")],
+    }
+    of_gpus = row(owner, "kai").quotas[0]
+    assert (of_gpus.borrowed_word, of_gpus.limits) == ("over quota", "limit 8, over-quota weight 2")
+    assert [(one.name, one.text) for one in row(owner, "volcano").terms] == [("weight", "3")]
+
+
+def test_what_is_over_quota_nobody_has_lent(cluster: Cluster, owner: Viewer) -> None:
+    """KAI gives it out of what the cluster has beyond all quotas."""
+    serve_scheduler(cluster, KAI)
+    parent = Queue(QUEUE.meta, QueueLevel.SHARED).name._replace(group=KAI, name="root")
+    scheduler_queue(cluster, KAI, "research", Quota("", GPU, Decimal(4)), parent=parent)
+    taken = Quota("", GPU, Decimal(1), used=Decimal(3), reserved=Decimal(3), borrowed=Decimal(2))
+    scheduler_queue(cluster, KAI, "ads", taken, parent=parent)
+    assert (row(owner).quotas[0].lent, row(owner).quotas[0].exact.lent) == ("", None)
+
+
+def test_a_gang_leads_to_its_queue(cluster: Cluster) -> None:
+    serve_scheduler(cluster, KAI)
+    scheduler_queue(cluster, KAI, "research")
+    gang = in_queue(cluster, KAI, "research", "mine")
+    lost = in_queue(cluster, KAI, "gone", "lost")
+    assert queue_of_gang(gang, unpack_detail(bytes(gang.detail)).groups) == "research"
+    assert queue_of_gang(lost, unpack_detail(bytes(lost.detail)).groups) == ""
+
+
+def test_of_two_queues_of_one_name_the_groups_decide(cluster: Cluster) -> None:
+    """A LocalQueue and a queue of Volcano may both be called default."""
+    serve_scheduler(cluster, VOLCANO)
+    scheduler_queue(cluster, VOLCANO, "default")
+    store(cluster, a_queue("gpu"), an_alias("default", to="gpu"))
+    gang = in_queue(cluster, VOLCANO, "default", "mine")
+    assert queue_of_gang(gang, unpack_detail(bytes(gang.detail)).groups) == "default"
+    assert queue_of_gang(gang, ()) == "gpu"

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from gangboard.domain.health import Health
 from gangboard.domain.reading.scheduler_text import group_refusal
+from gangboard.domain.verdict import Finding
 from tests.domain_objects import a_group, a_job, an_event
 from tests.domain_objects import placed as said_of_group
 from tests.placement.making import GPU, node
@@ -141,3 +142,32 @@ def test_of_two_shapes_the_one_that_lacks_room_is_named() -> None:
         "1 pod of workers needs 4 nvidia.com/gpu, and none is free on the only usable node "
         "(pool=gpu)."
     )
+
+
+def _whose(finding: Finding) -> list[str]:
+    said = [one.source for one in finding.evidence if one.label == "preemptionPolicy"]
+    return [ref.kind for ref in said if ref is not None]
+
+
+def test_whoever_never_preempts_is_told_so() -> None:
+    room = room_of(*(node(f"n{i}", used=4) for i in range(2)))
+    by_pods = found("insufficient-resources", gang(2, asks(4), room, preempts=False))
+    assert values(by_pods, "preemptionPolicy") == ["Never"]
+    assert _whose(by_pods) == ["Pod"]
+    unit = gang(2, asks(4), room)
+    assert values(found("insufficient-resources", unit), "preemptionPolicy") == []
+    assert unit.group is not None
+    of_group = replace(unit, group=replace(unit.group, preempts=False))
+    by_group = found("insufficient-resources", of_group)
+    assert values(by_group, "preemptionPolicy") == ["Never"]
+    assert _whose(by_group) == ["PodGroup"]
+
+
+def test_pods_without_a_group_preempt_each_for_itself() -> None:
+    """One of them may still take room for itself."""
+    room = room_of(*(node(f"n{i}", used=4) for i in range(2)))
+    unit = plain(2, asks(4), room, preempts=False)
+    assert values(found("insufficient-resources", unit), "preemptionPolicy") == ["Never"]
+    first_of, *others = unit.pods
+    mixed_ones = replace(unit, pods=(replace(first_of, preempts=True), *others))
+    assert values(found("insufficient-resources", mixed_ones), "preemptionPolicy") == []

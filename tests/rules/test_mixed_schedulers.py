@@ -2,7 +2,8 @@
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.domain_objects import a_group, a_job, a_pod, ago
+from tests.domain_objects import a_condition, a_group, a_job, a_pod, ago
+from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of
 
 
@@ -49,3 +50,46 @@ def test_a_basic_group_has_no_quorum_that_anybody_waits_for() -> None:
     unit = unit_of(job, a_group("ring"), *placed, other)
     assert ask("mixed-schedulers", unit) is None
     assert first(unit) == "not-attempted"
+
+
+def basic(
+    waiting: str, *, bound: str = "second", said: str = "", minor: tuple[int, int] | None = (1, 37)
+) -> Unit:
+    """A basic group: one pod of another scheduler has a node, one waits."""
+    job = a_job("train", pods=2, group_name="ring")
+    first_of = a_pod("train-0", of=job, group="ring", scheduler_name=bound, on="n0")
+    error = a_condition(
+        "PodScheduled", "False", reason="SchedulerError", message=said, since=ago(300)
+    )
+    second = a_pod(
+        "train-1", of=job, group="ring", scheduler_name=waiting, scheduled=error if said else None
+    )
+    return unit_of(job, a_group("ring"), first_of, second, facts={"kubernetes": minor})
+
+
+def test_the_stock_scheduler_refuses_a_basic_group_with_a_pod_of_another() -> None:
+    """It looks at pods that have a node, too, since 1.37 (validateScheduledPods). Nobody has said so yet."""
+    finding = found("mixed-schedulers", basic("default-scheduler"))
+    assert finding.message == (
+        "Pods of group ring name different schedulers: default-scheduler (1 pod) and second (1 pod)."
+    )
+    assert first(basic("default-scheduler")) == "mixed-schedulers"
+    for older in ((1, 36), None):
+        assert ask("mixed-schedulers", basic("default-scheduler", minor=older)) is None
+    assert ask("mixed-schedulers", basic("second")) is None
+    assert ask("mixed-schedulers", basic("other")) is None
+
+
+def test_the_error_of_a_scheduler_is_told_by_who_names_what() -> None:
+    """Of two profiles of one scheduler, whatever the release. The text itself is evidence."""
+    unit = basic("other", said=texts.MIXED_SCHEDULERS, minor=None)
+    finding = found("mixed-schedulers", unit)
+    assert first(unit) == "mixed-schedulers"
+    said = [one.value for one in finding.evidence if one.label == "scheduler says"]
+    assert said == [texts.MIXED_SCHEDULERS]
+    assert finding.since == ago(300)
+
+
+def test_an_error_about_pods_that_are_not_seen_is_quoted() -> None:
+    """All that are there name one scheduler."""
+    assert first(basic("second", said=texts.MIXED_SCHEDULERS)) == "scheduler-error"

@@ -2,6 +2,7 @@
 
 from gangboard.domain.capacity import Taint
 from gangboard.domain.health import Health
+from tests.domain_objects import a_condition
 from tests.placement.making import CORDON, node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
@@ -45,3 +46,28 @@ def test_twin_with_one_node_left_is_short() -> None:
         "2 pods need 8 nvidia.com/gpu, and the only usable node has 4 when empty: only 1 of 2 "
         "fits; 1 more node is cordoned."
     )
+
+
+DRAINING = (a_condition("DrainInProgress", reason="Upgrade", message="firmware 2.1"),)
+PLANNED = (a_condition("MaintenancePlanned"),)
+
+
+def test_what_a_node_says_of_its_maintenance_is_evidence() -> None:
+    """KEP-5683. Twin: nodes without such a condition (above)."""
+    nodes = [
+        node("n0", unschedulable=True, taints=(CORDON,), lifecycle=DRAINING),
+        node("n1", unschedulable=True, taints=(CORDON,), lifecycle=PLANNED),
+        node("n2", unschedulable=True, taints=(CORDON,)),
+    ]
+    finding = found("nodes-unschedulable", gang(3, asks(4), room_of(*nodes), text=SAYS))
+    said = [(one.label, one.value, one.source.name) for one in finding.evidence if one.source]
+    assert ("DrainInProgress", "n0: Upgrade: firmware 2.1", "n0") in said
+    assert ("MaintenancePlanned", "n1", "n1") in said
+    assert not [one for one in said if one[2] == "n2" and one[0] != "node: cordoned"]
+
+
+def test_a_condition_alone_keeps_nobody_out() -> None:
+    """The scheduler reads no condition, so it is no evidence of a node that takes pods."""
+    room = room_of(node("n0", used=4, lifecycle=DRAINING))
+    finding = found("insufficient-resources", gang(1, asks(4), room))
+    assert values(finding, "DrainInProgress") == []

@@ -188,8 +188,8 @@ def test_a_workload_without_its_podgroup() -> None:
     job = a_job("train", gang_request=GangRequest("gang"))
     plan = a_workload("train-7cd77ddc86", quorum=2, of=job)
     assert found("pods-not-created", unit_of(job, plan)).advice_texts == (
-        "Find what refuses the PodGroup of Workload train-7cd77ddc86, such as a quota (kubectl get "
-        "resourcequota -n team-a): no event tells of it.",
+        "Find what refuses the PodGroup of Workload train-7cd77ddc86, such as a quota (no event tells "
+        "of it): kubectl get resourcequota -n team-a",
     )
 
 
@@ -199,8 +199,8 @@ def test_no_command_has_a_namespace_that_a_shell_would_run() -> None:
     job = replace(job, meta=replace(job.meta, ref=ref))
     plan = a_workload("train-7cd77ddc86", quorum=2, of=job)
     assert found("pods-not-created", unit_of(job, plan)).advice_texts == (
-        "Find what refuses the PodGroup of Workload train-7cd77ddc86, such as a quota: no event "
-        "tells of it.",
+        "Find what refuses the PodGroup of Workload train-7cd77ddc86, such as a quota (no event "
+        "tells of it).",
     )
 
 
@@ -213,9 +213,8 @@ def test_1_36_owes_a_workload_and_does_not_say_why() -> None:
         "either."
     )
     assert finding.advice_texts == (
-        "Find what refuses its Workload, such as a quota (kubectl get resourcequota -n team-a), or "
-        "start the Job controller (kube-controller-manager) if it does not run: Kubernetes 1.36 tells "
-        "of neither.",
+        "Start the Job controller (kube-controller-manager) if it does not run, or find what refuses its "
+        "Workload, such as a quota (Kubernetes 1.36 tells of neither): kubectl get resourcequota -n team-a",
     )
 
 

@@ -169,3 +169,18 @@ def test_a_pod_at_the_gate_of_135_preempts_nobody() -> None:
     assert ask("preempting", unit) is None
     victims = replace(short, nominated_node="n1")
     assert ask("preempting", unit_of(job, a_group("ring", quorum=2), timeout, victims)) is None
+
+
+def test_pods_that_never_preempt_take_nobody_away() -> None:
+    """A nominated node is no preemption then: other components nominate nodes, too."""
+    job = a_job("urgent", pods=1)
+    pod = a_pod("urgent-0", of=job, text=texts.GPU_SHORT, nominated_node="n0", preempts=False)
+    assert ask("preempting", unit_of(job, pod)) is None
+
+
+@pytest.mark.parametrize("preempts", [True, False])
+def test_neither_does_a_group_of_that_policy(preempts: bool) -> None:
+    unit = urgent(GROUP_136, texts.GPU_SHORT)
+    assert unit.group is not None
+    unit = replace(unit, group=replace(unit.group, preempts=preempts))
+    assert (ask("preempting", unit) is not None) is preempts

@@ -17,6 +17,13 @@ def _urgent(ns: str, where: Where) -> list[Json]:
     return [priority_class(f"{ns}-urgent", 1000)]
 
 
+def _polite(ns: str, where: Where) -> list[Json]:
+    """A gang of a high priority whose class takes nobody away."""
+    named = priority_class(f"{ns}-polite", 1000, preemptionPolicy="Never")
+    made = one_job("run", 2, priority_class=f"{ns}-polite", gang="all", cpu="6")
+    return [named, *made(ns, where)]
+
+
 def _urgent_gang(name: str, count: int, **options: Any) -> Objects:
     """Return a Job of a priority of its own namespace, higher than everybody's."""
 
@@ -35,6 +42,12 @@ PREEMPTING = (
         "preempting-gang", "Job", "run", "preempting", "waiting",
         all_of(holders([0, 1], **_SLOW), _urgent_gang("run", 2, gang="all", cpu="6")),
         says=("2",), members={"scheduled": 0}, nodes=2, twin="preempting-none",
+    ),
+    # The same with a class that never preempts: it waits in spite of its priority.
+    Scenario(
+        "preempting-polite", "Job", "run", "insufficient-resources", "waiting",
+        all_of(holders([0, 1], **_SLOW), _polite),
+        says=("12", "4", "CPU"), members={"scheduled": 0}, nodes=2, twin="preempting-gang",
     ),
     # The same without a priority: nobody leaves for it.
     Scenario(

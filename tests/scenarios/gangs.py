@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tests.controlplane.client import Json
 from tests.controlplane.nodes import cordon, silence_node
 from tests.controlplane.objects import job, jobset, pod, podgroup, priority_class
-from tests.scenarios.scenario import WHEN_TOLD, Scenario, Stage
+from tests.scenarios.scenario import POOL, WHEN_TOLD, Scenario, Stage
 
 Where = Mapping[str, str]
 VERSION = {"1.37": "v1beta1", "1.36": "v1alpha2"}
@@ -95,6 +95,33 @@ def _quorum_of(version: str) -> tuple[Scenario, ...]:
             pod("m-1", ns, pod_group="mixed", scheduler="second-scheduler", node_selector=where),
         ]
 
+    def bound(ns: str, where: Where, other: str) -> list[Json]:
+        """A basic group of which another scheduler has bound one pod; the second names `other`."""
+        first = pod("m-0", ns, pod_group="loose", scheduler="second-scheduler", node_selector=where)
+        first["spec"]["nodeName"] = f"{where[POOL]}-0"
+        second = pod("m-1", ns, pod_group="loose", scheduler=other, node_selector=where)
+        return [podgroup("loose", ns, version=version), first, second]
+
+    def bound_by_another(ns: str, where: Where) -> list[Json]:
+        return bound(ns, where, "default-scheduler")
+
+    def all_of_another(ns: str, where: Where) -> list[Json]:
+        return bound(ns, where, "second-scheduler")
+
+    # The scheduler of 1.36 looks at waiting pods only, and places the second.
+    of_basic_groups = () if version == "v1alpha2" else (
+        Scenario(
+            "mixed-basic", "PodGroup", "loose", "mixed-schedulers", "blocked",
+            bound_by_another,
+            says=("default-scheduler", "second-scheduler"), nodes=1, twin="unmixed-basic",
+        ),
+        Scenario(
+            "unmixed-basic", "PodGroup", "loose", "not-attempted", "blocked",
+            all_of_another, says=("second-scheduler",),
+            nodes=1, twin="mixed-basic",
+        ),
+    )  # fmt: skip
+
     def nobody(ns: str, where: Where) -> list[Json]:
         group = podgroup("forgotten", ns, version=version, gang=2)
         members = _members(ns, where, 2, "forgotten", scheduler="retired-scheduler")
@@ -169,6 +196,7 @@ def _quorum_of(version: str) -> tuple[Scenario, ...]:
             "mixed-schedulers", "PodGroup", "mixed", "mixed-schedulers", "blocked", mixed,
             says=("default-scheduler", "second-scheduler"), nodes=1, twin="not-attempted-gang",
         ),
+        *of_basic_groups,
         Scenario(
             "not-attempted-gang", "PodGroup", "forgotten", "not-attempted", "blocked", nobody,
             says=("retired-scheduler", "2"), nodes=1, twin="mixed-schedulers",

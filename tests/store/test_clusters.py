@@ -81,6 +81,17 @@ def test_new_credentials_for_the_same_address_keep_what_was_read(east: Cluster) 
     assert ResourceState.objects.get().resource_version == "41"
 
 
+def test_new_credentials_without_a_context_keep_it_at_the_same_address(east: Cluster) -> None:
+    Cluster.objects.update(context="prod/admin")
+    for server, context, kept in (
+        ("https://east", "", "prod/admin"),
+        ("https://east", "ops", "ops"),
+        ("https://moved", "", ""),
+    ):
+        clusters.replace_credentials(name="east", document={}, server=server, context=context)
+        assert Cluster.objects.get().context == kept
+
+
 def test_a_removed_cluster_takes_along_what_is_known_about_it(east: Cluster) -> None:
     people.create_user(name="ada", role="viewer", cluster_name="east")
     WatchedObject.objects.create(

@@ -9,11 +9,24 @@ from decimal import Decimal
 import pytest
 
 from gangboard.domain.queue import QueueCode, QueueMessage
-from gangboard.domain.quota import FlavorAmount, QueueState
-from gangboard.store.models import Cluster
+from gangboard.domain.quota import FlavorAmount, QueueState, Quota, QuotaTerm
+from gangboard.store.models import Cluster, ResourceState
 from tests.domain_objects import a_queue, an_alias, shared_quota
 from tests.personas import Person
-from tests.stored_queues import GPU, KEYS, gang_of, gpus, has, serve, store, waits
+from tests.stored_queues import (
+    GPU,
+    KAI,
+    KEYS,
+    gang_of,
+    gpus,
+    has,
+    in_queue,
+    scheduler_queue,
+    serve,
+    serve_scheduler,
+    store,
+    waits,
+)
 from tests.web.conftest import World
 from tests.web.live_requests import first_question
 
@@ -110,7 +123,7 @@ def test_one_queue_in_full(owner: Person, queued: str) -> None:
         "asks for",
         "In line",
         "Has its quota",
-        "10 nvidia.com/gpu h100",
+        "10 GPUs h100",
     ):
         assert said.lower() in page.lower()
 
@@ -141,8 +154,8 @@ def test_a_gang_says_what_is_ahead_and_who_has_what_it_needs(owner: Person, queu
     page = text_of(owner, f"/gangs/{queued}/")
     for said in (
         "place 2 of 2 in line", "Ahead of it", "theirs", "Who has nvidia.com/gpu of h100",
-        "2 more must become free. gpu has given 10 of 8; with all that share quota 10 of 12.",
-        "jobset-holder-3f2a1", "10 nvidia.com/gpu",
+        "2 GPUs must become free. gpu: 10 of 8 GPUs used (2 borrowed); Cohort all 10 of 12.",
+        "jobset-holder-3f2a1", "10 GPUs",
     ):  # fmt: skip
         assert said in page
 
@@ -160,7 +173,10 @@ def test_the_page_is_offered_where_queues_are_served(owner: Person, world: World
 
 def test_not_served_and_empty_are_told_apart(owner: Person, world: World) -> None:
     serve(world.cluster, **dict.fromkeys(KEYS, "not-served"))
+    assert "No cluster that could be looked at serves queues." in text_of(owner, "/queues/")
+    serve(world.other_cluster, **dict.fromkeys(KEYS, "not-served"))
     assert "No cluster that you may see serves queues." in text_of(owner, "/queues/")
+    ResourceState.objects.filter(cluster=world.other_cluster).delete()
     serve(world.other_cluster)
     assert "Queues are served in us-train" in text_of(owner, "/queues/")
     assert "No queue is like that." in text_of(owner, "/queues/?state=stopped")
@@ -179,3 +195,37 @@ def stop(cluster: Cluster) -> None:
     store(cluster, a_queue("gpu", state=QueueState.STOPPED))
     cluster.data_version += 1
     cluster.save()
+
+
+def test_who_waits_in_a_queue_of_a_scheduler(owner: Person, world: World) -> None:
+    serve_scheduler(world.cluster, KAI)
+    quota = Quota("", GPU, Decimal(4), terms=(QuotaTerm("limit", None),))
+    scheduler_queue(world.cluster, KAI, "lab", quota)
+    gang = in_queue(
+        world.cluster, KAI, "lab", "speech", namespace="research", priority_class="train"
+    )
+    listed = text_of(owner, "/queues/")
+    assert "0 of 4 quota (limit unlimited)" in listed
+    assert "speech" in listed
+    assert "not known: what is in it" not in listed
+    page = text_of(owner, "/queues/eu-train/lab/")
+    for said in (
+        "1 waiting · 0 with pods on nodes",
+        "speech",
+        "train",
+        "8 GPUs",
+        "research · 1 gang in it now",
+    ):
+        assert said in page
+    assert "Place" not in page
+    assert 'href="/queues/eu-train/lab/"' in owner.client.get(f"/gangs/{gang.pk}/").content.decode()
+    assert '<option value="lab"' in owner.client.get("/").content.decode()
+
+
+def test_groups_that_may_not_be_listed_are_not_nobody(owner: Person, world: World) -> None:
+    serve_scheduler(world.cluster, KAI, groups="forbidden")
+    scheduler_queue(world.cluster, KAI, "lab")
+    assert "not known: what is in it cannot be read" in text_of(owner, "/queues/")
+    page = text_of(owner, "/queues/eu-train/lab/")
+    assert "The reader may not list PodGroups" in page
+    assert "Nobody" not in page

@@ -74,3 +74,26 @@ def test_every_page_can_be_reached_on_a_phone(page: Page, site: Site) -> None:
     boxes = [link.bounding_box() for link in links.all()]
     assert len(boxes) >= 6
     assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_the_header_stands_on_one_line_with_a_cluster_in_trouble(
+    page: Page, site: Site, width: int
+) -> None:
+    """The site has a cluster that is silent and a stale one, beside one that is live."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(site.url)
+    assert page.locator(".freshness .loud").count() >= 1
+    assert (page.locator(".top").bounding_box() or {"height": 0})["height"] < 60
+
+
+def test_a_row_of_the_board_is_two_lines_and_its_cause_on_a_phone(page: Page, site: Site) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{site.url}/?q=is-")
+    rows = page.locator("#gangs tr[data-name]")
+    for row in rows.all():
+        box, cause = row.bounding_box(), row.locator(".cause").bounding_box()
+        assert box
+        assert cause
+        assert cause["y"] - box["y"] < 70
+        assert box["y"] + box["height"] - cause["y"] - cause["height"] < 20

@@ -8,6 +8,7 @@ import yaml
 
 from gangboard.actions.permissions.manifests import manifests
 from gangboard.actions.permissions.names import Manifest, Wanted
+from gangboard.domain.shell import command_line, in_context
 from gangboard.kube.service_accounts import kubeconfig_commands
 
 _WIDTH = 100
@@ -21,10 +22,10 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def yaml_text(wanted: Wanted, cluster: str = "") -> str:
-    """Return the YAML; `cluster` is its name in gangboard, for comments and commands."""
+def yaml_text(wanted: Wanted, cluster: str = "", context: str = "") -> str:
+    """Return the YAML; `cluster` is its name in gangboard, `context` that in kubectl, for comments and commands."""
     documents = "".join(f"---\n{_document(manifest)}" for manifest in manifests(wanted))
-    return f"{_heading(wanted, cluster)}{documents}{_ending(cluster)}"
+    return f"{_heading(wanted, cluster, context)}{documents}{_ending(cluster, context)}"
 
 
 def _document(manifest: Manifest) -> str:
@@ -34,20 +35,22 @@ def _document(manifest: Manifest) -> str:
     return text
 
 
-def _heading(wanted: Wanted, cluster: str) -> str:
-    where = f"cluster {cluster}" if cluster else "any cluster"
+def _heading(wanted: Wanted, cluster: str, context: str) -> str:
+    where = f"cluster {cluster}" if cluster else "the cluster of kubectl's current context"
+    kubectl = command_line(in_context(("kubectl",), context))
     places = f"in {_names(wanted.namespaces)}" if wanted.namespaces else "in every namespace"
     said = [
-        f"What gangboard needs in {where}: kubectl apply -f -",
+        f"What gangboard needs in {where}:",
+        f"{kubectl} apply -f -",
         "",
         "The reader lists and watches, over all namespaces: a poll asks for all of them at once. "
         f"The actor suspends and resumes {places}; policies limit it to the fields of its levers.",
     ]
     if wanted.namespaces:
-        said.append(
-            "Was it given every namespace before? Take that away: "
-            "kubectl delete clusterrolebinding,clusterrole gangboard-actor"
-        )
+        said += [
+            f"Did the actor have every namespace before? Take that away in {where}:",
+            f"{kubectl} delete clusterrolebinding,clusterrole gangboard-actor",
+        ]
     if not wanted.policy_version:
         said.append(
             "This cluster serves no MutatingAdmissionPolicy, so the policy of the Hold is left out: "
@@ -64,9 +67,10 @@ def _heading(wanted: Wanted, cluster: str) -> str:
     return _comment(said)
 
 
-def _ending(cluster: str) -> str:
-    commands = kubeconfig_commands(cluster or "NAME")
-    note = "Then make the kubeconfigs of both accounts and hand them to gangboard:"
+def _ending(cluster: str, context: str) -> str:
+    commands = kubeconfig_commands(cluster or "NAME", context)
+    where = f"in cluster {cluster}" if cluster else "in the cluster of kubectl's current context"
+    note = f"Then make the kubeconfigs of both accounts {where} and hand them to gangboard:"
     return f"---\n{_comment([note])}#\n" + "".join(f"#   {line}\n" for line in commands)
 
 

@@ -89,7 +89,11 @@ class ClusterSerializer(serializers.Serializer[Any]):
     )
     stale = serializers.BooleanField()
     message = serializers.CharField(source="headline", help_text="One sentence about it.")
-    problem = WordField(help_text="Code of the error that keeps us from looking at all.")
+    problem = WordField(
+        help_text="Code of the error that keeps us from looking at all, such as unreachable, timeout, tls, "
+        "unauthorized, forbidden, credentials; same-cluster: it is watched under another name already; "
+        "other-cluster: another cluster answers at its address."
+    )
     problem_since = TimeField(allow_null=True)
     contact_at = TimeField(allow_null=True, help_text="Last answer as it should be.")
     listed_at = TimeField(
@@ -125,8 +129,10 @@ class ClusterListSerializer(PageSerializer):
 class TallySerializer(serializers.Serializer[Any]):
     """How many gangs have something in common."""
 
-    gangs = serializers.IntegerField()
-    accelerators = QuantityField()
+    gangs = serializers.IntegerField(
+        allow_null=True, help_text="Null: none was seen, and where they would be could not be read."
+    )
+    accelerators = QuantityField(allow_null=True)
 
 
 class TalliesField(serializers.DictField):
@@ -140,9 +146,13 @@ class TalliesField(serializers.DictField):
 class SummarySerializer(serializers.Serializer[Any]):
     """Counts that add up: every gang is counted once in each of the three."""
 
-    gangs = serializers.IntegerField()
-    accelerators = QuantityField()
-    by_health = TalliesField(child=TallySerializer(), help_text="Zeros included.")
+    gangs = serializers.IntegerField(
+        allow_null=True, help_text="Null: none was seen, and no cluster was read yet."
+    )
+    accelerators = QuantityField(allow_null=True)
+    by_health = TalliesField(
+        child=TallySerializer(), help_text="Every health; zeros where they are known."
+    )
     by_code = TalliesField(child=TallySerializer())
     by_cluster = TalliesField(child=TallySerializer())
     observed_at = TimeField(

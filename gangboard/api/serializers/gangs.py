@@ -17,6 +17,7 @@ from gangboard.api.serializers.groups import (
     UnseenGroupsSerializer,
 )
 from gangboard.api.serializers.queues import FlavorAmountSerializer, PlaceSerializer
+from gangboard.api.serializers.reasons import UnseenClusterSerializer
 from gangboard.domain.advice import Harm
 from gangboard.readmodels.gang_page import GangDetail
 
@@ -137,6 +138,9 @@ class GangListSerializer(PageSerializer):
     """One page of gangs."""
 
     results = GangSerializer(many=True)
+    unseen = UnseenClusterSerializer(
+        many=True, help_text="Clusters that were not read completely yet: gangs may be missing."
+    )
 
 
 class EvidenceSerializer(serializers.Serializer[Any]):
@@ -365,7 +369,8 @@ class QueueWaitSerializer(serializers.Serializer[Any]):
 
 MORE = (
     *("members", "findings", "groups", "jobs", "actions", "fit", "timeline", "waits"),
-    *("groups_unseen", "gang_mode", "group_matrix", "facts", "maker", "queue_waits", "gone_at"),
+    *("groups_unseen", "gang_mode", "group_matrix", "facts", "maker", "queue_waits", "queue_page"),
+    "gone_at",
 )
 """What a single gang has beside, or instead of, what it has in lists."""
 _LEFT = "null when only the history of a gang that is gone is left"
@@ -427,6 +432,9 @@ class GangDetailSerializer(GangSerializer):
     queue_waits = QueueWaitSerializer(
         many=True,
         help_text="Where it waits in queues, what is ahead of it, and who has what it waits for.",
+    )
+    queue_page = WordField(
+        help_text="The queue in `queues/` that it is in: where `queue` is an alias, what that leads to."
     )
     gone_at = TimeField(
         allow_null=True,

@@ -19,6 +19,15 @@ class LentSerializer(serializers.Serializer[Any]):
     at_most = serializers.CharField()
 
 
+class TermSerializer(serializers.Serializer[Any]):
+    """One more number of a quota or queue, in the words of its system."""
+
+    name = serializers.CharField(help_text="Such as `limit`, `guarantee` or `weight`.")
+    amount = serializers.CharField(
+        source="exact", allow_null=True, help_text="Null: no bound. A weight has no unit."
+    )
+
+
 class QuotaSerializer(serializers.Serializer[Any]):
     """One resource in one flavor of a queue."""
 
@@ -30,7 +39,12 @@ class QuotaSerializer(serializers.Serializer[Any]):
     resource = serializers.CharField()
     accelerator = serializers.BooleanField(source="is_accelerator")
     nominal = serializers.CharField(
-        source="exact.nominal", allow_null=True, help_text="Null: the queue has no quota for it."
+        source="exact.nominal",
+        allow_null=True,
+        help_text="Null: the queue has no quota for it, or one without bound: `nominal_word` says which.",
+    )
+    nominal_word = serializers.CharField(
+        help_text="What its system calls `nominal`, such as `capability`; where that is null, what is said of it."
     )
     used = serializers.CharField(source="exact.used", help_text="By those that are admitted.")
     reserved = serializers.CharField(
@@ -51,6 +65,7 @@ class QuotaSerializer(serializers.Serializer[Any]):
     lending_limit = serializers.CharField(
         source="exact.lending_limit", allow_null=True, help_text="Null: no limit."
     )
+    terms = TermSerializer(many=True, help_text="What else its system keeps for it.")
 
 
 class FlavorAmountSerializer(serializers.Serializer[Any]):
@@ -74,7 +89,11 @@ class PlaceSerializer(serializers.Serializer[Any]):
         help_text="Of the gang, else of the entry; a placeholder where the caller may not see it."
     )
     namespace = WordField(help_text="Null where the caller may not see it.")
-    priority = serializers.IntegerField()
+    priority = serializers.IntegerField(
+        allow_null=True,
+        help_text="Null where only `priority_class` is known: its value is not read.",
+    )
+    priority_class = WordField()
     since = TimeField(allow_null=True, help_text="By it those of one priority stand in line.")
     amounts = FlavorAmountSerializer(many=True, help_text="What it asks for, or has.")
     message = WordField(help_text="What keeps it.")
@@ -90,6 +109,15 @@ class AliasSerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(QUEUE_STATES, source="face.word")
     cause = WordField()
     pending = serializers.IntegerField(allow_null=True)
+
+
+class NamespaceSerializer(serializers.Serializer[Any]):
+    """A namespace with gangs in a queue that needs no alias."""
+
+    name = serializers.CharField()
+    gangs = serializers.IntegerField(
+        help_text="Those that wait or have pods on nodes; 0: all of them are over."
+    )
 
 
 class QueueSerializer(serializers.Serializer[Any]):
@@ -120,6 +148,17 @@ class QueueSerializer(serializers.Serializer[Any]):
     pending = serializers.IntegerField(
         allow_null=True, help_text="Entries that wait, as the system counts them."
     )
+    waiting = serializers.IntegerField(
+        allow_null=True,
+        help_text="`pending`; in a queue of a scheduler the gangs that gangboard counts. Null: not known.",
+    )
+    unknown = serializers.IntegerField(
+        help_text="Gangs in a queue of a scheduler of which nobody knows whether they wait."
+    )
+    placed = serializers.IntegerField(
+        allow_null=True,
+        help_text="Gangs with pods on nodes, in a queue of a scheduler; null in others, and where nobody can tell.",
+    )
     reserving = serializers.IntegerField(allow_null=True)
     admitted = serializers.IntegerField(allow_null=True)
     in_line = serializers.IntegerField(
@@ -134,12 +173,22 @@ class QueueSerializer(serializers.Serializer[Any]):
         help_text="Who waits, those in no line last: of lists the first 3, of one queue up to 500; "
         "null where entries cannot be looked at.",
     )
+    tells_places = serializers.BooleanField(
+        help_text="False where no object tells the order: `line` is then the oldest first, without positions."
+    )
     order = serializers.ListField(
         child=serializers.CharField(),
         help_text="How the line is ordered, and what is not known of that.",
     )
     aliases = AliasSerializer(many=True, help_text="Those that the caller may see.")
     aliases_hidden = serializers.IntegerField()
+    namespaces = NamespaceSerializer(
+        many=True,
+        help_text="Of a queue without aliases: the namespaces with gangs in it that the caller may see.",
+    )
+    namespaces_hidden = serializers.IntegerField()
+    reached_by = WordField(help_text="Who may use the queue, where no alias says it: a sentence.")
+    terms = TermSerializer(many=True, help_text="What its system keeps for the queue as a whole.")
     stale = serializers.BooleanField(
         help_text="Its cluster has not answered for 30 seconds, or queues cannot be looked at there."
     )

@@ -77,12 +77,19 @@ class UnseenClusterSerializer(serializers.Serializer[Any]):
 class ReasonTotalsSerializer(serializers.Serializer[Any]):
     """What is said of all reasons together, and of what is in none of them."""
 
-    gangs = serializers.IntegerField(help_text="Gangs of all reasons.")
-    accelerators = QuantityField(help_text="Accelerators of all reasons.")
+    gangs = serializers.IntegerField(
+        allow_null=True,
+        help_text="Gangs of all reasons; null: no cluster that was asked for was read yet.",
+    )
+    accelerators = QuantityField(
+        allow_null=True, help_text="Accelerators of all reasons; null as `gangs`."
+    )
     not_counted = HealthCountsField(
         source="apart", help_text="Gangs that run whole, have ended or are suspended on purpose."
     )
-    unknown = serializers.IntegerField(help_text="Gangs of which nothing is known now.")
+    unknown = serializers.IntegerField(
+        allow_null=True, help_text="Gangs of which nothing is known now; null as `gangs`."
+    )
     clusters = serializers.IntegerField(help_text="Clusters that were asked for.")
     clusters_looked_at = serializers.IntegerField(
         source="looked_at", help_text="Those of them that have answered lately."

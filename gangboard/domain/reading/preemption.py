@@ -75,6 +75,20 @@ def victims_of(unit: Unit) -> tuple[Victim, ...]:
     return tuple(sorted(found, key=lambda one: (one.pod.namespace, one.pod.name)))
 
 
+def never_preempts(unit: Unit) -> ObjectRef | None:
+    """Return the group or pod whose `preemptionPolicy` is Never, if nobody is taken away for what waits.
+
+    Without a policy of its own a group never preempts if one of its pods does not
+    (resolvePreemptionPolicy in scheduler/framework/preemption/types.go of 1.37.2).
+    """
+    if unit.group is not None and not unit.group.preempts:
+        return unit.group.meta.ref
+    polite = [pod for pod in unit.unplaced if not pod.preempts]
+    if not polite or (unit.quorum is None and len(polite) < len(unit.unplaced)):
+        return None
+    return min(polite, key=lambda pod: pod.meta.ref.name).meta.ref
+
+
 def has_lost_all(unit: Unit) -> bool:
     """Whether a bare group has none of the pods left that it had: nobody makes them anew."""
     if not is_bare_group(unit) or unit.pods or unit.foreign_pods:

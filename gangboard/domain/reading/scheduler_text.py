@@ -34,6 +34,8 @@ _REASONS = re.compile(
 _NEXT_REASON = re.compile(r"[,.] (?=\d+ )")
 NO_ROOM = "Unschedulable"
 """The reason by which the scheduler says that it found no place."""
+ONE_SCHEDULER = "should have the same .spec.schedulerName"
+"""Part of the error about pods of a group that name several schedulers (schedule_one_podgroup.go, 1.36 and 1.37)."""
 _NO_ATTEMPT = frozenset({"", "SchedulingGated", "Schedulable"})
 """Reasons that tell of no failed attempt: none, the gates of a pod, and a batch scheduler's word that the pod
 itself could be placed while its gang waits (volcano.sh/volcano v1.14.1, unschedule_info.go)."""

@@ -11,6 +11,7 @@ has a node.
 
 from __future__ import annotations
 
+from gangboard.decode.fitting import key_fields
 from gangboard.domain.group import Group
 from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
 from gangboard.groups.kai.reasons import EVICTED_BY, RULES
@@ -29,7 +30,8 @@ GROUPING = GroupingAPI(
             model=Group,
             build=build,
             needed=True,
-            decoder_version=3,
+            decoder_version=5,
+            fields=key_fields(WirePodGroup),
         ),
     ),
     annotations={"pod-group-name": "PodGroup"},

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from gangboard.decode.fitting import KeyField
 from gangboard.decode.minimums import set_minimum
 from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts, Quantity
@@ -23,8 +24,8 @@ STALE_GRACE, PREEMPTION_DELAY = "stalenessGracePeriod", "preemptionDelay"
 
 class _WireSubGroup(Wire):
     name: str = ""
-    min_member: Int32 | None = None
-    min_sub_group: Int32 | None = None
+    min_member: KeyField[Int32 | None] = None
+    min_sub_group: KeyField[Int32 | None] = None
     parent: str | None = None
 
 
@@ -33,9 +34,10 @@ class _WireTopology(Wire):
 
 
 class _WireSpec(Wire):
-    min_member: Int32 | None = None
+    min_member: KeyField[Int32 | None] = None
     min_sub_group: Int32 | None = None
     queue: str | None = None
+    priority_class_name: str | None = None
     sub_groups: list[_WireSubGroup] | None = None
     topology_constraint: _WireTopology | None = None
     staleness_grace_period: str | None = None
@@ -117,6 +119,7 @@ def build(wire: WirePodGroup, version: str) -> Group:
             )
         ),
         queue=spec.queue or "",
+        priority_class=spec.priority_class_name or "",
         detail={name: text for name, text in found.items() if text},
     )
     return deliver(group, tuple(amounts.faults))

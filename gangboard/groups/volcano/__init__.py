@@ -11,6 +11,7 @@ a PodGroup in stands in events alone (proportion.go, capacity.go, overcommit.go)
 
 from __future__ import annotations
 
+from gangboard.decode.fitting import key_fields
 from gangboard.domain.group import Group
 from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
 from gangboard.groups.volcano.queue_gate import GATED
@@ -30,6 +31,8 @@ GROUPING = GroupingAPI(
             model=Group,
             build=build,
             needed=True,
+            fields=key_fields(WirePodGroup),
+            decoder_version=2,
         ),
     ),
     annotations={

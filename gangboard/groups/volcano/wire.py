@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gangboard.decode.fitting import KeyField
 from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts, Quantity
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
@@ -18,10 +19,11 @@ _TASK = "volcano.sh/task-spec"
 
 
 class _WireSpec(Wire):
-    min_member: Int32 | None = None
+    min_member: KeyField[Int32 | None] = None
     min_task_member: dict[str, Int32] | None = None
     min_resources: dict[str, Quantity] | None = None
     queue: str | None = None
+    priority_class_name: str | None = None
 
 
 class _WireStatus(Wire):
@@ -57,6 +59,7 @@ def build(wire: WirePodGroup, version: str) -> Group:
         part_label=_TASK if tasks else "",
         requests=dict(amounts.each("minResources", spec.min_resources)),
         queue=spec.queue or _DEFAULT_QUEUE,
+        priority_class=spec.priority_class_name or "",
         detail={PHASE: phase},
     )
     return deliver(group, tuple(amounts.faults))

@@ -7,7 +7,6 @@ restarts of what made the Job. It is proved by a dry run before anything is susp
 from __future__ import annotations
 
 from functools import partial
-from shlex import quote
 
 from gangboard.domain.acting.decision import (
     PROVED_SECONDS,
@@ -21,6 +20,7 @@ from gangboard.domain.acting.gang_index import GangIndex
 from gangboard.domain.acting.lever import Lever, LeverState, Readiness
 from gangboard.domain.acting.phrases import job_resumed, moment, pods_of_job
 from gangboard.domain.acting.requests import prove, resume_job, suspend_job
+from gangboard.domain.acting.roles_command import roles_command
 from gangboard.domain.action import ClusterLevers, PolicyState, Step, StepKind
 from gangboard.domain.hold import HOLD_LEVER, Hold
 from gangboard.domain.owner import Owner
@@ -125,7 +125,7 @@ def _release_steps(
 
 def _unavailable(levers: ClusterLevers) -> PlanRefusal | None:
     """Say why no Hold can be made: half a sentence. One that may be there is tried and proved."""
-    needs = f"manage.py print_rbac --cluster {quote(levers.cluster or 'NAME')} | kubectl apply -f -"
+    needs = roles_command(levers.cluster, levers.context)
     if levers.hold is PolicyState.MISSING:
         return PlanRefusal(_half(levers.hold_sentence) or "the Hold is not installed here", needs)
     if levers.hold is PolicyState.CHANGED:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from gangboard.decode.fitting import key_fields
 from gangboard.decode.jobs import DEFAULT_GRACE
 from gangboard.decode.minimums import set_minimum
 from gangboard.decode.podspec import pod_requests
@@ -169,6 +170,7 @@ def _resource(
         build=build,
         needed=True,
         decoder_version=decoder,
+        fields=key_fields(wire),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WireTemplateSpec
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_text
 
@@ -36,7 +37,7 @@ class WireCliqueSpec(Wire):
 
     pod_spec: WireTemplateSpec | None = None
     replicas: Int32 | None = None
-    min_available: Int32 | None = None
+    min_available: KeyField[Int32 | None] = None
 
     @property
     def pod(self) -> WireTemplateSpec:
@@ -50,11 +51,17 @@ class _WireCliqueTemplate(Wire):
 
 
 class WireScalingGroup(Wire):
-    """`spec` of a PodCliqueScalingGroup; with a name its entry in a template."""
+    """An entry of `podCliqueScalingGroups` in a template."""
 
     name: str = ""
     clique_names: list[str] | None = None
     replicas: Int32 | None = None
+
+
+class _WireScalingGroupSpec(WireScalingGroup):
+    """`spec` of a PodCliqueScalingGroup: the same without a name."""
+
+    clique_names: KeyField[list[str] | None] = None
 
 
 class WireSetTemplate(Wire):
@@ -122,7 +129,7 @@ class WirePodCliqueScalingGroup(Wire):
     """A PodCliqueScalingGroup as narrow as it is kept."""
 
     metadata: WireLabelledMeta
-    spec: WireScalingGroup | None = None
+    spec: _WireScalingGroupSpec | None = None
     status: WireStatus | None = None
 
 

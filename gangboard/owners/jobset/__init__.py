@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from gangboard.decode.annotations import WireActed
+from gangboard.decode.fitting import key_fields
 from gangboard.decode.jobs import DEFAULT_GRACE, read_manager
 from gangboard.decode.managers import last_writer
 from gangboard.decode.podspec import pod_requests
@@ -201,7 +202,7 @@ OWNER = OwnerKind(
         build=_build,
         needed=True,
         decoder_version=8,
-        fields=("spec.replicatedJobs.template.spec",),
+        fields=key_fields(WireJobSet),
     ),
     label="JobSet",
     notes=KindNotes(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from gangboard.decode.annotations import WireActed
+from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WireJobSpec
 from gangboard.decode.managers import NO_ENTRIES
 from gangboard.decode.wire import Int32, Name, Wire, WireCondition, WireMeta, or_one, read_text
@@ -40,7 +41,7 @@ class WireJobSetMeta(WireMeta):
 
 
 class _WireJobTemplate(Wire):
-    spec: WireJobSpec | None = None
+    spec: KeyField[WireJobSpec | None] = None
 
 
 class _WireDependsOn(Wire):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from gangboard.decode.fitting import key_fields
 from gangboard.decode.jobs import DEFAULT_GRACE, read_manager
 from gangboard.decode.managers import last_writer
 from gangboard.decode.minimums import set_minimum
@@ -103,15 +104,15 @@ def _quorum(name: str, pods: int, elastic: WireElasticPolicy | None) -> int | No
 
     Without `minReplicas` the operator takes all of them (setElasticPolicy).
     """
-    if name != WORKER or elastic is None or elastic.min_replicas is None:
-        return None
-    return max(0, min(elastic.min_replicas, pods))
+    least = set_minimum(elastic.min_replicas) if elastic is not None else None
+    return None if name != WORKER or least is None else min(least, pods)
 
 
 def _elastic(policy: WireElasticPolicy | None) -> dict[str, str]:
-    if policy is None or policy.min_replicas is None or policy.max_replicas is None:
+    least = set_minimum(policy.min_replicas) if policy is not None else None
+    if policy is None or least is None or policy.max_replicas is None:
         return {}
-    return {_ELASTIC: f"{policy.min_replicas} to {policy.max_replicas} workers"}
+    return {_ELASTIC: f"{least} to {policy.max_replicas} workers"}
 
 
 def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest | None:
@@ -119,9 +120,11 @@ def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest
 
     An operator without a gang scheduler ignores it, and says so nowhere.
     """
-    if policy is None or policy == WireSchedulingPolicy():
+    if policy is None:
         return None
     number = set_minimum(policy.min_available)
+    if number is None and policy == WireSchedulingPolicy(min_available=policy.min_available):
+        return None
     return GangRequest(
         "gang", size if number is None else number, derived=number is None, api="schedulingPolicy"
     )
@@ -178,10 +181,6 @@ def reactions(owner: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
     )
 
 
-_WORDS = ("jax", "mpi", "paddle", "pytorch", "tf", "xgb")
-"""How each kind begins the name of its replica specs."""
-
-
 def resource(
     kind: str, versions: tuple[str, ...], build_owner: Callable[[WireTrainingJob, str], Owner]
 ) -> Resource:
@@ -195,6 +194,6 @@ def resource(
         model=Owner,
         build=build_owner,
         needed=True,
-        decoder_version=2,
-        fields=tuple(f"spec.{word}ReplicaSpecs" for word in _WORDS),
+        decoder_version=3,
+        fields=key_fields(WireTrainingJob),
     )

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from gangboard.decode.annotations import WireActed
+from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec
 from gangboard.decode.managers import NO_ENTRIES
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta
@@ -80,12 +81,12 @@ class WireTrainingSpec(Wire):
     elastic_policy: WireElasticPolicy | None = None
     slots_per_worker: Int32 | None = None
     launcher_creation_policy: str | None = None
-    jax_replica_specs: dict[str, WireReplicas | None] | None = None
-    mpi_replica_specs: dict[str, WireReplicas | None] | None = None
-    paddle_replica_specs: dict[str, WireReplicas | None] | None = None
-    pytorch_replica_specs: dict[str, WireReplicas | None] | None = None
-    tf_replica_specs: dict[str, WireReplicas | None] | None = None
-    xgb_replica_specs: dict[str, WireReplicas | None] | None = None
+    jax_replica_specs: KeyField[dict[str, WireReplicas | None] | None] = None
+    mpi_replica_specs: KeyField[dict[str, WireReplicas | None] | None] = None
+    paddle_replica_specs: KeyField[dict[str, WireReplicas | None] | None] = None
+    pytorch_replica_specs: KeyField[dict[str, WireReplicas | None] | None] = None
+    tf_replica_specs: KeyField[dict[str, WireReplicas | None] | None] = None
+    xgb_replica_specs: KeyField[dict[str, WireReplicas | None] | None] = None
 
     @property
     def replicas(self) -> Mapping[str, WireReplicas]:

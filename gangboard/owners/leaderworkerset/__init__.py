@@ -18,6 +18,7 @@ import re
 
 import msgspec
 
+from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.jobs import (
     WirePodTemplate,
     WireScheduling,
@@ -71,7 +72,7 @@ class _WireLeaderWorkerSetMeta(WireMeta):
 class _WireLeaderWorkerTemplate(Wire):
     size: Int32 | None = None
     leader_template: WirePodTemplate | None = None
-    worker_template: WirePodTemplate | None = None
+    worker_template: KeyField[WirePodTemplate | None] = None
 
     @property
     def worker(self) -> WireTemplateSpec:
@@ -234,7 +235,7 @@ OWNER = OwnerKind(
         build=_build,
         needed=True,
         decoder_version=7,
-        fields=("spec.leaderWorkerTemplate.workerTemplate",),
+        fields=key_fields(WireLeaderWorkerSet),
     ),
     label="LeaderWorkerSet",
     notes=KindNotes(

@@ -6,6 +6,7 @@ pods are counted (calculateStatus in raycluster_controller.go of 1.6.2).
 
 from __future__ import annotations
 
+from gangboard.decode.fitting import key_fields
 from gangboard.decode.wire import Wire, read_conditions, read_text
 from gangboard.domain.acting.phrases import pods_made
 from gangboard.domain.action import Verb
@@ -83,7 +84,7 @@ OWNER = OwnerKind(
         build=_build,
         needed=True,
         decoder_version=2,
-        fields=("spec.headGroupSpec",),
+        fields=key_fields(WireRayCluster),
     ),
     label=CLUSTER,
     notes=KindNotes(

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.wire import Int32, Wire, read_text, read_time
 from gangboard.domain.acting.phrases import pods_made
 from gangboard.domain.action import Verb
@@ -50,7 +51,7 @@ _IGNORES = "Waiting"
 
 class _WireRayJobSpec(Managed):
     ray_cluster_spec: WireClusterSpec | None = None
-    cluster_selector: dict[str, str] | None = None
+    cluster_selector: KeyField[dict[str, str] | None] = None
     shutdown_after_job_finishes: bool | None = None
     submission_mode: str | None = None
     backoff_limit: Int32 | None = None
@@ -221,6 +222,7 @@ OWNER = OwnerKind(
         build=_build,
         needed=True,
         decoder_version=2,
+        fields=key_fields(WireRayJob),
     ),
     label=JOB,
     notes=KindNotes(

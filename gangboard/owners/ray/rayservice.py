@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from gangboard.decode.fitting import key_fields
 from gangboard.decode.wire import Wire, WireCondition, read_conditions, read_text
 from gangboard.domain.acting.phrases import pods_made
 from gangboard.domain.action import Verb
@@ -183,6 +184,7 @@ OWNER = OwnerKind(
         build=_build,
         needed=True,
         decoder_version=2,
+        fields=key_fields(WireRayService),
     ),
     label=SERVICE,
     notes=KindNotes(

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from gangboard.decode.annotations import WireActed
+from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import DEFAULT_GRACE, WirePodTemplate, WireTemplateSpec
 from gangboard.decode.managers import NO_ENTRIES, last_writer
 from gangboard.decode.podspec import pod_requests
@@ -76,7 +77,7 @@ class Managed(Wire):
 class WireClusterSpec(Managed):
     """`spec` of a RayCluster, or the one that a RayJob or RayService makes it from."""
 
-    head_group_spec: _WireHead | None = None
+    head_group_spec: KeyField[_WireHead | None] = None
     worker_group_specs: list[_WireWorkers] | None = None
     enable_in_tree_autoscaling: bool | None = None
 

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from gangboard.decode.annotations import WireActed
+from gangboard.decode.fitting import key_fields
 from gangboard.decode.jobs import read_manager
 from gangboard.decode.managers import NO_ENTRIES, last_writer
 from gangboard.decode.wire import (
@@ -192,7 +193,7 @@ OWNER = OwnerKind(
         build=_build,
         needed=True,
         decoder_version=4,
-        fields=("spec.runtimeRef.name",),
+        fields=key_fields(WireTrainJob),
     ),
     label="TrainJob",
     selector_label="jobset.sigs.k8s.io/jobset-name",  # its JobSet is called as it

@@ -12,6 +12,7 @@ from functools import partial
 
 import msgspec
 
+from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.jobs import WireScheduling, read_gang_request
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.blueprint import Blueprint
@@ -47,7 +48,7 @@ _POLICY, _QUORUM = "policy", "quorum"
 class WireRuntimeRef(Wire):
     """`spec.runtimeRef` of a TrainJob."""
 
-    name: str | None = None
+    name: KeyField[str | None] = None
     api_group: str | None = None
     kind: str | None = None
 
@@ -86,7 +87,7 @@ class _WirePart(Wire):
 
 
 class _WireParts(Wire):
-    replicated_jobs: list[_WirePart] | None = None
+    replicated_jobs: KeyField[list[_WirePart] | None] = None
 
 
 class _WireTemplate(Wire):
@@ -143,6 +144,7 @@ def _resource(kind: str) -> Resource:
         model=Blueprint,
         build=partial(_build, kind=kind),
         decoder_version=2,
+        fields=key_fields(WireRuntime),
     )
 
 

@@ -13,6 +13,7 @@ from gangboard.domain.placing import Assessment, ShapeFit, Total
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import newest_creation
 from gangboard.domain.reading.nominations import nominations
+from gangboard.domain.reading.preemption import never_preempts
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.provisioning import provisions
 from gangboard.domain.reading.scheduler_text import (
@@ -27,6 +28,7 @@ from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.placement.advice import advise
 from gangboard.placement.amount_words import bare
 from gangboard.placement.sentences.cause import placement_reason
+from gangboard.placement.sentences.maintenance import maintenance_evidence
 from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref, source_of
 
 _REFUSED = "Unschedulable"
@@ -98,6 +100,10 @@ def evidence_of(unit: Unit, found: PlacementReason | None = None) -> tuple[Evide
     if placing is not None and placing.assessment is not None:
         lines += _amounts(unit, placing.assessment)
         lines += [_nodes(unit, shape) for shape in placing.shapes]
+    polite = never_preempts(unit)
+    if polite is not None:
+        lines.append(Evidence("preemptionPolicy", "Never", polite))
+    lines += maintenance_evidence(unit)
     return (*lines, *(found.evidence if found is not None else ()))
 
 

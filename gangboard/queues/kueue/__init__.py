@@ -32,7 +32,7 @@ from gangboard.domain.queue import AssignedNodes, GivenUp, QueueCode, QueueEntry
 from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.reading.wording import names
 from gangboard.domain.registry import QueueSystem, Resource
-from gangboard.domain.traits import QueueTraits
+from gangboard.domain.traits import QueueTraits, QueueWords
 from gangboard.queues.kueue.acting import LEVER, job_reactions, job_warnings
 from gangboard.queues.kueue.deactivations import given_up
 from gangboard.queues.kueue.flavors import CHECKS, FLAVORS
@@ -319,6 +319,11 @@ QUEUE = QueueSystem(
     traits=QueueTraits(
         manager="kueue", suspend_instead="Suspend it by spec.active of its Workload."
     ),
+    words=QueueWords(
+        nominal="nominal quota",
+        no_alias="No LocalQueue leads to it, so nothing can be submitted to it.",
+    ),
+    lends=True,
     mirrors={
         "kueue.x-k8s.io/multikueue": "mirrors a run in another cluster (MultiKueue): act in the cluster that "
         "runs it."

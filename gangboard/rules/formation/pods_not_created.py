@@ -7,6 +7,7 @@ by another controller (`spec.managedBy`) is ignored by the Job controller: the m
 
 from __future__ import annotations
 
+from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
@@ -34,7 +35,7 @@ from gangboard.domain.reading.progress import (
 from gangboard.domain.reading.state_since import unmade_since
 from gangboard.domain.reading.wording import count, label, names, out_of, plural
 from gangboard.domain.registry import UnitRule
-from gangboard.domain.shell import is_safe_in_shell
+from gangboard.domain.shell import command
 from gangboard.domain.verdict import Evidence, Finding
 
 _JOB = "the Job controller (kube-controller-manager)"
@@ -124,7 +125,7 @@ def _remarks(unit: Unit) -> str:
     return "".join(remarks)
 
 
-def _advice(unit: Unit) -> tuple[str, ...]:
+def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
     """Return who has to make them; nothing where something else than a dead controller explains it.
 
     A Job can wait for old pods to end (`podReplacementPolicy`); who `managedBy` means makes pods
@@ -147,24 +148,25 @@ def _advice(unit: Unit) -> tuple[str, ...]:
         return ()
     planned = _without_group(unit)
     if planned:
-        return (
-            f"Find what refuses the PodGroup of {planned}, such as {_quota(unit)}: no event tells "
-            "of it.",
+        text = (
+            f"Find what refuses the PodGroup of {planned}, such as a quota (no event tells of it)."
         )
+        return (_look_at_quotas(text, unit),)
     if _unplanned(unit):
         return (
-            f"Find what refuses its Workload, such as {_quota(unit)}, or start {_JOB} if it does "
-            "not run: Kubernetes 1.36 tells of neither.",
+            _look_at_quotas(
+                f"Start {_JOB} if it does not run, or find what refuses its Workload, such as a quota "
+                "(Kubernetes 1.36 tells of neither).",
+                unit,
+            ),
         )
     return (f"Start {_JOB} if it does not run: {_NO_WORD}.",)
 
 
-def _quota(unit: Unit) -> str:
-    """Return `a quota` with the command that shows it, where its namespace is fit for a shell."""
-    namespace = unit.owner.meta.ref.namespace
-    if not is_safe_in_shell(namespace):
-        return "a quota"
-    return f"a quota (kubectl get resourcequota -n {namespace})"
+def _look_at_quotas(text: str, unit: Unit) -> AdvisedStep:
+    """Return the step with the command that shows the quotas of the namespace, if its name is safe in a shell."""
+    words = command("kubectl get resourcequota -n {}", unit.owner.meta.ref.namespace)
+    return AdvisedStep(text, AdviceKind.LOOK, words)
 
 
 def _unplanned(unit: Unit) -> bool:

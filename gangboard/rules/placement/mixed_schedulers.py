@@ -1,37 +1,44 @@
 """`mixed-schedulers`: the pods of one gang group name different schedulers.
 
-Neither scheduler sees the whole group and nothing is written anywhere: no condition on the pods, an
-empty status on the PodGroup (observed on 1.36.3 and 1.37.0). A basic group has no quorum that could
-wait: each scheduler takes its own pods.
+No scheduler sees the whole gang and nothing is written anywhere: no condition on the pods, an empty
+status on the PodGroup (observed on 1.36.3 and 1.37.0). If one scheduler has several of the names, each
+attempt ends in an error. Since 1.37 it looks at the pods that have a node, too, so it also refuses the
+rest of a basic group of which another scheduler has placed a pod (observed on 1.37.2). Before that each
+scheduler takes its own pods of a basic group.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.pod import STOCK_SCHEDULER, Pod
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import newest_creation
 from gangboard.domain.reading.progress import lacks_room
+from gangboard.domain.reading.scheduler_text import (
+    ONE_SCHEDULER,
+    SchedulerMessage,
+    scheduler_errors,
+)
+from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.reading.wording import count, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
+_LOOKS_AT_PLACED = (1, 37)
+
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while members wait in a gang group with several scheduler names."""
-    if unit.quorum is None:
-        return None
-    others = [pod for pod in unit.foreign_pods if pod.is_live and not pod.is_terminating]
-    # A core group counts whoever names it; of another API a pod whose scheduler does not read it is no member.
-    members = [
-        pod
-        for pod in (*unit.current, *others)
-        if pod.group_name == unit.group_name and not (pod.group_kind and pod.ignores_group)
-    ]
+    """Return a finding while members wait in a group with several scheduler names."""
+    members = _members(unit)
     schedulers = Counter(pod.scheduler_name for pod in members if pod.scheduler_name)
     if not unit.group_name or len(schedulers) < 2 or not lacks_room(unit):
+        return None
+    said = tuple(one for one in scheduler_errors(unit) if ONE_SCHEDULER in one.raw)
+    if not _is_refused(unit, members, said):
         return None
     ranked = sorted(schedulers.items(), key=lambda item: (-item[1], item[0]))
     listed = names(f"{name} ({count(number, 'pod')})" for name, number in ranked)
@@ -43,10 +50,38 @@ def find(unit: Unit) -> Finding | None:
         unit,
         f"Pods of group {unit.group_name} name different schedulers: {listed}.",
         advice=("Give all pods of the group one schedulerName (recreate).",),
-        evidence=tuple(
-            Evidence("schedulerName", pod.scheduler_name, pod.meta.ref) for pod in examples
+        evidence=(
+            *(Evidence("schedulerName", pod.scheduler_name, pod.meta.ref) for pod in examples),
+            *(Evidence("scheduler says", one.raw, one.source) for one in said[:1]),
         ),
-        since=newest_creation(unit.unplaced),
+        since=waits_since(unit, said) if said else newest_creation(unit.unplaced),
+    )
+
+
+def _members(unit: Unit) -> list[Pod]:
+    """Return the pods of the group, those of other gangs included.
+
+    A core group counts whoever names it; of another API a pod whose scheduler does not read it is no member.
+    """
+    others = [pod for pod in unit.foreign_pods if pod.is_live and not pod.is_terminating]
+    return [
+        pod
+        for pod in (*unit.current, *others)
+        if pod.group_name == unit.group_name and not (pod.group_kind and pod.ignores_group)
+    ]
+
+
+def _is_refused(unit: Unit, members: Sequence[Pod], said: tuple[SchedulerMessage, ...]) -> bool:
+    """Whether the names keep members waiting: in a gang always, in a basic group where a scheduler looks at them."""
+    if unit.quorum is not None or said:
+        return True
+    minor = unit.facts.kubernetes
+    if minor is None or minor < _LOOKS_AT_PLACED or any(pod.group_kind for pod in members):
+        return False
+    waits = any(pod.scheduler_name == STOCK_SCHEDULER for pod in unit.unplaced)
+    return waits and any(
+        pod.is_placed and pod.is_live and pod.scheduler_name not in ("", STOCK_SCHEDULER)
+        for pod in members
     )
 
 

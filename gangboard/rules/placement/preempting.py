@@ -18,7 +18,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.preemption import victims_of
+from gangboard.domain.reading.preemption import never_preempts, victims_of
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.scheduler_text import (
     SchedulerMessage,
@@ -45,7 +45,9 @@ def find(unit: Unit) -> Finding | None:
         return None
     said = scheduler_messages(unit, "Unschedulable")
     telling = [one for one in said if _ONGOING.search(one.raw)]
-    nominated = [pod for pod in unit.unplaced if _is_preemptor(pod)]
+    # Other components nominate nodes, too.
+    polite = never_preempts(unit) is not None
+    nominated = [] if polite else [pod for pod in unit.unplaced if _is_preemptor(pod)]
     victims = victims_of(unit)
     if not telling and not nominated and not victims:
         return None
@@ -65,7 +67,7 @@ def find(unit: Unit) -> Finding | None:
 def _is_preemptor(pod: Pod) -> bool:
     """Whether a pod was refused, and room is being made for it on a node."""
     said = pod.scheduled
-    if not pod.nominated_node or said is None or not said.is_false:
+    if not pod.preempts or not pod.nominated_node or said is None or not said.is_false:
         return False
     is_refused = said.reason == "Unschedulable" and "preemption:" not in said.message
     return is_refused and any("Insufficient" in reason for reason, _ in node_reasons(said.message))

@@ -13,6 +13,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.scheduler_text import (
+    ONE_SCHEDULER,
     SchedulerMessage,
     best_scheduler_message,
     scheduler_errors,
@@ -23,7 +24,6 @@ from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.sentences.cause import explains_error
 
-_ONE_SCHEDULER = "should have the same .spec.schedulerName"
 _ONE_PREEMPTION = "should have the same preemption policy"
 
 
@@ -53,7 +53,7 @@ def _advice(unit: Unit, said: tuple[SchedulerMessage, ...]) -> tuple[AdvisedStep
     """Return what to change where the text leaves no doubt (schedule_one_podgroup.go, 1.36 and 1.37), else where
     to look."""
     group = f"all pods of group {unit.group_name}"
-    if any(_ONE_SCHEDULER in one.raw for one in said):
+    if any(ONE_SCHEDULER in one.raw for one in said):
         return (f"Give {group} one schedulerName (recreate).",)
     if any(_ONE_PREEMPTION in one.raw for one in said):
         return (f"Give {group} one preemptionPolicy, that of the group if it has one (recreate).",)

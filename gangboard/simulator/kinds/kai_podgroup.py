@@ -60,5 +60,7 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
 def _queue(builder: Builder, gang: Gang, name: str) -> None:
     if builder.world.find(QUEUES, ("", name)) is None:
         gpu = {"quota": _LIMIT, "limit": _LIMIT, "overQuotaWeight": 1}
-        spec = {"resources": {"gpu": gpu}}
+        # A limit that is not set is 0: of processors and memory it would let nothing in.
+        free = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
+        spec = {"resources": {"gpu": gpu, "cpu": free, "memory": free}}
         builder.create(QUEUES, {"metadata": {"name": name}, "spec": spec}, builder.born(gang))

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from gangboard.diagnosis import registry
 from gangboard.domain.action import ActionContext, ClusterLevers, Plan, PolicyState, Verb
 from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
+from gangboard.domain.registry import OwnerKind
 from tests.diagnosis.policy.making import (
     CLAIM,
     INSTALL,
@@ -23,7 +26,7 @@ from tests.diagnosis.policy.making import (
     an_entry,
     ask,
 )
-from tests.domain_objects import NOW, ago, failed, succeeded
+from tests.domain_objects import NOW, a_meta, ago, failed, succeeded
 
 TRIO = a_trio()
 ABOVE = Controller("argoproj.io", "Workflow", "nightly", "uid-nightly")
@@ -224,6 +227,21 @@ def test_nothing_is_changed_in_a_version_that_is_not_known(name: str, verb: str)
     )
     known = a_context(api_versions={"jobsets.jobset.x-k8s.io": "v1alpha2"})
     assert "does not know" not in ask(known, name, verb).why_not
+
+
+@pytest.mark.parametrize("kind", [kind for kind in registry.owner_kinds() if kind.resource.fields])
+def test_so_it_is_with_each_kind_that_is_read_in_a_version_that_is_not_known(
+    kind: OwnerKind,
+) -> None:
+    """Also where the kind stands between the owner and its Jobs."""
+    resource = kind.resource
+    meta = a_meta(resource.group, resource.kind, "run", version="v9")
+    read = Owner(meta=meta, desired=1)
+    versions = {resource.key: "v9"}
+    said = f"{resource.kind} run is served as v9"
+    assert said in _refused(ask(a_context(read, api_versions=versions), "run", "suspend"))
+    between = replace(a_standalone(), middle=(read,), api_versions=versions)
+    assert said in _refused(ask(between, "train", "suspend"))
 
 
 def test_neither_is_an_entry_of_a_queue() -> None:

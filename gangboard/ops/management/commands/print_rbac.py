@@ -40,7 +40,8 @@ class Command(PrintingCommand):
             wanted = _wanted(name, namespaces)
         except clusters.ClusterError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(yaml_text(wanted, name or ""), ending="")
+        context = clusters.find_cluster(name=name).context if name else ""
+        self.stdout.write(yaml_text(wanted, name or "", context), ending="")
 
 
 def _wanted(name: str | None, namespaces: tuple[str, ...]) -> Wanted:

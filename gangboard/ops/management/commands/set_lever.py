@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from gangboard.domain.acting.roles_command import roles_command
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.who import command_author
 from gangboard.store import clusters
@@ -30,5 +31,5 @@ class Command(DatabaseCommand):
         # What the cluster lets the actor do is another matter: the policy says it there.
         self.stdout.write(
             "For the cluster to go along, apply what it allows anew: "
-            f"manage.py print_rbac --cluster {name} | kubectl apply -f -"
+            f"{roles_command(name, clusters.find_cluster(name=name).context)}"
         )

@@ -1,0 +1,51 @@
+"""Queues of schedulers, in which groups wait without an entry, and how each system speaks of its queues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from gangboard.diagnosis import registry
+from gangboard.domain.group import Group
+from gangboard.domain.registry import QueueSystem, Resource
+from gangboard.domain.traits import NO_QUEUE_WORDS, QueueWords
+
+
+@cache
+def scheduler_queues() -> Mapping[str, QueueSystem]:
+    """Return API group → the system in whose queues the groups of that API wait: all but `registry.admission_systems`."""
+    return {
+        resource.group: system
+        for system in registry.queue_systems()
+        if system not in registry.admission_systems()
+        for resource in system.resources
+    }
+
+
+@cache
+def group_resources_in_queues() -> tuple[Resource, ...]:
+    """Return the resources of groups that wait in queues of their scheduler."""
+    return tuple(
+        resource
+        for api in registry.grouping_apis()
+        for resource in api.resources
+        if resource.model is Group and resource.group in scheduler_queues()
+    )
+
+
+def queue_system(group: str) -> QueueSystem | None:
+    """Return the system whose queues are of this API group."""
+    return next(
+        (
+            system
+            for system in registry.queue_systems()
+            if any(resource.group == group for resource in system.resources)
+        ),
+        None,
+    )
+
+
+def queue_words(group: str) -> QueueWords:
+    """Return how the system whose queues are of this API group speaks of them."""
+    system = queue_system(group)
+    return system.words if system is not None else NO_QUEUE_WORDS

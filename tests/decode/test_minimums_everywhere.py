@@ -1,0 +1,170 @@
+"""No decoder takes a minimum of 0 for a number: Go clients write it for one that the user did not give.
+
+The minimums are found in the wire structs, so that of a new decoder is tried without an entry here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from msgspec import inspect
+
+from gangboard.domain.registry import Resource
+from gangboard.polling.cluster_cache import resources
+from tests.decode.reading import model, with_identity
+
+_MINIMUM = re.compile(r"min[A-Z]")
+_OF_POLICY = ("gang.minCount", "gang.minGroupCount")
+"""A policy is read as a map of its members: the numbers in it are no fields of a struct."""
+MEANT = {"podgangs.scheduler.grove.io spec.podgroups.minReplicas"}
+"""Grove lowers the minimum of a PodGang to 0 once it was placed."""
+NOT_KEPT = {
+    "jobs.batch.volcano.sh spec.minAvailable",
+    "jobsets.jobset.x-k8s.io spec.replicatedJobs.template.spec.scheduling.schedulingPolicy.gang.minCount",
+    "jobsets.jobset.x-k8s.io spec.replicatedJobs.template.spec.scheduling.schedulingPolicy.gang.minGroupCount",
+}
+"""Their struct is read, and what is kept does not depend on them: PodGroups and Jobs of their own tell."""
+NEED_A_TREE = {
+    "podgroups.scheduling.run.ai spec.minSubGroup",
+    "podgroups.scheduling.run.ai spec.subGroups.minSubGroup",
+}
+"""They count among several subgroups only (`test_minimums.py`, `tests/groups/test_kai.py`)."""
+
+Path = tuple[str, ...]
+
+
+def _types(kind: inspect.Type) -> list[inspect.Type]:
+    """Return what a value may be, without the limits of it."""
+    if isinstance(kind, inspect.Metadata):
+        return _types(kind.type)
+    parts = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+    return [_types(one)[0] if isinstance(one, inspect.Metadata) else one for one in parts]
+
+
+def _is_policy(name: str, kind: inspect.Type) -> bool:
+    is_map = isinstance(kind, inspect.DictType) and isinstance(kind.value_type, inspect.RawType)
+    return is_map and name in ("schedulingPolicy", "policy")
+
+
+def _below(kind: inspect.Type) -> inspect.Type | None:
+    """Return what a list or map contains; a map only where that is no text."""
+    if isinstance(kind, inspect.ListType):
+        return _types(kind.item_type)[0]
+    return _types(kind.value_type)[0] if isinstance(kind, inspect.DictType) else None
+
+
+def _minimums(kind: inspect.Type, above: tuple[type, ...] = ()) -> Iterator[Path]:
+    """Yield the path of each minimum in a struct; lists and maps take no place in it."""
+    if not isinstance(kind, inspect.StructType) or kind.cls in above:
+        return
+    for field in kind.fields:
+        name = field.encode_name
+        for one in _types(field.type):
+            inner = _below(one)
+            if _is_policy(name, one):
+                yield from ((name, *number.split(".")) for number in _OF_POLICY)
+            elif _MINIMUM.match(name) and isinstance(inner or one, inspect.IntType):
+                yield (name,)
+            else:
+                yield from ((name, *path) for path in _minimums(inner or one, (*above, kind.cls)))
+
+
+def _written(
+    kind: inspect.Type, path: Path, number: int | None, full: bool, above: tuple[type, ...] = ()
+) -> Any:
+    """Return a value with that number at the path, or without it for None. A full one has other fields besides."""
+    if isinstance(kind, inspect.DictType) and isinstance(kind.value_type, inspect.RawType):
+        return {"gang": {} if number is None else {path[-1]: number}}
+    if (inner := _below(kind)) is not None:
+        value = _written(inner, path, number, full, above)
+        return [value] if isinstance(kind, inspect.ListType) else {"Worker": value}
+    if isinstance(kind, inspect.StrType):
+        return "worker"
+    if not isinstance(kind, inspect.StructType):
+        return 4 if number is None else number
+    made: dict[str, Any] = {}
+    within = (*above, kind.cls)
+    for field in kind.fields:
+        name = field.encode_name
+        value = next(one for one in _types(field.type) if not isinstance(one, inspect.NoneType))
+        if path[:1] == (name,):
+            if path[1:] or number is not None:
+                made[name] = _written(value, path[1:], number, full, within)
+        elif name == "name" or (
+            full
+            and not _MINIMUM.match(name)
+            and not _is_policy(name, value)
+            and _is_filled(value, within)
+        ):
+            made[name] = _written(value, (), None, full, within)
+    return made
+
+
+def _is_filled(kind: inspect.Type, above: tuple[type, ...]) -> bool:
+    """Whether a full object has it: numbers, structs, lists and maps of these, and lists of names."""
+    inner = _below(kind)
+    if isinstance(kind, inspect.ListType) and isinstance(inner, inspect.StrType):
+        return True
+    inner = inner or kind
+    return isinstance(inner, inspect.IntType | inspect.StructType) and (
+        isinstance(inner, inspect.IntType) or inner.cls not in above
+    )
+
+
+def _spec_of(resource: Resource) -> inspect.Type:
+    whole = inspect.type_info(resource.wire)
+    assert isinstance(whole, inspect.StructType)
+    specs = [field for field in whole.fields if field.encode_name == "spec"]
+    return _types(specs[0].type)[0] if specs else inspect.AnyType()
+
+
+def _found() -> dict[str, tuple[Resource, Path]]:
+    """Return resource and path of each minimum, by how it is called here."""
+    return {
+        f"{resource.key} spec.{'.'.join(path)}": (resource, path)
+        for resource in resources()
+        for path in _minimums(_spec_of(resource))
+    }
+
+
+FOUND = _found()
+
+
+def _built(called: str, number: int | None, *, full: bool) -> Any:
+    resource, path = FOUND[called]
+    spec = _written(_spec_of(resource), path, number, full)
+    return model(resource, with_identity({"spec": spec}))
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["alone", "among others"])
+@pytest.mark.parametrize("called", FOUND)
+def test_zero_reads_as_not_set(called: str, full: bool) -> None:
+    same = _built(called, 0, full=full) == _built(called, None, full=full)
+    assert same or called in MEANT
+
+
+@pytest.mark.parametrize("called", FOUND)
+def test_another_number_counts(called: str) -> None:
+    """Else the objects above would show nothing."""
+    counts = [
+        _built(called, 3, full=full) != _built(called, None, full=full) for full in (False, True)
+    ]
+    assert any(counts) is (called not in NOT_KEPT | NEED_A_TREE)
+
+
+def test_they_are_found() -> None:
+    """At any depth, in lists, maps and policies."""
+    assert {
+        "podgroups.scheduling.k8s.io spec.schedulingPolicy.gang.minCount",
+        "workloads.scheduling.k8s.io spec.podGroups.policy.gang.minCount",
+        "podgroups.scheduling.run.ai spec.subGroups.minSubGroup",
+        "podgroups.scheduling.volcano.sh spec.minTaskMember",
+        "podcliquesets.grove.io spec.template.cliques.spec.minAvailable",
+        "pytorchjobs.kubeflow.org spec.runPolicy.schedulingPolicy.minAvailable",
+        *MEANT,
+        *NOT_KEPT,
+        *NEED_A_TREE,
+    } <= set(FOUND)

@@ -1,0 +1,121 @@
+"""What is over says so and has its way back; what is watched says for how long."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import timedelta
+from urllib.parse import urlencode
+
+import pytest
+from django.utils import timezone
+
+from gangboard.store.models import Action, Cluster, Gang
+from tests.personas import Person
+from tests.recorded_actions import make_action
+from tests.web.acting import REASON, confirm_query, hold_job, job_target, job_targets
+
+pytestmark = pytest.mark.django_db
+
+
+def form_of(page: str) -> dict[str, list[str]]:
+    """Return the hidden fields of the confirmation."""
+    fields: dict[str, list[str]] = {}
+    form = page[page.index('class="act-form"') :]
+    for name, value in re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form):
+        fields.setdefault(name, []).append(html.unescape(value))
+    return fields
+
+
+def made(cluster: Cluster, gang: Gang, index: int, **columns: object) -> Action:
+    _, group, kind, namespace, name, uid, _ = job_target(gang, index).split("/")
+    names = {"api_group": group, "kind": kind, "namespace": namespace, "name": name, "uid": uid}
+    return make_action(cluster, gang_id=gang.pk, **names, **columns)
+
+
+def undo_links(page: str) -> list[str]:
+    return [html.unescape(link) for link in re.findall(r'id="undo"[^>]* href="([^"]+)"', page)]
+
+
+def page_of(person: Person, action: Action) -> str:
+    return person.client.get(f"/actions/{action.pk}/").content.decode()
+
+
+def test_a_suspend_that_held_has_its_resume(operator: Person, cluster: Cluster, gang: Gang) -> None:
+    hold_job(cluster, gang, 1, now=timezone.now())
+    (link,) = undo_links(page_of(operator, made(cluster, gang, 1)))
+    form = form_of(operator.client.get(link).content.decode())
+    assert form["verb"] == ["resume"]
+    # The link has no generation: the action itself has moved it on. The form has the one of now.
+    assert f"{urlencode({'target': job_target(gang, 1, generation=None)})}&" in link
+    assert form["target"] == [job_target(gang, 1)]
+
+
+@pytest.mark.parametrize("state", ["refused", "reverted", "failed", "unknown"])
+def test_what_did_not_happen_cannot_be_undone(
+    operator: Person, cluster: Cluster, gang: Gang, state: str
+) -> None:
+    assert undo_links(page_of(operator, made(cluster, gang, 1, state=state))) == []
+
+
+def test_what_was_resumed_since_is_not_undone_again(
+    operator: Person, cluster: Cluster, gang: Gang
+) -> None:
+    suspended = made(cluster, gang, 1)
+    made(cluster, gang, 1, verb="resume")
+    assert undo_links(page_of(operator, suspended)) == []
+
+
+def test_a_viewer_gets_no_way_back(viewer: Person, cluster: Cluster, gang: Gang) -> None:
+    action = made(cluster, gang, 1)
+    page = page_of(viewer, action)
+    assert action.reason in page
+    assert undo_links(page) == []
+
+
+def dialog(person: Person, gang: Gang, *indexes: int) -> str:
+    query = confirm_query(*job_targets(gang, *indexes))
+    form = form_of(person.client.get("/actions/confirm/", query).content.decode())
+    answer = person.client.post(
+        "/actions/confirm/",
+        {**form, "reason": REASON},
+        headers={"HX-Request": "true", "HX-Target": "act-body"},
+    )
+    return answer.content.decode()
+
+
+def updates(person: Person, shown: str) -> str:
+    (address,) = re.findall(r'hx-get="(/live/asked/[^"]+)"', shown)
+    (version,) = re.findall(r'"X-Live-Version": "([^"]+)"', html.unescape(shown))
+    answer = person.client.get(html.unescape(address), headers={"X-Live-Version": version})
+    return answer.content.decode()
+
+
+def test_the_dialog_says_how_long_it_is_watched_then_that_it_is_over(
+    operator: Person, gang: Gang
+) -> None:
+    shown = dialog(operator, gang, 1)
+    assert "gangboard goes on until it is over" in shown
+    now = timezone.now()
+    Action.objects.update(state="applied", sent_at=now, context={"watch": 40.0})
+    watched = updates(operator, shown)
+    assert "Watched at least until" in watched
+    (until,) = re.findall(r'<time datetime="([^"]+)" data-due>', watched)
+    assert until.startswith(f"{now + timedelta(seconds=40):%Y-%m-%dT%H:%M:%S}")
+    Action.objects.update(state="verified", finished_at=now)
+    over = updates(operator, shown)
+    assert "It is over." in over
+    assert "goes on" not in over
+    assert len(undo_links(over)) == 1
+
+
+def test_several_are_undone_together_once_all_are_over(operator: Person, gang: Gang) -> None:
+    shown = dialog(operator, gang, 0, 1, 2)
+    first, *rest = Action.objects.order_by("name")
+    Action.objects.filter(pk=first.pk).update(state="verified", finished_at=timezone.now())
+    assert undo_links(updates(operator, shown)) == []
+    Action.objects.filter(pk__in=[one.pk for one in rest]).update(
+        state="verified", finished_at=timezone.now()
+    )
+    (link,) = undo_links(updates(operator, shown))
+    assert len(re.findall("target=", link)) == 3
