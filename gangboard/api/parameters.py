@@ -15,7 +15,9 @@ from gangboard.readmodels.action_labels import lever_keys
 from gangboard.readmodels.action_query import WITHIN
 from gangboard.readmodels.cursors import LARGEST_PAGE
 from gangboard.readmodels.gangs import ORDERINGS
+from gangboard.readmodels.known_values import unknown_values
 from gangboard.readmodels.trends import PERIODS
+from gangboard.store.access import Viewer
 
 USUAL_PAGE = 100
 HEALTHS = [health.value for health in Health]
@@ -206,3 +208,9 @@ def read_query(request: Request, query: type[Query]) -> dict[str, Any]:
     if not serializer.is_valid() or errors:
         raise ValidationError({**serializer.errors, **errors})
     return dict(serializer.validated_data)
+
+
+def check_values(viewer: Viewer, *, cluster: str = "", code: str = "") -> None:
+    """Raise ValidationError for a cluster or a reason code that there is not, with those that there are."""
+    if errors := unknown_values(viewer=viewer, cluster=cluster, code=code):
+        raise ValidationError(errors)

@@ -108,6 +108,20 @@ def read_spans(*, viewer: Viewer, gang_id: str) -> Spans:
     return Spans(newest, oldest if ran else (), more)
 
 
+def span_rows(spans: Sequence[VerdictSpan], *, viewer: Viewer) -> tuple[SpanRow, ...]:
+    """Return spans of any gangs that the viewer may see, in the same order.
+
+    No query, but those of `unseen_names` for each cluster that the viewer sees a part of.
+    """
+    texts: dict[int, list[str]] = {}
+    for span in spans:
+        texts.setdefault(span.cluster_id, []).append(span.message)
+    quoted = {
+        id_: unseen_names(lines, viewer=viewer, cluster_id=id_) for id_, lines in texts.items()
+    }
+    return tuple(_row(span, viewer, quoted[span.cluster_id]) for span in spans)
+
+
 def _row(span: VerdictSpan, viewer: Viewer, quoted: tuple[ObjectRef, ...]) -> SpanRow:
     hidden: tuple[ObjectRef, ...] = ()
     if not viewer.sees_cluster(span.cluster_id):
