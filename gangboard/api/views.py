@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -34,6 +34,14 @@ class ReadView(APIView):
 
     def viewer(self) -> Viewer:
         """Return for whom the answer is: rights of the user now, actions as the token allows."""
+        asked_by = getattr(self, "_viewer", None)
+        if asked_by is not None and asked_by[0] is self.request:
+            return cast("Viewer", asked_by[1])
+        viewer = self._read_viewer()
+        self._viewer = (self.request, viewer)
+        return viewer
+
+    def _read_viewer(self) -> Viewer:
         token = self.request.auth
         address = client_address(self.request.META)
         if not isinstance(token, KnownToken):

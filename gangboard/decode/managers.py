@@ -7,9 +7,11 @@ who wrote before can be known from earlier versions of the object and from nothi
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import msgspec
 
-from gangboard.decode.wire import Wire, read_text
+from gangboard.decode.wire import Wire, read_text, read_time
 
 NO_ENTRIES = msgspec.Raw(b"[]")
 _OURS = "gangboard"
@@ -21,6 +23,7 @@ class _WireEntry(Wire):
     """One entry. Its tree of fields stays bytes, of which only the way to one field is read."""
 
     manager: str = ""
+    subresource: str | None = None
     time: str | None = None
     fields_v1: msgspec.Raw = msgspec.Raw(b"{}")
 
@@ -49,6 +52,27 @@ def last_writer(entries: msgspec.Raw | bytes, pointer: str) -> tuple[str, str]:
         return "", ""
     _, time, manager = max(found)
     return read_text(manager)[:_MAX_NAME], time
+
+
+def creator(entries: msgspec.Raw | bytes, created_at: datetime | None) -> str:
+    """Return the field manager that made an object; empty if the entries do not tell.
+
+    It is the only writer of the spec in the second of the creation. Its entry has a later time if it has
+    written again, and then nobody can tell it from other writers.
+    """
+    if created_at is None:
+        return ""
+    try:
+        found = {
+            entry.manager
+            for entry in _ENTRIES.decode(entries) or ()
+            if not entry.subresource
+            and read_time(entry.time) == created_at
+            and _has(entry.fields_v1, ["f:spec"])
+        }
+    except (ValueError, RecursionError):
+        return ""
+    return read_text(found.pop())[:_MAX_NAME] if len(found) == 1 else ""
 
 
 def _has(fields: msgspec.Raw, path: list[str]) -> bool:

@@ -12,9 +12,10 @@ from gangboard.decode.annotations import WireActed
 from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.jobs import DEFAULT_GRACE, WirePodTemplate, WireTemplateSpec
 from gangboard.decode.minimums import set_minimum
+from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
-from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta, read_text, read_time
+from gangboard.decode.wire import Int32, Wire, read_meta, read_text, read_time
 from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
@@ -34,7 +35,7 @@ _ENDS = {
 }
 
 
-class _WireMeta(WireMeta):
+class _WireMeta(WireOwnerMeta):
     annotations: WireActed | None = None
 
 
@@ -152,7 +153,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=2,
+        decoder_version=3,
         fields=key_fields(WireJob),
     ),
     label="Volcano Job",

@@ -93,7 +93,11 @@ def test_a_reader_sees_its_namespace_only(ask: Ask, world: World) -> None:
 
 def test_a_filter_does_not_widen_what_a_reader_sees(ask: Ask) -> None:
     assert names(ask("reader", "gangs/", namespace="team-b")) == []
-    assert names(ask("reader", "gangs/", cluster="west")) == []
+    west = ask("reader", "gangs/", cluster="west")
+    assert (west.status_code, west.json()["errors"]) == (
+        400,
+        {"cluster": ["There is no cluster “west” that you may see. Known are: east."]},
+    )
     assert names(ask("reader", "groups/", cluster="west")) == []
 
 

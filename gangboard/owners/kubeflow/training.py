@@ -194,6 +194,6 @@ def resource(
         model=Owner,
         build=build_owner,
         needed=True,
-        decoder_version=3,
+        decoder_version=4,
         fields=key_fields(WireTrainingJob),
     )

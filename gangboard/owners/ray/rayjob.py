@@ -221,7 +221,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=2,
+        decoder_version=3,
         fields=key_fields(WireRayJob),
     ),
     label=JOB,
