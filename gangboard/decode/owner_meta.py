@@ -42,7 +42,7 @@ _ALL = msgspec.json.Decoder(dict[str, str | None] | None)
 
 def labels_as(metadata: WireOwnerMeta, type_: type[Labels]) -> Labels:
     """Return the labels that a struct names. Raises ValueError for labels that are no text."""
-    decoder: Any = _decoder(cast(Any, type_))
+    decoder: Any = _decoder(cast("Any", type_))
     found: Labels | None = decoder.decode(metadata.labels)
     return type_() if found is None else found
 

@@ -221,6 +221,15 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
             "hold": None,
             "queue": None,
             "actions": LOOK_ONLY,
+            "target": {
+                "cluster": "east",
+                "api_group": "batch",
+                "kind": "Job",
+                "namespace": "team-a",
+                "name": "train-workers",
+                "uid": "job-0",
+                "generation": 1,
+            },
         }
     ]
     assert more["actions"] == LOOK_ONLY
