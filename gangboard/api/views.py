@@ -19,6 +19,12 @@ from gangboard.peers import client_address
 from gangboard.store.access import Viewer, viewer_of
 from gangboard.store.authentication import KnownToken
 
+RESOURCES = (
+    *("actions", "capacity", "clusters", "events", "gangs", "groups", "holds", "me", "queues"),
+    *("reasons", "schema", "summary", "trends", "waits"),
+)
+"""What `/api/v1/` names."""
+
 
 class ReadView(APIView):
     """An operation that only reads, for whoever is signed in or has a token."""
@@ -64,6 +70,17 @@ def next_url(request: Request, cursor: str | None) -> str | None:
 
 def _pairs(request: Request) -> list[tuple[str, str]]:
     return [(name, value) for name, values in request.query_params.lists() for value in values]
+
+
+@extend_schema(exclude=True)
+class RootView(ReadView):
+    """`/api/v1/`: where everything is."""
+
+    def get(self, request: Request) -> Response:
+        """Return the address of each list."""
+        return Response(
+            {name: request.build_absolute_uri(f"{request.path}{name}/") for name in RESOURCES}
+        )
 
 
 @extend_schema(exclude=True)
