@@ -29,6 +29,9 @@ limit_web(settings.DATABASES["default"], most=settings.DATABASE_CONNECTIONS)
 
 LIVE_THREADS = 400
 """Each page that waits for news holds one of them, asleep and without a connection; see GANGBOARD_WAITERS."""
+EVENT_THREADS = 320
+"""Calls of `events/` that wait for news hold one each, asleep and without a connection: 300 of them at most
+(`pages.events.waiting`). Three at a time use the database, as calls of the API do."""
 PAGE_THREADS = 40
 """Few, because each holds a connection to the database while it works. 20 may wait for a password to be
 looked at (`web.password_throttle`), and 4 for the readers of exports (`web.exports`)."""
@@ -56,6 +59,9 @@ application = Application(
     pages=Lane("page", threads=PAGE_THREADS, most=REQUESTS, patience=PAGE_PATIENCE),
     lanes={
         "/live/": Lane("live", threads=LIVE_THREADS, most=REQUESTS, patience=PAGE_PATIENCE),
+        "/api/v1/events/": Lane(
+            "events", threads=EVENT_THREADS, most=REQUESTS, patience=API_PATIENCE
+        ),
         "/api/": Lane("api", threads=API_THREADS, most=REQUESTS, patience=API_PATIENCE),
         "/healthz": Lane("health", threads=1, most=PROBE_REQUESTS, seconds=PROBE_SECONDS),
         # It asks the database, which can hang: two threads hang with it, and the probe says no.

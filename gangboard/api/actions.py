@@ -93,6 +93,11 @@ class ActionListView(ReadView):
         )
 
 
+@extend_schema(exclude=True)
+class UnslashedActionListView(ActionListView):
+    """The same without the last slash: a redirect would turn a POST into a GET."""
+
+
 class ActionView(ReadView):
     """One action."""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Any
+
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -9,9 +12,18 @@ from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gangboard.api.entity_tags import UNCHANGED, tagged
 from gangboard.api.errors import NOT_FOUND
 from gangboard.api.fields import problems
-from gangboard.api.parameters import GangQuery, Query, read_query
+from gangboard.api.parameters import (
+    GangQuery,
+    OneGangQuery,
+    Query,
+    check_fields,
+    check_values,
+    only,
+    read_query,
+)
 from gangboard.api.serializers.deleted_gangs import serialize_deleted_gang
 from gangboard.api.serializers.gangs import (
     GangDetailSerializer,
@@ -20,6 +32,7 @@ from gangboard.api.serializers.gangs import (
 )
 from gangboard.api.serializers.reasons import UnseenClusterSerializer
 from gangboard.api.views import ReadView, next_url
+from gangboard.domain.health import Health
 from gangboard.readmodels.bundle import bundle_text
 from gangboard.readmodels.cursors import CursorError
 from gangboard.readmodels.freshness import read_freshness
@@ -35,8 +48,9 @@ class GangListView(ReadView):
     @extend_schema(
         operation_id="list_gangs",
         parameters=[GangQuery],
-        responses={200: GangListSerializer, **problems(400, 401)},
+        responses={200: GangListSerializer, **UNCHANGED, **problems(400, 401)},
     )
+    @tagged
     def get(self, request: Request) -> Response:
         """List gangs, the worst first, finished ones included.
 
@@ -44,7 +58,11 @@ class GangListView(ReadView):
         """
         query = read_query(request, GangQuery)
         limit, cursor = query.pop("limit"), query.pop("cursor", None)
-        filters, viewer, now = GangFilters(**query), self.viewer(), self.now()
+        wanted = query.pop("fields", None)
+        viewer, now = self.viewer(), self.now()
+        filters = _filters(query, now)
+        check_values(viewer, cluster=filters.cluster, code=filters.code)
+        check_fields(wanted, GangSerializer)
         clusters = read_freshness(viewer=viewer, now=now)
         try:
             page = list_gangs(
@@ -64,28 +82,44 @@ class GangListView(ReadView):
         return Response(
             {
                 "next": next_url(request, page.next_cursor),
-                "results": GangSerializer(page.rows, many=True).data,
+                "results": [only(wanted, row) for row in GangSerializer(page.rows, many=True).data],
                 "unseen": unseen.data,
             }
         )
+
+
+def _filters(query: dict[str, Any], now: datetime) -> GangFilters:
+    """Return the filters of a query. Raises ValidationError for those that contradict each other."""
+    labels = query.pop("label", ())
+    blocked_for = query.pop("blocked_for", None)
+    if blocked_for is not None:
+        if "health" in query or "since_before" in query:
+            said = "“blocked_for” says both health and since_before; leave those out."
+            raise ValidationError({"blocked_for": [said]})
+        query |= {"health": (Health.BLOCKED.value,), "since_before": now - blocked_for}
+    return GangFilters(**query, labels=labels)
 
 
 class GangView(ReadView):
     """One gang."""
 
     @extend_schema(
-        operation_id="get_gang", responses={200: GangDetailSerializer, **problems(400, 401, 404)}
+        operation_id="get_gang",
+        parameters=[OneGangQuery],
+        responses={200: GangDetailSerializer, **UNCHANGED, **problems(400, 401, 404)},
     )
+    @tagged
     def get(self, request: Request, gang_id: str) -> Response:
         """Return a gang with its findings, groups, Jobs and pods; of one that is gone, what is left."""
-        read_query(request, Query)
+        wanted = read_query(request, OneGangQuery).get("fields")
+        check_fields(wanted, GangDetailSerializer)
         viewer, now = self.viewer(), self.now()
         found = gang_detail(viewer=viewer, gang_id=gang_id, now=now)
         if found is not None:
-            return Response(GangDetailSerializer(found).data)
+            return Response(only(wanted, GangDetailSerializer(found).data))
         gone = find_deleted_gang(viewer=viewer, gang_id=gang_id, now=now)
         if gone is not None:
-            return Response(serialize_deleted_gang(gone))
+            return Response(only(wanted, serialize_deleted_gang(gone)))
         raise NotFound(NOT_FOUND)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from rest_framework import serializers
@@ -15,9 +18,13 @@ from gangboard.readmodels.action_labels import lever_keys
 from gangboard.readmodels.action_query import WITHIN
 from gangboard.readmodels.cursors import LARGEST_PAGE
 from gangboard.readmodels.gangs import ORDERINGS
+from gangboard.readmodels.known_values import unknown_values
 from gangboard.readmodels.trends import PERIODS
+from gangboard.store.access import Viewer
 
 USUAL_PAGE = 100
+_DURATION = re.compile(r"([0-9]{1,6})([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 HEALTHS = [health.value for health in Health]
 STAGES = [stage.value for stage in Stage]
 VERBS = [verb.value for verb in Verb]
@@ -40,6 +47,47 @@ class HealthsField(serializers.CharField):
             if word not in HEALTHS:
                 raise ValidationError(f"“{word}” is not one of {', '.join(HEALTHS)}.")
         return words
+
+
+class LabelsField(serializers.CharField):
+    """Labels, separated by commas: `team=nlp` or only `team`."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return (key, value) pairs, the value None where only a key is given. Raises ValidationError."""
+        pairs = []
+        for text in super().to_internal_value(data).split(","):
+            key, equals, value = text.strip().partition("=")
+            if not key:
+                raise ValidationError(f"“{text}” is no label: write KEY=VALUE or KEY.")
+            pairs.append((key, value if equals else None))
+        return tuple(pairs)
+
+
+class DurationField(serializers.CharField):
+    """A time span such as `90s`, `10m`, `2h` or `7d`."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the timedelta. Raises ValidationError."""
+        text = super().to_internal_value(data)
+        found = _DURATION.fullmatch(text)
+        if found is None:
+            raise ValidationError(f"“{text}” is no time span: write 90s, 10m, 2h or 7d.")
+        return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+class FieldsField(serializers.CharField):
+    """Names of fields, separated by commas."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the names as a tuple."""
+        return tuple(name.strip() for name in super().to_internal_value(data).split(","))
+
+
+_FIELDS = FieldsField(
+    required=False,
+    max_length=1000,
+    help_text="Only these fields of each gang, separated by commas.",
+)
 
 
 class Query(serializers.Serializer[Any]):
@@ -78,6 +126,21 @@ class GangQuery(PageQuery):
     code = serializers.CharField(
         required=False, max_length=64, help_text="Reason code, such as `fragmented`."
     )
+    name = serializers.CharField(
+        required=False, max_length=_NAME, help_text="The whole name of the gang."
+    )
+    label = LabelsField(  # type: ignore[assignment]  # as DRF's own attribute
+        required=False,
+        max_length=1000,
+        help_text="Labels of the owner that must all be there: `team=nlp` or only `team`; separated by commas.",
+    )
+    blocked_for = DurationField(
+        required=False,
+        help_text="Gangs that have been blocked for at least this long, such as `10m`.",
+    )
+    since_before = serializers.DateTimeField(
+        required=False, help_text="Gangs whose verdict began at this time or earlier."
+    )
     queue = serializers.CharField(required=False, max_length=_NAME)
     stage = serializers.ChoiceField(STAGES, required=False)
     q = serializers.CharField(
@@ -95,6 +158,13 @@ class GangQuery(PageQuery):
     ordering = serializers.ChoiceField(
         ORDERINGS, default="health", help_text="`health`: worst first, then longest."
     )
+    fields = _FIELDS  # type: ignore[assignment]  # as DRF's own attribute
+
+
+class OneGangQuery(Query):
+    """The query of `gangs/{id}/`."""
+
+    fields = _FIELDS  # type: ignore[assignment]  # as DRF's own attribute
 
 
 class GroupQuery(PageQuery):
@@ -206,3 +276,25 @@ def read_query(request: Request, query: type[Query]) -> dict[str, Any]:
     if not serializer.is_valid() or errors:
         raise ValidationError({**serializer.errors, **errors})
     return dict(serializer.validated_data)
+
+
+def check_values(viewer: Viewer, *, cluster: str = "", code: str = "") -> None:
+    """Raise ValidationError for a cluster or a reason code that there is not, with those that there are."""
+    if errors := unknown_values(viewer=viewer, cluster=cluster, code=code):
+        raise ValidationError(errors)
+
+
+def check_fields(
+    names: tuple[str, ...] | None, serializer: type[serializers.Serializer[Any]]
+) -> None:
+    """Raise ValidationError for a name that is no field of a serializer. None asks for all fields."""
+    known = serializer().fields
+    unknown = [name for name in names or () if name not in known]
+    if unknown:
+        sentence = f"There is no field “{unknown[0]}”. The fields are: {', '.join(known)}."
+        raise ValidationError({"fields": [sentence]})
+
+
+def only(names: tuple[str, ...] | None, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the named keys of a row, in its order; all of them for None."""
+    return row if names is None else {name: row[name] for name in row if name in names}

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.api.fields import problems
-from gangboard.api.parameters import Query, read_query
+from gangboard.api.parameters import ReasonQuery, check_values, read_query
 from gangboard.api.serializers.clusters import SummarySerializer
 from gangboard.api.views import ReadView
 from gangboard.readmodels.summary import summary
@@ -17,14 +17,17 @@ class SummaryView(ReadView):
     """How many gangs are how."""
 
     @extend_schema(
-        operation_id="get_summary", responses={200: SummarySerializer, **problems(400, 401)}
+        operation_id="get_summary",
+        parameters=[ReasonQuery],
+        responses={200: SummarySerializer, **problems(400, 401)},
     )
     def get(self, request: Request) -> Response:
         """Count the gangs that the caller may see, by health, code and cluster.
 
         What could not be looked at is in `unseen`: there may be more than is counted there.
         """
-        read_query(request, Query)
-        now = self.now()
-        found = summary(viewer=self.viewer(), now=now)
+        query = read_query(request, ReasonQuery)
+        now, viewer = self.now(), self.viewer()
+        check_values(viewer, cluster=query.get("cluster", ""))
+        found = summary(viewer=viewer, now=now, **query)
         return Response(SummarySerializer(found, context={"now": now}).data)

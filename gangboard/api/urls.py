@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from gangboard.api.actions import ActionListView, ActionView
+from gangboard.api.actions import ActionListView, ActionView, UnslashedActionListView
 from gangboard.api.capacity import CapacityView
 from gangboard.api.gangs import GangBundleView, GangListView, GangView
 from gangboard.api.groups import GroupListView, GroupView
@@ -15,13 +15,14 @@ from gangboard.api.reasons import ReasonsView
 from gangboard.api.schema import SchemaView
 from gangboard.api.summary import SummaryView
 from gangboard.api.trends import TrendsView
-from gangboard.api.views import NoSuchView
+from gangboard.api.views import NoSuchView, RootView
 from gangboard.api.waits import WaitsView
 
 urlpatterns: list[URLPattern] = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
+    path("api/v1/", RootView.as_view(), name="api-root"),
     path("api/v1/gangs/", GangListView.as_view(), name="api-gangs"),
     path("api/v1/gangs/<str:gang_id>/", GangView.as_view(), name="api-gang"),
     path("api/v1/gangs/<str:gang_id>/bundle/", GangBundleView.as_view(), name="api-gang-bundle"),
@@ -30,6 +31,8 @@ urlpatterns: list[URLPattern] = [
     path("api/v1/queues/", QueueListView.as_view(), name="api-queues"),
     path("api/v1/queues/<str:cluster>/<str:name>/", QueueView.as_view(), name="api-queue"),
     path("api/v1/actions/", ActionListView.as_view(), name="api-actions"),
+    # A POST without the slash would be redirected, and most clients make a GET of that.
+    path("api/v1/actions", UnslashedActionListView.as_view()),
     path("api/v1/actions/<str:action_id>/", ActionView.as_view(), name="api-action"),
     path("api/v1/holds/", HoldListView.as_view(), name="api-holds"),
     path("api/v1/reasons/", ReasonsView.as_view(), name="api-reasons"),

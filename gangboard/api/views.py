@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -18,6 +18,12 @@ from gangboard.api.errors import NOT_FOUND
 from gangboard.peers import client_address
 from gangboard.store.access import Viewer, viewer_of
 from gangboard.store.authentication import KnownToken
+
+RESOURCES = (
+    *("actions", "capacity", "clusters", "events", "gangs", "groups", "holds", "me", "queues"),
+    *("reasons", "schema", "summary", "trends", "waits"),
+)
+"""What `/api/v1/` names."""
 
 
 class ReadView(APIView):
@@ -34,6 +40,14 @@ class ReadView(APIView):
 
     def viewer(self) -> Viewer:
         """Return for whom the answer is: rights of the user now, actions as the token allows."""
+        asked_by = getattr(self, "_viewer", None)
+        if asked_by is not None and asked_by[0] is self.request:
+            return cast("Viewer", asked_by[1])
+        viewer = self._read_viewer()
+        self._viewer = (self.request, viewer)
+        return viewer
+
+    def _read_viewer(self) -> Viewer:
         token = self.request.auth
         address = client_address(self.request.META)
         if not isinstance(token, KnownToken):
@@ -56,6 +70,17 @@ def next_url(request: Request, cursor: str | None) -> str | None:
 
 def _pairs(request: Request) -> list[tuple[str, str]]:
     return [(name, value) for name, values in request.query_params.lists() for value in values]
+
+
+@extend_schema(exclude=True)
+class RootView(ReadView):
+    """`/api/v1/`: where everything is."""
+
+    def get(self, request: Request) -> Response:
+        """Return the address of each list."""
+        return Response(
+            {name: request.build_absolute_uri(f"{request.path}{name}/") for name in RESOURCES}
+        )
 
 
 @extend_schema(exclude=True)

@@ -8,6 +8,8 @@ one entry for all fields that it owns. Each of its later writes moves the time o
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import msgspec
 
 from gangboard.decode.wire import Wire, read_text, read_time
@@ -23,6 +25,7 @@ class _WireEntry(Wire):
     """One entry. Its tree of fields stays bytes, of which only the way to one field is read."""
 
     manager: str = ""
+    subresource: str | None = None
     time: str | None = None
     fields_v1: msgspec.Raw = msgspec.Raw(b"{}")
 
@@ -57,6 +60,27 @@ def field_writer(entries: msgspec.Raw | bytes, pointer: str) -> FieldWriter | No
     """Return the last writer of a field as `last_writer` does, or None if no entry has the field."""
     manager, time = last_writer(entries, pointer)
     return FieldWriter(manager, read_time(time)) if manager else None
+
+
+def creator(entries: msgspec.Raw | bytes, created_at: datetime | None) -> str:
+    """Return the field manager that made an object; empty if the entries do not tell.
+
+    It is the only writer of the spec in the second of the creation. Its entry has a later time if it has
+    written again, and then nobody can tell it from other writers.
+    """
+    if created_at is None:
+        return ""
+    try:
+        found = {
+            entry.manager
+            for entry in _ENTRIES.decode(entries) or ()
+            if not entry.subresource
+            and read_time(entry.time) == created_at
+            and _has(entry.fields_v1, ["f:spec"])
+        }
+    except (ValueError, RecursionError):
+        return ""
+    return read_text(found.pop())[:_MAX_NAME] if len(found) == 1 else ""
 
 
 def _has(fields: msgspec.Raw, path: list[str]) -> bool:

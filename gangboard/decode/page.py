@@ -15,8 +15,10 @@ import msgspec
 
 from gangboard.decode.density import MOST_OF_OBJECT, MOST_OF_PAGE, is_denser
 from gangboard.decode.fitting import lacks_fields
+from gangboard.decode.owner_meta import with_labels
 from gangboard.decode.problems import DecodeProblem, PartlyDecoded
 from gangboard.decode.wire import Wire, read_text
+from gangboard.domain.owner import Owner
 from gangboard.domain.registry import DecodeError, Resource
 
 __all__ = [
@@ -266,7 +268,10 @@ def build_model(
     try:
         if not resource.is_known(version) and lacks_fields(resource, wire):
             raise DecodeError(f"it has not the fields of {resource.versions[0]}")
-        return resource.build(wire, version), None
+        model = resource.build(wire, version)
+        if isinstance(model, Owner):
+            model = with_labels(model, metadata)
+        return model, None
     except BAD_DATA as error:
         lost = not isinstance(error, PartlyDecoded)
         return getattr(error, "model", None), DecodeProblem(

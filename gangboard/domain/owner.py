@@ -255,6 +255,10 @@ class Owner:
     has none."""
     blueprints: tuple[ObjectRef, ...] = ()
     """Objects that it names and is made by (`OwnerKind.blueprints`), without their uids."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """(key, value) by key."""
+    submitter: str = ""
+    """Field manager that made it, such as `kubectl-create`; empty if its managed fields do not tell."""
     detail: dict[str, str] = field(default_factory=dict)
     """What only its kind has and reads, by names of that kind."""
 

@@ -14,9 +14,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec
+from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
-from gangboard.decode.wire import Int32, Wire, WireMeta, or_one, read_meta, read_text
+from gangboard.decode.wire import Int32, Wire, or_one, read_meta, read_text
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner, PodRequests
@@ -43,7 +44,7 @@ class _WireSpec(Wire):
 class WireReplicas(Wire):
     """A StatefulSet or Deployment as narrow as it is kept."""
 
-    metadata: WireMeta
+    metadata: WireOwnerMeta
     spec: _WireSpec | None = None
 
 
@@ -126,6 +127,7 @@ def _resource(plural: str, kind: str) -> Resource:
         wire=WireReplicas,
         model=Owner,
         build=_build(kind),
+        decoder_version=2,
     )
 
 

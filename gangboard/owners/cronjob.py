@@ -8,11 +8,10 @@ what becomes of the next.
 
 from __future__ import annotations
 
-import msgspec
-
 from gangboard.decode.annotations import WireActed
-from gangboard.decode.managers import NO_ENTRIES, last_writer
-from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta, read_text, read_time
+from gangboard.decode.managers import last_writer
+from gangboard.decode.owner_meta import WireOwnerMeta
+from gangboard.decode.wire import Int32, Wire, read_meta, read_text, read_time
 from gangboard.domain.action import Verb
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.wording import label
@@ -21,9 +20,8 @@ from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 _SCHEDULE, _ZONE, _CONCURRENCY, _DEADLINE = "schedule", "timeZone", "concurrencyPolicy", "deadline"
 
 
-class _WireCronJobMeta(WireMeta):
+class _WireCronJobMeta(WireOwnerMeta):
     annotations: WireActed | None = None
-    managed_fields: msgspec.Raw = NO_ENTRIES
 
 
 class _WireCronJobSpec(Wire):
@@ -118,7 +116,7 @@ OWNER = OwnerKind(
         wire=WireCronJob,
         model=Owner,
         build=_build,
-        decoder_version=4,
+        decoder_version=5,
     ),
     label="CronJob",
     notes=KindNotes(

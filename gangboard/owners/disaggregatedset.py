@@ -12,17 +12,10 @@ from dataclasses import replace
 
 from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec
+from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
-from gangboard.decode.wire import (
-    Int32,
-    Wire,
-    WireCondition,
-    WireMeta,
-    or_one,
-    read_conditions,
-    read_meta,
-)
+from gangboard.decode.wire import Int32, Wire, WireCondition, or_one, read_conditions, read_meta
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
@@ -62,7 +55,7 @@ class _WireDisaggregatedSetStatus(Wire):
 class WireDisaggregatedSet(Wire):
     """A DisaggregatedSet as narrow as it is kept."""
 
-    metadata: WireMeta
+    metadata: WireOwnerMeta
     spec: _WireDisaggregatedSetSpec | None = None
     status: _WireDisaggregatedSetStatus | None = None
 
@@ -140,7 +133,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=4,
+        decoder_version=5,
         fields=key_fields(WireDisaggregatedSet),
     ),
     label="DisaggregatedSet",

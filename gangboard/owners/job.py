@@ -6,14 +6,14 @@ import msgspec
 
 from gangboard.decode.annotations import WireActedJob
 from gangboard.decode.jobs import WireJobSpec, read_gang_request, read_indexes, read_manager
-from gangboard.decode.managers import NO_ENTRIES, field_writer, last_writer
+from gangboard.decode.managers import field_writer, last_writer
+from gangboard.decode.owner_meta import WireOwnerMeta, labels_as
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import (
     Int32,
     Wire,
     WireCondition,
-    WireMeta,
     or_one,
     read_conditions,
     read_meta,
@@ -43,10 +43,8 @@ class _WireAnnotations(WireActedJob):
     template: str | None = msgspec.field(default=None, name="scheduling.k8s.io/group-template-name")
 
 
-class _WireJobMeta(WireMeta):
-    labels: _WireLabels | None = None
+class _WireJobMeta(WireOwnerMeta):
     annotations: _WireAnnotations | None = None
-    managed_fields: msgspec.Raw = NO_ENTRIES
 
 
 class _WireJobStatus(Wire):
@@ -75,7 +73,7 @@ class WireJob(Wire):
 
 
 def _build(wire: WireJob, version: str) -> Owner:
-    labels = wire.metadata.labels or _WireLabels()
+    labels = labels_as(wire.metadata, _WireLabels)
     annotations = wire.metadata.annotations or _WireAnnotations()
     spec, status = wire.spec or WireJobSpec(), wire.status or _WireJobStatus()
     conditions = read_conditions(status.conditions)

@@ -12,14 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from gangboard.decode.fitting import KeyField, key_fields
-from gangboard.decode.wire import (
-    Int32,
-    Wire,
-    WireCondition,
-    WireMeta,
-    read_conditions,
-    read_meta,
-)
+from gangboard.decode.owner_meta import WireOwnerMeta
+from gangboard.decode.wire import Int32, Wire, WireCondition, read_conditions, read_meta
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.facts import Unit
 from gangboard.domain.owner import Owner, Role
@@ -44,7 +38,7 @@ class _WireMiniClusterStatus(Wire):
 class WireMiniCluster(Wire):
     """A MiniCluster as narrow as it is kept."""
 
-    metadata: WireMeta
+    metadata: WireOwnerMeta
     spec: _WireMiniClusterSpec | None = None
     status: _WireMiniClusterStatus | None = None
 
@@ -98,6 +92,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
+        decoder_version=2,
         fields=key_fields(WireMiniCluster),
     ),
     label=_KIND,

@@ -11,9 +11,10 @@ from __future__ import annotations
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.jobs import DEFAULT_GRACE, WirePodTemplate, WireTemplateSpec
+from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
-from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta, read_text, read_time
+from gangboard.decode.wire import Int32, Wire, read_meta, read_text, read_time
 from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
@@ -33,7 +34,7 @@ _ENDS = {
 }
 
 
-class _WireMeta(WireMeta):
+class _WireMeta(WireOwnerMeta):
     annotations: WireActed | None = None
 
 

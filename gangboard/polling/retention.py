@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from gangboard.store.batched_deletes import delete_expired_sessions, delete_in_batches
 from gangboard.store.cluster_trials import delete_old_trials
-from gangboard.store.feed import delete_old_events
+from gangboard.store.feed import KEPT_DAYS, delete_old_events
 from gangboard.store.gangs import outline_gone_gangs
 from gangboard.store.heartbeats import delete_dead_heartbeats
 from gangboard.store.models import (
@@ -33,8 +33,8 @@ OVER = timedelta(days=1)
 
 MESSAGES = timedelta(days=30)
 """How long deliveries that are over are kept, and rules about one gang that have told it."""
-FEED_DAYS = timedelta(days=7)
-"""For so long a reader of the feed may have been away."""
+FEED_DAYS = timedelta(days=KEPT_DAYS, hours=1)
+"""An hour more than readers are told: a transaction may end long after the time of its event."""
 
 
 def clean_up() -> None:

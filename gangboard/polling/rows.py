@@ -76,6 +76,8 @@ def gang_row(
         or _queue_of_pods(facts),
         "priority": verdict.priority,
         "priority_value": verdict.priority_value,
+        "labels": dict(owner.labels),
+        "submitter": owner.submitter,
         "restarts": verdict.restarts,
         "max_restarts": verdict.max_restarts,
         "created_at": meta.created_at,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Case, CharField, F, Q, QuerySet, SmallIntegerField, Value, When
@@ -17,7 +18,7 @@ from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey
 from gangboard.readmodels.state_labels import NOT_OBSERVED
 from gangboard.readmodels.word_search import search_words
 from gangboard.store.access import Viewer
-from gangboard.store.gang_search import has_words
+from gangboard.store.gang_search import has_label, has_words
 from gangboard.store.models import Gang
 
 _WORST_FIRST = (SortKey("shown_severity"), SortKey("since"), SortKey("id"))
@@ -56,6 +57,12 @@ class GangFilters:
     kind: str = ""
     health: tuple[str, ...] = ()
     code: str = ""
+    name: str = ""
+    """The whole name of the gang."""
+    labels: tuple[tuple[str, str | None], ...] = ()
+    """(key, value) that it must have; None: with any value."""
+    since_before: datetime | None = None
+    """The verdict began at this time or earlier."""
     queue: str = ""
     stage: str = ""
     q: str = ""
@@ -78,8 +85,9 @@ class GangFilters:
     @property
     def narrows_clusters(self) -> bool:
         """Whether gangs of a cluster are left out for more than their health: curves are of whole clusters."""
-        others = (self.namespace, self.kind, self.code, self.queue, self.stage, self.q)
-        return any(others) or self.api_group is not None
+        others = (self.namespace, self.kind, self.code, self.queue, self.stage, self.q, self.name)
+        more = (self.labels, self.since_before)
+        return any(others) or any(more) or self.api_group is not None
 
     def of_any_health(self) -> GangFilters:
         """Return the same filters for all states: what the tiles count."""
@@ -154,12 +162,16 @@ def _conditions(filters: GangFilters, viewer: Viewer, silent: Sequence[int]) -> 
         "namespace": filters.namespace,
         "kind": filters.kind,
         "queue": filters.queue,
+        "name": filters.name,
+        "since__lte": filters.since_before,
         "stage": filters.stage,
         "shown_code": filters.code,
     }
     condition = Q(**{column: value for column, value in columns.items() if value})
     if filters.api_group is not None:
         condition &= Q(api_group=filters.api_group)
+    for key, text in filters.labels:
+        condition &= has_label(key, text)
     if filters.health:
         condition &= Q(shown_health__in=filters.health)
     if filters.hides_finished:

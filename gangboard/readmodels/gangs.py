@@ -100,6 +100,9 @@ class GangRow:
     requests: Mapping[str, str]
     queue: str
     priority: str
+    labels: Mapping[str, str]
+    submitter: str
+    """Field manager that made it; empty: not known."""
     created_at: datetime | None
     since: datetime
     since_first_seen: bool
@@ -278,6 +281,8 @@ def _build_row(
         requests={printable(name): printable(str(value)) for name, value in gang.requests.items()},
         queue=printable(gang.queue),
         priority=printable(gang.priority),
+        labels={printable(key): printable(value) for key, value in gang.labels.items()},
+        submitter=printable(gang.submitter),
         created_at=gang.created_at,
         since=gang.since,
         since_first_seen=gang.since_first_seen,

@@ -78,6 +78,11 @@ def _titles() -> dict[str, str]:
     return registry.titles()
 
 
+def known_codes() -> frozenset[str]:
+    """Return the reason codes that this release can give."""
+    return frozenset((*_titles(), NOT_OBSERVED))
+
+
 def reason_title(code: str) -> str:
     """Return the title of a reason code; an unknown code prints as words."""
     if code == NOT_OBSERVED:

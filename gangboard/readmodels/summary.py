@@ -51,10 +51,15 @@ class Summary:
     """Clusters that could not be looked at, or not fully: their counts may be too low."""
 
 
-def summary(*, viewer: Viewer, now: datetime) -> Summary:
-    """Return the counts (2 queries)."""
-    clusters = read_freshness(viewer=viewer, now=now)
-    gangs = select_gangs(viewer=viewer, filters=GangFilters(), silent=silent_ids(clusters))
+def summary(*, viewer: Viewer, now: datetime, cluster: str = "", namespace: str = "") -> Summary:
+    """Return the counts (2 queries), of one cluster or namespace if one is given."""
+    clusters = {
+        id_: found
+        for id_, found in read_freshness(viewer=viewer, now=now).items()
+        if cluster in ("", found.cluster)
+    }
+    filters = GangFilters(cluster=cluster, namespace=namespace)
+    gangs = select_gangs(viewer=viewer, filters=filters, silent=silent_ids(clusters))
     rows = gangs.values_list("shown_health", "shown_code", "cluster_id").annotate(
         gangs=Count("*"), devices=Sum("accelerators")
     )

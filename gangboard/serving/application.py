@@ -29,6 +29,8 @@ class Application:
     ) -> None:
         """`lanes`: by path, or by its beginning where that ends with a slash; all others take `pages`.
 
+        Of two beginnings the longer one counts.
+
         `headers`: of what is refused here.
 
         `at_first` is called once, at the first request: what the server has opened is open then.
@@ -36,7 +38,8 @@ class Application:
         self._wsgi = wsgi
         self._pages = pages
         self._lanes = lanes
-        self._beginnings = tuple(path for path in lanes if path.endswith("/"))
+        beginnings = (path for path in lanes if path.endswith("/"))
+        self._beginnings = tuple(sorted(beginnings, key=len, reverse=True))
         self._headers: Headers = [
             (name.lower().encode(), value.encode()) for name, value in headers.items()
         ]

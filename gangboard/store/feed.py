@@ -12,12 +12,17 @@ from datetime import datetime
 from enum import Enum
 
 from django.db import transaction
+from django.db.models import Q
 
 from gangboard.store.batched_deletes import delete_in_batches
 from gangboard.store.models import Action, FeedEvent, FeedHead, VerdictSpan
 
 CHUNK = 500
 """Events of one statement, and of one transaction that numbers them."""
+KEPT_DAYS = 7
+"""Days for which a reader of the feed may have been away."""
+Place = tuple[int, int, str]
+"""Number, cluster id and namespace of an event."""
 
 
 class FeedType(Enum):
@@ -82,12 +87,25 @@ def newest_number() -> int:
     return FeedHead.objects.filter(pk=1).values_list("number", flat=True).first() or 0
 
 
-def read_after(number: int, *, limit: int) -> Sequence[FeedEvent]:
+def read_places(after: int, until: int, *, limit: int) -> Sequence[Place]:
+    """Return the places of the events after one number and up to another, in their order (1 query)."""
+    events = FeedEvent.objects.filter(number__gt=after, number__lte=until).order_by("number")
+    places = events.values_list("number", "cluster_id", "namespace")[:limit]
+    return [(number or 0, cluster_id, namespace) for number, cluster_id, namespace in places]
+
+
+def read_after(number: int, *, limit: int, where: Q | None = None) -> Sequence[FeedEvent]:
     """Return the events after a number in their order, with span, action and cluster (1 query).
 
-    Whoever shows them to a person filters them by `Viewer.gang_filter`.
+    Whoever shows them to a person gives `Viewer.gang_filter` as `where`.
     """
-    events = FeedEvent.objects.filter(number__gt=number).order_by("number")
+    events = FeedEvent.objects.filter(where or Q(), number__gt=number).order_by("number")
+    return list(events.select_related("span", "action", "cluster")[:limit])
+
+
+def read_newest(*, limit: int, where: Q) -> Sequence[FeedEvent]:
+    """Return the newest numbered events, the newest first, with span, action and cluster (1 query)."""
+    events = FeedEvent.objects.filter(where, number__isnull=False).order_by("-number")
     return list(events.select_related("span", "action", "cluster")[:limit])
 
 

@@ -8,11 +8,15 @@ from typing import Any
 
 import msgspec
 from django.db.models import Q
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.lookups import Exact
 
 from gangboard.store.access import Viewer
 from gangboard.store.bulk import upsert_rows
 from gangboard.store.models import Cluster, Gang, GangSearch
 
+LABEL = "label:"
+"""Begins a word that asks for a label: `label:team` or `label:team=nlp`."""
 _COLUMNS = ("gang_id", "cluster_id", "names", "said", "sentence")
 _PLACE = ("namespace", "kind", "queue")
 
@@ -103,13 +107,31 @@ def has_words(words: Iterable[str], viewer: Viewer, silent: Collection[int]) -> 
     is not on the page any more, so it is not found either.
     """
     is_said = ~Q(cluster_id__in=silent) if silent else Q()
-    condition = Q()
-    for word in (word.lower() for word in words):
+    condition, plain = Q(), list[str]()
+    labels = Q()
+    for word in words:
+        if word.startswith(LABEL):
+            key, _, value = word.removeprefix(LABEL).partition("=")
+            labels &= has_label(key, value if "=" in word else None)
+        else:
+            plain.append(word.lower())
+    for word in plain:
         named = Q(cluster__in=Cluster.objects.filter(name__contains=word))
         said = Q(said__contains=word)
         said |= Q(sentence__contains=word) & viewer.whole_cluster_filter()
         condition &= Q(names__contains=word) | named | (said & is_said)
-    return Q(pk__in=GangSearch.objects.filter(condition).values("pk")) if condition else Q()
+    found = Q(pk__in=GangSearch.objects.filter(condition).values("pk")) if condition else Q()
+    return found & labels
+
+
+def has_label(key: str, value: str | None = None) -> Q:
+    """Return the condition on gangs that have a label, with this value if one is given."""
+    # PostgreSQL refuses NUL, and no label has one.
+    if "\x00" in key or "\x00" in (value or ""):
+        return Q(pk__in=[])
+    if value is None:
+        return Q(labels__has_key=key)
+    return Q(Exact(KeyTextTransform(key, "labels"), value))
 
 
 def has_name(name: str) -> Q:

@@ -86,6 +86,8 @@ def test_later_its_history_is_left_and_the_rest_is_null(ask: Ask, gone: Gang) ->
         "requests": None,
         "queue": "gpu",
         "priority": None,
+        "labels": None,
+        "submitter": None,
         "created_at": "2026-11-01T08:29:00Z",
         "since": "2026-11-01T08:39:00Z",
         "observed_at": "2026-11-01T08:59:00Z",

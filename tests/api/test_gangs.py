@@ -35,6 +35,8 @@ GANG_KEYS = [
     "requests",
     "queue",
     "priority",
+    "labels",
+    "submitter",
     "created_at",
     "since",
     "since_first_seen",
@@ -98,6 +100,8 @@ def test_a_gang_has_exactly_the_keys_of_the_contract(ask: Ask, world: World) -> 
         "requests": {"nvidia.com/gpu": "8", "memory": "17179869184"},
         "queue": None,
         "priority": None,
+        "labels": {},
+        "submitter": None,
         "created_at": "2026-11-01T08:29:00Z",
         "since": "2026-11-01T08:30:00Z",
         "since_first_seen": False,
@@ -219,6 +223,15 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
             "hold": None,
             "queue": None,
             "actions": LOOK_ONLY,
+            "target": {
+                "cluster": "east",
+                "api_group": "batch",
+                "kind": "Job",
+                "namespace": "team-a",
+                "name": "train-workers",
+                "uid": "job-0",
+                "generation": 1,
+            },
         }
     ]
     assert more["actions"] == LOOK_ONLY

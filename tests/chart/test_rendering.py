@@ -138,7 +138,9 @@ def test_numbers_probes_and_strategies() -> None:
     assert web["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert web["livenessProbe"]["httpGet"]["path"] == "/healthz"
     budgets = [one["metadata"]["name"] for one in found if one["kind"] == "PodDisruptionBudget"]
-    assert sorted(budgets) == [f"gangboard-{name}" for name in ("act", "notify", "poll", "prove", "web")]
+    assert sorted(budgets) == [
+        f"gangboard-{name}" for name in ("act", "notify", "poll", "prove", "web")
+    ]
 
 
 def test_one_more_worker_is_one_line() -> None:

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from gangboard.api.fields import ChoiceOrNullField, PageSerializer, TimeField, WordField
 from gangboard.api.parameters import HEALTHS, QUEUE_STATES, STAGES
-from gangboard.api.serializers.actions import OfferSerializer
+from gangboard.api.serializers.actions import OfferSerializer, TargetSerializer
 from gangboard.api.serializers.fit import FitSerializer
 from gangboard.api.serializers.groups import (
     GangModeSerializer,
@@ -19,7 +19,10 @@ from gangboard.api.serializers.groups import (
 from gangboard.api.serializers.queues import FlavorAmountSerializer, PlaceSerializer
 from gangboard.api.serializers.reasons import UnseenClusterSerializer
 from gangboard.domain.advice import Harm
-from gangboard.readmodels.gang_page import GangDetail
+from gangboard.readmodels.gang_page import GangDetail, JobRow
+
+JOB = {"api_group": "batch", "kind": "Job"}
+"""Child Jobs are those of Kubernetes itself."""
 
 
 class MembersSerializer(serializers.Serializer[Any]):
@@ -124,6 +127,13 @@ class GangSerializer(serializers.Serializer[Any]):
     )
     queue = WordField()
     priority = WordField(help_text="Priority class, or the number as text.")
+    labels = serializers.DictField(
+        child=serializers.CharField(), help_text="Labels of the owner: the first 64 by key."
+    )
+    submitter = WordField(
+        help_text="Field manager that made the owner, such as `kubectl-create`: the only one that wrote its "
+        "spec in the second of its creation. Null if that cannot be told."
+    )
     created_at = TimeField(allow_null=True)
     since = TimeField(help_text="Since when the verdict has been this one.")
     since_first_seen = serializers.BooleanField(
@@ -218,6 +228,27 @@ class JobSerializer(serializers.Serializer[Any]):
         help_text="How a queue stands to it; null: it has no entry of its own.",
     )
     actions = OfferSerializer(many=True, help_text="What the caller may do to it now.")
+    target = TargetSerializer(help_text="The Job as `POST actions/` takes it.")
+
+    def to_representation(self, instance: JobRow) -> dict[str, Any]:
+        """Return the fields; the names in the target come from the gang."""
+        row = self.context["row"]
+        target = {
+            "cluster": row.cluster,
+            **JOB,
+            "namespace": row.namespace,
+            "name": instance.name,
+            "uid": instance.uid,
+            "generation": instance.generation,
+        }
+        shown = {
+            name: field.to_representation(value)
+            if (value := field.get_attribute(instance)) is not None
+            else None
+            for name, field in self.fields.items()
+            if name != "target"
+        }
+        return {**shown, "target": target}
 
 
 class KindFactSerializer(serializers.Serializer[Any]):
@@ -387,6 +418,11 @@ class GangDetailSerializer(GangSerializer):
         allow_null=True, help_text=f"Version without the group, such as `v1`; {_LEFT}."
     )
     generation = serializers.IntegerField(allow_null=True, help_text=f"It is {_LEFT}.")
+    labels = serializers.DictField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text=f"Labels of the owner: the first 64 by key; {_LEFT}.",
+    )
     requests = serializers.DictField(
         child=serializers.CharField(),
         allow_null=True,
@@ -444,6 +480,7 @@ class GangDetailSerializer(GangSerializer):
 
     def to_representation(self, instance: GangDetail) -> dict[str, Any]:
         """Return the Gang as in lists, with more beside it."""
+        self._context = {**self._context, "row": instance.row}
         values = {name: self.fields[name].get_attribute(instance) for name in MORE}
         return {
             **GangSerializer().to_representation(instance.row),

@@ -22,6 +22,7 @@ from typing import Any
 from gangboard.decode.fitting import key_fields
 from gangboard.decode.jobs import DEFAULT_GRACE
 from gangboard.decode.minimums import set_minimum
+from gangboard.decode.owner_meta import labels_as
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import or_one, read_conditions, read_meta
@@ -108,7 +109,7 @@ def _role(name: str, spec: WireCliqueSpec | None) -> tuple[Role, tuple[str, ...]
 
 def _build_clique(wire: WirePodClique, version: str) -> Owner:
     role, faults = _role(wire.metadata.name, wire.spec)
-    labels = wire.metadata.labels or WireLabels()
+    labels = labels_as(wire.metadata, WireLabels)
     status = wire.status or WireClique()
     owner = Owner(
         meta=read_meta(wire.metadata, GROUP, PODCLIQUE, version),
@@ -136,7 +137,7 @@ def _build_scaling_group(wire: WirePodCliqueScalingGroup, version: str) -> Owner
         detail={
             "replicas": str(or_one(spec.replicas)),
             "cliques": " ".join(spec.clique_names or ()),
-            **(wire.metadata.labels or WireLabels()).detail,
+            **labels_as(wire.metadata, WireLabels).detail,
             **last_error(wire.status),
         },
     )
@@ -176,7 +177,7 @@ def _resource(
 
 OWNERS = (
     OwnerKind(
-        resource=_resource("podcliquesets", PODCLIQUESET, WirePodCliqueSet, _build_set, 4),
+        resource=_resource("podcliquesets", PODCLIQUESET, WirePodCliqueSet, _build_set, 5),
         label=PODCLIQUESET,
         notes=KindNotes(
             gang="the PodCliqueSet with its scaling groups, PodCliques and their pods, and its PodGangs",
@@ -210,7 +211,7 @@ OWNERS = (
             SCALING_GROUP,
             WirePodCliqueScalingGroup,
             _build_scaling_group,
-            5,
+            6,
         ),
         label=SCALING_GROUP,
         makes=((GROUP, PODCLIQUE),),
@@ -219,7 +220,7 @@ OWNERS = (
         complete=complete_scaling_group,
     ),
     OwnerKind(
-        resource=_resource("podcliques", PODCLIQUE, WirePodClique, _build_clique, 5),
+        resource=_resource("podcliques", PODCLIQUE, WirePodClique, _build_clique, 6),
         label=PODCLIQUE,
         makes=(),
         stands_alone=False,

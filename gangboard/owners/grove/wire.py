@@ -6,7 +6,8 @@ import msgspec
 
 from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WireTemplateSpec
-from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_text
+from gangboard.decode.owner_meta import WireOwnerMeta
+from gangboard.decode.wire import Int32, Wire, WireCondition, read_text
 
 GROUP = "grove.io"
 PODCLIQUESET, SCALING_GROUP, PODCLIQUE = "PodCliqueSet", "PodCliqueScalingGroup", "PodClique"
@@ -84,7 +85,7 @@ class WireSet(Wire):
 class WirePodCliqueSet(Wire):
     """A PodCliqueSet as narrow as it is kept."""
 
-    metadata: WireMeta
+    metadata: WireOwnerMeta
     spec: WireSet | None = None
     status: WireStatus | None = None
 
@@ -111,10 +112,8 @@ class WireLabels(Wire):
         return {name: read_text(text) for name, text in found.items() if text}
 
 
-class WireLabelledMeta(WireMeta):
+class WireLabelledMeta(WireOwnerMeta):
     """`metadata` of a PodClique or scaling group."""
-
-    labels: WireLabels | None = None
 
 
 class WirePodClique(Wire):

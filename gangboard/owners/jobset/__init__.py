@@ -10,6 +10,7 @@ from gangboard.decode.annotations import WireActed
 from gangboard.decode.fitting import key_fields
 from gangboard.decode.jobs import DEFAULT_GRACE, read_manager
 from gangboard.decode.managers import last_writer
+from gangboard.decode.owner_meta import labels_as
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import read_conditions, read_meta, read_time
@@ -48,7 +49,7 @@ _UNCOUNTED = "AndIgnoreMaxRestarts"
 
 
 def _build(wire: WireJobSet, version: str) -> Owner:
-    labels = wire.metadata.labels or WireJobSetLabels()
+    labels = labels_as(wire.metadata, WireJobSetLabels)
     annotations: WireActed = wire.metadata.annotations or WireActed()
     spec, status = wire.spec or WireJobSetSpec(), wire.status or WireJobSetStatus()
     conditions = read_conditions(status.conditions)

@@ -10,8 +10,8 @@ import msgspec
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WireJobSpec
-from gangboard.decode.managers import NO_ENTRIES
-from gangboard.decode.wire import Int32, Name, Wire, WireCondition, WireMeta, or_one, read_text
+from gangboard.decode.owner_meta import WireOwnerMeta
+from gangboard.decode.wire import Int32, Name, Wire, WireCondition, or_one, read_text
 from gangboard.owners.jobset.gangs import WireGangPolicy, WireJobSetScheduling
 from gangboard.owners.jobset.policies import FailureRule, Policies
 
@@ -32,12 +32,10 @@ class WireJobSetAnnotations(WireActed):
     skip: str | None = msgspec.field(default=None, name=_SKIP)
 
 
-class WireJobSetMeta(WireMeta):
+class WireJobSetMeta(WireOwnerMeta):
     """`metadata` of a JobSet."""
 
-    labels: WireJobSetLabels | None = None
     annotations: WireJobSetAnnotations | None = None
-    managed_fields: msgspec.Raw = NO_ENTRIES
 
 
 class _WireJobTemplate(Wire):

@@ -12,8 +12,8 @@ import msgspec
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec
-from gangboard.decode.managers import NO_ENTRIES
-from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta
+from gangboard.decode.owner_meta import WireOwnerMeta, labels_as
+from gangboard.decode.wire import Int32, Wire, WireCondition
 
 GROUP = "kubeflow.org"
 LABEL = "training.kubeflow.org"
@@ -26,10 +26,8 @@ class _WireLabels(Wire):
     queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
 
 
-class _WireTrainingMeta(WireMeta):
-    labels: _WireLabels | None = None
+class _WireTrainingMeta(WireOwnerMeta):
     annotations: WireActed | None = None
-    managed_fields: msgspec.Raw = NO_ENTRIES
 
 
 class WireReplicas(Wire):
@@ -129,7 +127,7 @@ class WireTrainingJob(Wire):
     @property
     def queue(self) -> str:
         """The queue that its label names, or empty."""
-        return (self.metadata.labels and self.metadata.labels.queue) or ""
+        return labels_as(self.metadata, _WireLabels).queue or ""
 
     @property
     def last_action(self) -> str:

@@ -25,13 +25,13 @@ from gangboard.decode.jobs import (
     WireTemplateSpec,
     read_gang_request,
 )
+from gangboard.decode.owner_meta import WireOwnerMeta, labels_as
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import (
     Int32,
     Wire,
     WireCondition,
-    WireMeta,
     or_one,
     read_conditions,
     read_meta,
@@ -66,8 +66,7 @@ class _WireAnnotations(Wire):
     exclusive: str | None = msgspec.field(default=None, name=f"{_PREFIX}/exclusive-topology")
 
 
-class _WireLeaderWorkerSetMeta(WireMeta):
-    labels: _WireLabels | None = None
+class _WireLeaderWorkerSetMeta(WireOwnerMeta):
     annotations: _WireAnnotations | None = None
 
 
@@ -118,7 +117,7 @@ class WireLeaderWorkerSet(Wire):
 
 
 def _build(wire: WireLeaderWorkerSet, version: str) -> Owner:
-    labels = wire.metadata.labels or _WireLabels()
+    labels = labels_as(wire.metadata, _WireLabels)
     spec = wire.spec or WireLeaderWorkerSetSpec()
     template = spec.leader_worker_template or _WireLeaderWorkerTemplate()
     replicas, size = or_one(spec.replicas), max(1, or_one(template.size))
@@ -241,7 +240,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=7,
+        decoder_version=8,
         fields=key_fields(WireLeaderWorkerSet),
     ),
     label="LeaderWorkerSet",

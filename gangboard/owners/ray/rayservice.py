@@ -183,7 +183,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=2,
+        decoder_version=3,
         fields=key_fields(WireRayService),
     ),
     label=SERVICE,

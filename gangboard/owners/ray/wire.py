@@ -9,10 +9,11 @@ import msgspec
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import DEFAULT_GRACE, WirePodTemplate, WireTemplateSpec
-from gangboard.decode.managers import NO_ENTRIES, last_writer
+from gangboard.decode.managers import last_writer
+from gangboard.decode.owner_meta import WireOwnerMeta, labels_as
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
-from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_meta, read_time
+from gangboard.decode.wire import Int32, Wire, WireCondition, read_meta, read_time
 from gangboard.domain.owner import GangRequest, Owner, PodRequests, Reported, Role
 
 GROUP = "ray.io"
@@ -45,12 +46,10 @@ class WireRayAnnotations(WireActed):
     """On a RayCluster of a RayService: the KubeRay that looks after it (rayservice_controller.go)."""
 
 
-class WireRayMeta(WireMeta):
+class WireRayMeta(WireOwnerMeta):
     """`metadata` of the same."""
 
-    labels: WireRayLabels | None = None
     annotations: WireRayAnnotations | None = None
-    managed_fields: msgspec.Raw = NO_ENTRIES
 
 
 class _WireHead(Wire):
@@ -198,7 +197,7 @@ def is_cluster(owner: Owner) -> bool:
 
 def _of_metadata(metadata: WireRayMeta) -> dict[str, Any]:
     """Return the fields of an Owner that labels, annotations and managed fields tell."""
-    labels = metadata.labels or WireRayLabels()
+    labels = labels_as(metadata, WireRayLabels)
     annotations = metadata.annotations or WireRayAnnotations()
     set_by, set_at = last_writer(metadata.managed_fields, "/spec/suspend")
     return {

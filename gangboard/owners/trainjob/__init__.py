@@ -17,12 +17,12 @@ import msgspec
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.fitting import key_fields
 from gangboard.decode.jobs import read_manager
-from gangboard.decode.managers import NO_ENTRIES, last_writer
+from gangboard.decode.managers import last_writer
+from gangboard.decode.owner_meta import WireOwnerMeta, labels_as
 from gangboard.decode.wire import (
     Int32,
     Wire,
     WireCondition,
-    WireMeta,
     or_one,
     read_conditions,
     read_meta,
@@ -54,10 +54,8 @@ class _WireLabels(Wire):
     queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
 
 
-class _WireTrainJobMeta(WireMeta):
-    labels: _WireLabels | None = None
+class _WireTrainJobMeta(WireOwnerMeta):
     annotations: WireActed | None = None
-    managed_fields: msgspec.Raw = NO_ENTRIES
 
 
 class _WireTrainer(Wire):
@@ -100,7 +98,7 @@ class WireTrainJob(Wire):
 
 
 def _build(wire: WireTrainJob, version: str) -> Owner:
-    labels = wire.metadata.labels or _WireLabels()
+    labels = labels_as(wire.metadata, _WireLabels)
     annotations = wire.metadata.annotations or WireActed()
     spec, status = wire.spec or _WireTrainJobSpec(), wire.status or _WireTrainJobStatus()
     conditions = read_conditions(status.conditions)

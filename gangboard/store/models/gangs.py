@@ -53,6 +53,12 @@ class Gang(models.Model):
     """Priority class, or the number as text; to show."""
     priority_value = models.IntegerField(null=True)
     """What that is worth, for sorting: the highest `spec.priority` of its pods; null: not known."""
+    labels = models.JSONField(
+        default=dict, db_default=models.Value({}, output_field=models.JSONField())
+    )
+    """Those of the owner, as text by key."""
+    submitter = models.CharField(max_length=128, default="", db_default="")
+    """Field manager that made the owner; empty: its managed fields do not tell."""
     restarts = models.BigIntegerField(default=0)
     max_restarts = models.BigIntegerField(null=True)
     created_at = models.DateTimeField(null=True)

@@ -1,0 +1,65 @@
+"""`metadata` of owners: their labels, and which field manager made them.
+
+Annotations are not kept: they are large, and people put secrets into them.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from functools import cache
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from gangboard.decode.managers import NO_ENTRIES, creator
+from gangboard.decode.wire import WireMeta, read_text
+from gangboard.domain.owner import Owner
+
+MOST_LABELS = 64
+"""Labels of one owner that are kept, in the order of their keys."""
+LONGEST_KEY = 317
+"""A DNS name of 253 characters, a slash, and a name of 63."""
+LONGEST_VALUE = 63
+NO_LABELS = msgspec.Raw(b"{}")
+Labels = TypeVar("Labels")
+
+
+class WireOwnerMeta(WireMeta):
+    """Labels and managed fields stay bytes until a model is built."""
+
+    labels: msgspec.Raw = NO_LABELS
+    managed_fields: msgspec.Raw = NO_ENTRIES
+
+
+@cache
+def _decoder(type_: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(type_ | None)
+
+
+_ALL = msgspec.json.Decoder(dict[str, str | None] | None)
+
+
+def labels_as(metadata: WireOwnerMeta, type_: type[Labels]) -> Labels:
+    """Return the labels that a struct names. Raises ValueError for labels that are no text."""
+    decoder: Any = _decoder(cast("Any", type_))
+    found: Labels | None = decoder.decode(metadata.labels)
+    return type_() if found is None else found
+
+
+def with_labels(owner: Owner, metadata: WireMeta) -> Owner:
+    """Return an owner with its labels and its submitter. Raises ValueError for labels that are no text."""
+    if not isinstance(metadata, WireOwnerMeta):
+        return owner
+    made_by = creator(metadata.managed_fields, owner.meta.created_at)
+    return replace(owner, labels=_read_labels(metadata.labels), submitter=made_by)
+
+
+def _read_labels(raw: msgspec.Raw) -> tuple[tuple[str, str], ...]:
+    labels = _ALL.decode(raw) or {}
+    kept = sorted(labels.items())[:MOST_LABELS]
+    # Thousands of objects have the same keys.
+    return tuple(
+        (sys.intern(read_text(key)[:LONGEST_KEY]), read_text(value)[:LONGEST_VALUE])
+        for key, value in kept
+    )

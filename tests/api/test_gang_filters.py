@@ -1,0 +1,165 @@
+"""Filters by label, name and time; `fields`; ETag and 304; where a gang's labels and submitter come from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from gangboard.decode.page import build_model, read_object
+from gangboard.diagnosis import registry
+from gangboard.store.models import Cluster, Gang
+from tests.api.conftest import World, found, make_gang, token_of
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def labelled(world: World) -> None:
+    Gang.objects.all().delete()
+    make_gang("east", "team-a", "one", labels={"team": "nlp", "a.example/tier": "Gold"})
+    make_gang("east", "team-a", "two", labels={"team": "vision"}, submitter="kubectl-create")
+    make_gang("east", "team-b", "three", labels={"team": "nlp"})
+
+
+@pytest.mark.usefixtures("labelled")
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"label": "team=nlp"}, ["one", "three"]),
+        ({"label": "a.example/tier"}, ["one"]),
+        ({"label": "a.example/tier=gold"}, []),  # values have upper and lower case
+        ({"label": "team=nlp,a.example/tier=Gold"}, ["one"]),
+        ({"label": 'team"=x'}, []),
+        ({"q": "label:team=vision"}, ["two"]),
+        ({"q": "label:team=nlp three"}, ["three"]),
+        ({"name": "two"}, ["two"]),
+        ({"name": "tw"}, []),
+    ],
+)
+def test_gangs_are_found_by_label_and_name(
+    ask: Ask, query: dict[str, str], expected: list[str]
+) -> None:
+    assert sorted(found(ask("admin", "gangs/", **query))) == sorted(expected)
+
+
+@pytest.mark.usefixtures("labelled")
+def test_labels_and_submitter_are_told(ask: Ask) -> None:
+    two = ask("admin", "gangs/", name="two").json()["results"][0]
+    assert (two["labels"], two["submitter"]) == ({"team": "vision"}, "kubectl-create")
+
+
+@pytest.mark.usefixtures("labelled")
+def test_fields_leave_out_all_others(ask: Ask) -> None:
+    rows = ask("admin", "gangs/", name="one", fields="name,code").json()["results"]
+    assert rows == [{"name": "one", "code": "fragmented"}]
+    id_ = ask("admin", "gangs/", name="one", fields="id").json()["results"][0]["id"]
+    assert list(ask("admin", f"gangs/{id_}/", fields="jobs").json()) == ["jobs"]
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    [
+        ({"fields": "nope"}, "fields"),
+        ({"label": "=x"}, "label"),
+        ({"blocked_for": "10"}, "blocked_for"),
+        ({"blocked_for": "10m", "health": "failed"}, "blocked_for"),
+        ({"since_before": "x"}, "since_before"),
+        ({"cluster": "nope"}, "cluster"),
+        ({"code": "nope"}, "code"),
+    ],
+)
+def test_what_cannot_be_is_refused(ask: Ask, query: dict[str, str], parameter: str) -> None:
+    response = ask("admin", "gangs/", **query)
+    assert (response.status_code, list(response.json()["errors"])) == (400, [parameter])
+
+
+def test_a_code_that_a_newer_release_stored_is_known(ask: Ask, world: World) -> None:
+    make_gang("east", "team-a", "new", code="of-tomorrow")
+    assert found(ask("admin", "gangs/", code="of-tomorrow")) == ["new"]
+
+
+def test_blocked_for_counts_from_the_beginning_of_the_verdict(ask: Ask, world: World) -> None:
+    Gang.objects.all().delete()
+    now = timezone.now()
+    for minutes, health in ((9, "blocked"), (11, "blocked"), (12, "waiting")):
+        since = now - timedelta(minutes=minutes)
+        make_gang("east", "team-a", f"{health}-{minutes}", health=health, since=since)
+    assert found(ask("admin", "gangs/", blocked_for="10m")) == ["blocked-11"]
+    before = (now - timedelta(minutes=10)).isoformat()
+    assert len(found(ask("admin", "gangs/", since_before=before))) == 2
+
+
+class TestEntityTags:
+    @pytest.fixture(autouse=True)
+    def one_minute(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        now = timezone.now()
+        monkeypatch.setattr("gangboard.api.views.ReadView.now", lambda _: now)
+
+    @staticmethod
+    def get(address: str, tag: str = "", persona: str = "admin") -> Any:
+        client = Client(headers={"Authorization": f"Bearer {token_of(persona)}"})
+        return client.get(address, headers={"If-None-Match": tag} if tag else {})
+
+    def test_nothing_new_is_304(self, world: World) -> None:
+        for address in ("/api/v1/gangs/", f"/api/v1/gangs/{world.gangs['east/team-a'].pk}/"):
+            tag = self.get(address)["ETag"]
+            again = self.get(address, tag)
+            assert (again.status_code, again.content, again["ETag"]) == (304, b"", tag)
+
+    def test_news_another_query_or_another_person_is_not(self, world: World) -> None:
+        tag = self.get("/api/v1/gangs/")["ETag"]
+        assert self.get("/api/v1/gangs/?limit=1", tag).status_code == 200
+        assert self.get("/api/v1/gangs/", tag, "reader").status_code == 200
+        Cluster.objects.filter(name="east").update(data_version=99)
+        assert self.get("/api/v1/gangs/", tag).status_code == 200
+
+    def test_what_the_clock_changes_has_none(self, world: World) -> None:
+        assert "ETag" not in self.get("/api/v1/gangs/?blocked_for=1m")
+
+
+CREATED = "2026-11-01T08:00:00Z"
+
+
+def owner(labels: Any, entries: list[dict[str, Any]]) -> Any:
+    """A Job as it is decoded."""
+    kind = registry.owner_kind("batch", "Job")
+    assert kind is not None
+    metadata = {"name": "a", "namespace": "n", "uid": "u", "creationTimestamp": CREATED}
+    body = {"metadata": {**metadata, "labels": labels, "managedFields": entries}, "spec": {}}
+    wire = read_object(json.dumps(body).encode(), kind.resource)
+    return build_model(kind.resource, wire, "v1")
+
+
+def entry(manager: str, time: str = CREATED, **more: Any) -> dict[str, Any]:
+    return {"manager": manager, "time": time, "fieldsV1": {"f:spec": {}}, **more}
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        ([entry("kubectl-create")], "kubectl-create"),
+        ([entry("kubectl-create"), entry("c", fieldsV1={"f:metadata": {}})], "kubectl-create"),
+        ([entry("argocd"), entry("job-controller", subresource="status")], "argocd"),
+        ([entry("a"), entry("b")], ""),
+        ([entry("a", "2026-11-01T08:00:05Z")], ""),
+        ([], ""),
+    ],
+)
+def test_the_submitter_is_told_only_where_it_is_certain(
+    entries: list[dict[str, Any]], expected: str
+) -> None:
+    model, problem = owner({"team": "nlp"}, entries)
+    assert (model.submitter, model.labels, problem) == (expected, (("team", "nlp"),), None)
+
+
+def test_labels_are_bounded_and_have_to_be_text() -> None:
+    model, _ = owner({f"key-{number:03}": "x" * 100 for number in range(100)}, [])
+    assert (len(model.labels), model.labels[0]) == (64, ("key-000", "x" * 63))
+    assert owner(None, [])[0].labels == ()
+    assert owner({"a": 1}, [])[1] is not None
