@@ -179,7 +179,7 @@ def next_version(cluster_id: int) -> int:
 
 
 _GANG_COLUMNS = tuple(str(field.column) for field in Gang._meta.concrete_fields)
-_JSON_COLUMNS = {"advice", "requests", "problems"}
+_JSON_COLUMNS = {"advice", "requests", "problems", "labels"}
 
 
 def _adapt(column: str, value: Any) -> Any:  # a value of any column

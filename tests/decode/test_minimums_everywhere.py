@@ -19,8 +19,11 @@ from tests.decode.reading import model, with_identity
 _MINIMUM = re.compile(r"min[A-Z]")
 _OF_POLICY = ("gang.minCount", "gang.minGroupCount")
 """A policy is read as a map of its members: the numbers in it are no fields of a struct."""
-MEANT = {"podgangs.scheduler.grove.io spec.podgroups.minReplicas"}
-"""Grove lowers the minimum of a PodGang to 0 once it was placed."""
+MEANT = {
+    "jobs.batch.volcano.sh spec.tasks.minAvailable",
+    "podgangs.scheduler.grove.io spec.podgroups.minReplicas",
+}
+"""Volcano takes a task with 0 as optional. Grove lowers the minimum of a PodGang to 0 once it was placed."""
 NOT_KEPT = {
     "jobs.batch.volcano.sh spec.minAvailable",
     "jobsets.jobset.x-k8s.io spec.replicatedJobs.template.spec.scheduling.schedulingPolicy.gang.minCount",
@@ -30,8 +33,9 @@ NOT_KEPT = {
 NEED_A_TREE = {
     "podgroups.scheduling.run.ai spec.minSubGroup",
     "podgroups.scheduling.run.ai spec.subGroups.minSubGroup",
+    "podgroups.scheduling.volcano.sh spec.minTaskMember",
 }
-"""They count among several subgroups only (`test_minimums.py`, `tests/groups/test_kai.py`)."""
+"""They count among several subgroups or up to another minimum only (`test_minimums.py`, `tests/groups/`)."""
 
 Path = tuple[str, ...]
 

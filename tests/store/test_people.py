@@ -1,6 +1,7 @@
 """Roles, sign-in links, tokens and the limit on password attempts."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -93,7 +94,7 @@ def test_a_role_is_taken_back_where_it_was_given_and_nowhere_else(ada: User) -> 
     ],
 )
 def test_a_role_that_nobody_gave_cannot_be_taken_back(
-    ada: User, changes: dict[str, str], sentence: str
+    ada: User, changes: dict[str, Any], sentence: str
 ) -> None:
     with pytest.raises((people.PeopleError, clusters.ClusterError), match=sentence):
         people.remove_role(**{"name": "ada", "role": "viewer", **changes})
