@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive bench interleavings agreement attack coverage lock client-schema
+.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive bench interleavings agreement attack coverage lock clientschema
 
 # What tests need (a browser, a type checker) it does not wait for; what is there already, it takes.
 run: $(or $(wildcard $(VENV)/.made),$(VENV)/.runs)
@@ -97,7 +97,7 @@ coverage: venv
 	$(BIN)/coverage combine --quiet && $(BIN)/coverage report --skip-covered && exit $$status
 
 # The part of the OpenAPI document that the client uses, as Python types.
-client-schema: venv
+clientschema: venv
 	@$(BIN)/python -m tools.client_schema
 	@$(BIN)/ruff format --quiet client/src/gangboard_client/schema.py
 

@@ -1,6 +1,6 @@
 """Write the part of the OpenAPI document that the client uses as Python types.
 
-`make client-schema` writes the file, and a test compares it. A field, parameter or operation that the server
+`make clientschema` writes the file, and a test compares it. A field, parameter or operation that the server
 does not have any more raises DriftError with its name.
 """
 
@@ -141,7 +141,7 @@ def python_source(document: Json) -> str:
 def _head() -> Iterator[str]:
     yield '"""The part of the OpenAPI document of the server that this client uses.'
     yield ""
-    yield "`make client-schema` of the server's repository writes this file: edit `tools/client_schema.py` instead."
+    yield "`make clientschema` of the server's repository writes this file: edit `tools/client_schema.py` instead."
     yield '"""'
     yield ""
     yield "from __future__ import annotations"

@@ -142,8 +142,6 @@ def whoami(context: Context, args: Namespace) -> int:  # noqa: ARG001  # as ever
     context.output.line(f"{account['name']} at {context.server.address}")
     for right in account["rights"]:
         context.output.line(f"  {right}")
-    if not account["rights"]:
-        context.output.line("  no role yet: ask an admin of gangboard.")
     context.output.line(f"This token {'may' if account['may_act'] else 'may not'} act.")
     return 0
 

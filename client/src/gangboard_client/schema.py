@@ -1,6 +1,6 @@
 """The part of the OpenAPI document of the server that this client uses.
 
-`make client-schema` of the server's repository writes this file: edit `tools/client_schema.py` instead.
+`make clientschema` of the server's repository writes this file: edit `tools/client_schema.py` instead.
 """
 
 from __future__ import annotations

@@ -168,7 +168,8 @@ class Server:
                 "Name the file of its certificate authority with --ca-file."
             )
             return NotReachedError(sentence, may_repeat=False)
-        if isinstance(error, urllib3.exceptions.TimeoutError):
+        refused = isinstance(error, urllib3.exceptions.NewConnectionError)  # a timeout in urllib3
+        if isinstance(error, urllib3.exceptions.TimeoutError) and not refused:
             return NotReachedError(f"{self.address} did not answer in time.")
         return NotReachedError(f"{self.address} cannot be reached: {_reason(error)}.")
 
