@@ -18,8 +18,12 @@ from gangboard_client.transport import Server
 from tests.client.conftest import FakeClock, Run
 
 TOKEN = "gb_abc_very-secret"
-ME = (200, {}, '{"name": "ann", "rights": [], "roles": [], "token": "abc", "may_act": false}')
 Answer = tuple[int, dict[str, str], str]
+ME: Answer = (
+    200,
+    {},
+    '{"name": "ann", "rights": [], "roles": [], "token": "abc", "may_act": false}',
+)
 
 
 class Scripted:
