@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive bench interleavings agreement attack coverage lock manifests
+.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive bench interleavings agreement attack coverage lock manifests clientschema
 
 # What tests need (a browser, a type checker) it does not wait for; what is there already, it takes.
 run: $(or $(wildcard $(VENV)/.made),$(VENV)/.runs)
@@ -102,6 +102,11 @@ manifests: venv
 	@$(BIN)/python manage.py print_rbac --chart deploy/chart/files
 	@cp deploy/monitoring/rules.yaml deploy/chart/files/rules.yaml
 	@$(BIN)/python -m tests.chart.manifests > deploy/manifests/gangboard.yaml
+
+# The part of the OpenAPI document that the client uses, as Python types.
+clientschema: venv
+	@$(BIN)/python -m tools.client_schema
+	@$(BIN)/ruff format --quiet client/src/gangboard_client/schema.py
 
 screenshots: venv packages
 	@$(BIN)/python -m tests.screenshots

@@ -1,0 +1,128 @@
+"""`suspend`, `resume`, `check`."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from gangboard.store.models import Action
+from tests.api.conftest import Run as Runs
+from tests.client.conftest import FakeClock, Run
+
+RUN = "east/team-a/JobSet/run"
+BECAUSE = ("--reason", "gpu-07 is broken")
+
+pytestmark = pytest.mark.usefixtures("runs")
+
+
+def test_one_job_is_asked_for(as_persona: Run, runs: dict[str, Runs]) -> None:
+    found = as_persona("operator", "suspend", RUN, "--job", "run-workers-0", *BECAUSE)
+    action = Action.objects.get()
+    assert found.code == 0
+    assert found.out == f"Taken, not done yet: action {action.pk} is requested.\n"
+    assert (action.verb, action.kind, action.name) == ("suspend", "Job", "run-workers-0")
+    assert (action.uid, action.generation) == (f"{runs['east/team-a'].gang.uid}-job-0", 3)
+    assert (action.reason, action.via) == ("gpu-07 is broken", "api")
+
+
+def test_the_gang_as_a_whole_is_asked_for(as_persona: Run, runs: dict[str, Runs]) -> None:
+    found = as_persona("operator", "suspend", RUN, *BECAUSE, "-o", "json")
+    assert found.code == 0
+    target = json.loads(found.out)["target"]
+    assert (target["api_group"], target["kind"], target["name"], target["uid"]) == (
+        *("jobset.x-k8s.io", "JobSet", "run"),
+        runs["east/team-a"].gang.uid,
+    )
+
+
+def test_the_end_of_the_hold_is_counted_from_now(as_persona: Run) -> None:
+    asked = ("suspend", RUN, "--job", "run-workers-0", *BECAUSE, "--until")
+    assert as_persona("operator", *asked, "4h").code == 0
+    until = Action.objects.get().until
+    assert until is not None
+    assert abs(until - timezone.now() - timedelta(hours=4)) < timedelta(seconds=30)
+    assert as_persona("operator", *asked, "2026-11-21T18:00:00").code == 2
+
+
+def test_the_same_key_acts_once(as_persona: Run) -> None:
+    asked = ("suspend", RUN, *BECAUSE, "--idempotency-key", "k-1")
+    assert as_persona("operator", *asked).out == as_persona("operator", *asked).out
+    assert Action.objects.count() == 1
+
+
+def test_an_action_in_the_way_is_named(as_persona: Run) -> None:
+    asked = ("suspend", RUN, "--job", "run-workers-0", *BECAUSE)
+    as_persona("operator", *asked)
+    found = as_persona("operator", *asked)
+    assert found.code == 2
+    assert found.err.endswith(f"That is action {Action.objects.get().pk}.\n")
+
+
+def test_a_dry_run_writes_nothing(as_persona: Run) -> None:
+    found = as_persona("operator", "suspend", RUN, "--dry-run")
+    assert found.code == 0
+    assert found.out.startswith("Nothing was sent. Lever: suspend\n  PATCH /apis/jobset.x-k8s.io/")
+    assert not Action.objects.exists()
+
+
+def test_a_dry_run_of_what_is_not_allowed(as_persona: Run) -> None:
+    found = as_persona("operator", "resume", RUN, "--dry-run")
+    assert found.code == 1
+    assert found.out.strip()
+
+
+def test_who_may_not_act_is_refused_with_the_sentence(as_persona: Run) -> None:
+    found = as_persona("reader", "suspend", RUN, *BECAUSE)
+    assert (found.code, found.out) == (2, "")
+    assert found.err.startswith("gangboard: ")
+    assert not Action.objects.exists()
+
+
+def _become(state: str, message: str = "So it is.") -> None:
+    finished = None if state in ("sent", "applied") else timezone.now()
+    Action.objects.update(state=state, message=message, finished_at=finished)
+
+
+@pytest.mark.parametrize(
+    ("states", "code"),
+    [
+        (("sent", "applied", "verified"), 0),
+        (("refused",), 1),
+        (("sent", "reverted"), 1),
+        (("failed",), 1),
+    ],
+)
+def test_wait_says_done_only_when_it_was_seen_to_hold(
+    as_persona: Run, fake_clock: FakeClock, states: tuple[str, ...], code: int
+) -> None:
+    fake_clock.then = [lambda state=state: _become(state) for state in states]  # type: ignore[misc]  # mypy cannot infer it
+    found = as_persona("operator", "suspend", RUN, *BECAUSE, "--wait")
+    assert found.code == code
+    said = [line.partition(":")[0] for line in found.err.splitlines()]
+    assert [word for word in said if word in {"requested", *states}] == ["requested", *states]
+    assert "So it is." in found.out
+    assert fake_clock.slept == [1.0] * len(states)
+
+
+def test_wait_does_not_say_done_when_time_is_up(as_persona: Run, fake_clock: FakeClock) -> None:
+    found = as_persona("operator", "suspend", RUN, *BECAUSE, "--wait", "--timeout", "3s")
+    assert (found.code, found.out) == (2, "")
+    assert "is requested, which is not its last state." in found.err
+    assert sum(fake_clock.slept) == 3
+
+
+def test_check_says_that_the_server_cannot(as_persona: Run, tmp_path: Path) -> None:
+    manifests = tmp_path / "job.yaml"
+    manifests.write_text("kind: Job\n")
+    found = as_persona("operator", "check", "-f", str(manifests))
+    assert (found.code, found.out) == (2, "")
+    assert found.err == (
+        "gangboard: This server does not check manifests: that needs a later release of gangboard.\n"
+    )
+    missing = as_persona("operator", "check", "-f", str(tmp_path / "none.yaml"))
+    assert missing.code == 2
+    assert "none.yaml cannot be read: No such file or directory." in missing.err

@@ -1,0 +1,1 @@
+"""Programs for developers that are no part of the product."""
