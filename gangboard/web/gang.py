@@ -29,6 +29,9 @@ from gangboard.web.live_page import Fragments, LivePage
 OPEN = "open"
 """The word of the address that names a Job or role of which all pods are shown."""
 
+_RUNS_OR_RAN = frozenset({"running", "succeeded", "failed"})
+"""Health of gangs about which nobody waits for the news that they run."""
+
 
 class GangPage(LivePage[GangDetail]):
     """A gang; one that is not there and one that may not be seen look the same."""
@@ -61,8 +64,8 @@ class GangPage(LivePage[GangDetail]):
         return _fragments(found, frame.now, self.opened)
 
     def context(self, frame: Frame, found: GangDetail) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return its row."""
-        return {"row": found.row}
+        """Return its row, and whether it may come to run."""
+        return {"row": found.row, "may_run": found.row.health not in _RUNS_OR_RAN}
 
     def show_missing(self) -> HttpResponse:
         """Return the page of what is left of it."""
