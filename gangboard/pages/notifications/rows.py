@@ -64,6 +64,11 @@ class RuleRow:
     created_at: datetime | None = shown("Made", on_page=False, default=None)
     href: str = ""
 
+    @property
+    def is_muted(self) -> bool:
+        """Whether it sends nothing for now."""
+        return self.state == "muted"
+
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRow:

@@ -21,6 +21,11 @@ class GivenRoleRow(RoleRow):
     href: str = ""
     """Where the form to take it back goes."""
 
+    @property
+    def is_by_hand(self) -> bool:
+        """Whether an admin gave it, and can take it back: that of a group goes with the group."""
+        return self.origin == "hand"
+
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
