@@ -51,6 +51,7 @@ WAITING: tuple[Sequence[str], ...] = (
     ("fresh_clone/",),
     ("attack/",),
     ("production/",),
+    ("chart/",),
 )
 """Pieces of work that wait for others more than they compute, in the order in which they begin.
 
