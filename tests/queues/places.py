@@ -148,8 +148,15 @@ class Place(situations.Place):
         return wait_kueue_workload(self.client, self.owner(name), until=bool)
 
     def filled(self, message: str) -> str:
-        """Put the name of the Workload of `run` in."""
-        return message.replace("{entry}", self.entry()["metadata"]["name"])
+        """Put the name of the Workload of `run` in, and the minute in which a client last set `spec.active`."""
+        meta = self.entry()["metadata"]
+        times = [
+            datetime.fromisoformat(one["time"])
+            for one in meta["managedFields"]
+            if "f:active" in one["fieldsV1"].get("f:spec", {})
+        ]
+        when = f"{max(times):%Y-%m-%d %H:%M}" if times else ""
+        return message.replace("{entry}", meta["name"]).replace("{deactivated}", when)
 
     def read(self, resource: Resource, version: str) -> list[Any]:
         """Return the models of all objects of a resource in the namespace, or of all cluster-scoped ones."""

@@ -169,7 +169,8 @@ WAITING: dict[str, Situation[Place]] = {
     ),
     "deactivated": Situation(
         _deactivated, "deactivated", "suspended",
-        "Workload {entry} is deactivated, so queue queue does not admit it.",
+        "Deactivated by gangboard-tests at {deactivated} UTC. Workload {entry} is deactivated, so queue "
+        "queue does not admit it.",
         twin="running",
     ),
     "gives-up": Situation(
