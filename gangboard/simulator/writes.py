@@ -11,13 +11,13 @@ from typing import Any
 
 from gangboard.simulator import managers, refusals
 from gangboard.simulator.defaults import fill_in
-from gangboard.simulator.resources import Resource
+from gangboard.simulator.resources import KUEUE_WORKLOADS, Resource
 from gangboard.simulator.store import Json, Key, Store, Written, encode
 
 Admission = Callable[[Resource, Json | None, Json], Json]
 """Given old (None on create) and new object, returns what is written instead of the new one."""
 
-_TRACKED = ("jobs", "workloads", "jobsets", "holds")
+_TRACKED = frozenset({"jobs", "jobsets", "holds", f"workloads.{KUEUE_WORKLOADS.group}"})
 _GENERATIONS = (
     "pods",
     "jobs",
@@ -171,7 +171,7 @@ class Writer:
     def _own(
         self, resource: Resource, old: Json | None, new: Json, manager: str, subresource: str
     ) -> None:
-        if resource.plural not in _TRACKED:
+        if not _TRACKED & {resource.plural, f"{resource.plural}.{resource.group}"}:
             return
         new["metadata"]["managedFields"] = managers.track(
             old,
