@@ -193,7 +193,7 @@ def test_the_number_of_queries_is_the_same_for_any_number_of_gangs(
         cluster = make_cluster(name)
         make_gangs(cluster, 1_000)
         make_resource(cluster, HOLDS)
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(11):
         found = read(owner)
     assert sum(one.gangs for one in found.gangs) == 2_000
     for name in ("south", "north"):
