@@ -198,7 +198,7 @@ def test_the_number_of_queries_is_the_same_for_any_number_of_gangs(
     assert sum(one.gangs for one in found.gangs) == 2_000
     for name in ("south", "north"):
         make_holds(make_cluster(name))
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(16):
         read(owner)
 
 
