@@ -65,7 +65,9 @@ class Place(situations.Place):
     sees_nodes: bool = False
     """Whether verdicts count what is free on nodes."""
     later: timedelta = timedelta()
-    """How much later than now it is judged."""
+    """How much later than now, or than `judged_at`, it is judged."""
+    judged_at: datetime | None = None
+    """The time for which it is judged, however long other tests took meanwhile; None: now."""
 
     def nodes(self, cpu: str) -> list[Json]:
         """Return none: see `NODES`."""
@@ -186,7 +188,7 @@ class Place(situations.Place):
             [*jobs, *pods, *entries],
             queues=self._queues(),
             suspensions=history.of(uids) if history is not None else {},
-            now=datetime.now(UTC) + self.later,
+            now=(self.judged_at or datetime.now(UTC)) + self.later,
             queue_visibility="served",
             queue_systems=(QUEUE.label,),
             takers=self._jobsets(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from tests.controlplane.client import ApiError, Json, wait
@@ -111,6 +112,7 @@ def _not_resumed(place: Place) -> None:
         made["metadata"]["labels"] = in_queue("queue") | more
         place.client.create(made)
     place.wait_entry("run", "Admitted")
+    place.judged_at = datetime.now(UTC)
 
 
 # 8: partial admission
