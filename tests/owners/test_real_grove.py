@@ -255,7 +255,8 @@ def test_the_three_minima_are_told_where_they_differ(places: dict[str, Place]) -
 
     def numbers(name: str) -> list[str]:
         evidence = place.findings(name)[0]["evidence"]
-        return [one["value"] for one in evidence if one["label"].startswith("min")]
+        labels = ("spec.min", "spec.podgroups[].min", "quorum of the group")
+        return [one["value"] for one in evidence if one["label"].startswith(labels)]
 
     wait(lambda: numbers("run") == ["2", "0", "2"], what="2, 0, 2", seen=lambda: numbers("run"))
     assert numbers("twin") == []

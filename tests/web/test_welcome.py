@@ -47,6 +47,7 @@ def test_each_process_is_told_once_and_none_by_a_bar() -> None:
         "poll": "runs",
         "act": "does not run",
         "prove": "does not run",
+        "notify": "does not run",
         "beat": "does not run",
     }
     assert 'class="banner tone-blocked"' not in page
