@@ -32,9 +32,12 @@ REAL_ZERO = "0 of 1 clusters"
 REAL_ZEROS = frozenset({("api-waits", "gangs"), ("api-reasons", "clusters_looked_at")})
 """How many gangs the waits are drawn from, and how many clusters answered: both are known."""
 STATES = frozenset(
-    {"gangboard_cluster_up", "gangboard_cluster_problem", "gangboard_cluster_listed"}
+    {
+        *("gangboard_cluster_up", "gangboard_cluster_problem", "gangboard_cluster_listed"),
+        "gangboard_actions_finished_total",
+    }
 )
-"""Metrics that say that a cluster cannot be read."""
+"""Metrics that say that a cluster cannot be read, and the number of gangboard's own actions, which it knows."""
 Patterns = list[URLPattern]
 
 
