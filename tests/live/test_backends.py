@@ -104,7 +104,7 @@ def _judge_board(installation: Installation, expected: dict[tuple[str, str, str]
     assert {(kind, name) for _, kind, name in expected} - {(k, n) for n, k in shown} == set()
 
 
-_ROW = r'<a href="/gangs/[^"]+"[^>]*>([^<]+)</a><span class="soft"[^>]*>(\w+) ·'
+_ROW = r'<a href="/gangs/[^"]+"[^>]*>([^<]+)</a><span class="soft"[^>]*><span class="gang-kind">(\w+) ·'
 
 
 def _change(installation: Installation, simulator: Simulator) -> float:
