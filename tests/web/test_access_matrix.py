@@ -253,6 +253,7 @@ def ask(client: Client, world: World, route: str, method: str, place: Place) -> 
         else:
             answer = getattr(client, method)(address)
         found = outcome(answer)
+        answer.close()  # a file that nobody reads to its end keeps its place among those that are sent
         transaction.set_rollback(True)
     client.cookies = cookies
     return found
