@@ -257,10 +257,18 @@ def test_what_changes_credentials_asks_for_a_fresh_sign_in(owner: Person, reader
         "/people/users/rene/roles/": {"role": "admin"},
         "/people/users/rene/link/": {},
         "/people/groups/": {"group": "ml", "role": "admin"},
+        "/add-cluster/": {},
+        "/clusters/eu-train/credentials/": {},
+        "/notifications/channels/": {},
     }.items():
         response = owner.client.post(address, body)
         assert (response.status_code, response["Location"][:9]) == (303, "/sign-in/"), address
-    for address in ("people/", "people/rene/roles/", "people/rene/links/", "group-roles/"):
+    for form in ("/add-cluster/", "/clusters/eu-train/manage/"):
+        assert owner.client.get(form).status_code == 303, "nothing is typed in vain"
+    for address in (
+        *("people/", "people/rene/roles/", "people/rene/links/", "group-roles/"),
+        *("clusters/", "clusters/trials/", "notifications/channels/"),
+    ):
         response = owner.client.post(f"/api/v1/{address}", new, content_type="application/json")
         assert response.status_code == 403, address
     taken = owner.client.post("/people/users/rene/disable/")

@@ -233,6 +233,7 @@ class TestRules:
         path = f"/notifications/rules/{rule.pk}/mute/"
         assert "Mute for 8 hours" in reader.client.get(path).content.decode()
         assert reader.client.get(path).status_code == 200
+        assert reader.client.post(path, {"hours": "x"}).status_code == 400
         assert reader.client.post(path, {"hours": "8"}).status_code == 303
         (listed,) = reader.client.get(f"{API}/rules/").json()["results"]
         assert (listed["state"], listed["muted_until"] is None) == ("muted", False)

@@ -20,6 +20,7 @@ from gangboard.pages.add_cluster import changes
 from gangboard.pages.add_cluster.queries import read_managed, read_trial
 from gangboard.pages.add_cluster.rows import ClusterTrialRow
 from gangboard.pages.core.serializers import serializer_of
+from gangboard.pages.core.session_only import signed_in_lately
 from gangboard.readmodels.clusters import cluster_detail
 from gangboard.store.access import Viewer
 from gangboard.store.cluster_trials import LONGEST_KUBECONFIG, PURPOSES
@@ -90,7 +91,7 @@ class TrialListView(ReadView):
     def post(self, request: Request) -> Response:
         """Try credentials: a poll worker asks the cluster. Read the trial until it is over."""
         read_query(request, Query)
-        viewer = admin(self.viewer())
+        viewer = signed_in_lately(request, admin(self.viewer()))
         body = TrialRequestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         try:
@@ -129,7 +130,7 @@ class ClustersView(read_api.ClusterListView):
     def post(self, request: Request) -> Response:
         """Save a trial: watch its cluster, or use its new credentials or actor, from now on."""
         read_query(request, Query)
-        viewer = admin(self.viewer())
+        viewer = signed_in_lately(request, admin(self.viewer()))
         body = SaveRequestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         try:

@@ -21,6 +21,7 @@ from gangboard.pages.add_cluster.rows import ClusterTrialRow
 from gangboard.store.access import Viewer
 from gangboard.store.clusters import ClusterError
 from gangboard.web.auth import viewer_for
+from gangboard.web.fresh import require_fresh
 from gangboard.web.layout import plain_page
 from gangboard.web.welcome import COMMANDS
 
@@ -35,6 +36,8 @@ LONGEST_WAIT = 15
 def add_cluster(request: HttpRequest) -> HttpResponse:
     """Show the form, or try what it says."""
     viewer = _admin(request)
+    if again := require_fresh(request):
+        return again
     if request.method != "POST":
         return _add_page(request, viewer, AddForm())
     form = AddForm(request.POST)
@@ -95,7 +98,10 @@ def try_context(request: HttpRequest, trial_id: str) -> HttpResponse:
 def manage_cluster(request: HttpRequest, name: str) -> HttpResponse:
     """Show what can be changed of a cluster."""
     viewer = _admin(request)
-    return _manage_page(request, viewer, _managed(name, viewer))
+    cluster = _managed(name, viewer)
+    if again := require_fresh(request):
+        return again
+    return _manage_page(request, viewer, cluster)
 
 
 @sensitive_post_parameters("kubeconfig")
@@ -105,6 +111,8 @@ def change_credentials(request: HttpRequest, name: str) -> HttpResponse:
     """Try new credentials of a cluster, or those of an actor."""
     viewer = _admin(request)
     cluster, form = _managed(name, viewer), ChangeForm(request.POST)
+    if again := require_fresh(request):
+        return again
     if not form.is_valid():
         return _manage_page(request, viewer, cluster, form, status=400)
     try:

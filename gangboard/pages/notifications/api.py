@@ -18,6 +18,7 @@ from gangboard.notify import channels, rules
 from gangboard.notify.errors import NotifyError
 from gangboard.notify.triggers import CHOICES
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
+from gangboard.pages.core.session_only import signed_in_lately
 from gangboard.pages.notifications.queries import (
     channel_row,
     delivery_row,
@@ -112,6 +113,8 @@ class ChannelListView(ReadView):
         """Make a channel. The secret of a webhook is in this answer and nowhere else."""
         read_query(request, Query)
         viewer = _admin(self.viewer())
+        if not viewer.token:
+            signed_in_lately(request, viewer)
         body = ChannelRequestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         try:

@@ -25,6 +25,7 @@ from gangboard.pages.notifications.rows import ChannelRow
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
+from gangboard.web.fresh import require_fresh
 from gangboard.web.layout import plain_page
 
 NO_ADMIN = "Only an admin makes, tests and removes channels."
@@ -40,6 +41,8 @@ def notifications(request: HttpRequest) -> HttpResponse:
 def make_channel(request: HttpRequest) -> HttpResponse:
     """Make a channel; the secret of a webhook is shown this once."""
     viewer, form = _admin(request), ChannelForm(request.POST)
+    if again := require_fresh(request):
+        return again
     if not form.is_valid():
         return _page(request, viewer, channel_form=form, status=400)
     try:
@@ -101,20 +104,19 @@ def mute_rule(request: HttpRequest, rule_id: str) -> HttpResponse:
     row = read_rule(viewer=viewer, rule_id=number, now=timezone.now()) if number else None
     if row is None or number is None:
         raise Http404
-    if request.method == "POST":
-        form = MuteForm(request.POST)
-        if form.is_valid() and rules.mute_rule(
-            viewer=viewer, rule_id=number, hours=form.cleaned_data["hours"]
-        ):
-            return _back("rules")
-        raise Http404
-    context = {"rule": row, "hours": HOURS}
+    form = MuteForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        hours = form.cleaned_data["hours"]
+        if not rules.mute_rule(viewer=viewer, rule_id=number, hours=hours):
+            raise Http404  # removed meanwhile
+        return _back("rules")
     return plain_page(
         request,
         "notifications/mute.html",
         viewer=viewer,
         section="notifications",
-        context=context,
+        context={"rule": row, "hours": HOURS, "form": form},
+        status=400 if form.errors else 200,
     )
 
 
