@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from gangboard.domain.reading.wording import sentence_case
 from gangboard.kube.errors import CredentialError, KubeError, clean_text
 from gangboard.kube.kubeconfig import context_names
 from gangboard.logs import get_logger
@@ -136,5 +137,4 @@ def _refused_identity(claimed: ClaimedTrial, uid: str) -> ClusterError | None:
 
 
 def _sentence(error: ClusterError) -> str:
-    text = str(error)
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{sentence_case(str(error))}."

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gangboard.pages.core.rows import fields_of, shown, sorted_rows
+from gangboard.pages.core.rows import fields_of, shown
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.pages.core.tables import csv_of, table_of
 
@@ -79,13 +79,3 @@ def test_a_type_that_has_no_json_is_refused() -> None:
     assert [field.name for field in fields_of(BadRow)] == ["thing"]
     with pytest.raises(TypeError, match="object"):
         serializer_of(BadRow)
-
-
-@pytest.mark.parametrize(("ordering", "sizes"), [("size", [1, 2, None]), ("-size", [2, 1, None])])
-def test_rows_without_a_value_come_last(ordering: str, sizes: list[int | None]) -> None:
-    @dataclass(frozen=True)
-    class PartRow:
-        size: int | None = shown("Size")
-
-    rows = [PartRow(None), PartRow(2), PartRow(1)]
-    assert [row.size for row in sorted_rows(rows, ordering)] == sizes

@@ -19,6 +19,7 @@ from gangboard.api.views import ReadView
 from gangboard.pages.add_cluster import changes
 from gangboard.pages.add_cluster.queries import read_managed, read_trial
 from gangboard.pages.add_cluster.rows import ClusterTrialRow
+from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.core.session_only import signed_in_lately
 from gangboard.readmodels.clusters import cluster_detail
@@ -193,7 +194,7 @@ def admin(viewer: Viewer) -> Viewer:
 
 def refusal(error: ClusterError) -> RefusedRequest:
     """Return the 409 of what cannot be done."""
-    return RefusedRequest(409, changes.sentence_of(error))
+    return RefusedRequest(409, sentence_of(error))
 
 
 def _found(name: str, viewer: Viewer) -> None:

@@ -66,9 +66,3 @@ def remove_cluster(*, viewer: Viewer, name: str, typed: str) -> None:
     if typed != name:
         raise clusters.ClusterError(f"type the name {name} to remove the cluster")
     clusters.remove_cluster(name=name, by=viewer.name, source=viewer.address)
-
-
-def sentence_of(error: clusters.ClusterError) -> str:
-    """Return the error as a sentence."""
-    text = str(error)
-    return f"{text[:1].upper()}{text[1:]}."

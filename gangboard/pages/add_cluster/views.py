@@ -18,9 +18,10 @@ from gangboard.pages.add_cluster.queries import (
     runs_in_pod,
 )
 from gangboard.pages.add_cluster.rows import ClusterTrialRow
+from gangboard.pages.core.errors import sentence_of
+from gangboard.pages.core.viewers import admin_of
 from gangboard.store.access import Viewer
 from gangboard.store.clusters import ClusterError
-from gangboard.web.auth import viewer_for
 from gangboard.web.fresh import require_fresh
 from gangboard.web.layout import plain_page
 from gangboard.web.welcome import COMMANDS
@@ -35,7 +36,7 @@ LONGEST_WAIT = 15
 @require_http_methods(["GET", "HEAD", "POST"])
 def add_cluster(request: HttpRequest) -> HttpResponse:
     """Show the form, or try what it says."""
-    viewer = _admin(request)
+    viewer = admin_of(request)
     if again := require_fresh(request):
         return again
     if request.method != "POST":
@@ -47,7 +48,7 @@ def add_cluster(request: HttpRequest) -> HttpResponse:
         name = form.cleaned_data["name"]
         trial = changes.begin_trial(viewer=viewer, name=name, **form.arguments())
     except ClusterError as error:
-        form.add_error(None, changes.sentence_of(error))
+        form.add_error(None, sentence_of(error))
         return _add_page(request, viewer, form, status=409)
     return _to_trial(trial)
 
@@ -55,7 +56,7 @@ def add_cluster(request: HttpRequest) -> HttpResponse:
 @require_safe
 def trial(request: HttpRequest, trial_id: str) -> HttpResponse:
     """Show how far a trial is, or its result. htmx asks for the part that changes."""
-    viewer = _admin(request)
+    viewer = admin_of(request)
     row = _trial(trial_id, viewer)
     if request.headers.get("HX-Request") == "true":
         context = _trial_context(row)
@@ -70,34 +71,34 @@ def trial(request: HttpRequest, trial_id: str) -> HttpResponse:
 @require_POST
 def save_trial(request: HttpRequest, trial_id: str) -> HttpResponse:
     """Save what was tried."""
-    viewer = _admin(request)
+    viewer = admin_of(request)
     row = _trial(trial_id, viewer)
     anyway = request.POST.get("anyway") == "1"
     try:
         changes.save_trial(viewer=viewer, trial_id=trial_id, anyway=anyway)
     except ClusterError as error:
-        return _trial_page(request, viewer, row, problem=changes.sentence_of(error))
+        return _trial_page(request, viewer, row, problem=sentence_of(error))
     return HttpResponseRedirect(reverse("cluster", args=[row.cluster]), status=303)
 
 
 @require_POST
 def try_context(request: HttpRequest, trial_id: str) -> HttpResponse:
     """Try the same kubeconfig with another context."""
-    viewer = _admin(request)
+    viewer = admin_of(request)
     row, context = _trial(trial_id, viewer), request.POST.get("context", "")
     try:
         if context not in row.contexts:
             raise ClusterError("choose one of the contexts")
         following = changes.try_context(viewer=viewer, trial_id=trial_id, context=context)
     except ClusterError as error:
-        return _trial_page(request, viewer, row, problem=changes.sentence_of(error))
+        return _trial_page(request, viewer, row, problem=sentence_of(error))
     return _to_trial(following)
 
 
 @require_safe
 def manage_cluster(request: HttpRequest, name: str) -> HttpResponse:
     """Show what can be changed of a cluster."""
-    viewer = _admin(request)
+    viewer = admin_of(request)
     cluster = _managed(name, viewer)
     if again := require_fresh(request):
         return again
@@ -109,7 +110,7 @@ def manage_cluster(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def change_credentials(request: HttpRequest, name: str) -> HttpResponse:
     """Try new credentials of a cluster, or those of an actor."""
-    viewer = _admin(request)
+    viewer = admin_of(request)
     cluster, form = _managed(name, viewer), ChangeForm(request.POST)
     if again := require_fresh(request):
         return again
@@ -119,7 +120,7 @@ def change_credentials(request: HttpRequest, name: str) -> HttpResponse:
         purpose = form.cleaned_data["purpose"]
         trial = changes.begin_trial(viewer=viewer, name=name, purpose=purpose, **form.arguments())
     except ClusterError as error:
-        form.add_error(None, changes.sentence_of(error))
+        form.add_error(None, sentence_of(error))
         return _manage_page(request, viewer, cluster, form, status=409)
     return _to_trial(trial)
 
@@ -127,7 +128,7 @@ def change_credentials(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def switch_read_only(request: HttpRequest, name: str) -> HttpResponse:
     """Switch a cluster to read-only, or back."""
-    viewer = _admin(request)
+    viewer = admin_of(request)
     cluster = _managed(name, viewer)
     on = request.POST.get("on")
     if on not in ("0", "1"):
@@ -142,23 +143,13 @@ def switch_read_only(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def remove_cluster(request: HttpRequest, name: str) -> HttpResponse:
     """Remove a cluster whose name was typed."""
-    viewer = _admin(request)
+    viewer = admin_of(request)
     cluster, typed = _managed(name, viewer), request.POST.get("name", "").strip()
     try:
         changes.remove_cluster(viewer=viewer, name=name, typed=typed)
     except ClusterError as error:
-        return _manage_page(
-            request, viewer, cluster, problem=changes.sentence_of(error), status=400
-        )
+        return _manage_page(request, viewer, cluster, problem=sentence_of(error), status=400)
     return HttpResponseRedirect(reverse("clusters"), status=303)
-
-
-def _admin(request: HttpRequest) -> Viewer:
-    """Return the viewer, an admin of everything. Raises Http404 for anybody else."""
-    viewer = viewer_for(request)
-    if not viewer.is_admin:
-        raise Http404
-    return viewer
 
 
 def _trial(trial_id: str, viewer: Viewer) -> ClusterTrialRow:

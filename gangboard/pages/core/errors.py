@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gangboard.domain.reading.wording import sentence_case
+
 
 def sentence_of(error: Exception) -> str:
     """Return the text of an error with a capital at the beginning and a full stop at the end."""
-    text = str(error)
-    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
+    return f"{sentence_case(str(error)).removesuffix('.')}."

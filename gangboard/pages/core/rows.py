@@ -7,13 +7,12 @@ OpenAPI document of it, `core.tables` the columns of the page and the lines of t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import MISSING, dataclass
 from functools import cache
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, get_type_hints
 
 _KEY = "shown"
-Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +68,3 @@ def fields_of(row: type) -> tuple[Field, ...]:
         for field in dataclasses.fields(row)
         if _KEY in field.metadata
     )
-
-
-def sorted_rows(rows: Iterable[Row], ordering: str) -> Sequence[Row]:
-    """Return rows in the order of one field, `-` before it for descending; None comes last."""
-    name = ordering.removeprefix("-")
-
-    def key(row: Row) -> Any:
-        return getattr(row, name)
-
-    everything = list(rows)
-    known = [row for row in everything if key(row) is not None]
-    known.sort(key=key, reverse=ordering.startswith("-"))
-    return [*known, *(row for row in everything if key(row) is None)]

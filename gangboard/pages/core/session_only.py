@@ -23,8 +23,8 @@ def signed_in(viewer: Viewer) -> Viewer:
 def signed_in_lately(request: Request, viewer: Viewer) -> Viewer:
     """Return the viewer of a session whose sign-in is fresh. Raises PermissionDenied for any other."""
     signed_in(viewer)
-    asked = request._request  # the Django request inside
-    assert isinstance(asked, HttpRequest)  # noqa: S101  # for the type checker
-    if require_fresh(asked):
+    django_request = request._request
+    assert isinstance(django_request, HttpRequest)  # noqa: S101  # for the type checker
+    if require_fresh(django_request):
         raise PermissionDenied(NOT_FRESH)
     return viewer

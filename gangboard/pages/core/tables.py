@@ -20,7 +20,7 @@ class Cell:
     """One cell of a table."""
 
     label: str
-    """ColumnHeading of its column: phones show it beside the text."""
+    """Heading of its column: phones show it beside the text."""
     text: str
     time: datetime | None
     """The moment, where the cell is one: the page prints its age."""

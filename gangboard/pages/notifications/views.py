@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from gangboard.notify import channels, rules
 from gangboard.notify.errors import NotifyError
 from gangboard.notify.matching import RUNS
+from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.notifications.forms import HOURS, ChannelForm, MuteForm, RuleForm, TellForm
 from gangboard.pages.notifications.queries import (
     number_of,
@@ -48,7 +49,7 @@ def make_channel(request: HttpRequest) -> HttpResponse:
     try:
         channel, secret = channels.make_channel(viewer=viewer, **form.cleaned_data)
     except NotifyError as error:
-        form.add_error(None, _sentence(error))
+        form.add_error(None, sentence_of(error))
         return _page(request, viewer, channel_form=form, status=409)
     if not secret:
         return _back("channels")
@@ -83,7 +84,7 @@ def make_rule(request: HttpRequest) -> HttpResponse:
     try:
         rules.make_rule(viewer=viewer, **form.cleaned_data)
     except NotifyError as error:
-        form.add_error(None, _sentence(error))
+        form.add_error(None, sentence_of(error))
         return _page(request, viewer, rule_form=form, status=409)
     return _back("rules")
 
@@ -137,7 +138,7 @@ def tell_of_gang(request: HttpRequest, gang_id: str) -> HttpResponse:
             try:
                 rules.make_gang_rule(viewer=viewer, gang_id=gang_id, **form.cleaned_data)
             except NotifyError as error:
-                form.add_error(None, _sentence(error))
+                form.add_error(None, sentence_of(error))
                 status = 409
             else:
                 return _back("rules")
@@ -211,8 +212,3 @@ def _admin(request: HttpRequest) -> Viewer:
 
 def _back(part: str) -> HttpResponse:
     return HttpResponseRedirect(f"{reverse('notifications')}#{part}", status=303)
-
-
-def _sentence(error: NotifyError) -> str:
-    text = str(error)
-    return f"{text[:1].upper()}{text[1:]}."

@@ -7,12 +7,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST, require_safe
 
 from gangboard.pages.core.errors import sentence_of
+from gangboard.pages.core.viewers import admin_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.forms import RoleForm
 from gangboard.pages.people.queries import read_user, sessions_of, tokens_of
 from gangboard.pages.people.rows import SignInLinkRow, UserRow
 from gangboard.pages.people.sign_in_links import link_address
-from gangboard.pages.people.views import admin_of, back, show
+from gangboard.pages.people.views import back, show
 from gangboard.store.access import Viewer
 from gangboard.store.clusters import ClusterError
 from gangboard.store.people import PeopleError

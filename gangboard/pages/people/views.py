@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.core.pager import PAGE_SIZE, read_rows
 from gangboard.pages.core.tables import sorting_of
+from gangboard.pages.core.viewers import admin_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.forms import GroupForm, PersonForm
 from gangboard.pages.people.queries import (
@@ -31,7 +32,6 @@ from gangboard.store.access import Viewer
 from gangboard.store.clusters import ClusterError
 from gangboard.store.people import PeopleError
 from gangboard.web.addresses import make_select, read_address
-from gangboard.web.auth import viewer_for
 from gangboard.web.fresh import require_fresh
 from gangboard.web.layout import NavigationItem, plain_page
 
@@ -42,14 +42,6 @@ _TABS = (
     ("people-sessions", "Sessions"),
 )
 """(name of the address, label)."""
-
-
-def admin_of(request: HttpRequest) -> Viewer:
-    """Return the admin of everything who asks. Raises Http404 for anybody else."""
-    viewer = viewer_for(request)
-    if not viewer.is_admin:
-        raise Http404
-    return viewer
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -15,6 +15,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET
 
+from gangboard.domain.reading.wording import sentence_case
 from gangboard.logs import get_logger
 from gangboard.peers import client_address
 from gangboard.store import authentication, sessions
@@ -85,8 +86,7 @@ def _sign_in(request: HttpRequest, state: dict[str, Any]) -> HttpResponse:
     try:
         user = sign_in_person(person)
     except PeopleError as error:
-        text = str(error)
-        raise ProviderError(f"{text[:1].upper()}{text[1:]}.") from error
+        raise ProviderError(f"{sentence_case(str(error))}.") from error
     start_session(
         request, user, method=sessions.PROVIDER, how=name, authenticated_at=authenticated_at
     )
