@@ -164,7 +164,7 @@ def test_which_place_in_line_has_cold_start(person: Person) -> None:
 def test_why_can_no_single_job_be_held_in_west(person: Person) -> None:
     """There is no Hold in it."""
     person.open_gang("ctr-ranker")
-    person.reads(person.page.get_by_role("main"), "The Hold is not installed here")
+    person.reads(person.page.get_by_role("main"), "The Hold", "is not installed here")
 
 
 def test_give_the_evidence_to_a_ticket(person: Person) -> None:
