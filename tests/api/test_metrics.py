@@ -197,13 +197,25 @@ def test_a_fleet_with_a_silent_cluster() -> None:
 def test_processes_by_their_signs_of_life() -> None:
     now = timezone.now()
     make_heartbeats(now=now, slots=8)
-    assert series("process_up") == {("poll",): 1, ("act",): 1, ("prove",): 1, ("beat",): 1}
+    assert series("process_up") == {
+        ("poll",): 1,
+        ("act",): 1,
+        ("prove",): 1,
+        ("notify",): 1,
+        ("beat",): 1,
+    }
     assert series("orders_arrive") == {("poll",): 1, ("act",): 1}
     assert series("poll_slots") == {(): 8}
     long_ago = now - timedelta(minutes=10)
     Heartbeat.objects.filter(kind__in=("act", "poll-orders")).update(beat_at=long_ago)
     cache.clear()
-    assert series("process_up") == {("poll",): 1, ("act",): 0, ("prove",): 1, ("beat",): 1}
+    assert series("process_up") == {
+        ("poll",): 1,
+        ("act",): 0,
+        ("prove",): 1,
+        ("notify",): 1,
+        ("beat",): 1,
+    }
     # Whether orders reach a worker that is dead nobody can tell.
     assert series("orders_arrive") == {("poll",): 0}
 

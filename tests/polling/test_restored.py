@@ -99,8 +99,10 @@ def test_everything_is_read_anew_after_a_restore(watch: Watch) -> None:
     assert (FUTURE in pods(watching), POD[2] in pods(watching)) == (True, False)
     watching.simulator.restore(backup)
     assert cordon(watching, is_cordoned=False, note="real") == before
-    windows_until(watching, lambda: pods(watching) == served(watching))
-    assert not is_cordoned(watching)
+    # Each resource is read by a thread of its own.
+    windows_until(
+        watching, lambda: pods(watching) == served(watching) and not is_cordoned(watching)
+    )
     assert LOST_EVENT not in names(watching, EVENT.key)
     gangs = set(Gang.objects.filter(gone_at=None).values_list("name", flat=True))
     assert (FUTURE in gangs, POD[2] in gangs) == (False, True)
