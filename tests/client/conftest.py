@@ -13,6 +13,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.db import connections
 from gangboard_client import clock
 from gangboard_client.cli import main
+from gangboard_client.news import News
 
 from tests.api.conftest import World, runs, token_of, world
 
@@ -37,8 +38,12 @@ class _Quiet(WSGIRequestHandler):
 
 
 @pytest.fixture
-def live(world: World) -> Iterator[str]:
-    """Serve the API of this test's database connection; its address."""
+def live(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Serve the API of this test's database connection; its address.
+
+    The client does not use `events/` here: a call that waits closes its connection, which the test shares.
+    """
+    monkeypatch.setattr(News, "begin", lambda _: None)
     shared = connections["default"]
     server = make_server("127.0.0.1", 0, WSGIHandler(), handler_class=_Quiet)
 
