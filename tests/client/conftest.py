@@ -18,17 +18,9 @@ from gangboard_client.cli import main
 from gangboard_client.news import News
 
 from tests.api.conftest import World, runs, token_of, world
+from tests.client.recipes import Ran
 
 __all__ = ["runs", "world"]
-
-
-@dataclass(frozen=True)
-class Ran:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
 
 
 Run = Callable[..., Ran]

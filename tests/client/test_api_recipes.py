@@ -6,11 +6,8 @@ Only the address of the server and the token are replaced. The server is the rea
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -25,66 +22,41 @@ from gangboard.pages.events import api as events_api
 from gangboard.store.models import Action, Cluster, Gang, ResourceState
 from tests.api.conftest import Run as Runs
 from tests.api.conftest import token_of
-from tests.client.conftest import FakeClock, Ran, serving
+from tests.client.conftest import FakeClock, serving
 from tests.client.conftest import Run as RunClient
+from tests.client.recipes import BLOCKS, RECIPES, SETUP, Ran, Shell
 from tests.factories import make_cluster, make_gangs
 from tests.pages.test_events import NoWatch, happened
 from tests.readmodels.room import make_capacity, make_node
-from tests.services import missing
 from tests.stored_jobsets import HOLDS, make_hold
-
-TEXT = (Path(__file__).resolve().parents[2] / "docs/api.md").read_text()
-ADDRESS, TOKEN = "https://gangboard.example.com", "gb_<id>_<secret>"
-BLOCK = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINE = re.compile(r"^`gangboard (.+)`$", re.MULTILINE)
-SETUP = BLOCK.findall(TEXT.partition("## Recipes")[0])
-RECIPES = {
-    int(found[1]): (BLOCK.findall(found[0]), LINE.findall(found[0]))
-    for found in re.finditer(r"^### (\d+)\. .*?(?=^### |\Z)", TEXT, re.MULTILINE | re.DOTALL)
-}
-"""Number → scripts and lines of the client."""
-SECONDS = 60
 
 pytestmark = pytest.mark.usefixtures("runs")
 
 
 def test_there_are_ten_with_a_script_and_a_line() -> None:
     assert list(RECIPES) == list(range(1, 11))
-    assert [(len(scripts), len(lines)) for scripts, lines in RECIPES.values()] == [(1, 1)] * 10
-    assert (len(SETUP), len(BLOCK.findall(TEXT))) == (1, 11)
+    counted = [(len(recipe.scripts), len(recipe.lines)) for recipe in RECIPES.values()]
+    assert counted == [(1, 1)] * 10
+    assert (len(SETUP), len(BLOCKS)) == (1, 11)
 
 
 @dataclass
 class Kitchen:
-    """A server, and a shell and a client that ask it."""
+    """A shell and a client that ask the same server."""
 
-    address: str
-    folder: Path
+    shell: Shell
     run_client: RunClient
     steps: list[tuple[str, Callable[[], object]]]
     """What happens before the server reads a request: the beginning of `METHOD path`, and what happens."""
 
-    def bash(self, script: str) -> Ran:
-        """Run a script as the paper says."""
-        path = f"{self.folder}{os.pathsep}{os.environ['PATH']}"
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", script],
-            cwd=self.folder,
-            env={"PATH": path, "HOME": str(self.folder), "GANGBOARD_SERVER": self.address},
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
-
     def curl(self, number: int) -> Ran:
         """Run a recipe."""
-        return self.bash(RECIPES[number][0][0])
+        return self.shell.run(RECIPES[number].scripts[0])
 
     def client(self, number: int) -> Ran:
         """Run the line of the client."""
-        return self.run_client(*shlex.split(RECIPES[number][1][0]))
+        found: Ran = self.run_client(*shlex.split(RECIPES[number].lines[0]))
+        return found
 
 
 @pytest.fixture
@@ -96,9 +68,6 @@ def kitchen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Kitchen]:
     """An admin with a token that may act, who has done what the paper says before the recipes."""
-    for program in ("bash", "curl", "jq"):
-        if shutil.which(program) is None:
-            missing(program)
     steps: list[tuple[str, Callable[[], object]]] = []
     django = WSGIHandler()
 
@@ -117,12 +86,10 @@ def kitchen(
     with serving(application) as address:
         monkeypatch.setenv("GANGBOARD_SERVER", address)
         monkeypatch.setenv("GANGBOARD_TOKEN", token)
-        made = Kitchen(address, tmp_path, run, steps)
-        setup = SETUP[0].replace(ADDRESS, address).replace(TOKEN, token)
-        begun = made.bash(setup)
-        assert begun == Ran(0, "admin\nadmin of everything\n", ""), begun
+        shell = Shell(address, tmp_path)
+        assert shell.prepare(token) == Ran(0, "admin\nadmin of everything\n", "")
         assert (tmp_path / ".gangboard-curl").stat().st_mode & 0o777 == 0o600
-        yield made
+        yield Kitchen(shell, run, steps)
 
 
 @pytest.fixture
@@ -203,7 +170,7 @@ def test_5_follows(kitchen: Kitchen, gang: Gang, monkeypatch: pytest.MonkeyPatch
     happens("c")()
     assert " east/team-a/c " in kitchen.client(5).out.replace("JobSet/", "")
     assert " east/team-a/d " in kitchen.curl(5).out
-    (kitchen.folder / "events.cursor").write_text("x")
+    (kitchen.shell.home / "events.cursor").write_text("x")
     assert kitchen.curl(5).code != 0
     assert kitchen.client(5).code == 2
 

@@ -57,5 +57,7 @@ def addresses(site: Site) -> dict[str, str]:
         "sessions": "/people/sessions/",
         "messages": "/notifications/",
         "tell me of a gang": f"/notifications/gangs/{site.gang_id('llama-sft')}/",
+        "API reference": "/reference/",
+        "API reference of one resource": "/reference/actions/",
         "missing": MISSING,
     }
