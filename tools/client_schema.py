@@ -194,8 +194,9 @@ def _operation(name: str, method: str, path: str, parameters: tuple[str, ...]) -
     yield f'    "{name}": Operation('
     yield f'        "{method}",'
     yield f'        "{path}",'
-    if not parameters:
-        yield "        (),"
+    if len(parameters) < 2:
+        only = "".join(f'"{one}",' for one in parameters)
+        yield f"        ({only}),"
     else:
         yield "        ("
         yield from (f'            "{one}",' for one in parameters)

@@ -19,13 +19,13 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.utils import timezone
 
 from gangboard.pages.events import api as events_api
-from gangboard.store.models import Action, Cluster, Gang, ResourceState
+from gangboard.store.models import Action, Cluster, Gang, ResourceState, VerdictSpan
 from tests.api.conftest import Run as Runs
 from tests.api.conftest import token_of
 from tests.client.conftest import FakeClock, serving
 from tests.client.conftest import Run as RunClient
 from tests.client.recipes import BLOCKS, RECIPES, SETUP, Ran, Shell
-from tests.factories import make_cluster, make_gangs
+from tests.factories import make_cluster, make_gangs, make_resource
 from tests.pages.test_events import NoWatch, happened
 from tests.readmodels.room import make_capacity, make_node
 from tests.stored_jobsets import HOLDS, make_hold
@@ -87,7 +87,9 @@ def kitchen(
         monkeypatch.setenv("GANGBOARD_SERVER", address)
         monkeypatch.setenv("GANGBOARD_TOKEN", token)
         shell = Shell(address, tmp_path)
-        assert shell.prepare(token) == Ran(0, "admin\nadmin of everything\n", "")
+        prepared = shell.prepare(token)
+        assert (prepared.code, prepared.err) == (0, "")
+        assert re.fullmatch("admin\nAdmin, every namespace of every cluster: .+\n", prepared.out)
         assert (tmp_path / ".gangboard-curl").stat().st_mode & 0o777 == 0o600
         yield Kitchen(shell, run, steps)
 
@@ -123,6 +125,7 @@ def test_2_waits(
     kitchen: Kitchen, gang: Gang, monkeypatch: pytest.MonkeyPatch, end: str, code: int
 ) -> None:
     def happens() -> None:
+        VerdictSpan.objects.update(ended_at=timezone.now())
         become(gang, end)
         happened(gang.cluster, "run", end, gang_id=gang.pk, namespace="team-a")
 
@@ -154,7 +157,7 @@ def test_4_what_blocks_most(kitchen: Kitchen, gang: Gang) -> None:
     assert said == ["64 accelerators, 1 gangs", "24 accelerators, 3 gangs"]
     rows = kitchen.client(4).out.splitlines()[1:]
     assert [row.split()[1:5] for row in rows] == [
-        ["exceeds-quota", "1", "0", "64"],
+        ["exceeds-quota", "1", "6", "64"],
         ["fragmented", "3", "24", "24"],
     ]
 
@@ -211,6 +214,7 @@ def test_7_acts_once(kitchen: Kitchen) -> None:
 
 def test_8_holds_that_end_soon(kitchen: Kitchen, gang: Gang) -> None:
     ResourceState.objects.filter(resource=HOLDS).update(state="ok")
+    make_resource(Cluster.objects.get(name="west"), HOLDS, state="not-served")
     now = timezone.now().replace(microsecond=0)
     for job, hours in (("run-workers-0", 3), ("run-workers-1", 1)):
         make_hold(gang.cluster, gang, job, until=now + timedelta(hours=hours))

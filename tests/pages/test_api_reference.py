@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.pages.api_reference.openapi import resources_of
+from gangboard.pages.api_reference.api_document import resources_of
 from gangboard.pages.api_reference.rows import ApiType
 from gangboard.pages.templatetags.code_words import with_code
 from tests.personas import Person

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from gangboard.pages.api_reference.openapi import find_resource, read_problem, read_resources
+from gangboard.pages.api_reference.api_document import find_resource, read_problem, read_resources
 from gangboard.web.auth import viewer_for
 from gangboard.web.layout import plain_page
 
