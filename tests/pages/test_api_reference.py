@@ -31,7 +31,9 @@ def plain(page: str) -> str:
 
 def test_every_call_is_listed_once(stranger: Person) -> None:
     page = text_of(stranger, "/reference/")
-    listed = re.findall(r'<code class="api-method">(\w+)</code> <code>([^<]+)</code>', page)
+    listed = re.findall(
+        r'<code class="api-method">(\w+)</code> <a href="[^"]+"><code>([^<]+)</code>', page
+    )
     expected = {
         (method.upper(), re.sub(r"<\w+:(\w+)>", r"{\1}", route.removeprefix("api/v1/")))
         for route, methods in API.items()
@@ -64,7 +66,8 @@ def test_a_call_has_its_parameters_answers_and_fields(reader: Person) -> None:
     for words in (
         "GET gangs/{gang_id}/bundle/",
         "blocked_for query string Gangs that have been blocked for at least this long, such as 10m .",
-        "limit query integer Results on one page. At least 1, at most 500. Usually 100 .",
+        "limit query integer Results on one page. At least 1, at most 500. Default: 100 .",
+        "gang_id path string id of the gang.",
         "200 OK : GangList",
         "Errors, each a problem document : 400 Bad Request, 401 Unauthorized, 429 Too Many Requests",
         "submitter string or null Field manager that made the owner, such as kubectl-create",
@@ -75,7 +78,7 @@ def test_a_call_has_its_parameters_answers_and_fields(reader: Person) -> None:
         assert words in page, words
     page = plain(text_of(reader, "/reference/actions/"))
     assert "Idempotency-Key header string Any text of yours of up to 200 characters." in page
-    assert "Send a ActionRequest as JSON." in page
+    assert "Send JSON: ActionRequest ." in page
     assert "until optional string (date-time) or null When gangboard releases the Hold" in page
 
 

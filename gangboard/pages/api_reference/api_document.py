@@ -22,7 +22,8 @@ PREFIX = "/api/v1/"
 PROBLEM = "Problem"
 """The object of every error. It is shown once, on the first page."""
 _NULL = "NullEnum"
-_LIMITS = (("minimum", "at least"), ("maximum", "at most"), ("maxLength", "characters at most"))
+_NAMED = {"name": "object"}
+_LIMITS = (("minimum", "at least"), ("maximum", "at most"))
 
 Json = Mapping[str, Any]
 
@@ -103,11 +104,15 @@ def _name(holder: Json) -> str:
 
 
 def _parameter(parameter: Json, schemas: Json) -> ApiField:
-    schema = parameter["schema"]
+    name, schema = parameter["name"], parameter["schema"]
+    said = parameter.get("description", "")
+    if parameter["in"] == "path":
+        noun, is_id, _ = name.partition("_id")
+        said = f"`id` of the {noun}." if is_id else f"Name of the {_NAMED.get(noun, noun)}."
     return ApiField(
-        parameter["name"],
+        name,
         _type(schema, schemas),
-        _meaning(parameter.get("description", ""), schema),
+        _meaning(said, schema),
         place=parameter["in"],
         usual=_value(schema.get("default")),
     )
@@ -131,11 +136,7 @@ def _object(name: str, schemas: Json) -> ApiObject:
 
 def _meaning(text: str, schema: Json) -> str:
     """Return the help text with the limits of the value."""
-    limits = [
-        f"{schema[key]:,} {words}" if key == "maxLength" else f"{words} {schema[key]:,}"
-        for key, words in _LIMITS
-        if key in schema
-    ]
+    limits = [f"{words} {schema[key]:,}" for key, words in _LIMITS if key in schema]
     if not limits:
         return text
     said = ", ".join(limits)
