@@ -74,7 +74,7 @@ def test_it_follows_until_the_server_refuses(
     scripted: Scripted, run: Run, fake_clock: FakeClock, tmp_path: Path
 ) -> None:
     file = tmp_path / "events.cursor"
-    gone = (410, {}, '{"detail": "This cursor is older than 7 days."}')
+    gone: Answer = (410, {}, '{"detail": "This cursor is older than 7 days."}')
     full = _page("c2", *("a" for _ in range(500)))
     scripted.answers = [_page("c1", "a"), full, _page("c3", "b", **{"Retry-After": "2"}), gone]
     found = run("events", "--follow", "--cursor-file", str(file))

@@ -12,6 +12,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from gangboard_client import transport
 from gangboard_client.errors import NotReachedError
 from gangboard_client.news import News
 from gangboard_client.transport import Server
@@ -133,7 +134,8 @@ def test_a_server_that_is_not_there(
     assert fake_clock.slept == [0.5, 1.0, 2.0]
 
 
-def test_a_server_that_hangs_has_a_deadline(home: Path) -> None:
+def test_a_server_that_hangs_has_a_deadline(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "LEAST_SECONDS", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         server = Server(f"http://127.0.0.1:{silent.getsockname()[1]}", TOKEN)
         server.deadline = 0.0
