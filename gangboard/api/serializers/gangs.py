@@ -474,8 +474,8 @@ class GangDetailSerializer(GangSerializer):
     )
     gone_at = TimeField(
         allow_null=True,
-        help_text="When its object was seen to be deleted; null: it is there. Lists have gangs that are gone "
-        "only with `gone=true`.",
+        help_text="When its object was seen to be deleted; null: it is there. Lists have no gang "
+        "that is gone.",
     )
 
     def to_representation(self, instance: GangDetail) -> dict[str, Any]:
