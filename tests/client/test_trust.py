@@ -175,7 +175,7 @@ class TestKeyring:
         gone = run("whoami")
         assert (gone.code, "There is no token for" in gone.err) == (2, True)
 
-    def test_it_takes_the_place_of_a_file(
+    def test_a_token_is_in_one_place(
         self,
         server: Scripted,
         drawer: Drawer,
@@ -183,11 +183,13 @@ class TestKeyring:
         home: Path,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        server.answers = [ME, ME]
-        assert run("login").code == 0
-        monkeypatch.setattr("sys.stdin", StringIO(TOKEN))
-        assert run("login", "--keyring").code == 0
-        assert list((home / "tokens").iterdir()) == []
+        places = []
+        for arguments in ((), ("--keyring",), ()):
+            monkeypatch.setattr("sys.stdin", StringIO(TOKEN))
+            server.answers = [ME]
+            assert run("login", *arguments).code == 0
+            places.append((len(list((home / "tokens").iterdir())), len(drawer.entries)))
+        assert places == [(1, 0), (0, 1), (1, 0)]
 
     @pytest.mark.parametrize(
         ("backend", "sentence"),
