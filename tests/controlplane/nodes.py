@@ -164,6 +164,16 @@ def silence_node(client: Client, name: str) -> None:
     client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: "true"}}})
 
 
+def lose_node(client: Client, name: str) -> None:
+    """Let its kubelet die, and say so at once; the controller manager takes Ready from its pods within five seconds.
+
+    A pod that is deleted there stays, given the annotation `linger`: KWOK may hear of the silence after the deletion.
+    """
+    silence_node(client, name)
+    conditions = [_condition("Ready", "False", "KubeletNotReady", "the kubelet is gone")]
+    client.patch_status("v1", "Node", name, {"conditions": conditions})
+
+
 def wake_node(client: Client, name: str) -> None:
     """Let a silenced node report again, it and then its pods: what was ready before is ready again."""
     client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: None}}})
