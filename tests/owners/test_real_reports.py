@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.controlplane.client import wait
+from tests.controlplane.client import Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.gang_schedulers import COSCHEDULING, VOLCANO, podgroup, vcjob
 from tests.controlplane.grove import reference
@@ -127,9 +127,16 @@ def _on_lost_node(place: Torch, name: str) -> str:
 
 
 def _scaled_down(place: RayPlace) -> None:
-    """Its PodGroup was made for six pods. Twin: for the three that it has."""
+    """Its PodGroup was made for six pods. Twin: for the three that it has, so they get nodes."""
     place.run("run", 6)
     place.run("twin", 3)
+
+    def pods() -> list[Json]:
+        found = place.client.list("v1", "Pod", place.name, labels="ray.io/cluster=twin")
+        return found if len(found) == 3 else []
+
+    for one in wait(pods, what="the pods of twin", timeout=60):
+        bind(place.client, one, place.name)
 
 
 def _suspended_below(place: RayJobPlace) -> None:
@@ -175,7 +182,7 @@ PLACES = {
 SITUATIONS: dict[str, Situation] = {  # type: ignore[type-arg]
     "ray-scaled": Situation(
         _scaled_down, "below-quorum", "blocked", None,
-        {"desired": 3, "created": 3, "quorum": 6}, twin="not-attempted",
+        {"desired": 3, "created": 3, "quorum": 6}, twin="running",
     ),
     "rayjob-below": Situation(
         _suspended_below, "suspended", "suspended", None, {}, twin="suspended",
@@ -190,7 +197,7 @@ SITUATIONS: dict[str, Situation] = {  # type: ignore[type-arg]
     ),
     "torch-lost-node": Situation(
         _kept_by_lost_node, "node-lost", "degraded",
-        "Role Worker: 1 of 2 members runs: node rep-torch-lost-node-run-1 is NotReady. 1 pod is still being "
+        "1 of 2 members runs: node rep-torch-lost-node-run-1 is NotReady. 1 pod is still being "
         "deleted.",
         {"desired": 2, "ready": 1}, twin="node-lost",
     ),
@@ -282,3 +289,6 @@ def test_a_pod_that_a_lost_node_keeps_is_forced_away(places: dict[str, PlaceOnBo
     make_nodes(place.client, [node(f"{pool}-2", cpu="1", labels={POOL: pool})])
     place.client.delete("v1", "Pod", pod_name, place.name, grace=0)
     place.wait_told("running")
+    assert place.told()["members"]["ready"] == 2
+    made = place.client.get("v1", "Pod", pod_name, place.name)
+    assert made["spec"]["nodeName"] == f"{pool}-2"
