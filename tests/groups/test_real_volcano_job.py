@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import pytest
@@ -20,10 +21,15 @@ VCJOB = "batch.volcano.sh/v1alpha1"
 LINGER = {"test.gangboard.dev/linger": "1h"}
 
 
+@dataclass
 class Place(PlaceOnBoard):
     """A namespace with a node, in which Jobs of Volcano are made."""
 
     kind: ClassVar[str] = "Job"
+    before: Json = field(default_factory=dict)
+    """The Job before it was clicked at."""
+    stopped: Json = field(default_factory=dict)
+    """The action that aborted it, when it was over."""
 
     def job(self, name: str = "run", cpu: str = "1", **spec: Any) -> None:
         """Make one of a driver and two workers."""
@@ -65,6 +71,15 @@ def _whole(place: Place) -> None:
     place.job("twin", "70")
 
 
+def _aborted(place: Place) -> None:
+    """Aborted by a click. Twin: nobody clicks."""
+    for name in ("run", "twin"):
+        place.job(name)
+    place.wait_told("running")
+    place.before = place.client.get(VCJOB, "Job", "run", place.name)
+    place.stopped = place.act("suspend")
+
+
 def _last_try(place: Place) -> None:
     """Aborted, and its only retry would be the last. Twin: it runs."""
     for name in ("run", "twin"):
@@ -100,6 +115,10 @@ SITUATIONS: dict[str, Situation[Place]] = {
         _whole, "running", "running", "All 3 pods are ready.",
         {"desired": 3, "created": 3, "ready": 3, "quorum": 3}, twin="waiting-for-quota",
     ),
+    "vcjob-aborted": Situation(
+        _aborted, "suspended", "suspended", None,
+        {"desired": 3, "created": 0, "ready": 0}, twin="running",
+    ),
     "vcjob-last-try": Situation(
         _last_try, "suspended", "suspended", None,
         {"desired": 3, "created": 0, "ready": 0}, twin="running",
@@ -130,9 +149,8 @@ def test_it_is_another_kind_than_the_job_of_kubernetes(places: dict[str, Place])
 
 
 def test_a_click_aborts_it_and_another_one_resumes_it(places: dict[str, Place]) -> None:
-    place = places["vcjob-whole"]
-    before = place.client.get(VCJOB, "Job", "run", place.name)["metadata"]["uid"]
-    stopped = place.act("suspend")
+    place = places["vcjob-aborted"]
+    stopped = place.stopped
     assert (stopped["state"], stopped["lever"]) == ("verified", "volcano_command"), stopped
     assert place.phase() == "Aborted"
     assert place.client.list("v1", "Pod", place.name, labels="volcano.sh/job-name=run") == []
@@ -142,7 +160,8 @@ def test_a_click_aborts_it_and_another_one_resumes_it(places: dict[str, Place]) 
     assert resumed["warnings"] == ["A resume counts as a retry: 2 are left after it."]
     place.wait_told("running")
     after = place.client.get(VCJOB, "Job", "run", place.name)
-    assert (after["metadata"]["uid"], after["status"]["retryCount"]) == (before, 1)
+    assert after["metadata"]["uid"] == place.before["metadata"]["uid"]
+    assert after["status"]["retryCount"] == 1
     # Its Commands are gone: the controller deletes each before it acts.
     assert place.client.list("bus.volcano.sh/v1alpha1", "Command", place.name) == []
 
