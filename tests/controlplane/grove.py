@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from tests.controlplane.build import build, manifests
-from tests.controlplane.client import Client, Json
+from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.conditions import is_true
 from tests.controlplane.objects import compositepodgroup, podgroup, workload
 
@@ -120,8 +120,16 @@ def crds() -> list[Json]:
 
 
 def serve(client: Client) -> None:
-    """Make an API server serve them."""
-    made = client.create_all(crds())
+    """Make an API server serve them; those of before have to be gone."""
+    wanted = crds()
+    names = {crd["metadata"]["name"] for crd in wanted}
+
+    def is_leaving() -> bool:
+        found = [one["metadata"] for one in client.list(*CRD)]
+        return any(one["name"] in names and "deletionTimestamp" in one for one in found)
+
+    wait(lambda: not is_leaving(), what="CRDs of Grove to be gone", timeout=60)
+    made = client.create_all(wanted)
     for crd in made:
         client.wait_for(
             *CRD, crd["metadata"]["name"], until=lambda one: is_true(one, "Established")
