@@ -151,13 +151,21 @@ def test_a_job_that_is_to_be_let_in_again_while_a_pod_runs() -> None:
     )
 
 
-def restarting(*more: Made, phase: str = "Inqueue", **fields: Any) -> Verdict:
+def restarting(
+    *more: Made, phase: str = "Inqueue", events_known: bool = True, **fields: Any
+) -> Verdict:
     """A restarting Job of two workers of which one is there, and its PodGroup."""
     job = a_vcjob("Restarting", retries=1, minAvailable=2, tasks=[task("worker", 2)])
     group = replace(its_group(job, phase), quorum=2)
     labels = {"volcano.sh/task-spec": "worker"}
     first = member(group, "mnist-0", "volcano", of=job, labels=labels, on="n0", **fields)
-    return judged(job, group, first, *more)
+    return judged(job, group, first, *more, events_known=events_known)
+
+
+def test_where_events_cannot_be_read_nobody_knows_whether_its_pods_are_refused() -> None:
+    found = restarting(events_known=False).finding
+    assert found.message.endswith("yet. Events cannot be read, so a refusal would not be seen.")
+    assert found.advice_texts == ()
 
 
 def test_a_restart_waits_for_what_its_controller_makes() -> None:

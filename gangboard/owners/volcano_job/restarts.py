@@ -80,7 +80,10 @@ def _sick_nodes_of(pods: list[Pod], unit: Unit) -> tuple[Node, ...]:
 def _is_to_make(unit: Unit) -> str:
     number = missing(unit)
     rest = "the other pod" if number == 1 else f"the other {number} pods"
-    return f"{_CONTROLLER} has not made {rest} yet"
+    text = f"{_CONTROLLER} has not made {rest} yet"
+    if unit.facts.events_known:
+        return text
+    return f"{text}. Events cannot be read, so a refusal would not be seen"
 
 
 def _end_of_patience(unit: Unit, leaving: list[Pod]) -> datetime | None:
@@ -99,6 +102,8 @@ def _begun(unit: Unit) -> datetime | None:
 
 
 def _advice(unit: Unit, leaving: list[Pod]) -> tuple[AdvisedStep | str, ...]:
+    if not leaving and not unit.facts.events_known:
+        return ()
     if not leaving:
         return (f"Start {_CONTROLLER} if it does not run, and look into its log.",)
     sick = _sick_nodes_of(leaving, unit)
