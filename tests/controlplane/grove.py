@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from tests.controlplane.build import build, manifests
-from tests.controlplane.client import Client, Json
+from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.conditions import is_true
 from tests.controlplane.objects import compositepodgroup, podgroup, workload
 
@@ -120,8 +120,16 @@ def crds() -> list[Json]:
 
 
 def serve(client: Client) -> None:
-    """Make an API server serve them."""
-    made = client.create_all(crds())
+    """Make an API server serve them; those of before have to be gone."""
+    wanted = crds()
+    names = {crd["metadata"]["name"] for crd in wanted}
+
+    def is_leaving() -> bool:
+        found = [one["metadata"] for one in client.list(*CRD)]
+        return any(one["name"] in names and "deletionTimestamp" in one for one in found)
+
+    wait(lambda: not is_leaving(), what="CRDs of Grove to be gone", timeout=60)
+    made = client.create_all(wanted)
     for crd in made:
         client.wait_for(
             *CRD, crd["metadata"]["name"], until=lambda one: is_true(one, "Established")
@@ -210,7 +218,8 @@ def _made(api_version: str, kind: str, name: str, owner: Json, spec: Json, **of:
 
 def podclique(name: str, owner: Json, template: Json, marks: Mapping[str, str]) -> Json:
     """Return a PodClique (podcliqueset/components/podclique/podclique.go)."""
-    return _made(GROVE, "PodClique", name, owner, template["spec"], labels=dict(marks))
+    labels = {**template.get("labels", {}), **marks}
+    return _made(GROVE, "PodClique", name, owner, template["spec"], labels=labels)
 
 
 def podcliquescalinggroup(name: str, owner: Json, of: Json, marks: Mapping[str, str]) -> Json:
@@ -358,11 +367,28 @@ class Operator:
             self._status(PODGANGS, "PodGang", self.podgangs[name], initialized(False))
         for name, one in self.cliques.items():
             number = one["spec"]["replicas"] - (lacking if name == list(self.cliques)[-1] else 0)
-            of = one["metadata"]["labels"]["grove.io/podgang"]
-            member = membership(of, name, self.version)
-            self.pods[name] = [f"{name}-{index}" for index in range(number)]
-            for pod_name in self.pods[name]:
-                self.client.create(pod(pod_name, one, member))
+            self._make_pods(name, number)
+        self.observe()
+
+    def _make_pods(self, clique_name: str, number: int) -> None:
+        """Make the first pods of a PodClique that has none, gated."""
+        one = self.cliques[clique_name]
+        of = one["metadata"]["labels"]["grove.io/podgang"]
+        member = membership(of, clique_name, self.version)
+        self.pods[clique_name] = [f"{clique_name}-{index}" for index in range(number)]
+        for pod_name in self.pods[clique_name]:
+            self.client.create(pod(pod_name, one, member))
+
+    def scale(self, clique_name: str, number: int) -> None:
+        """Scale a PodClique that has no pod, as an autoscaler does, and do what follows from that."""
+        where = self.cliques[clique_name]["metadata"]
+        patch = {"spec": {"replicas": number}}
+        self.cliques[clique_name] = self.client.patch(
+            GROVE, "PodClique", clique_name, patch, where["namespace"]
+        )
+        self._make_pods(clique_name, number)
+        self.initialize(where["labels"]["grove.io/podgang"])
+        self.ungate(where["labels"]["grove.io/podgang"])
         self.observe()
 
     def _scaling_group(

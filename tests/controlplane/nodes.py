@@ -164,6 +164,24 @@ def silence_node(client: Client, name: str) -> None:
     client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: "true"}}})
 
 
+def lose_node(client: Client, name: str) -> None:
+    """Let its kubelet die, and say so of it and its pods at once, where the controller manager takes 50 s.
+
+    A pod that is deleted there stays, given the annotation `linger`: KWOK may hear of the silence after the deletion.
+    """
+    silence_node(client, name)
+    lost = _condition("Ready", "False", "NodeLost", "the kubelet is gone")
+    client.patch_status("v1", "Node", name, {"conditions": [lost]})
+    del lost["lastHeartbeatTime"]
+    for pod in client.list("v1", "Pod"):
+        where = pod["metadata"]
+        if pod["spec"].get("nodeName") == name:
+            status = {"conditions": [lost]}
+            client.patch_status(
+                "v1", "Pod", where["name"], status, where["namespace"], type="strategic"
+            )
+
+
 def wake_node(client: Client, name: str) -> None:
     """Let a silenced node report again, it and then its pods: what was ready before is ready again."""
     client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: None}}})

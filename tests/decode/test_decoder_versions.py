@@ -30,7 +30,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "holds.gangboard.dev": (1, "f46bb6c85482"),
     "jaxjobs.kubeflow.org": (4, "bd8522e46d3d"),
     "jobs.batch": (8, "714bb182f89c"),
-    "jobs.batch.volcano.sh": (3, "c37c0b64db21"),
+    "jobs.batch.volcano.sh": (4, "c37c0b64db21"),
     "jobsets.jobset.x-k8s.io": (9, "8ce1807d65b6"),
     "leaderworkersets.leaderworkerset.x-k8s.io": (8, "bc029c888ae0"),
     "localqueues.kueue.x-k8s.io": (1, "6de5e2e8d9cd"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from gangboard.actions.permissions.names import ACTOR, NAMESPACE, Wanted
-from tests.controlplane import gang_schedulers
+from tests.controlplane import gang_schedulers, grove
 from tests.controlplane.client import Client
 from tests.controlplane.cluster import ControlPlane
 from tests.installation import Installation
@@ -18,10 +18,12 @@ NO_KUEUE = Wanted(not_served=frozenset({"workloads.kueue.x-k8s.io"}))
 
 @pytest.fixture(scope="package")
 def gang_plane(controlplane_137: ControlPlane) -> Iterator[Client]:
-    """1.37 with coscheduling, Volcano and KAI beside its own scheduler. Unbuilt ones skip, or fail where CI is set."""
+    """1.37 with coscheduling, Volcano and KAI beside its own scheduler, and the kinds of Grove. Unbuilt ones skip, or fail where CI is set."""
     gang_schedulers.require_built()
+    grove.serve(controlplane_137.client)  # KAI's podgrouper reads PodGangs
     with gang_schedulers.started(controlplane_137) as client:
         yield client
+    grove.serve_no_more(controlplane_137.client)
 
 
 @pytest.fixture(scope="package")

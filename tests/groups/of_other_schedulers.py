@@ -28,7 +28,8 @@ def judged(
     root: Owner | Group, *objects: Made, queues: Iterable[Queue] = (), **known: Any
 ) -> Verdict:
     """The verdict on a gang; `queues` are those that its groups name."""
-    given = {"gang_api_version": "v1beta1", "queues": QueueTree(queues), **known}
+    nodes = {thing.meta.ref.name: thing for thing in objects if isinstance(thing, Node)}
+    given = {"gang_api_version": "v1beta1", "queues": QueueTree(queues), "nodes": nodes, **known}
     events = [thing for thing in objects if isinstance(thing, Event)]
     rest = [thing for thing in objects if not isinstance(thing, Event | Node)]
     return assess(assemble(root, rest, now=NOW, events=events, **given))

@@ -59,19 +59,35 @@ class Place(PlaceOnBoard):
         self, number: int, cpu: str = "1", name: str = "run", *, scheduler: str = "", **more: Any
     ) -> None:
         """Make pods that name a PodGroup."""
+        for index in range(number):
+            self.pod(index, cpu, name, scheduler=scheduler, **more)
+
+    def pod(
+        self, index: int, cpu: str = "1", name: str = "run", *, scheduler: str = "", **more: Any
+    ) -> None:
+        """Make one of its pods."""
         given = member(self.version, self.full(name), scheduler=scheduler)
         if self.version == KAI:
             given["labels"] = {"kai.scheduler/queue": more.pop("queue", "kai-open")}
-        for index in range(number):
-            made = pod(
-                f"{name}-{scheduler or 'p'}-{index}",
-                self.name,
-                cpu=cpu,
-                node_selector={POOL: self.name},
-                **given,
-                **more,
-            )
-            self.client.create(made)
+        made = pod(
+            f"{name}-{scheduler or 'p'}-{index}",
+            self.name,
+            cpu=cpu,
+            node_selector={POOL: self.name},
+            **given,
+            **more,
+        )
+        self.client.create(made)
+
+    def wait_phase(self, phase: str, name: str = "run") -> None:
+        """Wait until its scheduler gives its PodGroup this phase."""
+        self.client.wait_for(
+            self.version,
+            "PodGroup",
+            name,
+            self.name,
+            until=lambda found: found.get("status", {}).get("phase") == phase,
+        )
 
     def gang(self, minimum: int, cpu: str = "1", name: str = "run", **spec: Any) -> None:
         """Make a PodGroup and as many pods as it needs."""
@@ -197,6 +213,21 @@ def quota_taken(place: Place) -> None:
     place.gang(2, "2", "twin", queue=f"{place.name}-q", minResources={"cpu": "4"})
     place.wait_placed(2, "twin")
     place.gang(2, "1", queue=f"{place.name}-q", minResources={"cpu": "2"})
+
+
+def let_in_again(place: Place) -> None:
+    """One of two pods is gone before any ran, and its queue has room for two CPUs. Twin: for three."""
+    for name, cpu in (("run", "2"), ("twin", "3")):
+        queue = f"{place.name}-{name}"
+        place.client.create(volcano_queue(queue, cpu=cpu))
+        place.group(2, name, queue=queue, minResources={"cpu": "2"})
+        place.pods(2, name=name, never_ready="pending")
+    for name in ("run", "twin"):
+        place.wait_phase("Running", name)
+        place.client.delete("v1", "Pod", f"{name}-p-0", place.name, grace=0)
+    place.wait_phase("Pending")
+    for name in ("run", "twin"):
+        place.pod(0, name=name, never_ready="pending")
 
 
 def queue_gone(place: Place) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import pytest
 
 from tests.controlplane.client import Client
 from tests.controlplane.gang_schedulers import kai_queue
+from tests.controlplane.grove import Operator, clique, podcliqueset
 from tests.groups.real_places import (
     Place,
     below_size,
@@ -15,13 +17,12 @@ from tests.groups.real_places import (
     lost,
     no_room,
     over_limit,
-    places_of,
     queue_gone,
     read,
     whole,
 )
 from tests.installation import Installation
-from tests.situations import Situation
+from tests.situations import POOL, PlaceOnBoard, Situation, brought_about, check
 
 pytestmark = pytest.mark.controlplane
 
@@ -55,6 +56,40 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
 }  # fmt: skip
 
+
+@dataclass
+class GrovePlace(PlaceOnBoard):
+    """A place of PodCliqueSets. Grove's operator is played; KAI makes a PodGroup of each PodGang and places its pods."""
+
+    kind = "PodCliqueSet"
+    operators: dict[str, Operator] = field(default_factory=dict)
+
+    def make(self, name: str) -> Operator:
+        """Make one of two PodCliques, and no pod of the second."""
+        made = []
+        for part in ("web", "decode"):
+            one = clique(part, 1, 1, on={POOL: self.name})
+            one["labels"] = {"kai.scheduler/queue": "kai-open"}
+            one["spec"]["podSpec"]["schedulerName"] = "kai-scheduler"
+            made.append(one)
+        operator = self.operators[name] = Operator(self.client)
+        operator.create(podcliqueset(name, self.name, made), lacking=1)
+        return operator
+
+
+def _scaled_to_zero(place: GrovePlace) -> None:
+    """One of its PodCliques is scaled to zero, and its PodGang needs a pod of that. Twin: the pod is still to come."""
+    place.make("run").scale("run-0-decode", 0)
+    place.make("twin")
+
+
+OF_GROVE: dict[str, Situation[GrovePlace]] = {
+    "kai-grove-zero": Situation(
+        _scaled_to_zero, "below-quorum", "blocked", None,
+        {"desired": 1, "created": 1, "scheduled": 0, "quorum": 2}, twin="scheduling-gated",
+    ),
+}  # fmt: skip
+
 WORDS = {
     "kai-below-size": "2 of 3 members run (quorum 2).",
     "kai-lost": "2 of 3 members run. KAI deletes the rest ",
@@ -65,10 +100,21 @@ WORDS = {
 
 
 @pytest.fixture(scope="module")
-def places(gang_plane: Client, board: Installation) -> Iterator[dict[str, Place]]:
+def all_places(gang_plane: Client, board: Installation) -> Iterator[dict[str, PlaceOnBoard]]:
+    """Every situation brought about, each in a namespace of its own."""
     for queue in (kai_queue("kai-root"), kai_queue("kai-open", "kai-root")):
         gang_plane.create(queue)
-    yield from places_of(SITUATIONS, gang_plane, board)
+    made: dict[str, PlaceOnBoard] = {name: Place(gang_plane, name, board) for name in SITUATIONS}
+    made |= {name: GrovePlace(gang_plane, name, board) for name in OF_GROVE}
+    situations: dict[str, Situation] = {**SITUATIONS, **OF_GROVE}  # type: ignore[type-arg]
+    with brought_about(situations, made):
+        yield made
+
+
+@pytest.fixture(scope="module")
+def places(all_places: dict[str, PlaceOnBoard]) -> dict[str, Place]:
+    """Those whose gangs are PodGroups."""
+    return {name: place for name, place in all_places.items() if isinstance(place, Place)}
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
@@ -89,3 +135,18 @@ def test_its_queue_tells_who_waits_in_it_and_who_runs(places: dict[str, Place]) 
     weight = {"name": "over-quota weight", "amount": "1"}
     assert told["nvidia.com/gpu"] == ("2", [{"name": "limit", "amount": "2"}, weight])
     assert told["cpu"] == (None, [{"name": "limit", "amount": None}, weight])
+
+
+def test_a_podclique_that_is_scaled_to_zero(all_places: dict[str, PlaceOnBoard]) -> None:
+    """The PodGroup of KAI has a subgroup of it with a minimum; what is advised lets all of it run."""
+    place = all_places["kai-grove-zero"]
+    assert isinstance(place, GrovePlace)
+    check(OF_GROVE[place.name], place)
+    told = place.told()
+    assert told["message"].startswith("0 of 1 pod that group pg-run-0-")
+    assert told["message"].endswith(
+        "needs of run-0-decode exist: PodClique run-0-decode is scaled to 0."
+    )
+    assert told["advice"] == ["Scale PodClique run-0-decode to 1."]
+    place.operators["run"].scale("run-0-decode", 1)
+    place.wait_told("running")

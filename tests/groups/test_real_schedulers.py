@@ -17,6 +17,7 @@ from tests.groups.real_places import (
     capability,
     decoration,
     each_once,
+    let_in_again,
     lost,
     no_room,
     places_of,
@@ -91,6 +92,12 @@ SITUATIONS: dict[str, Situation[Place]] = {
         "Queue volcano-queue-gone-gone does not exist, so Volcano never looks at PodGroup run.",
         {"desired": 2, "created": 2, "scheduled": 0, "quorum": 2}, twin="running",
     ),
+    "volcano-let-in-again": Situation(
+        let_in_again, "exceeds-quota", "blocked",
+        "PodGroup run has to be let in again: Volcano asks Queue volcano-let-in-again-run for 2 CPUs "
+        "besides the 1 CPU of pod run-p-1, and it may have at most 2 CPUs.",
+        {"desired": 2, "created": 2, "scheduled": 1, "ready": 0, "quorum": 2}, twin="starting",
+    ),
     "volcano-lost": Situation(
         lost, "lost-members", "degraded", "2 of 3 members run. 1 pod is not made yet.",
         {"desired": 3, "created": 2, "ready": 2, "quorum": 3}, twin="running",
@@ -131,3 +138,19 @@ def test_a_queue_of_volcano_tells_who_waits_in_it_and_who_runs(places: dict[str,
     # Volcano 1.14 writes no counts into the status of its queues.
     assert (found["pending"], found["admitted"]) == (None, None)
     assert {"name": "weight", "amount": "1"} in found["terms"]
+
+
+def test_a_group_that_keeps_itself_out_of_its_queue_is_let_in_by_what_is_advised(
+    places: dict[str, Place],
+) -> None:
+    """Volcano adds what its pod holds to what it asks for."""
+    place = places["volcano-let-in-again"]
+    place.wait_told("exceeds-quota")
+    assert place.told()["advice"] == [
+        "Raise capability of Queue volcano-let-in-again-run to 3 CPUs at least.",
+        "Delete pod run-p-1 and make it anew: then all of PodGroup run is let in at once.",
+    ]
+    place.client.delete("v1", "Pod", "run-p-1", place.name, grace=0)
+    place.pod(1, never_ready="pending")
+    place.wait_placed(2)
+    place.wait_told("starting")

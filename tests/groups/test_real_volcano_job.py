@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import pytest
 
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.gang_schedulers import vcjob
+from tests.controlplane.nodes import lose_node, make_nodes, node
 from tests.installation import Installation
 from tests.permissions.installed import Installed
 from tests.situations import POOL, PlaceOnBoard, Situation, brought_about, check
@@ -16,12 +18,18 @@ from tests.situations import POOL, PlaceOnBoard, Situation, brought_about, check
 pytestmark = pytest.mark.controlplane
 
 VCJOB = "batch.volcano.sh/v1alpha1"
+LINGER = {"test.gangboard.dev/linger": "1h"}
 
 
+@dataclass
 class Place(PlaceOnBoard):
     """A namespace with a node, in which Jobs of Volcano are made."""
 
     kind: ClassVar[str] = "Job"
+    before: Json = field(default_factory=dict)
+    """The Job before it was clicked at."""
+    stopped: Json = field(default_factory=dict)
+    """The action that aborted it, when it was over."""
 
     def job(self, name: str = "run", cpu: str = "1", **spec: Any) -> None:
         """Make one of a driver and two workers."""
@@ -34,6 +42,13 @@ class Place(PlaceOnBoard):
         }
         tasks = {"driver": {**pods, "replicas": 1}, "worker": {**pods, "replicas": 2}}
         self.client.create(vcjob(name, self.name, tasks, **spec))
+
+    def pod_on(self, node_name: str) -> str:
+        """Return the name of a pod that is bound to a node."""
+        pods = self.client.list("v1", "Pod", self.name)
+        return next(
+            str(one["metadata"]["name"]) for one in pods if one["spec"].get("nodeName") == node_name
+        )
 
     def phase(self, name: str = "run") -> str:
         """Return what its controller says of it."""
@@ -56,6 +71,15 @@ def _whole(place: Place) -> None:
     place.job("twin", "70")
 
 
+def _aborted(place: Place) -> None:
+    """Aborted by a click. Twin: nobody clicks."""
+    for name in ("run", "twin"):
+        place.job(name)
+    place.wait_told("running")
+    place.before = place.client.get(VCJOB, "Job", "run", place.name)
+    place.stopped = place.act("suspend")
+
+
 def _last_try(place: Place) -> None:
     """Aborted, and its only retry would be the last. Twin: it runs."""
     for name in ("run", "twin"):
@@ -65,14 +89,43 @@ def _last_try(place: Place) -> None:
     place.act("suspend")
 
 
+def _restart_waits(place: Place) -> None:
+    """A pod fails, and another one cannot end: its node does not answer. Twin: all of its pods end."""
+    restart = [{"event": "PodFailed", "action": "RestartJob"}]
+    lost, more = (
+        node(f"{place.name}-{name}", cpu=cpu, labels={POOL: place.name})
+        for name, cpu in (("lost", "1"), ("more", "4"))
+    )
+    make_nodes(place.client, [lost])
+    place.job(policies=restart)
+    place.wait_told("running")
+    make_nodes(place.client, [more])
+    place.job("twin", policies=restart)
+    place.wait_told("running", "twin")
+    kept = place.pod_on(f"{place.name}-lost")
+    place.client.patch("v1", "Pod", kept, {"metadata": {"annotations": LINGER}}, place.name)
+    lose_node(place.client, f"{place.name}-lost")
+    for one in (place.pod_on(place.name), "twin-driver-0"):
+        place.client.patch_status("v1", "Pod", one, {"phase": "Failed"}, place.name)
+    place.wait_phase("Restarting")
+
+
 SITUATIONS: dict[str, Situation[Place]] = {
     "vcjob-whole": Situation(
         _whole, "running", "running", "All 3 pods are ready.",
         {"desired": 3, "created": 3, "ready": 3, "quorum": 3}, twin="waiting-for-quota",
     ),
+    "vcjob-aborted": Situation(
+        _aborted, "suspended", "suspended", None,
+        {"desired": 3, "created": 0, "ready": 0}, twin="running",
+    ),
     "vcjob-last-try": Situation(
         _last_try, "suspended", "suspended", None,
         {"desired": 3, "created": 0, "ready": 0}, twin="running",
+    ),
+    "vcjob-restart-waits": Situation(
+        _restart_waits, "restarting", "blocked", None,
+        {"desired": 3, "ready": 0, "quorum": 3}, twin="running", cpu="2",
     ),
 }  # fmt: skip
 
@@ -96,9 +149,8 @@ def test_it_is_another_kind_than_the_job_of_kubernetes(places: dict[str, Place])
 
 
 def test_a_click_aborts_it_and_another_one_resumes_it(places: dict[str, Place]) -> None:
-    place = places["vcjob-whole"]
-    before = place.client.get(VCJOB, "Job", "run", place.name)["metadata"]["uid"]
-    stopped = place.act("suspend")
+    place = places["vcjob-aborted"]
+    stopped = place.stopped
     assert (stopped["state"], stopped["lever"]) == ("verified", "volcano_command"), stopped
     assert place.phase() == "Aborted"
     assert place.client.list("v1", "Pod", place.name, labels="volcano.sh/job-name=run") == []
@@ -108,7 +160,8 @@ def test_a_click_aborts_it_and_another_one_resumes_it(places: dict[str, Place]) 
     assert resumed["warnings"] == ["A resume counts as a retry: 2 are left after it."]
     place.wait_told("running")
     after = place.client.get(VCJOB, "Job", "run", place.name)
-    assert (after["metadata"]["uid"], after["status"]["retryCount"]) == (before, 1)
+    assert after["metadata"]["uid"] == place.before["metadata"]["uid"]
+    assert after["status"]["retryCount"] == 1
     # Its Commands are gone: the controller deletes each before it acts.
     assert place.client.list("bus.volcano.sh/v1alpha1", "Command", place.name) == []
 
@@ -123,6 +176,26 @@ def test_a_resume_that_would_end_it_is_refused(places: dict[str, Place]) -> None
         "What is needed: Raise spec.maxRetry of Job run first."
     )
     assert place.phase() == "Aborted"
+
+
+def test_a_restart_goes_on_when_a_pod_is_forced_away_from_a_lost_node(
+    places: dict[str, Place],
+) -> None:
+    place = places["vcjob-restart-waits"]
+    lost = f"{place.name}-lost"
+    place.wait_told("restarting")
+    kept, told = place.pod_on(lost), place.told()
+    assert told["message"] == (
+        f"Restart 1 of 3: 0 of 3 pods are ready; pod {kept} is still being deleted on node {lost}, which is "
+        "NotReady."
+    )
+    assert told["advice"] == [
+        f"Bring node {lost} back: a member is still bound to it.",
+        f"If it is off for good, delete node {lost}, or force-delete pod {kept}: kubectl --context test "
+        f"delete pod -n {place.name} {kept} --grace-period=0 --force",
+    ]
+    place.client.delete("v1", "Pod", kept, place.name, grace=0)
+    place.wait_told("running")
 
 
 def test_the_actor_may_command_jobs_of_volcano_and_nothing_else(

@@ -2,65 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.health import Health
-from gangboard.domain.pod import Pod
-from gangboard.domain.quota import Queue
-from gangboard.groups.volcano import GROUPING
-from gangboard.queues.volcano import QUEUE
-from tests.decode.reading import Json, model
 from tests.domain_objects import ago, an_event
 from tests.groups.of_other_schedulers import judged, member
+from tests.groups.volcano_objects import REFUSED, condition, members, queue, ring, told
 
-(PODGROUP,) = GROUPING.resources
 QUEUES = frozenset({"Queue.scheduling.volcano.sh"})
-# As the gang plugin writes it (gang.go, FitError of job_info.go, v1.14.1).
-REFUSED = (
-    "2/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; Pending: 1 "
-    "Schedulable, 2 Unschedulable. Origin reason is ring-worker-1: 0/1 nodes are unavailable: 1 "
-    "Insufficient cpu."
-)
-
-
-def condition(type_: str, at: str, message: str = "") -> Json:
-    reason = "NotEnoughResources" if message else "tasks in gang are ready to be scheduled"
-    time = f"2026-11-21T11:{at}:00Z"
-    return {"type": type_, "status": "True", "reason": reason, "message": message,
-            "transitionID": "t", "lastTransitionTime": time}  # fmt: skip
-
-
-def ring(phase: str = "Inqueue", *conditions: Json, **spec: Any) -> Group:
-    metadata = {"name": "ring", "namespace": "team-a", "uid": "r1", "resourceVersion": "4",
-                "creationTimestamp": "2026-11-21T11:00:00Z"}  # fmt: skip
-    status = {"phase": phase, "conditions": list(conditions)} if phase else {}
-    obj = {"metadata": metadata, "spec": {"minMember": 3, "queue": "research", **spec}}
-    found: Group = model(PODGROUP, {**obj, "status": status})
-    return found
-
-
-def queue(state: str = "Open", name: str = "research", **capability: str) -> Queue:
-    (resource,) = QUEUE.resources
-    obj = {"metadata": {"name": name, "uid": "q1", "resourceVersion": "1"},
-           "spec": {"capability": capability}, "status": {"state": state}}  # fmt: skip
-    found: Queue = model(resource, obj)
-    return found
-
-
-def members(group: Group, number: int = 3, **fields: Any) -> list[Pod]:
-    return [member(group, f"p{n}", "volcano", created_at=ago(300), **fields) for n in range(number)]
-
-
-def told(
-    group: Group, *rest: Any, pods: Sequence[Pod] | None = None, **known: Any
-) -> tuple[str, Health, str]:
-    pods = members(group) if pods is None else pods
-    found = judged(group, *pods, *rest, **known).finding
-    return found.code, found.health, found.message
 
 
 def test_a_pod_group() -> None:

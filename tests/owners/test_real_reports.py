@@ -1,6 +1,6 @@
 """Public reports about owners, rebuilt on the control plane with the controllers of all kinds. All at once.
 
-KubeRay and the LeaderWorkerSet controller are real. PodGroups of schedulers that do not run here are played as their
+KubeRay, the training operator and the LeaderWorkerSet controller are real. PodGroups of schedulers that do not run here are played as their
 makers leave them. Each situation has a near miss, which is told otherwise.
 """
 
@@ -10,15 +10,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.controlplane.client import wait
+from tests.controlplane.client import Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.gang_schedulers import COSCHEDULING, VOLCANO, podgroup, vcjob
 from tests.controlplane.grove import reference
+from tests.controlplane.kubeflow import replicas
 from tests.controlplane.leaderworkersets import leaderworkerset
+from tests.controlplane.nodes import lose_node, make_nodes, node
 from tests.controlplane.objects import pod
 from tests.controlplane.rays import RAY, cluster_spec, ray_pods, raycluster, rayjob
 from tests.controlplane.scheduled_elsewhere import bind
 from tests.installation import Installation
+from tests.owners.kubeflow.pytorchjobs import Torch
 from tests.situations import POOL, PlaceOnBoard, Situation, brought_about, check
 
 pytestmark = pytest.mark.controlplane
@@ -100,10 +103,40 @@ class VolcanoPlace(PlaceOnBoard):
         bind(self.client, self.client.create(one), self.name)
 
 
+def _kept_by_lost_node(place: Torch) -> None:
+    """A worker is deleted whose node does not answer. Twin: nobody deletes it."""
+    worker = replicas(2, restart="OnFailure", cpu="1", linger="1h")
+    for name in ("run", "twin"):
+        pool = f"{place.name}-{name}"
+        make_nodes(
+            place.client,
+            [node(f"{pool}-{index}", cpu="1", labels={POOL: pool}) for index in (0, 1)],
+        )
+        place.run(name, pool=pool, roles={"Worker": worker})
+    for name in ("run", "twin"):
+        place.wait_told("running", name)
+        lose_node(place.client, f"{place.name}-{name}-1")
+    place.client.delete("v1", "Pod", _on_lost_node(place, "run"), place.name)
+
+
+def _on_lost_node(place: Torch, name: str) -> str:
+    """Return the pod of a PyTorchJob that is bound to its lost node."""
+    pods = place.client.list("v1", "Pod", place.name)
+    lost = f"{place.name}-{name}-1"
+    return next(str(one["metadata"]["name"]) for one in pods if one["spec"].get("nodeName") == lost)
+
+
 def _scaled_down(place: RayPlace) -> None:
-    """Its PodGroup was made for six pods. Twin: for the three that it has."""
+    """Its PodGroup was made for six pods. Twin: for the three that it has, so they get nodes."""
     place.run("run", 6)
     place.run("twin", 3)
+
+    def pods() -> list[Json]:
+        found = place.client.list("v1", "Pod", place.name, labels="ray.io/cluster=twin")
+        return found if len(found) == 3 else []
+
+    for one in wait(pods, what="the pods of twin", timeout=60):
+        bind(place.client, one, place.name)
 
 
 def _suspended_below(place: RayJobPlace) -> None:
@@ -134,7 +167,7 @@ def _statefulset_refused(place: LwsPlace) -> None:
 
 
 def _let_in_again(place: VolcanoPlace) -> None:
-    """Its PodGroup waits for its queue once more. Twin: it was let in."""
+    """Its PodGroup waits for its queue once more. Twin: it was let in, and the pod is to be made."""
     place.run("run", "Pending")
     place.run("twin", "Inqueue")
 
@@ -144,11 +177,12 @@ PLACES = {
     "rayjob-below": RayJobPlace,
     "lws-refused": LwsPlace,
     "vcjob-again": VolcanoPlace,
+    "torch-lost-node": Torch,
 }
 SITUATIONS: dict[str, Situation] = {  # type: ignore[type-arg]
     "ray-scaled": Situation(
         _scaled_down, "below-quorum", "blocked", None,
-        {"desired": 3, "created": 3, "quorum": 6}, twin="not-attempted",
+        {"desired": 3, "created": 3, "quorum": 6}, twin="running",
     ),
     "rayjob-below": Situation(
         _suspended_below, "suspended", "suspended", None, {}, twin="suspended",
@@ -159,7 +193,13 @@ SITUATIONS: dict[str, Situation] = {  # type: ignore[type-arg]
     ),
     "vcjob-again": Situation(
         _let_in_again, "lost-members", "degraded", None,
-        {"desired": 2, "created": 1, "ready": 1}, twin="below-quorum",
+        {"desired": 2, "created": 1, "ready": 1}, twin="restarting",
+    ),
+    "torch-lost-node": Situation(
+        _kept_by_lost_node, "node-lost", "degraded",
+        "1 of 2 members runs: node rep-torch-lost-node-run-1 is NotReady. 1 pod is still being "
+        "deleted.",
+        {"desired": 2, "ready": 1}, twin="node-lost",
     ),
 }  # fmt: skip
 
@@ -218,3 +258,37 @@ def test_the_queue_keeps_the_other_pod_away(places: dict[str, PlaceOnBoard]) -> 
     message = place.told()["message"]
     assert message.startswith("1 of 2 members runs")
     assert "Queue default" in message
+
+
+def test_the_twin_of_a_restart_waits_for_its_controller_and_not_for_its_queue(
+    places: dict[str, PlaceOnBoard],
+) -> None:
+    place = places["vcjob-again"]
+    place.wait_told("restarting", "twin")
+    assert place.told("twin")["message"].startswith("Restart 1 of 3: 1 of 2 pods is ready; ")
+    assert "Queue" not in place.told("twin")["message"]
+
+
+def test_a_pod_that_a_lost_node_keeps_is_forced_away(places: dict[str, PlaceOnBoard]) -> None:
+    """Its operator makes the successor only when it is gone; of a pod that nobody deletes nothing of that is told."""
+    place = places["torch-lost-node"]
+    assert isinstance(place, Torch)
+    check(SITUATIONS[place.name.removeprefix("rep-")], place)
+    pod_name, lost = _on_lost_node(place, "run"), f"{place.name}-run-1"
+    assert place.told()["advice"] == [
+        f"Bring node {lost} back: a member is still bound to it.",
+        f"If it is off for good, delete node {lost}, or force-delete pod {pod_name}: kubectl --context test "
+        f"delete pod -n {place.name} {pod_name} --grace-period=0 --force",
+    ]
+    twin = place.told("twin")
+    assert twin["message"].endswith("1 pod is not ready.")
+    assert twin["advice"] == [
+        f"Bring node {place.name}-twin-1 back: a member is still bound to it."
+    ]
+    pool = f"{place.name}-run"
+    make_nodes(place.client, [node(f"{pool}-2", cpu="1", labels={POOL: pool})])
+    place.client.delete("v1", "Pod", pod_name, place.name, grace=0)
+    place.wait_told("running")
+    assert place.told()["members"]["ready"] == 2
+    made = place.client.get("v1", "Pod", pod_name, place.name)
+    assert made["spec"]["nodeName"] == f"{pool}-2"

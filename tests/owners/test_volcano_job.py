@@ -12,9 +12,10 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import Verdict
 from gangboard.owners.volcano_job import OWNER
 from tests.decode.reading import Json, model
-from tests.domain_objects import a_meta, a_pod, ago
+from tests.domain_objects import Made, a_meta, a_node, a_pod, ago, an_event
 from tests.groups.of_other_schedulers import judged, member
 
 GROUP = "scheduling.volcano.sh"
@@ -139,18 +140,95 @@ def test_it_is_not_the_job_of_kubernetes() -> None:
 
 def test_a_job_that_is_to_be_let_in_again_while_a_pod_runs() -> None:
     """A PodGroup that is Pending waits for its queue, and that is what keeps the other pod away."""
-    job = a_vcjob("Restarting", retries=1, minAvailable=2, tasks=[task("worker", 2)])
-    pending = replace(its_group(job, "Pending"), quorum=2)
-    labels = {"volcano.sh/task-spec": "worker"}
-    runs = member(pending, "mnist-worker-0", "volcano", of=job, labels=labels, on="n0")
-    found = judged(job, pending, runs).finding
+    found, reason = restarting(phase="Pending").findings
     assert (found.code, found.health) == ("lost-members", Health.DEGRADED)
     assert found.message == (
         "1 of 2 members runs; the other pod is not made before Queue default lets PodGroup mnist-v1 in."
     )
-    # Let in, it is made anew: what its own status says then counts.
-    inqueue = replace(its_group(job, "Inqueue"), quorum=2)
-    assert judged(job, inqueue, runs).finding.code != "lost-members"
+    assert (reason.code, reason.message) == (
+        "queue-evaluating",
+        "Queue default has not let it in again yet; 1 of 2 pods holds a node meanwhile.",
+    )
+
+
+def restarting(
+    *more: Made, phase: str = "Inqueue", events_known: bool = True, **fields: Any
+) -> Verdict:
+    """A restarting Job of two workers of which one is there, and its PodGroup."""
+    job = a_vcjob("Restarting", retries=1, minAvailable=2, tasks=[task("worker", 2)])
+    group = replace(its_group(job, phase), quorum=2)
+    labels = {"volcano.sh/task-spec": "worker"}
+    first = member(group, "mnist-0", "volcano", of=job, labels=labels, on="n0", **fields)
+    return judged(job, group, first, *more, events_known=events_known)
+
+
+def test_where_events_cannot_be_read_nobody_knows_whether_its_pods_are_refused() -> None:
+    found = restarting(events_known=False).finding
+    assert found.message.endswith("yet. Events cannot be read, so a refusal would not be seen.")
+    assert found.advice_texts == ()
+
+
+def test_a_restart_waits_for_what_its_controller_makes() -> None:
+    """Its queue let it in: the other pod comes, and nobody has to lower a quorum."""
+    found = restarting().finding
+    assert (found.code, found.health) == ("restarting", Health.DEGRADED)
+    assert found.message == (
+        "Restart 1 of 3: 1 of 2 pods is ready; Volcano's controller (vc-controller-manager) has not "
+        "made the other pod yet."
+    )
+    assert found.advice_texts == (
+        "Start Volcano's controller (vc-controller-manager) if it does not run, and look into its log.",
+    )
+    assert [one.code for one in restarting().findings] == ["restarting"]
+
+
+def test_a_restart_that_has_just_begun_has_no_advice() -> None:
+    """`a_vcjob` restarts at 11:30, `NOW` is 12:00: a pod of 20 s ago says that its controller works."""
+    verdict = restarting(created_at=ago(20))
+    assert verdict.finding.advice_texts == ()
+    assert verdict.finding.recheck_at == ago(20 - 120)
+
+
+@pytest.mark.parametrize(
+    ("ready", "deleting", "node_ready", "health", "advice"),
+    [
+        # Its grace is not over.
+        (True, -10, True, Health.DEGRADED, ()),
+        (True, 31, True, Health.BLOCKED,
+         ("Look why Pod mnist-0 does not end: its finalizers, and the kubelet of node n0.",)),
+        # Its kubelet does not answer, so it stays however long one waits.
+        (False, -10, None, Health.BLOCKED,
+         ("Bring node n0 back: a member is still bound to it.",
+          "If it is off for good, delete node n0, or force-delete pod mnist-0: kubectl delete pod -n "
+          "team-a mnist-0 --grace-period=0 --force")),
+    ],
+    ids=["leaves", "stays", "on a dead node"],
+)  # fmt: skip
+def test_a_restart_waits_for_a_pod_that_is_being_deleted(
+    ready: bool, deleting: float, node_ready: bool | None, health: Health, advice: tuple[str, ...]
+) -> None:
+    """As long as too many of its pods terminate it stays `Restarting` (state/restarting.go)."""
+    verdict = restarting(a_node("n0", ready=node_ready), ready=ready, deleting_since=ago(deleting))
+    found = verdict.finding
+    assert (found.code, found.health) == ("restarting", health)
+    assert found.message.startswith(
+        "Restart 1 of 3: 0 of 2 pods are ready; pod mnist-0 is still being deleted"
+    )
+    assert ("on node n0, which is NotReady" in found.message) is (node_ready is None)
+    assert found.advice_texts == advice
+
+
+def test_a_pod_that_a_quota_refuses_while_its_job_restarts() -> None:
+    """Near miss: its controller says why it has not made it."""
+    job = a_vcjob("Restarting", retries=1)
+    refused = an_event(
+        job,
+        "FailedCreate",
+        'pods "x" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1',
+    )
+    group = its_group(job)
+    found = judged(job, group, pods_of(job, group, on="n0")[0], refused).finding
+    assert found.code == "pod-creation-refused"
 
 
 def test_a_task_without_a_minimum_needs_all_and_one_with_zero_needs_none() -> None:

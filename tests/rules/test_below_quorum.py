@@ -330,7 +330,7 @@ def test_the_minimum_of_a_group_that_is_kept_up_to_date_is_not(group: str, by: s
     assert advice == "Let RayCluster tune ask for 3 pods more.".replace("RayCluster", by)
 
 
-def in_parts(pods: int) -> Unit:
+def in_parts(pods: int, age: float = 600) -> Unit:
     """A group of two subgroups of which one has no pod, since what makes its pods makes that many."""
     owner = Owner(meta=a_meta("grove.io", "PodCliqueSet", "front", version="v1alpha1"), desired=1)
     web, decode = (
@@ -341,17 +341,25 @@ def in_parts(pods: int) -> Unit:
     )
     parts = tuple(GroupTemplate(one.meta.ref.name, Policy.GANG, 1) for one in (web, decode))
     group = a_group("ring", quorum=2, templates=parts, part_label="part")
-    pod = a_pod("front-0-web-0", of=web, group="ring", labels={"part": "front-0-web"})
+    labels = {"part": "front-0-web"}
+    pod = a_pod("front-0-web-0", of=web, group="ring", labels=labels, created_at=ago(age))
     return unit_of(owner, group, pod, facts={"middle": (web, decode)})
 
 
-def test_a_part_that_is_scaled_to_zero() -> None:
-    finding = found("below-quorum", in_parts(0))
+@pytest.mark.parametrize("age", [1, 600])
+def test_a_part_that_is_scaled_to_zero(age: float) -> None:
+    """It is told at once: no pod of it is on its way."""
+    finding = found("below-quorum", in_parts(0, age))
+    assert finding.code == "below-quorum"
     assert finding.message == (
         "0 of 1 pod that group ring needs of front-0-decode exist: PodClique front-0-decode is "
         "scaled to 0."
     )
     assert finding.advice_texts == ("Scale PodClique front-0-decode to 1.",)
+
+
+def test_a_part_whose_pod_was_asked_for_just_now() -> None:
+    assert found("below-quorum", in_parts(1, 1)).code == "starting"
 
 
 def test_a_part_whose_pod_is_still_to_come() -> None:

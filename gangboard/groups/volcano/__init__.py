@@ -1,7 +1,8 @@
 """PodGroups of Volcano (scheduling.volcano.sh/v1beta1): a gang that waits in a queue, then for nodes.
 
 `phase` Pending: its queue has not let it in; Inqueue: it has, and there is no room yet; Unknown: it ran, and
-some of its members are gone. A Volcano Job and the jobs of Kubeflow's training operator get their pods only
+some of its members are gone. One that fell below its minimum before any pod ran is Pending
+again (`let_in_again`). A Volcano Job and the jobs of Kubeflow's training operator get their pods only
 once it is let in; others have theirs and wait with them.
 
 Both conditions are only ever added, never taken back, so the later one counts (gang.go and session.go of
@@ -14,6 +15,7 @@ from __future__ import annotations
 from gangboard.decode.fitting import key_fields
 from gangboard.domain.group import Group
 from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
+from gangboard.groups.volcano.let_in_again import LET_IN_AGAIN, OWN_PODS_COUNT_TWICE
 from gangboard.groups.volcano.queue_gate import GATED
 from gangboard.groups.volcano.reasons import RULES
 from gangboard.groups.volcano.wire import GROUP, REFUSED, WirePodGroup, build
@@ -40,7 +42,7 @@ GROUPING = GroupingAPI(
         "scheduling.volcano.sh/group-name": "PodGroup",
     },
     schedulers=("volcano",),
-    rules=(*RULES, GATED),
+    rules=(*RULES, GATED, LET_IN_AGAIN, OWN_PODS_COUNT_TWICE),
     event_reasons=frozenset({REFUSED}),
     notes=GroupingNotes(
         members=(

@@ -66,7 +66,7 @@ def find(unit: Unit) -> Finding | None:
     name = unit.group_name or unit.name
     live = live_count(unit)
     part = _part_without_pods(unit)
-    if part is not None and (due is None or due <= unit.now):
+    if part is not None:
         return part
     noun = "group" if unit.group_name else unit.noun
     counts = f"{live} of {count(unit.quorum, 'pod')} that {noun} {name} needs "
@@ -120,9 +120,11 @@ def _short_part(unit: Unit) -> Finding | None:
         if part.quorum is not None and there[part.name] < part.quorum
     ]
     since = unchanged_since(unit)
-    if not short or (since is not None and since + COUNT_GRACE > unit.now):
-        return None
     idle = [(one, part) for part in short if (one := _idle_maker(unit, part[0])) is not None]
+    # What is scaled to 0 makes no pod, however long one waits.
+    is_young = not idle and since is not None and since + COUNT_GRACE > unit.now
+    if not short or is_young:
+        return None
     name, number, least = idle[0][1] if idle else short[0]
     text = (
         f"{number} of {count(least, 'pod')} that group {unit.group_name} needs of {name} "

@@ -3,7 +3,7 @@
 Its controller makes a PodGroup for it and, once its queue has let that in, the pods of all tasks, each labelled with
 its task. It has no field to suspend it: `status.state.phase` alone says that it is aborted, and a Command brings
 that about (`levers/volcano_command.py`). An aborted one has no PodGroup, a resumed one gets another
-(job_controller_actions.go, state/ of v1.14.1; brought about).
+(job_controller_actions.go, state/ of v1.14.1; brought about). `restarts` tells of restarts.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import Int32, Wire, read_meta, read_text, read_time
+from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
 from gangboard.levers import volcano_command
 from gangboard.levers.volcano_command import MOST_RETRIES, PHASE, RETRIES
+from gangboard.owners.volcano_job.restarts import RESTARTING
 
 _GROUP = "batch.volcano.sh"
 _TASK = "volcano.sh/task-spec"
 _MOST_RETRIES = 3
 """`spec.maxRetry` where nobody set it (default of the CRD)."""
 _STOPPED = ("Aborting", "Aborted")
+_RESTARTING = "Restarting"
 _ENDS = {
     "Completed": Outcome.SUCCEEDED,
     "Failed": Outcome.FAILED,
@@ -84,11 +87,12 @@ def _build(wire: WireJob, version: str) -> Owner:
     roles, faults = _roles(spec.tasks or [])
     retries = max(0, status.retry_count or 0)
     most = _MOST_RETRIES if spec.max_retry is None else spec.max_retry
-    is_restarting = phase == "Restarting"
+    is_restarting = phase == _RESTARTING
+    changed_at = read_time(state.last_transition_time)
     owner = Owner(
         meta=read_meta(wire.metadata, _GROUP, "Job", version),
         suspended=phase in _STOPPED,
-        suspend_set_at=read_time(state.last_transition_time) if phase in _STOPPED else None,
+        suspend_set_at=changed_at if phase in _STOPPED else None,
         desired=sum(role.pods for role in roles),
         roles=roles,
         pod_requests=tuple(PodRequests(role.pods, role.requests) for role in roles if role.pods),
@@ -98,6 +102,7 @@ def _build(wire: WireJob, version: str) -> Owner:
         counted_restarts=retries if is_restarting else 0,
         max_restarts=most,
         restarting=is_restarting,
+        conditions=(Condition(phase, "True", since=changed_at),) if is_restarting else (),
         priority_class=spec.priority_class_name or "",
         last_action=wire.metadata.annotations.last_action if wire.metadata.annotations else "",
         grace_seconds=max((_grace(one.pod) for one in spec.tasks or ()), default=DEFAULT_GRACE),
@@ -153,7 +158,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
-        decoder_version=3,
+        decoder_version=4,
         fields=key_fields(WireJob),
     ),
     label="Volcano Job",
@@ -162,6 +167,7 @@ OWNER = OwnerKind(
     makes=(),
     role_of=_role_of,
     facts=_facts,
+    rules=(RESTARTING,),
     event_reasons={
         "PluginError": "",
         "PVCError": "Failed to create PVC, err:",

@@ -1,0 +1,92 @@
+"""What the queue of a PodGroup and its events tell: whether it waits there, for what, and what it holds meanwhile."""
+
+from __future__ import annotations
+
+import re
+
+from gangboard.domain.event import Event
+from gangboard.domain.facts import Unit
+from gangboard.domain.reading.progress import missing
+from gangboard.domain.reading.wording import label, out_of, plural
+from gangboard.domain.verdict import Evidence
+from gangboard.groups.volcano.wire import PHASE, REFUSED
+
+NO_QUOTA = re.compile(r"queue resource quota insufficient: (?:insufficient )?(.*)")
+OVERUSED = re.compile(r"resource in cluster is overused: (?:overused )?(.*)")
+_PENDING = "Pending"
+_WAITS = ("", _PENDING)
+
+
+def waits_for_queue(unit: Unit) -> bool:
+    """Whether its queue has to let the PodGroup in: for the first time, or once more."""
+    group = unit.group
+    if group is None or group.detail[PHASE] not in _WAITS:
+        return False
+    return not unit.placed or is_back_in_queue(unit)
+
+
+def is_back_in_queue(unit: Unit) -> bool:
+    """Whether it waits for its queue once more while some of its pods hold nodes.
+
+    Volcano sets a PodGroup back to Pending that falls below its minimum before any pod runs (`getPodGroupPhase` in
+    session.go of v1.14.1, seen). A Volcano Job that restarts gets a new one (`killPods` in job_controller_actions.go).
+    """
+    group = unit.group
+    return (
+        group is not None
+        and group.detail[PHASE] == _PENDING
+        and bool(unit.placed)
+        and bool(missing(unit) or unit.unplaced)
+    )
+
+
+def not_let_in(unit: Unit) -> str:
+    """Return `Queue research has not let it in`, with `again` for one that pods of it have left."""
+    again = " again" if is_back_in_queue(unit) else ""
+    return f"Queue {queue_name(unit)} has not let it in{again}"
+
+
+def held_meanwhile(unit: Unit) -> str:
+    """Return `; 1 of 2 pods holds a node meanwhile`; empty where no pod has one."""
+    number = len(unit.placed)
+    if not number:
+        return ""
+    return f"; {out_of(number, unit.wanted, 'pod')} {plural(number, 'hold')} a node meanwhile"
+
+
+def newest_word(unit: Unit, text: re.Pattern[str]) -> tuple[Event, str] | None:
+    """Return the newest event about the group, where its text is of this sort, and what it names."""
+    group = unit.group
+    uid = group.meta.ref.uid if group is not None else ""
+    told = (one for one in unit.events if one.regarding.uid == uid and one.reason == REFUSED)
+    for event in told:  # newest first; the gang's own count of pods is told in between
+        found = text.search(event.note)
+        if found is not None:
+            return event, found[1].rstrip(". ").replace("insufficient ", "").replace(
+                "overused ", ""
+            )
+        if NO_QUOTA.search(event.note) or OVERUSED.search(event.note):
+            return None
+    return None
+
+
+def queue_name(unit: Unit) -> str:
+    """Return the name of its queue."""
+    return unit.group.queue if unit.group is not None else ""
+
+
+def label_of_its_group(unit: Unit) -> str:
+    """Return `PodGroup ring`."""
+    return label(unit.group.meta.ref) if unit.group is not None else ""
+
+
+def queue_evidence(unit: Unit) -> tuple[Evidence, ...]:
+    """Return its phase, its queue and its minimum."""
+    group = unit.group
+    if group is None:
+        return ()
+    return (
+        Evidence("status.phase", group.detail[PHASE] or "none", group.meta.ref),
+        Evidence("queue", group.queue, group.meta.ref),
+        Evidence("spec.minMember", str(group.quorum), group.meta.ref),
+    )
