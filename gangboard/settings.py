@@ -212,6 +212,10 @@ NOTIFY_NETWORKS = env.read_networks(
     "GANGBOARD_NOTIFY_NETWORKS",
     "networks (CIDR) that are not public and to which messages may be sent all the same, such as 10.0.0.0/8",
 )
+CLUSTER_NETWORKS = env.read_networks(
+    "GANGBOARD_CLUSTER_NETWORKS",
+    "networks (CIDR) of API servers whose address a person gives on a page; others are not connected to",
+)
 WAITERS = env.read_count(
     "GANGBOARD_WAITERS", 300, "open pages that may wait for news at once", least=1, most=5000
 )

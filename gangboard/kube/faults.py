@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 import urllib3.exceptions
 
+from gangboard.kube.destinations import SETTING, ForbiddenAddressError
 from gangboard.kube.errors import KubeError, KubeErrorCode, clean_text
 from gangboard.kube.statuses import read_status
 from gangboard.kube.transport import TLS_BROKEN_OFF, HandshakeTimeoutError, ResolveTimeoutError
@@ -78,6 +79,11 @@ def connect_fault(error: Exception, asked: SentRequest) -> KubeError:
     if isinstance(error, socket.gaierror):
         why = clean_text(error.strerror or "unknown", 100)
         return KubeError(KubeErrorCode.UNREACHABLE, f"The name of {host} was not resolved ({why}).")
+    if isinstance(error, ForbiddenAddressError):
+        return KubeError(
+            KubeErrorCode.FORBIDDEN_ADDRESS,
+            f"gangboard does not connect to {host}, whose address is {error}: {SETTING} must allow it.",
+        )
     within = f"within {asked.connect_seconds:g} s"
     if isinstance(error, ResolveTimeoutError):
         return KubeError(

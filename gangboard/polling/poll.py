@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from django.conf import settings
 
+from gangboard.cluster_networks import cluster_destinations
 from gangboard.decode.events import EVENT
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
@@ -229,7 +230,7 @@ def _cache_of(held: ClusterLease) -> ClusterCache | None:
 def _new_cache(held: ClusterLease, cluster: Cluster) -> ClusterCache | None:
     try:
         credentials = Credentials.from_document(unseal(bytes(cluster.credentials)))
-        connection = Connection(credentials)
+        connection = Connection(credentials, destinations=cluster_destinations())
     except (SecretUnreadableError, KubeError) as error:
         sentence = error.sentence if isinstance(error, KubeError) else str(error)
         _record_problem(held, KubeErrorCode.CREDENTIALS.value, sentence)

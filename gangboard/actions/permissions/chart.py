@@ -17,8 +17,9 @@ _KEPT = {"helm.sh/resource-policy": "keep"}
 
 
 def chart_files(wanted: Wanted) -> dict[str, str]:
-    """Return file name → text: objects of the reader, of the actor, and the policy of the Hold."""
-    files: dict[str, list[Manifest]] = {"reader.yaml": [], "actor.yaml": [], "hold.yaml": []}
+    """Return file name → text: objects of the reader, of the actor, the policy of the Hold and its binding."""
+    names = ("reader.yaml", "actor.yaml", "hold.yaml", "binding.yaml")
+    files: dict[str, list[Manifest]] = {name: [] for name in names}
     for manifest in manifests(wanted):
         if manifest["kind"] != "Namespace":
             files[_file(manifest)].append(_with_policy(manifest))
@@ -28,7 +29,11 @@ def chart_files(wanted: Wanted) -> dict[str, str]:
 def _file(manifest: Manifest) -> str:
     if manifest["metadata"]["name"] == READER:
         return "reader.yaml"
-    return "hold.yaml" if manifest["kind"].startswith("MutatingAdmissionPolicy") else "actor.yaml"
+    known = {
+        "MutatingAdmissionPolicy": "hold.yaml",
+        "MutatingAdmissionPolicyBinding": "binding.yaml",
+    }
+    return known.get(manifest["kind"], "actor.yaml")
 
 
 def _with_policy(manifest: Manifest) -> Manifest:

@@ -21,6 +21,30 @@ class TriedKindRow:
 
 
 @dataclass(frozen=True, slots=True)
+class TriedLeverRow:
+    """A lever that is switched on in the cluster, and whether the actor may use it."""
+
+    lever: str = shown("Lever")
+    title: str = shown("Does")
+    usable: bool = shown("May be used", "In every namespace.")
+    namespaces: tuple[str, ...] = shown(
+        "Namespaces", "Where it may be used although not in every one, of those with gangs."
+    )
+    missing: tuple[str, ...] = shown(
+        "Missing", "Rights such as `patch jobs.batch` that the account does not have everywhere."
+    )
+
+    @property
+    def face(self) -> TrialFace:
+        """In words and colour."""
+        if self.usable:
+            return TrialFace("may be used", "●", "running")
+        if self.namespaces:
+            return TrialFace(f"may be used in {', '.join(self.namespaces)}", "●", "running")
+        return TrialFace(f"may not be used: {', '.join(self.missing)}", "■", "blocked")
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterTrialRow:
     """A trial of a cluster: nothing is watched or changed before it is saved."""
 
@@ -39,6 +63,9 @@ class ClusterTrialRow:
     server_version: str | None = shown("Kubernetes")
     kinds: tuple[TriedKindRow, ...] = shown(
         "Kinds", "All that are served and that gangboard reads."
+    )
+    levers: tuple[TriedLeverRow, ...] = shown(
+        "Levers", "Of an actor: all that are switched on in the cluster and that it serves."
     )
     context: str | None = shown("Context", "Null for the current one.")
     contexts: tuple[str, ...] = shown("Contexts", "All of the kubeconfig.")
