@@ -11,6 +11,7 @@ import pytest
 
 from gangboard.domain.capacity import Needs, Taint
 from gangboard.domain.health import Health
+from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import MemberState
 from gangboard.readmodels.freshness import read_freshness
