@@ -33,7 +33,8 @@ VALUES = {
     "url": "http://localhost:8000",
     "trustedProxies": [],
     "cluster": {"name": "prod"},
-    "actor": {"enabled": True},
+    # Helm asks no cluster here.
+    "actor": {"enabled": True, "holdBinding": "always"},
 }
 WORKERS = ("poll", "act", "prove", "notify")
 PATIENCE = 120.0

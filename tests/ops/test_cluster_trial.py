@@ -109,7 +109,9 @@ def test_an_actor_says_which_levers_it_may_use(kubeconfig: Path, actor: Path) ->
     run("add_cluster", "west", "--kubeconfig", kubeconfig)
     said = run("set_actor", "west", "--kubeconfig", actor)
     found = re.search(
-        r"^Cluster west answers the actor, v1\.3\d\.\d: it may use (\d) of (\d) levers\.$", said, re.M
+        r"^Cluster west answers the actor, v1\.3\d\.\d: it may use (\d) of (\d) levers\.$",
+        said,
+        re.M,
     )
     assert found is not None, said
     assert found[1] == found[2]

@@ -455,7 +455,8 @@ def test_an_actor_is_set(owner: Person, simulator: Simulator, west: str) -> None
     trial = change(owner, simulator.kubeconfig_text(read_only=False), "actor")
     assert (trial["state"], trial["purpose"]) == ("answered", "actor")
     assert re.fullmatch(
-        r"Cluster west answers the actor, v1\.3\d\.\d: it may use (\d) of \1 levers\.", trial["message"]
+        r"Cluster west answers the actor, v1\.3\d\.\d: it may use (\d) of \1 levers\.",
+        trial["message"],
     )
     assert trial["kinds"] == trial["commands"] == []
     assert {lever["lever"] for lever in trial["levers"]} >= {"native", "suspend"}
@@ -495,12 +496,14 @@ def test_an_actor_without_a_right_is_told_which(
 
 
 def test_an_address_of_this_machine_is_refused(
-    owner: Person, west: str, settings: SettingsWrapper
+    owner: Person, west: str, settings: Settings
 ) -> None:
     settings.CLUSTER_NETWORKS = ()
     trial = tried(owner, west)
     assert (trial["code"], trial["may_save"]) == ("forbidden-address", False)
-    assert "whose address is 127.0.0.1: GANGBOARD_CLUSTER_NETWORKS must allow it." in trial["message"]
+    assert (
+        "whose address is 127.0.0.1: GANGBOARD_CLUSTER_NETWORKS must allow it." in trial["message"]
+    )
     assert save(owner, trial, anyway="1").status_code == 409
     assert not Cluster.objects.exists()
     page = owner.client.get(f"/add-cluster/{trial['id']}/").content.decode()
@@ -508,7 +511,7 @@ def test_an_address_of_this_machine_is_refused(
 
 
 def test_a_saved_address_is_checked_at_each_connection(
-    owner: Person, simulator: Simulator, west: str, settings: SettingsWrapper
+    owner: Person, simulator: Simulator, west: str, settings: Settings
 ) -> None:
     settings.CLUSTER_NETWORKS = (ip_network("127.0.0.0/8"),)
     save(owner, tried(owner, west))

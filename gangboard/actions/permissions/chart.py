@@ -13,7 +13,9 @@ from gangboard.actions.permissions.printing import documents
 
 _NOTE = "# Written by manage.py print_rbac --chart.\n"
 _KEPT = {"helm.sh/resource-policy": "keep"}
-"""Deleting the resource would delete all Holds with it."""
+"""Deleting the resource would delete all Holds with it. Without the binding none is in force, and a rollback to
+the first revision, which has none, would delete it; without its policy it has no effect."""
+_KEPT_KINDS = frozenset({"CustomResourceDefinition", "MutatingAdmissionPolicyBinding"})
 
 
 def chart_files(wanted: Wanted) -> dict[str, str]:
@@ -37,7 +39,7 @@ def _file(manifest: Manifest) -> str:
 
 
 def _with_policy(manifest: Manifest) -> Manifest:
-    if manifest["kind"] != "CustomResourceDefinition":
+    if manifest["kind"] not in _KEPT_KINDS:
         return manifest
     kept = deepcopy(manifest)
     kept["metadata"]["annotations"] = _KEPT
