@@ -15,6 +15,7 @@ from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.logs import get_logger
+from gangboard.polling.cache_warm_up import warm_up
 from gangboard.polling.cluster_cache import ClusterCache, resources
 from gangboard.polling.revisions import RESTORES_APART, RestoredError, Revision
 from gangboard.polling.watched import Watched
@@ -246,7 +247,7 @@ def _new_cache(held: ClusterLease, cluster: Cluster) -> ClusterCache | None:
             for resource in resources()
         },
     )
-    cache.warm_up()
+    warm_up(cache)
     return cache
 
 
