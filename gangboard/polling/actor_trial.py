@@ -23,6 +23,8 @@ from gangboard.store.models import Cluster
 
 MOST_NAMESPACES = 20
 """Namespaces with gangs that are asked for, where a right is missing in the whole cluster."""
+_UNTOLD = frozenset({KubeErrorCode.FORBIDDEN, KubeErrorCode.NOT_FOUND})
+"""Errors of a review that say that this server does not answer it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +53,16 @@ class ActorTrial:
     uid: str
     """uid of the namespace `kube-system`; mostly empty, because an actor may not get it."""
     levers: tuple[TriedLever, ...] = field(default=())
+    is_told: bool = True
+    """The server lets the account ask what it may do, as nearly all do."""
 
     @property
     def sentence(self) -> str:
         """`answers the actor, v1.37.2: it may use 3 of 4 levers; may not patch jobs.batch`."""
         version = f", {self.server_version}" if self.server_version else ""
         head = f"answers the actor{version}"
+        if not self.is_told:
+            return f"{head}, and does not say what the account may do"
         if not self.levers:
             return f"{head}: it serves no kind with a lever"
         usable = sum(lever.is_usable for lever in self.levers)
@@ -112,17 +118,32 @@ def try_actor(access: Access, wanted: Wanted, namespaces: Sequence[str] = ()) ->
         unserved = wanted.not_served | {one.resource for one in every if _is_unserved(found, one)}
         levers = lever_rights(replace(wanted, not_served=unserved))
         rights = {right for lever in levers for right in lever.rights}
-        denied = set()
-        for right in sorted(rights):
-            _check_time(connection, give_up_at)
-            if not is_allowed(connection, right.group, right.plural, right.verb):
-                denied.add(right)
+        denied = _denied(connection, rights, give_up_at)
+        if denied is None:
+            return ActorTrial(found.server_version, found.cluster_uid, is_told=False)
         inside = _allowed_inside(connection, denied, namespaces, give_up_at)
     return ActorTrial(
         found.server_version,
         found.cluster_uid,
         tuple(_tried(one, denied, inside) for one in levers),
     )
+
+
+def _denied(
+    connection: Connection, rights: Iterable[Right], give_up_at: float
+) -> set[Right] | None:
+    """Return the rights that the account does not have in every namespace; None if it may not ask."""
+    denied: set[Right] = set()
+    for right in sorted(rights):
+        _check_time(connection, give_up_at)
+        try:
+            if not is_allowed(connection, right.group, right.plural, right.verb):
+                denied.add(right)
+        except KubeError as error:
+            if error.code not in _UNTOLD:
+                raise
+            return None
+    return denied
 
 
 def _tried(lever: LeverRights, denied: set[Right], inside: dict[str, set[Right]]) -> TriedLever:
@@ -147,7 +168,7 @@ def _allowed_inside(
         try:
             rules = namespace_rules(connection, namespace)
         except KubeError as error:
-            if error.code not in (KubeErrorCode.FORBIDDEN, KubeErrorCode.NOT_FOUND):
+            if error.code not in _UNTOLD:
                 raise
             return {}  # the server does not tell: the answers for the whole cluster stand
         found[namespace] = {

@@ -135,6 +135,19 @@ def test_a_right_that_the_actor_lacks_is_named(
     assert "gangboard may act on cluster west from now on." in said
 
 
+def test_an_account_that_may_not_ask_is_not_called_powerless(
+    simulator: Simulator, kubeconfig: Path, actor: Path
+) -> None:
+    run("add_cluster", "west", "--kubeconfig", kubeconfig)
+    simulator.faults.forbidden(path="/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
+    try:
+        said = run("set_actor", "west", "--kubeconfig", actor)
+    finally:
+        simulator.faults.clear()
+    assert re.search(r"v1\.3\d\.\d, and does not say what the account may do\.$", said, re.M), said
+    assert "print_rbac" not in said
+
+
 def test_both_identities_are_tried_before_either_is_saved(kubeconfig: Path, actor: Path) -> None:
     said = run("add_cluster", "west", "--kubeconfig", kubeconfig, "--actor-kubeconfig", actor)
     first, second, third, *_ = said.splitlines()

@@ -488,7 +488,7 @@ def test_an_actor_without_a_right_is_told_which(
     assert (native["usable"], native["missing"]) == (False, ["patch jobs.batch"])
     assert trial["commands"] == ["manage.py print_rbac --cluster west | kubectl apply -f -"]
     page = owner.client.get(f"/add-cluster/{trial['id']}/").content.decode()
-    assert "Suspend one Job by itself: may not be used: patch jobs.batch" in page
+    assert "Suspend one Job by itself: lacks the right to patch jobs.batch" in page
     assert "Give the account the rights of the actor." in page
 
 

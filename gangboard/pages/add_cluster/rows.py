@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.domain.reading.wording import listed
 from gangboard.pages.add_cluster.trial_words import PURPOSES as PURPOSE_WORDS
 from gangboard.pages.add_cluster.trial_words import TrialFace, trial_face
 from gangboard.pages.core.rows import shown
@@ -41,7 +42,8 @@ class TriedLeverRow:
             return TrialFace("may be used", "●", "running")
         if self.namespaces:
             return TrialFace(f"may be used in {', '.join(self.namespaces)}", "●", "running")
-        return TrialFace(f"may not be used: {', '.join(self.missing)}", "■", "blocked")
+        right = "rights" if len(self.missing) > 1 else "right"
+        return TrialFace(f"lacks the {right} to {listed(self.missing)}", "■", "blocked")
 
 
 @dataclass(frozen=True, slots=True)
