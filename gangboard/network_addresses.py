@@ -9,6 +9,10 @@ Network = IPv4Network | IPv6Network
 _NAT64 = ip_network("64:ff9b::/96")
 
 
+class ForbiddenAddressError(OSError):
+    """No connection was made because of the address."""
+
+
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
     """Return an IP address, also one with a zone (`fe80::1%eth0`); None for any other text."""
     try:

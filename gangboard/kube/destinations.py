@@ -14,10 +14,6 @@ from gangboard.network_addresses import Network, embedded, is_within, read_addre
 SETTING = "GANGBOARD_CLUSTER_NETWORKS"
 
 
-class ForbiddenAddressError(OSError):
-    """No connection was made because of the address. The text is the address."""
-
-
 @dataclass(frozen=True, slots=True)
 class Destinations:
     """The networks of a setting."""

@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 
 import urllib3.exceptions
 
-from gangboard.kube.destinations import SETTING, ForbiddenAddressError
+from gangboard.kube.destinations import SETTING
 from gangboard.kube.errors import KubeError, KubeErrorCode, clean_text
 from gangboard.kube.statuses import read_status
 from gangboard.kube.transport import TLS_BROKEN_OFF, HandshakeTimeoutError, ResolveTimeoutError
+from gangboard.network_addresses import ForbiddenAddressError
 
 WIRE_FAULTS = (OSError, http.client.HTTPException, urllib3.exceptions.HTTPError)
 """Whatever the network, TLS and HTTP can raise."""

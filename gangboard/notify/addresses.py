@@ -15,13 +15,15 @@ from ipaddress import ip_address
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from gangboard.network_addresses import Network, embedded, is_within, read_address
+from gangboard.network_addresses import (
+    ForbiddenAddressError,
+    Network,
+    embedded,
+    is_within,
+    read_address,
+)
 
 _SENDING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
-
-
-class ForbiddenAddressError(OSError):
-    """A connection was refused because of its address."""
 
 
 class AnswerTooLargeError(OSError):

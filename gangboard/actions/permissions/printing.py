@@ -21,7 +21,7 @@ _NO_POLICIES = (
 )
 _NOT_BOUND = (
     "The binding of the Hold's policy is not in it. API servers need up to 30 seconds to learn of a new kind, "
-    "and would refuse what JobSet writes until then. The last command puts Holds in force."
+    "and would refuse writes to Jobs until then. The last command puts Holds in force."
 )
 
 
