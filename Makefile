@@ -102,6 +102,7 @@ manifests: venv
 	@$(BIN)/python manage.py print_rbac --chart deploy/chart/files
 	@cp deploy/monitoring/rules.yaml deploy/chart/files/rules.yaml
 	@$(BIN)/python -m tests.chart.manifests > deploy/manifests/gangboard.yaml
+	@$(BIN)/python manage.py print_rbac --hold > deploy/manifests/hold.yaml
 
 # The part of the OpenAPI document that the client uses, as Python types.
 clientschema: venv

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from typing import Any
 
 import structlog
 
@@ -69,3 +70,30 @@ def one_line(text: str) -> str:
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
     """Return the logger of a module; values are given as keywords."""
     return structlog.stdlib.get_logger(name)
+
+
+def logging_settings(*, level: str, as_json: bool) -> dict[str, Any]:
+    """Return Django's LOGGING: lines of this level or above on standard error."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "line": {"()": "gangboard.logs.LineFormatter", "as_json": as_json},
+            "json": {"()": "gangboard.logs.LineFormatter", "as_json": True},
+        },
+        "handlers": {
+            "stderr": {"class": "logging.StreamHandler", "formatter": "line"},
+            "records": {"class": "logging.StreamHandler", "formatter": "json"},
+        },
+        "root": {"handlers": ["stderr"], "level": level},
+        "filters": {"brief": {"()": "gangboard.logs.Brief"}},
+        # Anybody can send a wrong Host, as often as they like.
+        "loggers": {
+            "django.security.DisallowedHost": {"filters": ["brief"]},
+            # For a SIEM: JSON whatever the other lines are, and whatever their level is.
+            "gangboard.access": {"handlers": ["records"], "level": "INFO", "propagate": False},
+            "gangboard.audit": {"handlers": ["records"], "level": "INFO", "propagate": False},
+            # At INFO it writes three lines for each request.
+            "psycopg.pool": {"level": "WARNING"},
+        },
+    }

@@ -11,6 +11,7 @@ from django.core.management.utils import get_random_secret_key
 
 from gangboard import env, keys
 from gangboard.database_url import SCHEMES, database_settings
+from gangboard.logs import logging_settings
 from gangboard.serving.bodies import LARGEST_BODY
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -212,6 +213,10 @@ NOTIFY_NETWORKS = env.read_networks(
     "GANGBOARD_NOTIFY_NETWORKS",
     "networks (CIDR) that are not public and to which messages may be sent all the same, such as 10.0.0.0/8",
 )
+CLUSTER_NETWORKS = env.read_networks(
+    "GANGBOARD_CLUSTER_NETWORKS",
+    "networks (CIDR) of API servers whose address a person gives on a page; others are not connected to",
+)
 WAITERS = env.read_count(
     "GANGBOARD_WAITERS", 300, "open pages that may wait for news at once", least=1, most=5000
 )
@@ -385,26 +390,4 @@ ACCESS_LOG = env.read_bool(
 AUDIT_LOG = env.read_bool(
     "GANGBOARD_AUDIT_LOG", default=False, meaning="one line of JSON for each row of the audit"
 )
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "line": {"()": "gangboard.logs.LineFormatter", "as_json": LOG_JSON},
-        "json": {"()": "gangboard.logs.LineFormatter", "as_json": True},
-    },
-    "handlers": {
-        "stderr": {"class": "logging.StreamHandler", "formatter": "line"},
-        "records": {"class": "logging.StreamHandler", "formatter": "json"},
-    },
-    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    "filters": {"brief": {"()": "gangboard.logs.Brief"}},
-    # Anybody can send a wrong Host, as often as they like.
-    "loggers": {
-        "django.security.DisallowedHost": {"filters": ["brief"]},
-        # For a SIEM: JSON whatever the other lines are, and whatever their level is.
-        "gangboard.access": {"handlers": ["records"], "level": "INFO", "propagate": False},
-        "gangboard.audit": {"handlers": ["records"], "level": "INFO", "propagate": False},
-        # At INFO it writes three lines for each request.
-        "psycopg.pool": {"level": "WARNING"},
-    },
-}
+LOGGING = logging_settings(level=LOG_LEVEL, as_json=LOG_JSON)

@@ -15,6 +15,8 @@ if "GANGBOARD_STATE" not in os.environ or (
     os.environ["GANGBOARD_STATE"] = _folder
     os.environ["TESTS_LANE"] = os.environ.get("PYTEST_XDIST_WORKER", "")
 os.environ.setdefault("GANGBOARD_LOG_LEVEL", "WARNING")
+# Clusters of the tests are on this machine, and dead ones have documentation addresses.
+os.environ.setdefault("GANGBOARD_CLUSTER_NETWORKS", "0.0.0.0/0,::/0")
 
 from gangboard.settings import *  # noqa: F403  # the product's settings are the base on purpose
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 from urllib.parse import quote
 
+from gangboard.cluster_networks import cluster_destinations
 from gangboard.domain.action import Step
 from gangboard.kube.connection import Connection, Query
 from gangboard.kube.credentials import Credentials
@@ -100,7 +101,10 @@ def open_client(cluster: Cluster, action: str) -> ActorClient:
     try:
         credentials = Credentials.from_document(unseal(bytes(cluster.actor_credentials)))
         connection = Connection(
-            credentials, connect_deadline=CONNECT_DEADLINE, total_deadline=READ_DEADLINE
+            credentials,
+            connect_deadline=CONNECT_DEADLINE,
+            total_deadline=READ_DEADLINE,
+            destinations=cluster_destinations(),
         )
     except (SecretUnreadableError, KubeError) as error:
         sentence = error.sentence if isinstance(error, KubeError) else str(error)

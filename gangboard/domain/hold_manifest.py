@@ -126,7 +126,11 @@ BINDING_SPEC: Final[Manifest] = {
     "policyName": POLICY_NAME,
     "paramRef": {"selector": {}, "parameterNotFoundAction": "Allow"},
 }
-"""Spec of its binding: all Holds of the Job's namespace."""
+"""Spec of its binding: all Holds of the Job's namespace.
+
+To be applied 40 s after the resource. Until the API server knows Holds, which takes up to 30 s, it refuses all that the
+policy with a binding matches: what JobSet writes (observed on 1.37.2; docs/decisions.md).
+"""
 
 
 def policy_manifests(version: str = POLICY_VERSIONS[0]) -> tuple[Manifest, Manifest]:

@@ -24,6 +24,7 @@ from urllib3.response import BaseHTTPResponse, HTTPResponse
 from urllib3.util import Timeout
 
 from gangboard.kube.credentials import Credentials
+from gangboard.kube.destinations import Destinations
 from gangboard.kube.errors import CredentialError
 from gangboard.kube.faults import WIRE_FAULTS, SentRequest, answer_fault, connect_fault
 from gangboard.kube.kept_connections import IDLE_SECONDS, KeptConnections
@@ -61,9 +62,17 @@ class Pool(HTTPSConnectionPool):
         while self.pool is not None and not self.pool.empty():
             self.pool.get_nowait()
 
+    destinations: Destinations | None = None
+    """Where its connections may lead. None: anywhere."""
+
     def new_connection(self) -> TLSConnection:
         """Return an unconnected connection that nobody has used."""
         return cast("TLSConnection", self._new_conn())
+
+    def _new_conn(self) -> Any:
+        connection = cast("TLSConnection", super()._new_conn())
+        connection.destinations = self.destinations
+        return connection
 
     def _get_conn(self, timeout: float | None = None) -> TLSConnection:
         exchange = _EXCHANGE.get()
@@ -101,9 +110,15 @@ class Pool(HTTPSConnectionPool):
 class Pools(PoolManager):
     """urllib3's, but a redirect is an answer like others: nobody even reads where it leads."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, destinations: Destinations | None, **settings: Any) -> None:
         super().__init__(**settings)
         self.pool_classes_by_scheme = {"https": Pool}
+        self._destinations = destinations
+
+    def _new_pool(self, *args: Any, **kwargs: Any) -> Any:
+        pool = super()._new_pool(*args, **kwargs)
+        cast("Pool", pool).destinations = self._destinations
+        return pool
 
     def urlopen(  # type: ignore[override]  # as urllib3's own
         self, method: str, url: str, **settings: Any
@@ -119,10 +134,15 @@ class RestClient(RESTClientObject):
     is given as bytes a strategic merge patch.
     """
 
-    def __init__(self, configuration: Configuration, context: ssl.SSLContext) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        context: ssl.SSLContext,
+        destinations: Destinations | None = None,
+    ) -> None:
         super().__init__(configuration)
         settings = self.pool_manager.connection_pool_kw
-        self.pool_manager = Pools(ssl_context=context, **settings)
+        self.pool_manager = Pools(destinations, ssl_context=context, **settings)
 
     def request(
         self,
@@ -152,7 +172,7 @@ class RestClient(RESTClientObject):
 class Client(ApiClient):
     """The official client of one API server: no retries, no redirects, no proxies, verified TLS."""
 
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(self, credentials: Credentials, destinations: Destinations | None = None) -> None:
         """Raises CredentialError."""
         configuration = Configuration(
             host=credentials.server,
@@ -164,7 +184,7 @@ class Client(ApiClient):
         )
         super().__init__(configuration)
         self.default_headers.clear()  # its User-Agent goes before that of a request
-        self.rest_client = RestClient(configuration, tls_context(credentials))
+        self.rest_client = RestClient(configuration, tls_context(credentials), destinations)
         self.of_watches = KeptConnections()
         try:
             self.new_connection()

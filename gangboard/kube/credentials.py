@@ -40,6 +40,8 @@ class Credentials:
     """The name to expect in the server's certificate, where it differs from the host."""
     token_file: str | None = None
     """Absolute path of a token that is renewed in place; goes before `token`."""
+    origin: str | None = None
+    """`page` where a person gave the address on a page or by the API: see `destinations`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "server", _checked_server(self.server))

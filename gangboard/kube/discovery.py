@@ -31,6 +31,7 @@ LONGEST_UID = 128
 _OF_THE_WHOLE_SERVER = frozenset(
     {
         KubeErrorCode.UNREACHABLE,
+        KubeErrorCode.FORBIDDEN_ADDRESS,
         KubeErrorCode.TLS,
         KubeErrorCode.UNAUTHORIZED,
         KubeErrorCode.CREDENTIALS,

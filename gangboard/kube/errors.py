@@ -46,6 +46,8 @@ class KubeErrorCode(StrEnum):
     """409: the object is another than the request says."""
     INVALID = "invalid"
     """422: the server does not accept what was sent."""
+    FORBIDDEN_ADDRESS = "forbidden-address"
+    """A person gave an address to which this installation does not connect: nothing was sent."""
     SAME_CLUSTER = "same-cluster"
     """Another name of gangboard's is this cluster already: its `kube-system` has the same uid."""
     OTHER_CLUSTER = "other-cluster"
@@ -65,6 +67,7 @@ PERMANENT = frozenset(
         KubeErrorCode.ALREADY_EXISTS,
         KubeErrorCode.INVALID,
         KubeErrorCode.CREDENTIALS,
+        KubeErrorCode.FORBIDDEN_ADDRESS,
         KubeErrorCode.SAME_CLUSTER,
         KubeErrorCode.OTHER_CLUSTER,
     }

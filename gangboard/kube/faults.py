@@ -13,9 +13,11 @@ from datetime import UTC, datetime
 
 import urllib3.exceptions
 
+from gangboard.kube.destinations import SETTING
 from gangboard.kube.errors import KubeError, KubeErrorCode, clean_text
 from gangboard.kube.statuses import read_status
 from gangboard.kube.transport import TLS_BROKEN_OFF, HandshakeTimeoutError, ResolveTimeoutError
+from gangboard.network_addresses import ForbiddenAddressError
 
 WIRE_FAULTS = (OSError, http.client.HTTPException, urllib3.exceptions.HTTPError)
 """Whatever the network, TLS and HTTP can raise."""
@@ -78,6 +80,11 @@ def connect_fault(error: Exception, asked: SentRequest) -> KubeError:
     if isinstance(error, socket.gaierror):
         why = clean_text(error.strerror or "unknown", 100)
         return KubeError(KubeErrorCode.UNREACHABLE, f"The name of {host} was not resolved ({why}).")
+    if isinstance(error, ForbiddenAddressError):
+        return KubeError(
+            KubeErrorCode.FORBIDDEN_ADDRESS,
+            f"gangboard does not connect to {host}, whose address is {error}: {SETTING} must allow it.",
+        )
     within = f"within {asked.connect_seconds:g} s"
     if isinstance(error, ResolveTimeoutError):
         return KubeError(

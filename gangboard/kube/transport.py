@@ -18,7 +18,9 @@ from typing import Any
 from urllib3.connection import HTTPSConnection
 
 from gangboard.kube.credentials import Credentials
+from gangboard.kube.destinations import Destinations
 from gangboard.kube.errors import CredentialError
+from gangboard.network_addresses import ForbiddenAddressError
 
 Address = tuple[socket.AddressFamily, Any]
 
@@ -108,6 +110,8 @@ class TLSConnection(HTTPSConnection):
 
     wire: DeadlineSocket
     """The TLS socket, once connected. It outlives `sock` when the server asks to close."""
+    destinations: Destinations | None = None
+    """Where it may lead. None: anywhere."""
     can_be_cut = False
     """Whether `cut` is wanted. Then a second handle is kept, and `dispose` must follow."""
 
@@ -172,7 +176,7 @@ class TLSConnection(HTTPSConnection):
 
     def _dial(self, until: float) -> socket.socket:
         """TCP to the first address that answers; each gets its share of the time that is left."""
-        addresses = resolve(self.host, self.port, until - time.monotonic())
+        addresses = self._allowed(resolve(self.host, self.port, until - time.monotonic()))
         failure: OSError = OSError("the name has no address")
         for position, (family, address) in enumerate(addresses):
             raw = socket.socket(family, socket.SOCK_STREAM)
@@ -188,6 +192,15 @@ class TLSConnection(HTTPSConnection):
             else:
                 return raw
         raise failure
+
+    def _allowed(self, addresses: list[Address]) -> list[Address]:
+        """Return the addresses that may be connected to. Raises ForbiddenAddressError if that is none."""
+        if self.destinations is None or not addresses:
+            return addresses
+        found = [one for one in addresses if self.destinations.allows(one[1][0])]
+        if not found:
+            raise ForbiddenAddressError(addresses[0][1][0])
+        return found
 
     def _hold(self, raw: socket.socket) -> None:
         """Keep a second handle: it stays valid while TLS takes the first one over."""

@@ -11,17 +11,19 @@ import socket
 import ssl
 import sys
 from collections.abc import Sequence
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import ip_address
 from typing import Any
 from weakref import WeakKeyDictionary
 
-Network = IPv4Network | IPv6Network
-_NAT64 = ip_network("64:ff9b::/96")
+from gangboard.network_addresses import (
+    ForbiddenAddressError,
+    Network,
+    embedded,
+    is_within,
+    read_address,
+)
+
 _SENDING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
-
-
-class ForbiddenAddressError(OSError):
-    """A connection was refused because of its address."""
 
 
 class AnswerTooLargeError(OSError):
@@ -45,31 +47,11 @@ def is_literal(host: str) -> bool:
 
 def is_allowed(address: str, allowed: Sequence[Network]) -> bool:
     """Return whether a message may go to an IP address: a public one, or one of the allowed networks."""
-    try:
-        given = ip_address(address.partition("%")[0])
-    except ValueError:
+    given = read_address(address)
+    if given is None:
         return False
-    found = _embedded(given)
-    if any(
-        one.version == network.version and one in network
-        for one in {given, found}
-        for network in allowed
-    ):
-        return True
-    return found.is_global and not found.is_multicast
-
-
-def _embedded(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """Return the IPv4 address that an IPv6 address stands for, else the address itself."""
-    if isinstance(address, IPv4Address):
-        return address
-    if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    if address.sixtofour is not None:
-        return address.sixtofour
-    if address in _NAT64:
-        return IPv4Address(int(address) & 0xFFFFFFFF)
-    return address
+    found = embedded(given)
+    return is_within(given, allowed) or (found.is_global and not found.is_multicast)
 
 
 def guard_connections(allowed: Sequence[Network]) -> None:

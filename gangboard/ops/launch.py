@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import fcntl
 import http.client
+import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 
+from gangboard.kube.destinations import SETTING
+from gangboard.kube.transport import is_address
 from gangboard.ops import links, processes
 from gangboard.ops.fleet import SimulatedClusters, real_clusters, remove_simulated
 from gangboard.ops.kubeconfigs import read_access, save_access
@@ -87,6 +91,9 @@ def launch(
             new = save_access(name, access)
             say(f"Cluster {name} {'is watched from now on' if new else 'has been watched before'}.")
         place = Place(host, free_port(host, port))
+        if is_address(host) and ip_address(host).is_loopback:
+            # Clusters of a laptop (kind, minikube) are on it, and so is everyone who can reach the pages.
+            os.environ.setdefault(SETTING, "0.0.0.0/0,::/0")
         with Supervisor(say) as supervisor:
             try:
                 _run(supervisor, place, say, announce)

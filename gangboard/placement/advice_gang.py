@@ -17,7 +17,7 @@ from gangboard.placement.advice_labels import mend_sources, select_another
 from gangboard.placement.advice_size import job_of, most_that_fit, so_many
 from gangboard.placement.advice_words import marked, then_fits
 from gangboard.placement.change_methods import V1_36, ChangedObject, change_method
-from gangboard.placement.maintenance import nodes_in_maintenance
+from gangboard.placement.maintenance import LEAVING, nodes_in_maintenance
 from gangboard.placement.matching import untolerated
 from gangboard.placement.what_if import WhatIf
 
@@ -25,16 +25,12 @@ MOST_TAINTS = 3
 _OF_CONTROLLERS = (
     "node.kubernetes.io/",
     "node.cloudprovider.kubernetes.io/",
-    "karpenter.sh/disrupted",
-    "karpenter.sh/disruption",
     "karpenter.sh/unregistered",
-    "ToBeDeletedByClusterAutoscaler",
     "DeletionCandidateOfClusterAutoscaler",
     "startup-taint.cluster-autoscaler.kubernetes.io/",
     "ignore-taint.cluster-autoscaler.kubernetes.io/",
     "node.cluster.x-k8s.io/uninitialized",
-    "aws-node-termination-handler/",
-    "cloud.google.com/impending-node-termination",
+    *LEAVING,
 )
 """How taints begin that say of a node that it is in trouble, leaves or is not ready yet: nothing should
 start there. The node lifecycle controller, cloud providers, Karpenter (v1 and before) and

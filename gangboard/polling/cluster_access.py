@@ -20,6 +20,7 @@ from gangboard.kube.kubeconfig import NamedFiles
 from gangboard.kube.safe_yaml import load_document
 from gangboard.kube.tokens import check_token
 
+FROM_PAGE = "page"
 LONGEST_CONTEXT = 253
 """Characters: a longer name is no use in a command to copy."""
 
@@ -38,18 +39,24 @@ class Access:
 
 
 def kubeconfig_access(
-    text: str, *, context: str | None, files: NamedFiles | None = None, keep_context: bool = False
+    text: str,
+    *,
+    context: str | None,
+    files: NamedFiles | None = None,
+    keep_context: bool = False,
+    from_page: bool = False,
 ) -> Access:
     """Read one context of a kubeconfig, the current one by default. Raises kube's CredentialError.
 
     `files`: see `read_kubeconfig`. `keep_context`: whether the person's kubectl knows the context by this
-    name although they did not choose it. The cluster is not contacted.
+    name although they did not choose it. `from_page`: whether a person gave it on a page, so that
+    `GANGBOARD_CLUSTER_NETWORKS` limits where it leads. The cluster is not contacted.
     """
     credentials = read_kubeconfig(text, context=context, files=files)
     chosen = str(context or load_document(text)["current-context"])
     kept = chosen if keep_context or context else ""
     return _access(
-        credentials,
+        replace(credentials, origin=FROM_PAGE) if from_page else credentials,
         cluster_name=_cluster_name(chosen),
         context=kept if len(kept) <= LONGEST_CONTEXT else "",
     )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,9 +13,7 @@ from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import events_of
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
-from gangboard.decode.problems import DecodeProblem
 from gangboard.diagnosis import registry
-from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
 from gangboard.domain.blueprint import Blueprint
@@ -31,9 +28,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import ResourceClaim, StorageClass, VolumeClaim
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue, QueueCheck
-from gangboard.domain.reading.wholeness import is_whole
 from gangboard.domain.registry import Resource
-from gangboard.domain.watch_state import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError
@@ -55,18 +50,10 @@ from gangboard.polling.suspend_history import SuspendHistory
 from gangboard.polling.trends import TrendWriter
 from gangboard.polling.visibility import PODS_KEY
 from gangboard.polling.watched import Watched
-from gangboard.store.cluster_leases import ClusterLease, renew_lease
-from gangboard.store.models import Gang, ResourceState, WatchedObject
-from gangboard.store.objects import UnpackError, unpack
-from gangboard.store.observations import forget_other_decoders
+from gangboard.store.cluster_leases import ClusterLease
 
 _OF_AUTOSCALERS = frozenset(resource.key for resource in AUTOSCALING)
 _OF_CLAIMS = frozenset(resource.key for resource in CLAIMS)
-_COLUMNS = ("resource", "uid", "namespace", "name", "resource_version", "data")
-PORTION = 2000
-"""Stored objects that are read at once."""
-RENEW_EVERY = 3.0
-"""Seconds between two renewals of the lease while the caches are filled."""
 EVENTS_PER_OBJECT = 20
 """The events kept of one object; a crash loop makes thousands."""
 
@@ -167,101 +154,14 @@ class ClusterCache:
         self.objects.clear()
         self.gangs.clear()
 
-    def warm_up(self) -> None:
-        """Fill the caches from the store: what an earlier holder left is where we go on.
-
-        Keeps the lease meanwhile. Raises LeaseLostError.
-        """
-        forget_other_decoders(
-            self.claim,
-            {key: watched.resource.decoder_version for key, watched in self.watched.items()},
-        )
-        for state in ResourceState.objects.filter(cluster_id=self.claim.cluster_id):
-            watched = self.watched.get(state.resource)
-            if watched is None:
-                continue
-            watched.version = state.version
-            watched.state = WatchState(state.state)
-            watched.sentence = state.sentence
-            watched.resource_version = watched.revision.newest = state.resource_version
-            watched.listed_at = state.listed_at
-            watched.contact_at = state.contact_at
-            self.silence.saw(state.contact_at)
-            if len(state.problems) < state.problems_count:
-                watched.resource_version = ""  # which others cannot be read only a list can tell
-            # Without a resourceVersion its rows may be of another decoder, which kept less.
-            watched.is_current = state.listed_at is not None and bool(watched.resource_version)
-            for problem in state.problems:
-                whose = (problem["namespace"], problem["name"])
-                lost = bool(problem.get("lost"))
-                watched.take_problem(DecodeProblem(*whose, "", problem["sentence"], lost))
-        understood = True
-        for resource, uid, namespace, name, version, data in self._stored_objects():
-            self.versions[resource][uid] = version
-            self.names[resource][uid] = (namespace, name)
-            if resource in self.watched:
-                understood &= self._recall(resource, version, bytes(data))
-        self.preemptions.note_roots()
-        if understood:
-            self._drop_orphaned_events()
-        gangs = Gang.objects.filter(cluster_id=self.claim.cluster_id, gone_at=None)
-        for uid, recheck_at, stage, code in gangs.values_list("uid", "recheck_at", "stage", "code"):
-            if recheck_at is not None:
-                self.rechecks.schedule(uid, recheck_at)
-            if not is_whole(stage, code):
-                self.node_usage.mark_broken(uid)
-
-    def _recall(self, resource: str, version: str, data: bytes) -> bool:
-        """Take a stored object into the caches; return False when another decoder packed it unreadably.
-
-        Then its resource counts as never listed, so that nothing counts as gone before it was.
-        """
-        watched = self.watched[resource]
-        try:
-            model = unpack(data, watched.resource.model)
-        except UnpackError:
-            if version:
-                raise
-            watched.listed_at = None
-            return False
-        if isinstance(model, Linked):
-            # Every gang is judged after this: nobody asks which ones it touches.
-            self._take_in(model)
-            self.ownership_graph.load(model)
-        else:
-            self.remember(model)
-        return True
-
-    def _stored_objects(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of all objects, by uid.
-
-        In portions that are read to the end: SQLite lets nobody write in the middle of a query, and
-        the lease is renewed between them.
-        """
-        rows = WatchedObject.objects.filter(cluster_id=self.claim.cluster_id).order_by("uid")
-        last, renewed_at = "", time.monotonic()
-        while portion := list(rows.filter(uid__gt=last).values_list(*_COLUMNS)[:PORTION]):
-            yield from portion
-            last = portion[-1][1]
-            if time.monotonic() - renewed_at > RENEW_EVERY:
-                renew_lease(self.claim)
-                renewed_at = time.monotonic()
-
-    def _drop_orphaned_events(self) -> None:
-        """Events of objects that are gone are known by their rows only: let those go."""
-        orphaned = [uid for uid in self.events if not self.ownership_graph.gangs_told_of(uid)]
-        claims = self.autoscaling.drop_pods(orphaned)
-        for about in (*claims, *(uid for uid in orphaned if not self.autoscaling.keeps(uid))):
-            self._drop_events(self.events.pop(about, {}).keys())
-
     def remember(self, model: Any) -> set[str]:  # any class of the domain
         """Take a new state of an object into the caches; return the uids of gangs it touches."""
-        self._take_in(model)
+        self.take_in(model)
         touched = self._touch(model)
         self.node_usage.touch(touched)
         return touched
 
-    def _take_in(self, model: Any) -> None:
+    def take_in(self, model: Any) -> None:
         """Take in what does not ask which gangs there are."""
         if isinstance(model, Node | Pod | Owner | QueueEntry):
             self.node_usage.put(model)
@@ -305,7 +205,7 @@ class ClusterCache:
         known = self.ownership_graph.namespace_of(event.regarding.uid)
         if known not in (None, event.meta.ref.namespace):
             # The API server checks neither uid nor namespace of `regarding` (seen on 1.37.0).
-            self._drop_events((event.meta.ref.uid,))
+            self.drop_events((event.meta.ref.uid,))
             return set()
         seen = event.last_seen.timestamp() if event.last_seen else 0.0
         about = self._keeper_of(event)
@@ -337,9 +237,10 @@ class ClusterCache:
             often = Counter(one.kind for one in kept.values())
             oldest = min(kept, key=lambda uid: (-often[kept[uid].kind], kept[uid].seen))
             del kept[oldest]
-            self._drop_events((oldest,))
+            self.drop_events((oldest,))
 
-    def _drop_events(self, uids: Iterable[str]) -> None:
+    def drop_events(self, uids: Iterable[str]) -> None:
+        """Let the rows of these events go."""
         uids = tuple(uids)
         self.stale_events.update(uids)
         self.preemptions.drop(uids)
@@ -364,7 +265,7 @@ class ClusterCache:
                 self.node_usage.remove_pod(uid)
                 self.pod_claims.drop_pod(uid)
                 for about in self.autoscaling.drop_pods((uid,)):
-                    self._drop_events(self.events.pop(about, {}).keys())
+                    self.drop_events(self.events.pop(about, {}).keys())
             self.suspend_history.remove(uid)
             self.blueprints.remove_owner(uid)
             self.node_usage.remove_owner(uid)
@@ -400,7 +301,7 @@ class ClusterCache:
             return
         root = self.ownership_graph.root_of(uid)
         if root is None or root == uid:
-            self._drop_events(events)
+            self.drop_events(events)
         else:
             self._keep_events(root, events)
 

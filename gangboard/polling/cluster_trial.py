@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from gangboard.cluster_networks import cluster_destinations
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.discovery import Discovery, discover, path_for
@@ -59,7 +60,10 @@ def try_cluster(access: Access) -> Trial:
     give_up_at = time.monotonic() + TRIAL_SECONDS
     credentials = Credentials.from_document(access.document)
     with Connection(
-        credentials, connect_deadline=CONNECT_DEADLINE, total_deadline=ANSWER_DEADLINE
+        credentials,
+        connect_deadline=CONNECT_DEADLINE,
+        total_deadline=ANSWER_DEADLINE,
+        destinations=cluster_destinations(),
     ) as connection:
         found = discover(connection, groups={one.group for one in resources()})
         readable: list[str] = []

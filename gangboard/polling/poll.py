@@ -9,11 +9,13 @@ from datetime import UTC, datetime
 
 from django.conf import settings
 
+from gangboard.cluster_networks import cluster_destinations
 from gangboard.decode.events import EVENT
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.logs import get_logger
+from gangboard.polling.cache_warm_up import warm_up
 from gangboard.polling.cluster_cache import ClusterCache, resources
 from gangboard.polling.revisions import RESTORES_APART, RestoredError, Revision
 from gangboard.polling.watched import Watched
@@ -229,7 +231,7 @@ def _cache_of(held: ClusterLease) -> ClusterCache | None:
 def _new_cache(held: ClusterLease, cluster: Cluster) -> ClusterCache | None:
     try:
         credentials = Credentials.from_document(unseal(bytes(cluster.credentials)))
-        connection = Connection(credentials)
+        connection = Connection(credentials, destinations=cluster_destinations())
     except (SecretUnreadableError, KubeError) as error:
         sentence = error.sentence if isinstance(error, KubeError) else str(error)
         _record_problem(held, KubeErrorCode.CREDENTIALS.value, sentence)
@@ -245,7 +247,7 @@ def _new_cache(held: ClusterLease, cluster: Cluster) -> ClusterCache | None:
             for resource in resources()
         },
     )
-    cache.warm_up()
+    warm_up(cache)
     return cache
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from gangboard.domain.reading.wording import sentence_case
-from gangboard.kube.errors import CredentialError, KubeError, clean_text
+from gangboard.kube.errors import CredentialError, KubeError, KubeErrorCode, clean_text
 from gangboard.kube.kubeconfig import context_names
 from gangboard.logs import get_logger
+from gangboard.polling.actor_trial import try_actor_of
 from gangboard.polling.cluster_access import Access, in_cluster_access, kubeconfig_access
-from gangboard.polling.cluster_trial import Trial, try_cluster
+from gangboard.polling.cluster_trial import try_cluster
 from gangboard.store import clusters
 from gangboard.store.cluster_trials import ClaimedTrial, TrialResult, claim_trial, finish_trial
 from gangboard.store.clusters import ClusterError
@@ -68,7 +70,7 @@ def _result(claimed: ClaimedTrial) -> TrialResult:
 def _access(claimed: ClaimedTrial) -> Access:
     if claimed.in_cluster:
         return in_cluster_access()
-    return kubeconfig_access(claimed.kubeconfig, context=claimed.context or None)
+    return kubeconfig_access(claimed.kubeconfig, context=claimed.context or None, from_page=True)
 
 
 def _refused_access(claimed: ClaimedTrial, access: Access) -> ClusterError | None:
@@ -76,7 +78,10 @@ def _refused_access(claimed: ClaimedTrial, access: Access) -> ClusterError | Non
     if claimed.purpose == "add":
         return None
     try:
-        clusters.refuse_other_server(claimed.name, access.server)
+        if claimed.purpose == "actor":
+            clusters.refuse_other_address(clusters.find_cluster(name=claimed.name), access.server)
+        else:
+            clusters.refuse_other_server(claimed.name, access.server)
     except ClusterError as error:
         return error
     return None
@@ -84,46 +89,58 @@ def _refused_access(claimed: ClaimedTrial, access: Access) -> ClusterError | Non
 
 def _answer(claimed: ClaimedTrial, access: Access, contexts: tuple[str, ...]) -> TrialResult:
     """Ask the cluster. Where it does not answer, the credentials can be saved all the same."""
+    shared: dict[str, Any] = {
+        "contexts": contexts,
+        "context": access.context,
+        "document": access.document,
+        "server": access.server,
+        "expires_at": access.expires_at,
+    }
     try:
-        trial = try_cluster(access)
+        answer = (
+            _ask_actor(claimed, access) if claimed.purpose == "actor" else _ask(claimed, access)
+        )
     except KubeError as error:
-        return TrialResult(
-            error.code,
-            error.sentence,
-            contexts=contexts,
-            context=access.context,
-            document=access.document,
-            server=access.server,
-            expires_at=access.expires_at,
-        )
-    refused = _refused_identity(claimed, trial.uid)
-    is_actor = claimed.purpose == "actor"
-    return TrialResult(
-        refused.code if refused else "",
-        _sentence(refused) if refused else _answer_sentence(claimed, trial),
-        contexts=contexts,
-        context=access.context,
-        document=None if refused else access.document,
-        server=access.server,
-        server_version=trial.server_version,
-        uid=trial.uid,
-        # Kinds are for the reader: an actor reads what it changes, and no more.
-        readable=() if is_actor else trial.readable,
-        unreadable=() if is_actor else trial.unreadable,
-        expires_at=access.expires_at,
-    )
+        if error.code == KubeErrorCode.FORBIDDEN_ADDRESS:
+            shared["document"] = None
+        return TrialResult(error.code, error.sentence, **shared)
+    refused = _refused_identity(claimed, answer["uid"])
+    if refused is not None:
+        shared["document"] = None
+        answer |= {"code": refused.code, "sentence": _sentence(refused)}
+    return TrialResult(**shared, **answer)
 
 
-def _answer_sentence(claimed: ClaimedTrial, trial: Trial) -> str:
-    """Return what a cluster answered: to a reader as `manage.py add_cluster` prints it."""
-    if claimed.purpose == "actor":
-        version = f", {trial.server_version}" if trial.server_version else ""
-        return (
-            f"Cluster {claimed.name} answers the actor{version}. Its page shows which levers work once the "
-            "actor is saved."
-        )
+def _ask(claimed: ClaimedTrial, access: Access) -> dict[str, Any]:
+    """Return what the cluster answered to a reader, as `manage.py add_cluster` prints it."""
+    trial = try_cluster(access)
     sentence = f"Cluster {claimed.name} {trial.sentence}."
-    return f"{sentence} {trial.identity_problem}".strip()
+    return {
+        "sentence": f"{sentence} {trial.identity_problem}".strip(),
+        "server_version": trial.server_version,
+        "uid": trial.uid,
+        "readable": trial.readable,
+        "unreadable": trial.unreadable,
+    }
+
+
+def _ask_actor(claimed: ClaimedTrial, access: Access) -> dict[str, Any]:
+    """Return what the cluster answered to an actor, as `manage.py set_actor` prints it."""
+    trial = try_actor_of(clusters.find_cluster(name=claimed.name), access)
+    return {
+        "sentence": f"Cluster {claimed.name} {trial.sentence}.",
+        "server_version": trial.server_version,
+        "uid": trial.uid,
+        "levers": tuple(
+            {
+                "lever": lever.lever,
+                "title": lever.title,
+                "missing": [[right.verb, right.resource] for right in lever.missing],
+                "namespaces": list(lever.namespaces),
+            }
+            for lever in trial.levers
+        ),
+    }
 
 
 def _refused_identity(claimed: ClaimedTrial, uid: str) -> ClusterError | None:

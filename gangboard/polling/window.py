@@ -16,12 +16,11 @@ from gangboard.domain.second_names import second_name_sentence
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError, KubeErrorCode
-from gangboard.kube.openapi import LONGEST_HASH, schema_hash
 from gangboard.logs import get_logger
+from gangboard.polling import controller_builds
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import News
 from gangboard.polling.cluster_cache import ClusterCache, resources
-from gangboard.polling.discovery_schedule import run_in_thread
 from gangboard.polling.reflector import Reflector
 from gangboard.polling.silence import heard_at
 from gangboard.polling.store_writer import CONTACT_EVERY, StoreWriter, is_overdue
@@ -30,7 +29,6 @@ from gangboard.polling.watched import Watched
 from gangboard.store.cluster_leases import renew_lease
 from gangboard.store.observations import (
     read_again,
-    save_controller_build,
     save_discovery,
     save_identity,
 )
@@ -102,7 +100,9 @@ class Window:
             return
         reflectors: list[Reflector] = []
         self._follow(reflectors)
-        self._ask_for_build()
+        if self._is_discovered:
+            # After each discovery, beside the lists.
+            controller_builds.read_builds(self._cache)
         try:
             self._write_until_done(reflectors)
         finally:
@@ -181,36 +181,6 @@ class Window:
             if time.monotonic() - renewed_at > CONTACT_EVERY:
                 renew_lease(self._cache.claim)
                 renewed_at = time.monotonic()
-
-    def _ask_for_build(self) -> None:
-        """After each discovery, ask for the builds of controllers, too: no list waits for them."""
-        if self._is_discovered and self._cache.build is None:
-            self._cache.build = run_in_thread("schema", self._controller_build)
-
-    def _store_build(self) -> None:
-        build = self._cache.build
-        if build is None or not build.done():
-            return
-        self._cache.build = None
-        found = build.result()
-        if found is not None:
-            save_controller_build(self._cache.claim, found)
-
-    def _controller_build(self) -> str | None:
-        """Return what tells this build of a controller from others; None when that cannot be read now.
-
-        Of several controllers it is a part of the hash of each.
-        """
-        kinds = registry.kinds_told_by_build()
-        found: list[str] = []
-        try:
-            for kind in kinds:
-                group, watched = kind.resource.group, self._cache.watched[kind.resource.key]
-                found.append(schema_hash(self._cache.connection, group, watched.version))
-        except KubeError as error:
-            log.warning("schema not read", cluster=self._cache.cluster_name, why=error.sentence)
-            return None
-        return "".join(one[: LONGEST_HASH // len(kinds)] for one in found)
 
     def _apply_discovery(self, found: Discovery) -> None:
         """Set for each resource whether it is served, and in which version we read it."""
@@ -327,7 +297,7 @@ class Window:
             or self._follow(reflectors)
         ):
             self._raise_defects(reflectors)
-            self._store_build()
+            controller_builds.store_builds(self._cache)
             if self._is_over(reflectors):
                 return
             try:
@@ -373,7 +343,7 @@ class Window:
         self.writer.commit(settle=self._list_only)
         if self._list_only and (build := self._cache.build) is not None:
             self._hold(self._ends_at - time.monotonic(), build.done)
-        self._store_build()
+        controller_builds.store_builds(self._cache)
         if any(reflector.vanished for reflector in reflectors) or self._holds_should_be_served():
             self._cache.discovery_schedule.hasten()
         self.error = self._cache.trouble = self._last_error(reflectors)

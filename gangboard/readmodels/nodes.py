@@ -19,7 +19,9 @@ from gangboard.domain.health import NOT_WHOLE
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.suspensions import writers_words
+from gangboard.domain.reading.wording import listed
 from gangboard.domain.resources import is_accelerator
+from gangboard.placement.maintenance import maintenance_words
 from gangboard.placement.one_node import Stranded, stranded_on
 from gangboard.readmodels.capacity import blind_of
 from gangboard.readmodels.freshness import Freshness
@@ -308,6 +310,8 @@ def _sentence(node: Node, amounts: Iterable[Amount], stranded: Sequence[Stranded
     if node.unschedulable:
         by = writers_words([node.cordoned_by])
         cordoned = f"Cordoned {printable(by)}" if by else "Cordoned"
+        if why := maintenance_words(node.lifecycle, node.taints):
+            cordoned += f", for {printable(listed(why))}"
         return f"{cordoned}: {main.away or '0'} of {main.allocatable} {name} stand free and take no new pods."
     if main.unreadable:
         return f"How much {name} is free could not be read."
@@ -360,8 +364,10 @@ def _sum(pods: Iterable[Pod]) -> PodSum:
 def _commands(name: str, node: Node, place: KubectlPlace) -> tuple[KubectlCommand, ...]:
     """Return the commands for a node; none when its name is not fit for a shell."""
     pods = "kubectl get pods -A --field-selector spec.nodeName={} -o wide"
+    why = maintenance_words(node.lifecycle, node.taints)
+    meaning = f"Let pods in again, once this is over: {listed(why)}" if why else "Let pods in again"
     found = (
-        place.command("Let pods in again", "kubectl uncordon {}", name)
+        place.command(printable(meaning), "kubectl uncordon {}", name)
         if node.unschedulable
         else None,
         place.command("The node", "kubectl describe node {}", name),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gangboard.domain.acting.roles_command import roles_command
 from gangboard.domain.shell import command_line, in_context, is_context
 from gangboard.readmodels.kubectl import KubectlCommand
 
@@ -15,6 +16,17 @@ _TEXTS: Mapping[str, str] = {
     "unauthorized": _ACCOUNT,
     "forbidden": _ACCOUNT,
 }
+
+
+def actor_steps(name: str, context: str, *, needs_rights: bool) -> tuple[KubectlCommand, ...]:
+    """Return the command that gives an actor what it lacks; none if it lacks nothing.
+
+    `name` is that of the cluster in gangboard, `context` what the person's kubectl calls it, if known.
+    """
+    if not needs_rights:
+        return ()
+    text = f"Give the account the rights of the actor.{_where(context)}"
+    return (KubectlCommand(text, roles_command(name, context)),)
 
 
 def trial_steps(
@@ -36,8 +48,11 @@ def trial_steps(
     if code in _TEXTS:
         return (KubectlCommand(_TEXTS[code], "manage.py print_rbac"),)
     if not code and (unreadable or not uid_known):
-        where = "" if is_context(context) else " Run it in that cluster's context."
         apply = command_line(in_context(("kubectl", "apply", "-f", "-"), context))
-        text = f"Give the account the rights of the reader.{where}"
+        text = f"Give the account the rights of the reader.{_where(context)}"
         return (KubectlCommand(text, f"manage.py print_rbac | {apply}"),)
     return ()
+
+
+def _where(context: str) -> str:
+    return "" if is_context(context) else " Run it in that cluster's context."

@@ -60,6 +60,8 @@ class TrialResult:
     uid: str = ""
     readable: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
+    levers: tuple[dict[str, Any], ...] = ()
+    """See `models.ClusterTrial.levers`."""
     expires_at: datetime | None = field(default=None)
 
 
@@ -161,6 +163,7 @@ def finish_trial(trial_id: str, claimed_at: datetime, result: TrialResult) -> bo
             uid=result.uid,
             readable=list(result.readable),
             unreadable=list(result.unreadable),
+            levers=list(result.levers),
             credentials_expire_at=result.expires_at,
         )
     )

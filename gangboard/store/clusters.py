@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from gangboard.store.actions import READ_ONLY
 from gangboard.store.audit import audit
-from gangboard.store.models import Cluster, Lease, ResourceState, Switch
+from gangboard.store.models import Cluster, Gang, Lease, ResourceState, Switch
 from gangboard.store.secrets import seal
 
 # RFC 1123 label: what Kubernetes allows as the name of a namespace.
@@ -62,6 +62,12 @@ def find_cluster(*, name: str) -> Cluster:
     return cluster
 
 
+def gang_namespaces(cluster: Cluster, *, most: int) -> list[str]:
+    """Return namespaces with gangs of a cluster, at most so many (1 query). For commands and workers."""
+    found = Gang.objects.filter(cluster=cluster).order_by("namespace")
+    return list(found.values_list("namespace", flat=True).distinct()[:most])
+
+
 def refuse_second_name(name: str, uid: str) -> None:
     """Raise ClusterError if another cluster has this uid. An empty uid matches none."""
     other = Cluster.objects.exclude(name=name).filter(system_uid=uid).first() if uid else None
@@ -80,6 +86,16 @@ def refuse_other_server(name: str, server: str) -> None:
         raise ClusterError(
             f"cluster {name} is at {cluster.server} and the new credentials are for {server}; "
             f"choose another name, or run manage.py remove_cluster {name} first",
+            "other-server",
+        )
+
+
+def refuse_other_address(cluster: Cluster, server: str) -> None:
+    """Raise ClusterError if an actor is for another address than the one that is polled."""
+    if server != cluster.server:
+        raise ClusterError(
+            f"cluster {cluster.name} is at {cluster.server} and the actor's kubeconfig says {server}; "
+            "both identities must name the same address",
             "other-server",
         )
 
@@ -198,11 +214,7 @@ def set_actor(
     """
     with transaction.atomic():
         cluster = find_cluster(name=name)
-        if server != cluster.server:
-            raise ClusterError(
-                f"cluster {name} is at {cluster.server} and the actor's kubeconfig says {server}; "
-                "both identities must name the same address"
-            )
+        refuse_other_address(cluster, server)
         new = cluster.actor_credentials is None
         cluster.actor_credentials = seal(document)
         cluster.actor_expires_at = expires_at

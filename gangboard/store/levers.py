@@ -14,6 +14,7 @@ from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.holds import HOLD
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy.installation import installation
+from gangboard.diagnosis.policy.levered import Wanted
 from gangboard.domain.action import ClusterLevers
 from gangboard.domain.hold import HOLD_LEVER, AdmissionPolicy
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
@@ -167,6 +168,8 @@ class Served:
     """Version of mutating policies; empty where they are not served, v1 while that is not known."""
     not_served: frozenset[str]
     """Keys of resources that it does not serve."""
+    serves_holds: bool = False
+    """A poll has listed Holds."""
 
 
 def read_served(cluster: Cluster) -> Served:
@@ -184,6 +187,19 @@ def read_served(cluster: Cluster) -> Served:
         not_served=frozenset(
             key for key, (said, _) in rows.items() if said == WatchState.NOT_SERVED
         ),
+        serves_holds=rows.get(HOLD.key, ("", ""))[0] == WatchState.OK,
+    )
+
+
+def read_wanted(cluster: Cluster, namespaces: tuple[str, ...] = ()) -> Wanted:
+    """Return what a cluster is to allow, with the levers that are switched on there (1 query)."""
+    served = read_served(cluster)
+    return Wanted(
+        policy_version=served.policy_version,
+        not_served=served.not_served,
+        parallelism=cluster.parallelism_lever,
+        namespaces=namespaces,
+        binds_hold=served.serves_holds,
     )
 
 

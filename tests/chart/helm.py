@@ -7,6 +7,8 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +45,7 @@ FULL: Values = {
     "settings": {"GANGBOARD_POLL_SLOTS": "16"},
     "secretSettings": {"GANGBOARD_METRICS_TOKEN": {"secret": "metrics", "key": "token"}},
     "cluster": {"name": "prod"},
-    "actor": {"enabled": True},
+    "actor": {"enabled": True, "holdBinding": "always"},
     "ingress": {
         "enabled": True,
         "className": "nginx",
@@ -100,8 +102,14 @@ def helm(*arguments: str, values: Values | None = None) -> str:
 
 def rendered(values: Values, namespace: str = "gangboard") -> list[Manifest]:
     """Return the objects that `helm install` would create."""
-    text = helm("template", "gangboard", str(CHART), "--namespace", namespace, values=values)
-    return [manifest for manifest in yaml.safe_load_all(text) if manifest]
+    return deepcopy(_rendered(json.dumps(values), namespace))
+
+
+@cache
+def _rendered(values: str, namespace: str) -> list[Manifest]:
+    told = ("template", "gangboard", str(CHART), "--namespace", namespace)
+    text = helm(*told, values=json.loads(values))
+    return [manifest for manifest in yaml.load_all(text, Loader=yaml.CSafeLoader) if manifest]
 
 
 def pod_template(manifest: Manifest) -> Manifest | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,18 @@ def values() -> dict[str, Any]:
 
 def test_roles_of_the_chart_are_those_of_print_rbac(tmp_path: Path) -> None:
     call_command("print_rbac", "--chart", str(tmp_path))
-    names = {"reader.yaml", "actor.yaml", "hold.yaml"}
+    names = {"reader.yaml", "actor.yaml", "hold.yaml", "binding.yaml"}
     assert {file.name for file in tmp_path.iterdir()} == names
     for name in names:
         # make manifests writes them.
         assert (CHART / "files" / name).read_text() == (tmp_path / name).read_text(), name
+
+
+def test_the_binding_of_the_plain_manifests_is_that_of_print_rbac() -> None:
+    printed = StringIO()
+    call_command("print_rbac", "--hold", stdout=printed)
+    # make manifests writes it.
+    assert (ROOT / "deploy" / "manifests" / "hold.yaml").read_text() == printed.getvalue()
 
 
 def test_every_worker_of_the_compose_file_is_in_the_chart() -> None:

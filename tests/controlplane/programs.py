@@ -191,6 +191,22 @@ PROGRAMS: dict[str, Program] = {
             manifests=("deployments/kai-scheduler/crds",),
             takes="about a minute",
         ),
+        # No part of a control plane: kinds of which the chart makes objects.
+        Program(
+            "charted",
+            "charted",
+            {},
+            manifests_from="github.com/prometheus-operator/prometheus-operator",
+            manifests=tuple(
+                f"example/prometheus-operator-crd/monitoring.coreos.com_{plural}.yaml"
+                for plural in ("servicemonitors", "prometheusrules")
+            ),
+            other_manifests={
+                "sigs.k8s.io/gateway-api": (
+                    "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml",
+                )
+            },
+        ),
         # It has no objects of its own.
         Program("yunikorn", "yunikorn", {"./yunikorn": "yunikorn"}, takes="about two minutes"),
         # No part of a control plane: it renders the chart.

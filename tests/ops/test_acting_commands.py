@@ -20,6 +20,7 @@ from tests.ops.kubeconfigs import jwt, write_kubeconfig
 pytestmark = pytest.mark.django_db
 
 POLICIES = "mutatingadmissionpolicies.admissionregistration.k8s.io"
+HOLDS = "holds.gangboard.dev"
 
 
 def run(*arguments: Any) -> str:
@@ -88,13 +89,18 @@ def test_a_bad_actor_leaves_no_half_added_cluster(tmp_path: Path) -> None:
 
 def test_set_actor(east: Cluster, tmp_path: Path) -> None:
     actor = write_kubeconfig(tmp_path / "actor", user={"token": "sesame"})
-    assert run("set_actor", "east", "--kubeconfig", actor) == (
+    assert run("set_actor", "east", "--kubeconfig", actor, "--without-trying") == (
         "gangboard may act on cluster east from now on.\n"
     )
     assert read_levers(reread(east)).has_actor
-    assert run("set_actor", "east", "--kubeconfig", actor, "--context", "dev") == (
-        "The actor of cluster east has new credentials.\n"
-    )
+    out = run("set_actor", "east", "--kubeconfig", actor, "--context", "dev")
+    assert out.splitlines() == [
+        "Cluster east does not answer the actor now: 127.0.0.1:1 refuses connections: nothing listens there. "
+        "gangboard uses these credentials all the same.",
+        "Check the address on the machine or in the pod of a poll worker. Any answer is good.",
+        "    curl --insecure --max-time 5 https://127.0.0.1:1/version",
+        "The actor of cluster east has new credentials.",
+    ]
     assert AuditEntry.objects.filter(event="switch", actor_name=command_author()).count() == 2
     assert refused("set_actor", "west", "--kubeconfig", actor) == (
         "there is no cluster 'west'; the clusters are: east"
@@ -147,20 +153,40 @@ def test_print_rbac_of_a_cluster_is_made_for_it(east: Cluster) -> None:
     }
     jobs = found["ValidatingAdmissionPolicy", "gangboard-actor-jobs.batch"]
     assert "spec.parallelism" in str(jobs)
-    assert text.rstrip().endswith(
+    command = (
         "manage.py add_cluster east --kubeconfig gangboard-reader.kubeconfig"
         " --actor-kubeconfig gangboard-actor.kubeconfig"
     )
+    assert f"#   {command}\n" in text
+    # No poll has seen a Hold there.
+    assert ("MutatingAdmissionPolicyBinding", "gangboard-hold") not in found
+    assert text.rstrip().endswith(
+        "#   manage.py print_rbac --hold | kubectl --context dev apply -f -"
+    )
+    make_resource(east, HOLDS, state="ok")
+    text = run("print_rbac", "--cluster", "east")
+    assert "MutatingAdmissionPolicyBinding" in [m["kind"] for m in yaml.safe_load_all(text) if m]
+    assert text.rstrip().endswith(command)
+
+
+def test_the_binding_of_the_hold_alone(east: Cluster) -> None:
+    (found,) = [m for m in yaml.safe_load_all(run("print_rbac", "--hold")) if m]
+    assert (found["apiVersion"], found["kind"], found["metadata"]["name"]) == (
+        "admissionregistration.k8s.io/v1",
+        "MutatingAdmissionPolicyBinding",
+        "gangboard-hold",
+    )
+    make_resource(east, POLICIES, version="v1beta1")
+    (found,) = yaml.safe_load_all(run("print_rbac", "--hold", "--cluster", "east"))
+    assert found["apiVersion"] == "admissionregistration.k8s.io/v1beta1"
 
 
 def test_print_rbac_needs_no_cluster_and_takes_namespaces() -> None:
     found = [m for m in yaml.safe_load_all(run("print_rbac")) if m]
     kinds = [m["kind"] for m in found]
-    assert kinds[:3] == [
-        "CustomResourceDefinition",
-        "MutatingAdmissionPolicy",
-        "MutatingAdmissionPolicyBinding",
-    ]
+    assert kinds[:2] == ["CustomResourceDefinition", "MutatingAdmissionPolicy"]
+    # API servers would refuse what JobSet writes until they know Holds.
+    assert "MutatingAdmissionPolicyBinding" not in kinds
     assert "Role" not in kinds
     text = run("print_rbac", "--namespace", "a", "b", "--namespace", "a")
     roles = [m for m in yaml.safe_load_all(text) if m and m["kind"] == "Role"]

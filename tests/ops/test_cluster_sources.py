@@ -177,7 +177,7 @@ def test_the_actor_is_an_account_whose_token_is_mounted(
     monkeypatch.setattr(credentials, "SERVICE_ACCOUNT", tmp_path / "reader")
     run("add_cluster", "new", "--in-cluster", "--without-trying")
     actor = tmp_path / "actor"
-    said = run("set_actor", "new", "--service-account", actor)
+    said = run("set_actor", "new", "--service-account", actor, "--without-trying")
     assert said == "gangboard may act on cluster new from now on.\n"
     # The Secret is mounted in the pod of this command alone, so the token is kept and no file is named.
     document = unseal(bytes(Cluster.objects.get().actor_credentials or b""))

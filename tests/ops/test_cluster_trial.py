@@ -98,6 +98,76 @@ def test_another_cluster_behind_a_name_is_refused(kubeconfig: Path) -> None:
     assert Cluster.objects.get().system_uid == "of-the-one-before"
 
 
+@pytest.fixture
+def actor(simulator: Simulator, tmp_path: Path) -> Path:
+    path = tmp_path / "actor"
+    path.write_text(simulator.kubeconfig_text(read_only=False))
+    return path
+
+
+def test_an_actor_says_which_levers_it_may_use(kubeconfig: Path, actor: Path) -> None:
+    run("add_cluster", "west", "--kubeconfig", kubeconfig)
+    said = run("set_actor", "west", "--kubeconfig", actor)
+    found = re.search(
+        r"^Cluster west answers the actor, v1\.3\d\.\d: it may use (\d) of (\d) levers\.$",
+        said,
+        re.M,
+    )
+    assert found is not None, said
+    assert found[1] == found[2]
+    assert said.endswith("gangboard may act on cluster west from now on.\n")
+
+
+def test_a_right_that_the_actor_lacks_is_named(
+    simulator: Simulator, kubeconfig: Path, actor: Path
+) -> None:
+    run("add_cluster", "west", "--kubeconfig", kubeconfig)
+    simulator.faults.forbidden(resource="jobs", verb="patch")
+    try:
+        said = run("set_actor", "west", "--kubeconfig", actor)
+    finally:
+        simulator.faults.clear()
+    assert re.search(r"it may use \d of \d levers; may not patch jobs\.batch\.$", said, re.M), said
+    assert (
+        "Give the account the rights of the actor.\n"
+        "    manage.py print_rbac --cluster west | kubectl --context sim apply -f -\n"
+    ) in said
+    assert "gangboard may act on cluster west from now on." in said
+
+
+def test_an_account_that_may_not_ask_is_not_called_powerless(
+    simulator: Simulator, kubeconfig: Path, actor: Path
+) -> None:
+    run("add_cluster", "west", "--kubeconfig", kubeconfig)
+    simulator.faults.forbidden(path="/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
+    try:
+        said = run("set_actor", "west", "--kubeconfig", actor)
+    finally:
+        simulator.faults.clear()
+    assert re.search(r"v1\.3\d\.\d, and does not say what the account may do\.$", said, re.M), said
+    assert "print_rbac" not in said
+
+
+def test_both_identities_are_tried_before_either_is_saved(kubeconfig: Path, actor: Path) -> None:
+    said = run("add_cluster", "west", "--kubeconfig", kubeconfig, "--actor-kubeconfig", actor)
+    first, second, third, *_ = said.splitlines()
+    assert first.startswith("Cluster west answers, v1.3")
+    assert second.startswith("Cluster west answers the actor, v1.3")
+    assert third.endswith("is watched from now on.")
+
+
+def test_nothing_is_written_to_the_cluster(
+    simulator: Simulator, kubeconfig: Path, actor: Path
+) -> None:
+    run("add_cluster", "west", "--kubeconfig", kubeconfig)
+    # Every request that writes is refused; reviews are none.
+    simulator.faults.webhook_down()
+    try:
+        assert "answers the actor" in run("set_actor", "west", "--kubeconfig", actor)
+    finally:
+        simulator.faults.clear()
+
+
 def test_the_context_is_kept_for_commands_to_copy(tmp_path: Path) -> None:
     path = write_kubeconfig(tmp_path / "k", context="prod/admin")
     run("add_cluster", "new", "--kubeconfig", path, "--without-trying")

@@ -75,6 +75,30 @@ def test_every_setting_of_the_dotenv_file_reaches_every_process() -> None:
         assert service.environment["GANGBOARD_HOSTS"] == "value-of-GANGBOARD_HOSTS,127.0.0.1"
 
 
+def test_the_proxy_passes_the_headers_that_are_read_and_no_others() -> None:
+    passed = re.findall(r"^ +proxy_set_header (\S+)", (ROOT / "nginx.conf").read_text(), re.M)
+    assert "proxy_pass_request_headers off;" in (ROOT / "nginx.conf").read_text()
+    answers = {"Retry-After", "WWW-Authenticate"}
+    files = [
+        file
+        for room in ("api", "pages", "serving", "web")
+        for file in (ROOT / "gangboard" / room).rglob("*.py")
+    ]
+    read = {
+        name
+        for file in files
+        for name in re.findall(r'headers(?:\.get\(|\[)"([\w-]+)"', file.read_text())
+    }
+    assert len(read) > 6
+    assert read - answers - set(passed) == set()
+    # Nothing that names a person: the web server believes this proxy.
+    assert [name for name in passed if re.search("user|group|email|forwarded", name, re.I)] == [
+        "X-Forwarded-For",
+        "X-Forwarded-Proto",
+        "User-Agent",
+    ]
+
+
 def test_settings_that_the_file_decides_are_known(services: dict[str, Any]) -> None:
     known = {variable.name for variable in env.variables()}
     for body in services.values():

@@ -7,16 +7,20 @@ import io
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # no stubs are installed
 import pytest
 import yaml
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
+from gangboard.actions.actor_client import open_client
+from gangboard.kube.errors import KubeError
 from gangboard.polling import tasks, trial_runs
 from gangboard.polling.retention import clean_up
 from gangboard.polling.trial_runs import run_trial
@@ -450,13 +454,78 @@ def test_an_actor_is_set(owner: Person, simulator: Simulator, west: str) -> None
     save(owner, tried(owner, west))
     trial = change(owner, simulator.kubeconfig_text(read_only=False), "actor")
     assert (trial["state"], trial["purpose"]) == ("answered", "actor")
-    assert trial["message"].startswith("Cluster west answers the actor, v1.3")
-    assert trial["kinds"] == []
+    assert re.fullmatch(
+        r"Cluster west answers the actor, v1\.3\d\.\d: it may use (\d) of \1 levers\.",
+        trial["message"],
+    )
+    assert trial["kinds"] == trial["commands"] == []
+    assert {lever["lever"] for lever in trial["levers"]} >= {"native", "suspend"}
+    assert all(lever["usable"] and not lever["missing"] for lever in trial["levers"])
     assert save(owner, trial).status_code == 303
     assert Cluster.objects.get().actor_credentials is not None
     assert AuditEntry.objects.filter(event="switch", details__switch="actor").count() == 1
     page = owner.client.get("/clusters/west/manage/").content.decode()
     assert "Renew the actor" in page
+
+
+def test_an_actor_without_a_right_is_told_which(
+    owner: Person, simulator: Simulator, west: str, tmp_path: Path
+) -> None:
+    save(owner, tried(owner, west))
+    simulator.faults.forbidden(resource="jobs", verb="patch")
+    path, out = tmp_path / "actor", io.StringIO()
+    path.write_text(simulator.kubeconfig_text(read_only=False))
+    try:
+        trial = change(owner, path.read_text(), "actor")
+        call_command("set_actor", "west", "--kubeconfig", path, stdout=out, no_color=True)
+    finally:
+        simulator.faults.clear()
+    # The command says the same.
+    assert out.getvalue().splitlines()[0] == trial["message"]
+    assert "; may not patch jobs.batch." in trial["message"]
+    assert (trial["state"], trial["may_save"]) == ("answered", True)
+    native = next(lever for lever in trial["levers"] if lever["lever"] == "native")
+    assert (native["usable"], native["missing"]) == (False, ["patch jobs.batch"])
+    assert trial["commands"] == ["manage.py print_rbac --cluster west | kubectl apply -f -"]
+    page = owner.client.get(f"/add-cluster/{trial['id']}/").content.decode()
+    assert "Suspend one Job by itself: lacks the right to patch jobs.batch" in page
+    assert "Give the account the rights of the actor." in page
+
+
+# --- where a page may lead
+
+
+def test_an_address_of_this_machine_is_refused(
+    owner: Person, west: str, settings: Settings
+) -> None:
+    settings.CLUSTER_NETWORKS = ()
+    trial = tried(owner, west)
+    assert (trial["code"], trial["may_save"]) == ("forbidden-address", False)
+    assert (
+        "whose address is 127.0.0.1: GANGBOARD_CLUSTER_NETWORKS must allow it." in trial["message"]
+    )
+    assert save(owner, trial, anyway="1").status_code == 409
+    assert not Cluster.objects.exists()
+    page = owner.client.get(f"/add-cluster/{trial['id']}/").content.decode()
+    assert "gangboard may not connect to this address" in page
+
+
+def test_a_saved_address_is_checked_at_each_connection(
+    owner: Person, simulator: Simulator, west: str, settings: Settings
+) -> None:
+    settings.CLUSTER_NETWORKS = (ip_network("127.0.0.0/8"),)
+    save(owner, tried(owner, west))
+    save(owner, change(owner, simulator.kubeconfig_text(read_only=False), "actor"))
+    cluster = Cluster.objects.get()
+    assert unseal(bytes(cluster.credentials))["origin"] == "page"
+    settings.CLUSTER_NETWORKS = (ip_network("10.0.0.0/8"),)
+    with pytest.raises(KubeError) as caught:
+        open_client(cluster, "a").get("/version")
+    assert caught.value.code == "forbidden-address"
+    with pytest.raises(CommandError, match="could not look at west"):
+        call_command("poll", "--once", "--cluster", "west", stdout=io.StringIO())
+    cluster.refresh_from_db()
+    assert cluster.problem == "forbidden-address"
 
 
 def test_read_only_is_switched(owner: Person, west: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -10,6 +10,8 @@ import yaml
 
 from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER, Wanted
 from gangboard.actions.permissions.printing import yaml_text
+from gangboard.polling.actor_trial import ActorTrial, try_actor
+from gangboard.polling.cluster_access import kubeconfig_access
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 
@@ -50,6 +52,13 @@ def installed(plane: ControlPlane, wanted: Wanted) -> Iterator[Installed]:
             admin.delete(*at)
             if manifest["kind"] == "CustomResourceDefinition":
                 admin.wait_gone(*at)
+
+
+def trial_of_actor(plane: ControlPlane, namespaces: Sequence[str] = ()) -> ActorTrial:
+    """Ask the API server with the actor's token which levers it may use, as `set_actor` does."""
+    kubeconfig = plane.kubeconfig_for(plane.service_account_token(NAMESPACE, ACTOR), name="actor")
+    access = kubeconfig_access(kubeconfig.read_text(), context=None)
+    return try_actor(access, Wanted(), namespaces)
 
 
 def _apply(admin: Client, manifest: Json) -> list[Json]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -15,12 +16,13 @@ from gangboard.diagnosis.policy.indexing import gang_of
 from gangboard.domain.acting.decision import Decision
 from gangboard.domain.acting.requests import FieldChange, patch_owner, suspend_job
 from gangboard.domain.action import ActionContext, ClusterLevers, Verb
+from gangboard.polling.actor_trial import ActorTrial
 from gangboard.polling.cluster_cache import resources
-from tests.controlplane.client import ApiError, Client
+from tests.controlplane.client import ApiError, Client, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Namespaces
 from tests.controlplane.objects import jobset
-from tests.permissions.installed import DENIED, Installed, installed
+from tests.permissions.installed import DENIED, Installed, installed, trial_of_actor
 from tests.permissions.steps import DESIRED, read, send
 from tests.permissions.writes import (
     Write,
@@ -125,6 +127,40 @@ def test_the_actor_can_do_what_its_levers_need(
     gang = gang_of(ActionContext(owner=owner), "")
     patch = patch_owner(gang, owner, "Suspend", [change], {"gangboard.dev/action": "a"})
     assert send(actor, patch)["spec"]["suspend"] is True
+
+
+def test_a_trial_of_the_actor_says_which_levers_it_may_use(everywhere: Installed) -> None:
+    admin, role = (
+        everywhere.admin,
+        ("rbac.authorization.k8s.io/v1", "ClusterRole", "gangboard-actor"),
+    )
+    version = rf"answers the actor, v1\.{everywhere.plane.minor}\.\d+"
+    trial = trial_of_actor(everywhere.plane)
+    assert {lever.lever for lever in trial.levers} == {"native", "hold", "suspend"}
+    assert re.fullmatch(f"{version}: it may use 3 of 3 levers", trial.sentence)
+    whole = admin.get(*role)["rules"]
+    try:
+        fewer = [
+            {**rule, "verbs": [verb for verb in rule["verbs"] if verb != "create"]}
+            for rule in whole
+        ]
+        admin.patch(*role, {"rules": fewer})
+        trial = wait(lambda: _lacks(everywhere.plane), what="the role to be in force")
+        assert trial.sentence.endswith("2 of 3 levers; may not create holds.gangboard.dev")
+        without_jobs = [rule for rule in whole if "jobs" not in rule["resources"]]
+        admin.patch(*role, {"rules": without_jobs})
+        trial = wait(lambda: _lacks(everywhere.plane, 3), what="the role to be in force")
+        assert "0 of 3 levers; may not get, list or patch jobs.batch" in trial.sentence
+        assert trial.needs_rights
+    finally:
+        admin.patch(*role, {"rules": whole})
+        wait(lambda: _lacks(everywhere.plane, 0), what="the role to be in force")
+
+
+def _lacks(plane: ControlPlane, number: int = 1) -> ActorTrial | None:
+    """Return the trial once the actor may not use so many levers."""
+    trial = trial_of_actor(plane)
+    return trial if sum(not lever.is_usable for lever in trial.levers) == number else None
 
 
 def test_jobs_left_alone_by_their_owner_are_switched_by_that_field_alone(

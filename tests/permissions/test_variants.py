@@ -23,7 +23,7 @@ from tests.controlplane.kubeflow import kubeflow_job, replicas, roles_field, ver
 from tests.controlplane.objects import job, pod_template
 from tests.controlplane.rays import cluster_spec, ray_pods, raycluster, rayjob, rayservice
 from tests.controlplane.trainjobs import TRAINER, create_when_taken, runtime, trainjob
-from tests.permissions.installed import DENIED, Installed, installed
+from tests.permissions.installed import DENIED, Installed, installed, trial_of_actor
 from tests.permissions.steps import DESIRED, read, send
 from tests.permissions.writes import hold, make_world
 
@@ -88,6 +88,11 @@ def test_outside_its_namespaces_the_actor_may_do_nothing(
         label = {"metadata": {"labels": {"x": "y"}}}
         with pytest.raises(ApiError, match=DENIED):
             found.actor.patch("batch/v1", "Job", "solo", label, inside)
+        trial = trial_of_actor(controlplane_137, [outside, inside])
+        told = f"it may use 0 of 3 levers in every namespace; 3 of 3 in {inside}"
+        assert trial.sentence.endswith(told)
+        assert not trial.needs_rights
+        assert trial_of_actor(controlplane_137, [outside]).needs_rights
 
 
 def test_of_kueue_the_actor_switches_active_and_nothing_else(

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from django.db.models.functions import Now
 
-from gangboard.polling import cluster_rotation, poll, poll_slots, tasks
+from gangboard.polling import cache_warm_up, cluster_rotation, poll, poll_slots, tasks
 from gangboard.polling import worker as worker_process
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.cluster_rotation import _following, in_waiting_order
@@ -74,7 +74,7 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
     monkeypatch.setattr(
         tasks.poll, "apply_async", lambda arguments, **_: made.orders.append(arguments[0])
     )
-    stored, run = ClusterCache._stored_objects, Window.run
+    stored, run = cache_warm_up.stored_objects, Window.run
 
     def counted(cache: ClusterCache) -> Iterator[tuple[Any, ...]]:
         for row in stored(cache):
@@ -85,7 +85,7 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
         made.windows.append(window._cache.claim.cluster_id)
         run(window)
 
-    monkeypatch.setattr(ClusterCache, "_stored_objects", counted)
+    monkeypatch.setattr(cache_warm_up, "stored_objects", counted)
     monkeypatch.setattr(Window, "run", noted)
     return made
 

@@ -15,7 +15,7 @@ from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError
-from gangboard.polling import cluster_cache, discovery_schedule, poll, window
+from gangboard.polling import cache_warm_up, discovery_schedule, poll, window
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.window import Window
 from gangboard.store.cluster_leases import ClusterLease, acquire_lease, renew_lease
@@ -280,8 +280,8 @@ def test_the_lease_is_kept_while_the_caches_are_filled(
     """After each portion of rows, for a renewal is due at once here."""
     watching = watch()
     assert watching.once().ok
-    monkeypatch.setattr(cluster_cache, "RENEW_EVERY", 0.0)
-    monkeypatch.setattr(cluster_cache, "PORTION", 20)
+    monkeypatch.setattr(cache_warm_up, "RENEW_EVERY", 0.0)
+    monkeypatch.setattr(cache_warm_up, "PORTION", 20)
     rows = WatchedObject.objects.filter(cluster=watching.cluster).count()
     assert rows > 60
     renewed: list[ClusterLease] = []
@@ -290,7 +290,7 @@ def test_the_lease_is_kept_while_the_caches_are_filled(
         renew_lease(lease)
         renewed.append(lease)
 
-    monkeypatch.setattr(cluster_cache, "renew_lease", renew_and_count)
+    monkeypatch.setattr(cache_warm_up, "renew_lease", renew_and_count)
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
     assert poll._cache_of(held) is not None

@@ -65,6 +65,22 @@ class Client:
         finally:
             connection.close()
 
+    def send_as(
+        self, sender: str, service: str, port: int, path: str, headers: Mapping[str, str]
+    ) -> Answer:
+        """Send a GET to a service from the address of another one."""
+        source = (self._site.address(sender), 0)
+        connection = http.client.HTTPConnection(
+            self._site.address(service), port, timeout=SECONDS, source_address=source
+        )
+        try:
+            connection.request("GET", path, headers=dict(headers))
+            answer = connection.getresponse()
+            names = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, names, answer.read())
+        finally:
+            connection.close()
+
     def get(self, path: str) -> Any:
         """Return the JSON of a GET that must be answered with 200."""
         answer = self.send("GET", f"/api/v1/{path}")

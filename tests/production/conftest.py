@@ -14,6 +14,8 @@ from tests.production.runtime import runtime_environment
 from tests.production.site import ROOT, Site
 from tests.services import missing
 
+FORGED = "X-Forwarded-User"
+"""A header that signs in where a trusted proxy sends it: the setting is on, and nginx.conf is as it ships."""
 PROGRAMS = ("nginx", "redis-server", "redis-cli", "wget")
 
 
@@ -29,7 +31,7 @@ def site(environment: Path) -> Iterator[Site]:
     for program in PROGRAMS:
         if shutil.which(program, path=f"/usr/sbin:{Site.path()}") is None:
             missing(program)
-    made = Site(environment, {})
+    made = Site(environment, {"GANGBOARD_PROXY_USER_HEADER": FORGED})
     try:
         made.start()
         yield made

@@ -16,6 +16,7 @@ import pytest
 from tests.live.figures import tell
 from tests.live.poll_worker import wait_until
 from tests.production.clients import Client, Load
+from tests.production.conftest import FORGED
 from tests.production.papers import documented
 from tests.production.site import PASSWORDS, ROOT, Site
 
@@ -109,6 +110,20 @@ def test_nobody_chooses_the_address_that_stands_in_the_audit(site: Site, client:
     ) as connection:
         query = "SELECT DISTINCT source FROM store_auditentry WHERE source <> ''"
         assert connection.execute(query).fetchall() == [(site.network.gateway,)]
+
+
+def test_no_header_from_outside_signs_anybody_in(site: Site, client: Client) -> None:
+    forged = {"Authorization": "", FORGED: "mallory", "X-Forwarded-For": STRANGER}
+    for name in (FORGED, FORGED.lower(), FORGED.replace("-", "_")):
+        told = {**forged, name: "mallory"}
+        answer = client.send("GET", "/", headers=told)
+        assert (answer.status, answer.headers["location"]) == (302, "/sign-in/")
+        assert client.send("GET", "/api/v1/gangs/", headers=told).status == 401
+    # The setting is on: the same header signs in where it comes from the trusted proxy itself.
+    from_proxy = {FORGED: "grace", "Host": "localhost", "X-Forwarded-For": site.network.gateway}
+    answer = client.send_as("proxy", "web", 8000, "/", from_proxy)
+    assert answer.status == 200
+    assert "grace" in answer.body.decode()
 
 
 def test_answers_are_compressed_and_name_no_server(client: Client) -> None:

@@ -27,6 +27,7 @@ REFUSED = [
     ("DATABASE_URL_FILE", "/nowhere"),
     ("GANGBOARD_ACCESS_LOG", "maybe"),
     ("GANGBOARD_AUDIT_LOG", "maybe"),
+    ("GANGBOARD_CLUSTER_NETWORKS", "10.0.0.0/33"),
     ("GANGBOARD_CONTACT", "x" * 401),
     ("GANGBOARD_DEBUG", "maybe"),
     ("GANGBOARD_ENCRYPTION_KEY", "abc"),

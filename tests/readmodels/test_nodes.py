@@ -11,6 +11,7 @@ import pytest
 
 from gangboard.domain.capacity import Needs, Taint
 from gangboard.domain.health import Health
+from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import MemberState
 from gangboard.readmodels.freshness import read_freshness
@@ -237,6 +238,28 @@ def test_a_cordon_that_alone_keeps_pods_out_is_told(owner: Viewer, cluster: Clus
     assert (row.answer, row.sentence) == ("fits-uncordoned", "Its pod fits once uncordoned.")
     assert found.commands[0].text == "kubectl uncordon h100-09"
     assert found.stranded == ()
+
+
+def test_a_node_in_maintenance_is_not_simply_uncordoned(owner: Viewer, cluster: Cluster) -> None:
+    cordon = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")
+    leaves = Taint("karpenter.sh/disrupted", effect="NoSchedule")
+    other = Taint("team", effect="NoSchedule", value="vision")
+    place = make_place(
+        cluster,
+        used="4",
+        unschedulable=True,
+        taints=(cordon, leaves, other),
+        lifecycle=(Condition("MaintenanceInProgress", "True", "Upgrade"),),
+    )
+    found = place.seen(owner)
+    assert found.sentence == (
+        "Cordoned, for MaintenanceInProgress and karpenter.sh/disrupted: 4 of 8 nvidia.com/gpu stand free "
+        "and take no new pods."
+    )
+    assert found.commands[0].text == "kubectl uncordon h100-09"
+    assert found.commands[0].meaning.startswith(
+        "Let pods in again, once this is over: MaintenanceInProgress and karpenter.sh/disrupted"
+    )
 
 
 def test_accelerators_without_cpu_are_stranded(owner: Viewer) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent.parent
 NAME, PASSWORD = "olga", "correct horse battery staple"
 BATCH = "b" * 32
-TRIALS = {"answered": "1" * 32, "failed": "2" * 32, "refused": "3" * 32}
+TRIALS = {"answered": "1" * 32, "failed": "2" * 32, "refused": "3" * 32, "actor": "4" * 32}
 """Results of trials of clusters, by what came of them."""
 START_SECONDS = 60.0
 
@@ -224,18 +224,44 @@ def fill_trials(user_id: int, later: datetime) -> None:
             "sentence": "The kubeconfig runs a program to log in (exec), which gangboard never does.",
             "commands": ["manage.py print_rbac | kubectl apply -f -", "kubectl config view"],
         },
+        "actor": {
+            "purpose": "actor",
+            "sentence": "Cluster prod answers the actor, v1.37.2: it may use 1 of 3 levers in every namespace; "
+            "2 of 3 in research.",
+            "levers": [
+                {
+                    "lever": "suspend",
+                    "title": "Suspend a whole gang",
+                    "missing": [],
+                    "namespaces": [],
+                },
+                {
+                    "lever": "native",
+                    "title": "Suspend one Job by itself",
+                    "missing": [["patch", "jobs.batch"]],
+                    "namespaces": ["research"],
+                },
+                {
+                    "lever": "hold",
+                    "title": "Hold one Job",
+                    "missing": [["create", "holds.gangboard.dev"], ["patch", "jobs.batch"]],
+                    "namespaces": [],
+                },
+            ],
+            "server_version": "v1.37.2",
+            "access": b"sealed",
+        },
     }
     for name, result in results.items():
         ClusterTrial.objects.create(
             id=TRIALS[name],
             user_id=user_id,
-            purpose="add",
+            **{"purpose": "add", **result},
             name="prod",
-            state="answered" if name == "answered" else "failed",
+            state="failed" if "code" in result else "answered",
             server=server,
             created_at=later,
             expires_at=later,
-            **result,
         )
 
 

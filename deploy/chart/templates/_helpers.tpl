@@ -166,6 +166,17 @@ initContainers:
 {{- end }}
 {{- end }}
 
+{{- /* "yes" if API servers know Holds for longer than a minute, or actor.holdBinding says so. */ -}}
+{{- define "gangboard.bindsHold" -}}
+{{- if eq .Values.actor.holdBinding "always" }}yes
+{{- else }}
+{{- $crd := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "holds.gangboard.dev" }}
+{{- range ($crd.status | default dict).conditions }}
+{{- if and (eq .type "Established") (eq .status "True") (lt (add 60 (.lastTransitionTime | toDate "2006-01-02T15:04:05Z" | unixEpoch | int64)) (now | unixEpoch | int64)) }}yes{{ end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "gangboard.podAnnotations" -}}
 {{- with .Values.podAnnotations }}
 annotations:

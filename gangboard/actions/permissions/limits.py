@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gangboard.actions.permissions import cel
-from gangboard.actions.permissions.levered import Levered, Parent, levered, made
 from gangboard.actions.permissions.names import ACTOR, Manifest, Wanted, user_name
+from gangboard.diagnosis.policy.levered import Levered, Parent, levered, made
 from gangboard.domain.hold import HOLD_GROUP
 
 _API = "admissionregistration.k8s.io/v1"

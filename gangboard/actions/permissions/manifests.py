@@ -10,5 +10,9 @@ from gangboard.domain.hold_manifest import RESOURCE, policy_manifests
 
 def manifests(wanted: Wanted) -> list[Manifest]:
     """Return the objects. The limits stand before the roles: the actor is never without them."""
-    hold = policy_manifests(wanted.policy_version) if wanted.policy_version else ()
+    hold: tuple[Manifest, ...] = ()
+    if wanted.policy_version:
+        hold = policy_manifests(wanted.policy_version)
+    if not wanted.binds_hold:
+        hold = hold[:1]
     return [RESOURCE, *hold, *accounts(), *limits(wanted), *reader_roles(), *actor_roles(wanted)]

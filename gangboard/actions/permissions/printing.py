@@ -9,10 +9,20 @@ import yaml
 
 from gangboard.actions.permissions.manifests import manifests
 from gangboard.actions.permissions.names import Manifest, Wanted
+from gangboard.domain.hold_manifest import policy_manifests
 from gangboard.domain.shell import command_line, in_context
 from gangboard.kube.service_accounts import kubeconfig_commands
 
 _WIDTH = 100
+_NO_POLICIES = (
+    "This cluster serves no MutatingAdmissionPolicy, so the policy of the Hold is left out: "
+    "it needs Kubernetes 1.36, or 1.34 or 1.35 with the feature gate "
+    "MutatingAdmissionPolicy and admissionregistration.k8s.io/v1beta1 switched on."
+)
+_NOT_BOUND = (
+    "The binding of the Hold's policy is not in it. API servers need up to 30 seconds to learn of a new kind, "
+    "and would refuse writes to Jobs until then. The last command puts Holds in force."
+)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -26,7 +36,14 @@ class _Dumper(yaml.SafeDumper):
 def yaml_text(wanted: Wanted, cluster: str = "", context: str = "") -> str:
     """Return the YAML; `cluster` is its name in gangboard, `context` that in kubectl, for comments and commands."""
     text = documents(manifests(wanted))
-    return f"{_heading(wanted, cluster, context)}{text}{_ending(cluster, context)}"
+    return f"{_heading(wanted, cluster, context)}{text}{_ending(wanted, cluster, context)}"
+
+
+def hold_text(wanted: Wanted) -> str:
+    """Return the YAML that puts Holds in force: the binding of their policy, or a comment where there is none."""
+    if not wanted.policy_version:
+        return _comment([_NO_POLICIES])
+    return documents(policy_manifests(wanted.policy_version)[1:])
 
 
 def documents(found: Iterable[Manifest]) -> str:
@@ -58,26 +75,29 @@ def _heading(wanted: Wanted, cluster: str, context: str) -> str:
             f"{kubectl} delete clusterrolebinding,clusterrole gangboard-actor",
         ]
     if not wanted.policy_version:
-        said.append(
-            "This cluster serves no MutatingAdmissionPolicy, so the policy of the Hold is left out: "
-            "it needs Kubernetes 1.36, or 1.34 or 1.35 with the feature gate "
-            "MutatingAdmissionPolicy and admissionregistration.k8s.io/v1beta1 switched on."
-        )
+        said.append(_NO_POLICIES)
     elif not cluster:
         said.append(
             "For Kubernetes 1.36 and later. With --cluster it is made for what that cluster serves "
             "and for the levers that are switched on there."
         )
+    if wanted.policy_version and not wanted.binds_hold:
+        said.append(_NOT_BOUND)
     if not wanted.parallelism:
         said.append("Pausing Jobs by parallelism 0 is not in it: manage.py set_lever.")
     return _comment(said)
 
 
-def _ending(cluster: str, context: str) -> str:
+def _ending(wanted: Wanted, cluster: str, context: str) -> str:
     commands = kubeconfig_commands(cluster or "NAME", context)
     where = f"in cluster {cluster}" if cluster else "in the cluster of kubectl's current context"
     note = f"Then make the kubeconfigs of both accounts {where} and hand them to gangboard:"
-    return f"---\n{_comment([note])}#\n" + "".join(f"#   {line}\n" for line in commands)
+    text = f"---\n{_comment([note])}#\n" + "".join(f"#   {line}\n" for line in commands)
+    if not wanted.policy_version or wanted.binds_hold:
+        return text
+    apply = command_line(in_context(("kubectl", "apply", "-f", "-"), context))
+    note = "Put Holds in force, not earlier than 40 seconds after the rest:"
+    return f"{text}#\n{_comment([note])}#\n#   manage.py print_rbac --hold | {apply}\n"
 
 
 def _comment(paragraphs: list[str]) -> str:

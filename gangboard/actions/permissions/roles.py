@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from gangboard.actions.permissions.levered import levered, made, only_read
 from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER, Manifest, Wanted
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
@@ -15,6 +14,7 @@ from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
 from gangboard.diagnosis import registry
+from gangboard.diagnosis.policy.levered import levered, made, only_read
 from gangboard.domain.hold_manifest import POLICY_NAME
 from gangboard.domain.registry import Resource
 from gangboard.kube.discovery import SYSTEM_NAMESPACE

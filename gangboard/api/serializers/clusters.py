@@ -92,7 +92,8 @@ class ClusterSerializer(serializers.Serializer[Any]):
     problem = WordField(
         help_text="Code of the error that keeps us from looking at all, such as unreachable, timeout, tls, "
         "unauthorized, forbidden, credentials; same-cluster: it is watched under another name already; "
-        "other-cluster: another cluster answers at its address."
+        "other-cluster: another cluster answers at its address; forbidden-address: "
+        "GANGBOARD_CLUSTER_NETWORKS does not allow its address."
     )
     problem_since = TimeField(allow_null=True)
     contact_at = TimeField(allow_null=True, help_text="Last answer as it should be.")

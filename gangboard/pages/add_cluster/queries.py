@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
-from gangboard.pages.add_cluster.rows import ClusterTrialRow, TriedKindRow
+from gangboard.pages.add_cluster.rows import ClusterTrialRow, TriedKindRow, TriedLeverRow
 from gangboard.readmodels.kubectl import KubectlCommand
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.trial_steps import trial_steps
+from gangboard.readmodels.trial_steps import actor_steps, trial_steps
 from gangboard.store.access import Viewer
 from gangboard.store.cluster_trials import find_trial
 from gangboard.store.models import Cluster, ClusterTrial
@@ -47,7 +48,8 @@ def read_managed(name: str, *, viewer: Viewer) -> ManagedCluster | None:
 
 def trial_row(trial: ClusterTrial) -> ClusterTrialRow:
     """Return the row of a trial. It holds no secret."""
-    steps = _steps(trial)
+    kubectl_context = trial.context or (_known_context(trial.name) if trial.levers else "")
+    steps = _steps(trial, kubectl_context)
     kinds = [TriedKindRow(key, True) for key in trial.readable]
     kinds += [TriedKindRow(key, False) for key in trial.unreadable]
     return ClusterTrialRow(
@@ -61,6 +63,7 @@ def trial_row(trial: ClusterTrial) -> ClusterTrialRow:
         server=printable(trial.server) or None,
         server_version=printable(trial.server_version) or None,
         kinds=tuple(sorted(kinds, key=lambda row: (row.readable, row.kind))),
+        levers=tuple(_lever_row(lever) for lever in trial.levers),
         context=printable(trial.context) or None,
         contexts=tuple(trial.contexts),
         may_save=trial.access is not None,
@@ -76,17 +79,33 @@ def _script(trial: ClusterTrial) -> tuple[str, ...]:
     return tuple(text for text in trial.commands if not text.startswith("manage.py add_cluster"))
 
 
-def _steps(trial: ClusterTrial) -> tuple[KubectlCommand, ...]:
+def _lever_row(lever: dict[str, Any]) -> TriedLeverRow:
+    return TriedLeverRow(
+        lever=lever["lever"],
+        title=lever["title"],
+        usable=not lever["missing"],
+        namespaces=tuple(lever["namespaces"]),
+        missing=tuple(f"{verb} {resource}" for verb, resource in lever["missing"]),
+    )
+
+
+def _known_context(name: str) -> str:
+    """Return what the kubectl of the person who added the cluster calls it, or empty (1 query)."""
+    return Cluster.objects.filter(name=name).values_list("context", flat=True).first() or ""
+
+
+def _steps(trial: ClusterTrial, context: str) -> tuple[KubectlCommand, ...]:
     if trial.state not in ("answered", "failed"):
         return ()
     if trial.commands:
         return ()
     if trial.purpose == "actor" and not trial.code:
-        return ()
+        lacks = any(one["missing"] and not one["namespaces"] for one in trial.levers)
+        return actor_steps(trial.name, context, needs_rights=lacks)
     return trial_steps(
         code=trial.code,
         server=trial.server,
-        context=trial.context,
+        context=context,
         unreadable=trial.unreadable,
         uid_known=bool(trial.uid),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.domain.reading.wording import listed
 from gangboard.pages.add_cluster.trial_words import PURPOSES as PURPOSE_WORDS
 from gangboard.pages.add_cluster.trial_words import TrialFace, trial_face
 from gangboard.pages.core.rows import shown
@@ -18,6 +19,31 @@ class TriedKindRow:
 
     kind: str = shown("Kind", "Key such as `jobs.batch`.")
     readable: bool = shown("May be read", "Whether the account may list it.")
+
+
+@dataclass(frozen=True, slots=True)
+class TriedLeverRow:
+    """A lever that is switched on in the cluster, and whether the actor may use it."""
+
+    lever: str = shown("Lever")
+    title: str = shown("Does")
+    usable: bool = shown("May be used", "In every namespace.")
+    namespaces: tuple[str, ...] = shown(
+        "Namespaces", "Where it may be used although not in every one, of those with gangs."
+    )
+    missing: tuple[str, ...] = shown(
+        "Missing", "Rights such as `patch jobs.batch` that the account does not have everywhere."
+    )
+
+    @property
+    def face(self) -> TrialFace:
+        """In words and colour."""
+        if self.usable:
+            return TrialFace("may be used", "●", "running")
+        if self.namespaces:
+            return TrialFace(f"may be used in {', '.join(self.namespaces)}", "●", "running")
+        right = "rights" if len(self.missing) > 1 else "right"
+        return TrialFace(f"lacks the {right} to {listed(self.missing)}", "■", "blocked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +65,9 @@ class ClusterTrialRow:
     server_version: str | None = shown("Kubernetes")
     kinds: tuple[TriedKindRow, ...] = shown(
         "Kinds", "All that are served and that gangboard reads."
+    )
+    levers: tuple[TriedLeverRow, ...] = shown(
+        "Levers", "Of an actor: all that are switched on in the cluster and that it serves."
     )
     context: str | None = shown("Context", "Null for the current one.")
     contexts: tuple[str, ...] = shown("Contexts", "All of the kubeconfig.")

@@ -11,6 +11,7 @@ _REFUSED: Mapping[str, str] = {
     "same-cluster": _WATCHED,
     "other-cluster": _OTHER,
     "other-server": _OTHER,
+    "forbidden-address": "gangboard may not connect to this address",
     "defect": "The trial failed",
 }
 """Code → heading of a trial of which nothing can be saved."""

@@ -39,6 +39,10 @@ class ClusterTrial(models.Model):
     readable = models.JSONField(default=list)
     unreadable = models.JSONField(default=list)
     """Keys of kinds that are served: those that the account may list, and the others."""
+    levers = models.JSONField(
+        default=list, db_default=models.Value([], output_field=models.JSONField())
+    )
+    """Of an actor: [{lever, title, missing: [[verb, resource], …], namespaces}, …]."""
     credentials_expire_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
     claimed_at = models.DateTimeField(null=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from gangboard.diagnosis.policy.levered import Wanted
 from gangboard.kube.errors import CredentialError, KubeError
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.kubeconfigs import (
@@ -14,7 +15,9 @@ from gangboard.ops.kubeconfigs import (
     save_access,
     save_actor,
 )
+from gangboard.ops.trial_lines import actor_lines, step_lines, unanswered_lines
 from gangboard.ops.who import command_author
+from gangboard.polling.actor_trial import try_actor
 from gangboard.polling.cluster_access import Access, in_cluster_access
 from gangboard.polling.cluster_trial import Trial, try_cluster
 from gangboard.readmodels.trial_steps import trial_steps
@@ -66,6 +69,8 @@ class Command(DatabaseCommand):
             clusters.refuse_other_server(name, access.server)
             _refuse_other_actor(access, actor)
             trial = None if options["without_trying"] else self._try(name, access)
+            if actor is not None and not options["without_trying"]:
+                self._try_actor(name, actor)
             uid = trial.uid if trial is not None else ""
             new = save_access(name, access, by=command_author(), uid=uid)
             if actor is not None:
@@ -102,6 +107,15 @@ class Command(DatabaseCommand):
         self._print_steps(access, "", trial)
         return trial
 
+    def _try_actor(self, name: str, actor: Access) -> None:
+        """Print which levers the actor may use in a cluster that is perhaps not watched yet."""
+        try:
+            lines = actor_lines(name, actor.context, try_actor(actor, Wanted()))
+        except KubeError as error:
+            lines = unanswered_lines(name, actor, error)
+        for line in lines:
+            self.stdout.write(line)
+
     def _print_steps(self, access: Access, code: str, trial: Trial | None = None) -> None:
         """Print the commands that mend what the trial has found, as the page shows them."""
         steps = trial_steps(
@@ -111,8 +125,8 @@ class Command(DatabaseCommand):
             unreadable=trial.unreadable if trial is not None else (),
             uid_known=trial is None or bool(trial.uid),
         )
-        for step in steps:
-            self.stdout.write(f"{step.meaning}\n    {step.text}")
+        for line in step_lines(steps):
+            self.stdout.write(line)
 
     def _say(self, name: str, access: Access, new: bool) -> None:
         self.stdout.write(

@@ -1,5 +1,6 @@
-"""`manage.py print_rbac [--cluster C] [--namespace N …]`, or `--chart FOLDER`."""
+"""`manage.py print_rbac [--cluster C] [--namespace N …]`, then `--hold`; or `--chart FOLDER`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from gangboard.actions.permissions.chart import chart_files
 from gangboard.actions.permissions.names import Wanted
-from gangboard.actions.permissions.printing import yaml_text
+from gangboard.actions.permissions.printing import hold_text, yaml_text
 from gangboard.ops.printing import PrintingCommand
 from gangboard.store import clusters, levers
 
@@ -16,7 +17,8 @@ class Command(PrintingCommand):
     help = (
         "Print what gangboard needs in a cluster, for kubectl apply -f -: the accounts of the reader "
         "and the actor with their roles, the Hold and its policy, and the policies that limit the "
-        "actor to the fields of its levers. Ends with the commands that make both kubeconfigs."
+        "actor to the fields of its levers. Ends with the commands that make both kubeconfigs and put Holds "
+        "in force."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -33,6 +35,11 @@ class Command(PrintingCommand):
             help="let the actor act in these only (default: in all); the reader reads all",
         )
         parser.add_argument(
+            "--hold",
+            action="store_true",
+            help="print only what puts Holds in force, to be applied 40 s after the rest",
+        )
+        parser.add_argument(
             "--chart",
             type=Path,
             metavar="FOLDER",
@@ -46,8 +53,11 @@ class Command(PrintingCommand):
             for namespace in namespaces:
                 clusters.check_dns_label(namespace, "a namespace")
             wanted = _wanted(name, namespaces)
+            if options["hold"]:
+                self.stdout.write(hold_text(wanted), ending="")
+                return
             if options["chart"] is not None:
-                _write_files(options["chart"], wanted)
+                _write_files(options["chart"], replace(wanted, binds_hold=True))
                 return
         except clusters.ClusterError as error:
             raise CommandError(str(error)) from error
@@ -66,12 +76,5 @@ def _write_files(folder: Path, wanted: Wanted) -> None:
 def _wanted(name: str | None, namespaces: tuple[str, ...]) -> Wanted:
     """Return what a cluster is to allow; one that was never asked what it serves is like any other."""
     if name is None:
-        return Wanted(namespaces=namespaces)
-    cluster = clusters.find_cluster(name=name)
-    served = levers.read_served(cluster)
-    return Wanted(
-        policy_version=served.policy_version,
-        not_served=served.not_served,
-        parallelism=cluster.parallelism_lever,
-        namespaces=namespaces,
-    )
+        return Wanted(namespaces=namespaces, binds_hold=False)
+    return levers.read_wanted(clusters.find_cluster(name=name), namespaces)

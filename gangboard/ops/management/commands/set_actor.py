@@ -5,19 +5,23 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from gangboard.kube.errors import CredentialError
+from gangboard.kube.errors import CredentialError, KubeError
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.kubeconfigs import expiry_sentence, read_access, save_actor
+from gangboard.ops.trial_lines import actor_lines, unanswered_lines
 from gangboard.ops.who import command_author
+from gangboard.polling.actor_trial import try_actor_of
 from gangboard.polling.cluster_access import Access, mounted_access
 from gangboard.store import clusters
+from gangboard.store.models import Cluster
 
 
 class Command(DatabaseCommand):
     help = (
         "Let gangboard act on a watched cluster with the account of a kubeconfig, or give it new "
-        "credentials for that. manage.py print_rbac --cluster NAME prints the account, its rights "
-        "and limits, and how to make the kubeconfig."
+        "credentials for that. The account is tried first, and the command says which levers it may use; "
+        "nothing is written to the cluster. manage.py print_rbac --cluster NAME prints the account, its "
+        "rights and limits, and how to make the kubeconfig."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -38,12 +42,20 @@ class Command(DatabaseCommand):
             action="store_true",
             help="let the kubeconfig name a file (tokenFile) whose text is sent to its server",
         )
+        parser.add_argument(
+            "--without-trying",
+            action="store_true",
+            help="do not ask the cluster now what the account may do",
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         name: str = options["name"]
         try:
-            clusters.find_cluster(name=name)
+            cluster = clusters.find_cluster(name=name)
             access = _access(options)
+            clusters.refuse_other_address(cluster, access.server)
+            if not options["without_trying"]:
+                self._try(cluster, access)
             new = save_actor(name, access, by=command_author())
         except (CredentialError, clusters.ClusterError) as error:
             raise CommandError(str(error)) from error
@@ -55,6 +67,23 @@ class Command(DatabaseCommand):
         expiry = expiry_sentence(access)
         if expiry:
             self.stdout.write(expiry)
+
+    def _try(self, cluster: Cluster, access: Access) -> None:
+        """Print which levers the account may use. Raises ClusterError for another cluster.
+
+        A cluster that is down now is no reason to refuse: each action asks it again.
+        """
+        name = cluster.name
+        try:
+            trial = try_actor_of(cluster, access)
+        except KubeError as error:
+            for line in unanswered_lines(name, access, error):
+                self.stdout.write(line)
+            return
+        clusters.refuse_second_name(name, trial.uid)
+        clusters.refuse_other_cluster(name, trial.uid)
+        for line in actor_lines(name, access.context or cluster.context, trial):
+            self.stdout.write(line)
 
 
 def _access(options: dict[str, Any]) -> Access:

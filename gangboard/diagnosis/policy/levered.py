@@ -5,13 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gangboard.actions.permissions.names import Wanted
 from gangboard.diagnosis import registry
 from gangboard.domain.acting.lever import Lever, Made
+from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.domain.registry import OwnerKind, Resource
 
 Parent = tuple[str, str]
 """(API group, kind) whose objects control Jobs that may be suspended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one cluster is to allow."""
+
+    policy_version: str = POLICY_VERSIONS[0]
+    """In which version it serves mutating policies; empty when it does not, so there is no Hold."""
+    not_served: frozenset[str] = frozenset()
+    """Keys of resources that it does not serve: the actor gets no lever on those."""
+    parallelism: bool = False
+    """The lever `parallelism` is switched on."""
+    namespaces: tuple[str, ...] = ()
+    """Where gangboard may act; empty for everywhere."""
+    binds_hold: bool = True
+    """Put Holds in force. Not before API servers know Holds: see `domain.hold_manifest`."""
 
 
 @dataclass(frozen=True, slots=True)

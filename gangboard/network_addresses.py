@@ -1,0 +1,43 @@
+"""IP addresses and the networks that they are in, as settings of allowed networks compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+Network = IPv4Network | IPv6Network
+_NAT64 = ip_network("64:ff9b::/96")
+
+
+class ForbiddenAddressError(OSError):
+    """No connection was made because of the address."""
+
+
+def read_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Return an IP address, also one with a zone (`fe80::1%eth0`); None for any other text."""
+    try:
+        return ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+
+
+def embedded(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """Return the IPv4 address that an IPv6 address stands for, else the address itself."""
+    if isinstance(address, IPv4Address):
+        return address
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address.sixtofour is not None:
+        return address.sixtofour
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address
+
+
+def is_within(address: IPv4Address | IPv6Address, networks: Sequence[Network]) -> bool:
+    """Return whether an address, or the IPv4 address that it stands for, is in one of the networks."""
+    return any(
+        one.version == network.version and one in network
+        for one in {address, embedded(address)}
+        for network in networks
+    )

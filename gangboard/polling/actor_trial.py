@@ -1,0 +1,203 @@
+"""A trial of an actor before it is saved: which levers it may use. Nothing is written to the cluster."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from gangboard.cluster_networks import cluster_destinations
+from gangboard.diagnosis.policy.lever_rights import LeverRights, Right, lever_rights
+from gangboard.diagnosis.policy.levered import Wanted
+from gangboard.domain.reading.wording import names
+from gangboard.kube.access_reviews import is_allowed, namespace_rules
+from gangboard.kube.connection import Connection
+from gangboard.kube.credentials import Credentials
+from gangboard.kube.discovery import Discovery, discover
+from gangboard.kube.errors import KubeError, KubeErrorCode
+from gangboard.polling.cluster_access import Access
+from gangboard.polling.cluster_trial import ANSWER_DEADLINE, CONNECT_DEADLINE, TRIAL_SECONDS
+from gangboard.store.clusters import gang_namespaces
+from gangboard.store.models import Cluster
+
+MOST_NAMESPACES = 20
+"""Namespaces with gangs that are asked for, where a right is missing in the whole cluster."""
+_UNTOLD = frozenset({KubeErrorCode.FORBIDDEN, KubeErrorCode.NOT_FOUND})
+"""Errors of a review that say that this server does not answer it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TriedLever:
+    """One lever that is switched on, and what the actor lacks for it."""
+
+    lever: str
+    title: str
+    missing: tuple[Right, ...] = ()
+    """Rights that it does not have in every namespace."""
+    namespaces: tuple[str, ...] = ()
+    """Where it has them all the same, of those that were asked for."""
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the actor may use it everywhere."""
+        return not self.missing
+
+
+@dataclass(frozen=True, slots=True)
+class ActorTrial:
+    """The answer of a cluster to an actor."""
+
+    server_version: str
+    """Empty where the account may not ask."""
+    uid: str
+    """uid of the namespace `kube-system`; mostly empty, because an actor may not get it."""
+    levers: tuple[TriedLever, ...] = field(default=())
+    is_told: bool = True
+    """The server lets the account ask what it may do, as nearly all do."""
+
+    @property
+    def sentence(self) -> str:
+        """`answers the actor, v1.37.2: it may use 3 of 4 levers; may not patch jobs.batch`."""
+        version = f", {self.server_version}" if self.server_version else ""
+        head = f"answers the actor{version}"
+        if not self.is_told:
+            return f"{head}, and does not say what the account may do"
+        if not self.levers:
+            return f"{head}: it serves no kind with a lever"
+        usable = sum(lever.is_usable for lever in self.levers)
+        text = f"{head}: it may use {usable} of {len(self.levers)} levers"
+        inside = self._in_namespaces()
+        if inside:
+            return f"{text} in every namespace; {inside}"
+        missing = _list_of(right for lever in self.levers for right in lever.missing)
+        return f"{text}; may not {missing}" if missing else text
+
+    @property
+    def needs_rights(self) -> bool:
+        """Whether a lever can be used nowhere that was asked for."""
+        return any(not lever.is_usable and not lever.namespaces for lever in self.levers)
+
+    def _in_namespaces(self) -> str:
+        """Return where more levers can be used; empty where that is so in no namespace."""
+        counts: dict[str, int] = defaultdict(int)
+        for lever in self.levers:
+            for namespace in lever.namespaces:
+                counts[namespace] += 1
+        if not counts:
+            return ""
+        usable = sum(lever.is_usable for lever in self.levers)
+        most = max(counts.values())
+        best = [namespace for namespace, count in sorted(counts.items()) if count == most]
+        return f"{usable + most} of {len(self.levers)} in {names(best)}"
+
+
+def try_actor_of(cluster: Cluster, access: Access) -> ActorTrial:
+    """Ask a watched cluster which of its levers an account may use. Raises KubeError where it does not answer."""
+    namespaces = gang_namespaces(cluster, most=MOST_NAMESPACES)
+    # The reader's poll may be older than what is served now: the actor's own discovery counts.
+    return try_actor(access, Wanted(parallelism=cluster.parallelism_lever), namespaces)
+
+
+def try_actor(access: Access, wanted: Wanted, namespaces: Sequence[str] = ()) -> ActorTrial:
+    """Ask a cluster which levers the account may use. Raises KubeError where it does not answer.
+
+    `wanted`: the levers that are switched on. `namespaces`: those with gangs; they are asked for where a
+    right is missing in the whole cluster.
+    """
+    give_up_at = time.monotonic() + TRIAL_SECONDS
+    credentials = Credentials.from_document(access.document)
+    with Connection(
+        credentials,
+        connect_deadline=CONNECT_DEADLINE,
+        total_deadline=ANSWER_DEADLINE,
+        destinations=cluster_destinations(),
+    ) as connection:
+        every = {right for lever in lever_rights(wanted) for right in lever.rights}
+        found = discover(connection, groups={right.group for right in every})
+        unserved = wanted.not_served | {one.resource for one in every if _is_unserved(found, one)}
+        levers = lever_rights(replace(wanted, not_served=unserved))
+        rights = {right for lever in levers for right in lever.rights}
+        denied = _denied(connection, rights, give_up_at)
+        if denied is None:
+            return ActorTrial(found.server_version, found.cluster_uid, is_told=False)
+        inside = _allowed_inside(connection, denied, namespaces, give_up_at)
+    return ActorTrial(
+        found.server_version,
+        found.cluster_uid,
+        tuple(_tried(one, denied, inside) for one in levers),
+    )
+
+
+def _denied(
+    connection: Connection, rights: Iterable[Right], give_up_at: float
+) -> set[Right] | None:
+    """Return the rights that the account does not have in every namespace; None if it may not ask."""
+    denied: set[Right] = set()
+    for right in sorted(rights):
+        _check_time(connection, give_up_at)
+        try:
+            if not is_allowed(connection, right.group, right.plural, right.verb):
+                denied.add(right)
+        except KubeError as error:
+            if error.code not in _UNTOLD:
+                raise
+            return None
+    return denied
+
+
+def _tried(lever: LeverRights, denied: set[Right], inside: dict[str, set[Right]]) -> TriedLever:
+    missing = lever.rights & denied
+    where = [name for name, rights in inside.items() if missing and missing <= rights]
+    return TriedLever(lever.lever, lever.title, tuple(sorted(missing)), tuple(sorted(where)))
+
+
+def _is_unserved(found: Discovery, right: Right) -> bool:
+    """Return whether the server says that it has no such resource; where it could not tell, it may have."""
+    known = found.resources.get((right.group, right.plural))
+    return not known and found.failure_of(right.group) is None
+
+
+def _allowed_inside(
+    connection: Connection, denied: set[Right], namespaces: Sequence[str], give_up_at: float
+) -> dict[str, set[Right]]:
+    """Return namespace → rights of `denied` that the account has there, of those that could be told."""
+    found: dict[str, set[Right]] = {}
+    for namespace in namespaces[:MOST_NAMESPACES] if denied else ():
+        _check_time(connection, give_up_at)
+        try:
+            rules = namespace_rules(connection, namespace)
+        except KubeError as error:
+            if error.code not in _UNTOLD:
+                raise
+            return {}  # the server does not tell: the answers for the whole cluster stand
+        found[namespace] = {
+            right for right in denied if rules.allows(right.group, right.plural, right.verb)
+        }
+    return found
+
+
+def _check_time(connection: Connection, give_up_at: float) -> None:
+    if time.monotonic() > give_up_at:
+        raise KubeError(
+            KubeErrorCode.TIMEOUT,
+            f"{connection.host} did not answer for all levers within {TRIAL_SECONDS:g} s.",
+        )
+
+
+def _list_of(rights: Iterable[Right]) -> str:
+    """Return `patch jobs.batch or jobsets.jobset.x-k8s.io, list pods`: resources by their verbs."""
+    verbs: dict[str, list[str]] = defaultdict(list)
+    for right in sorted(set(rights)):
+        verbs[right.resource].append(right.verb)
+    by_verbs: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for resource, missing in verbs.items():
+        by_verbs[tuple(missing)].append(resource)
+    return ", ".join(
+        f"{_either(missing)} {_either(resources)}" for missing, resources in by_verbs.items()
+    )
+
+
+def _either(words: Sequence[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last

@@ -1,0 +1,97 @@
+"""Where a connection may lead if a person gave the address on a page."""
+
+from __future__ import annotations
+
+import socket
+from ipaddress import ip_network
+
+import pytest
+
+from gangboard.kube import transport
+from gangboard.kube.connection import Connection
+from gangboard.kube.credentials import Credentials
+from gangboard.kube.destinations import Destinations
+from gangboard.kube.errors import KubeError
+
+TOKEN = "sesame"
+
+
+@pytest.mark.parametrize(
+    ("address", "allowed"),
+    [
+        ("93.184.215.14", True),
+        ("10.1.2.3", True),
+        ("192.168.0.1", True),
+        ("fd00::1", True),
+        ("127.0.0.1", False),
+        ("127.8.8.8", False),
+        ("0.0.0.0", False),
+        ("169.254.169.254", False),
+        ("224.0.0.1", False),
+        ("::1", False),
+        ("::", False),
+        ("fe80::1%eth0", False),
+        ("::ffff:127.0.0.1", False),
+        ("::ffff:169.254.169.254", False),
+        ("64:ff9b::a9fe:a9fe", False),
+        ("2002:7f00:1::", False),
+        ("localhost", False),
+    ],
+)
+def test_without_a_setting_all_but_this_machine_and_its_link(address: str, allowed: bool) -> None:
+    assert Destinations().allows(address) is allowed
+
+
+def test_with_a_setting_only_its_networks() -> None:
+    found = Destinations((ip_network("10.0.0.0/8"), ip_network("127.0.0.0/8")))
+    assert found.allows("10.1.2.3")
+    assert found.allows("127.0.0.1")
+    assert found.allows("::ffff:10.1.2.3")
+    assert not found.allows("192.168.0.1")
+    assert not found.allows("93.184.215.14")
+
+
+def asked(origin: str | None, destinations: Destinations, server: str) -> KubeError:
+    credentials = Credentials(server, token=TOKEN, origin=origin)
+    with (
+        Connection(credentials, destinations=destinations) as connection,
+        pytest.raises(KubeError) as caught,
+    ):
+        connection.get("/version")
+    return caught.value
+
+
+def test_an_address_of_a_page_is_refused_before_anything_is_sent() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.05)
+        address = f"https://127.0.0.1:{server.getsockname()[1]}"
+        error = asked("page", Destinations(), address)
+        with pytest.raises(TimeoutError):
+            server.accept()
+    assert error.code == "forbidden-address"
+    assert error.permanent
+    assert "whose address is 127.0.0.1: GANGBOARD_CLUSTER_NETWORKS must allow it." in error.sentence
+
+
+def test_an_address_of_a_command_leads_anywhere() -> None:
+    assert asked(None, Destinations(), "https://127.0.0.1:1").code == "unreachable"
+    everywhere = Destinations((ip_network("127.0.0.0/8"),))
+    assert asked("page", everywhere, "https://127.0.0.1:1").code == "unreachable"
+
+
+def test_a_name_is_checked_whenever_it_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that led elsewhere when the cluster was tried leads to this machine now."""
+    answers = [[(socket.AF_INET, ("127.0.0.1", 1))], [(socket.AF_INET, ("169.254.169.254", 1))]]
+    monkeypatch.setattr(transport, "resolve", lambda *_: answers.pop(0))
+    only = Destinations((ip_network("127.0.0.0/8"),))
+    assert asked("page", only, "https://api.example.com").code == "unreachable"
+    error = asked("page", only, "https://api.example.com")
+    assert error.code == "forbidden-address"
+    assert "api.example.com, whose address is 169.254.169.254" in error.sentence
+
+
+def test_of_several_addresses_the_allowed_ones_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = [(socket.AF_INET, ("169.254.169.254", 1)), (socket.AF_INET, ("127.0.0.1", 1))]
+    monkeypatch.setattr(transport, "resolve", lambda *_: both)
+    only = Destinations((ip_network("127.0.0.0/8"),))
+    assert asked("page", only, "https://api.example.com").code == "unreachable"
