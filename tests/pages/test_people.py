@@ -46,12 +46,12 @@ def test_a_person_is_added_with_a_role(owner: Person) -> None:
     response = owner.client.post("/people/", form)
     assert (response.status_code, response["Location"]) == (303, "/people/users/vera/")
     page = owner.client.get("/people/").content.decode()
-    assert "viewer of research on east" in page
+    assert "may see research on east, may not act" in page
     row = owner.client.get("/api/v1/people/vera/").json()
     assert row == {
         "name": "vera",
         "disabled": False,
-        "rights": ["viewer of research on east"],
+        "rights": ["may see research on east, may not act"],
         "groups": [],
         "last_seen_at": None,
         "tokens": 0,
@@ -270,7 +270,9 @@ def test_a_role_of_a_group_reaches_its_members(owner: Person, stranger: Person) 
     person = owner.client.get("/api/v1/people/stan/").json()
     assert (person["groups"], person["roles"][0]["origin"]) == (["ml"], "group")
     page = owner.client.get("/people/users/stan/").content.decode()
-    assert "viewer of cluster east" not in page, "there is no button to take back a role of a group"
+    assert "viewer of everything on east" not in page, (
+        "there is no button to take back a role of a group"
+    )
     assert owner.client.delete(f"/api/v1/group-roles/{row['id']}/").status_code == 204
     assert stranger.viewer.scopes == ()
     status, answer = send(owner, "post", "group-roles/", group="ml", role="operator")

@@ -56,7 +56,7 @@ def test_what_is_done_to_a_person() -> None:
                 "bob was disabled: sessions, password, links, tokens and roles have ended.",
             ),
             ("user-enabled", "The account of bob was opened again."),
-            ("role-given", "bob is admin of every namespace of every cluster from now on."),
+            ("role-given", "bob is admin of everything from now on."),
         )
     ]
     said = str(list(AuditEntry.objects.values()))

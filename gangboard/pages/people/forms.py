@@ -31,7 +31,9 @@ class RoleForm(forms.Form):
             ("", "every cluster"),
             *((name, name) for name in names.values_list("name", flat=True)),
         ]
-        self.fields["namespace"].widget.attrs["placeholder"] = "every namespace"
+        self.fields["namespace"].widget.attrs.update(
+            placeholder="every namespace", title="A name, or a pattern such as team-*"
+        )
 
     def choice(self) -> RoleChoice:
         """Return the role of a valid form."""

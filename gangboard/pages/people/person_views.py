@@ -10,10 +10,11 @@ from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.core.viewers import admin_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.forms import RoleForm
-from gangboard.pages.people.queries import read_user, sessions_of, tokens_of
+from gangboard.pages.people.queries import read_user
 from gangboard.pages.people.rows import SignInLinkRow, UserRow
+from gangboard.pages.people.section import back, show
 from gangboard.pages.people.sign_in_links import link_address
-from gangboard.pages.people.views import back, show
+from gangboard.pages.people.sign_ins import sessions_of, tokens_of
 from gangboard.store.access import Viewer
 from gangboard.store.clusters import ClusterError
 from gangboard.store.people import PeopleError
