@@ -19,15 +19,18 @@ from gangboard.store.access import Viewer
 from gangboard.store.clusters import ClusterError
 from gangboard.store.people import PeopleError
 from gangboard.web.fresh import require_fresh
+from gangboard.web.kept_forms import keeps_form, kept_form
 
 
 @require_safe
 def person(request: HttpRequest, name: str) -> HttpResponse:
     """Show a person."""
     viewer, _ = _found(request, name)
-    return _page(request, viewer, name)
+    form = RoleForm(kept_form(request, "person-roles"), viewer=viewer)
+    return _page(request, viewer, name, form=form)
 
 
+@keeps_form("person", fields=RoleForm.base_fields, part="roles")
 @require_POST
 def give_role(request: HttpRequest, name: str) -> HttpResponse:
     """Give a role."""

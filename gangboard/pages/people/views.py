@@ -26,14 +26,16 @@ from gangboard.store.clusters import ClusterError
 from gangboard.store.people import PeopleError
 from gangboard.web.addresses import make_select, read_address
 from gangboard.web.fresh import require_fresh
+from gangboard.web.kept_forms import keeps_form, kept_form
 
 
+@keeps_form("people", fields=PersonForm.base_fields, part="add")
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: HttpRequest) -> HttpResponse:
     """Show people, or add one and go to their page."""
     viewer = admin_of(request)
     if request.method != "POST":
-        return _people(request, viewer, PersonForm(viewer=viewer))
+        return _people(request, viewer, PersonForm(kept_form(request), viewer=viewer))
     if again := require_fresh(request):
         return again
     form = PersonForm(request.POST, viewer=viewer)
@@ -74,12 +76,13 @@ def _people(
     return show(request, "people/page.html", viewer, "people", context, status=status)
 
 
+@keeps_form("people-groups", fields=GroupForm.base_fields, part="give")
 @require_http_methods(["GET", "HEAD", "POST"])
 def groups(request: HttpRequest) -> HttpResponse:
     """Show the roles of groups, or give one."""
     viewer = admin_of(request)
     if request.method != "POST":
-        return _groups(request, viewer, GroupForm(viewer=viewer))
+        return _groups(request, viewer, GroupForm(kept_form(request), viewer=viewer))
     if again := require_fresh(request):
         return again
     form = GroupForm(request.POST, viewer=viewer)
