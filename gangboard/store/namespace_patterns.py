@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import CharField, Lookup
@@ -52,8 +52,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, pattern.split(ANY))), re.DOTALL)
 
 
+if TYPE_CHECKING:
+    _Lookup = Lookup[Any]
+else:
+    _Lookup = Lookup  # generic in its stubs only
+
+
 @CharField.register_lookup
-class MatchesPattern(Lookup[Any]):
+class MatchesPattern(_Lookup):
     """`namespace__matches="team-*"`: GLOB on SQLite, whose LIKE ignores the case, and LIKE elsewhere."""
 
     lookup_name = "matches"

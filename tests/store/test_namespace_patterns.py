@@ -17,7 +17,7 @@ from tests.factories import make_cluster
 pytestmark = pytest.mark.django_db
 
 COVERED = {
-    "team-*": ("team-", "team-a", "team-a-b", "team-%", "team-*", "team-\n"),
+    "team-*": ("team-", "team-a", "team-a-b", "team-a-prod", "team-%", "team-*", "team-\n"),
     "*-prod": ("a-prod", "team-a-prod"),
     "ml*eval*": ("ml-eval", "mleval", "ml-x-eval-7"),
     # No role can have these. If a row had one, each character but `*` would stand for itself.

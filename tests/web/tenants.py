@@ -6,11 +6,9 @@ share, which neither of them may read.
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from urllib.parse import unquote
 
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -59,7 +57,7 @@ from tests.stored_jobsets import make_hold, make_jobset
 from tests.stored_queues import serve, store
 from tests.web.acting import make_acting_cluster
 
-CANARY = re.compile(r"zq[abn]-[a-z]+")
+CANARY = re.compile(r"zq[abn]-[a-z]+", re.IGNORECASE)
 FIRST, SECOND, NOBODY = "zqa", "zqb", "zqn"
 SHARED = "shared"
 """Name of the cluster of both."""
@@ -76,8 +74,8 @@ class Tenant:
 
 
 def canaries(text: str) -> set[str]:
-    """Return the canaries of a text, however it is quoted."""
-    return set(CANARY.findall(unquote(html.unescape(text)).lower()))
+    """Return the canaries of a text. Neither HTML nor addresses nor JSON quote a character of theirs."""
+    return {one.lower() for one in CANARY.findall(text)}
 
 
 def make_tenants() -> tuple[Tenant, Tenant]:
@@ -103,7 +101,8 @@ def _shared_cluster(now: datetime) -> Cluster:
     make_resource(cluster, "pods", problems=broken, problems_count=2)
     make_resource(cluster, "nodes")
     serve(cluster)
-    store(cluster, a_queue(f"{NOBODY}-clusterqueue", cohort=f"{NOBODY}-cohort"))
+    # A LocalQueue of each tenant leads to it, so both read its name.
+    store(cluster, a_queue("both", cohort=f"{NOBODY}-cohort"), a_queue(f"{NOBODY}-otherqueue"))
     _node(cluster, f"{NOBODY}-node")
     make_capacity(cluster, shapes=(make_shape(where=f"pool={NOBODY}-pool"),), now=now)
     make_outage(
@@ -181,7 +180,7 @@ def _tenant(word: str, cluster: Cluster, now: datetime) -> Tenant:
         "users/<str:name>": f"users/{word}-person",
         "people/<str:name>": f"people/{word}-person",
         "nodes/<str:cluster>/<str:name>": f"nodes/{SHARED}/{word}-onnode",
-        "queues/<str:cluster>/<str:name>": f"queues/{SHARED}/{NOBODY}-clusterqueue",
+        "queues/<str:cluster>/<str:name>": f"queues/{SHARED}/both",
         "<str:name>": SHARED,
     }
     if word == SECOND:
@@ -341,9 +340,13 @@ def _queue(word: str, cluster: Cluster, gang: Gang, namespace: str) -> None:
         cluster,
         an_alias(
             f"{word}-localqueue",
-            to=f"{NOBODY}-clusterqueue",
+            to="both",
             namespace=namespace,
             uid=f"{word}-localqueueuid",
+        ),
+        a_queue(f"{word}-ownqueue"),
+        an_alias(
+            f"{word}-alias", to=f"{word}-ownqueue", namespace=namespace, uid=f"{word}-aliasuid"
         ),
         an_entry(jobset, f"{word}-entry", namespace=namespace, queue=f"{word}-localqueue"),
     )
