@@ -52,8 +52,8 @@ def right_text(
     if role == "operator":
         return f"{seen}, may act"
     if cluster_name or namespace:
-        return f"{seen}, may act, also with levers that are not proved"
-    return f"{seen}, may act, may change people, clusters and channels"
+        return f"{seen}, may act with any lever"
+    return f"{seen}, may act and administer"
 
 
 def _check_pattern(pattern: str) -> None:

@@ -225,14 +225,14 @@ def test_users_roles_and_tokens_are_listed(tmp_path: Path) -> None:
     token = run("create_token", "ada", "--act")[0].strip()
     users = json.loads(run("list_users", "--json")[0])
     assert [(one["name"], one["tokens"], one["rights"]) for one in users] == [
-        ("ada", 1, ["admin of everything"]),
-        ("vera", 1, ["viewer of research on east"]),
+        ("ada", 1, ["may see everything, may act and administer"]),
+        ("vera", 1, ["may see research on east, may not act"]),
     ]
     heading, ada, vera = run("list_users")[0].splitlines()
     words = "NAME ROLES GROUPS LAST SEEN TOKENS SESSIONS ACCOUNT"
     assert " ".join(heading.split()) == words
-    assert ada.startswith("ada   admin of everything")
-    assert "viewer of research on east" in vera
+    assert ada.startswith("ada   may see everything, may act and administer")
+    assert "may see research on east, may not act" in vera
     assert json.loads(run("list_roles", "--json")[0]) == [
         {"name": "ada", "role": "admin", "cluster": None, "namespace": None, "origin": "hand"},
         {

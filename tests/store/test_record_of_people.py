@@ -41,7 +41,7 @@ def test_what_is_done_to_a_person() -> None:
     people.remove_role(name="bob", role="viewer", namespace="team-a", by=OPS)
     people.disable_user(name="bob", by=OPS)
     people.create_user(name="bob", role="admin", by=OPS)
-    where = "namespace team-a of every cluster"
+    where = "team-a on every cluster"
     assert lines() == [
         (event, OPS, "User/bob", sentence)
         for event, sentence in (

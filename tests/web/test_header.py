@@ -23,7 +23,7 @@ def _rights(header: str) -> list[str]:
 
 def test_the_name_opens_the_roles(owner: Person, reader: Person, world: World) -> None:
     (line,) = _rights(_header(owner.client, "/"))
-    assert line == "May see everything, may act, may change people, clusters and channels."
+    assert line == "May see everything, may act and administer."
     (line,) = _rights(_header(reader.client, "/"))
     assert line == "May see research on eu-train, may not act."
 

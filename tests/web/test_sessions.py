@@ -238,7 +238,7 @@ def test_a_dialog_leads_the_whole_page_to_sign_in(
     assert answer["HX-Redirect"] == "/sign-in/?next=%2F%3Fhealth%3Dblocked&fresh=1"
 
 
-def test_a_form_that_was_sent_too_late_leads_back_to_its_page(
+def test_a_form_that_is_not_kept_leads_back_to_its_page(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = signed_in()
@@ -248,7 +248,7 @@ def test_a_form_that_was_sent_too_late_leads_back_to_its_page(
         ("https://evil.example/account/", "%2F"),
         ("", "%2F"),
     ):
-        answer = client.post("/account/tokens/", {"days": 7}, headers={"Referer": referer})
+        answer = client.post("/account/password/", {"new": "x"}, headers={"Referer": referer})
         assert answer["Location"] == f"/sign-in/?next={page}&fresh=1"
     refused = client.post("/api/v1/me/tokens/", {"days": 7}, content_type="application/json")
     assert refused.status_code == 403
