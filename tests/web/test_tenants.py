@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from http.cookies import SimpleCookie
 from itertools import chain
 from typing import Any
@@ -172,6 +173,45 @@ def test_objects_of_the_other_are_missing_whoever_asks_how(
             ):
                 found[method, address] = (status, bad)
     assert found == {}
+
+
+def test_what_is_hidden_and_what_does_not_exist_look_the_same(
+    tenants: Pair, clients: dict[str, Client]
+) -> None:
+    other = tenants[1]
+    nothing = replace(other, parameters={**other.parameters, **NOTHING})
+    found = {}
+    for route, methods in API.items():
+        if "<" in route:
+            for method in methods:
+                body = None if method == "get" else words_of(other)
+                hidden = ask(clients[FIRST], method, address_of(route, other), body)
+                missing = ask(clients[FIRST], method, address_of(route, nothing), body)
+                if content(hidden) != content(missing):
+                    found[method, route] = content(hidden), content(missing)
+    assert found == {}
+
+
+NOTHING = {
+    "<str:gang_id>": "0" * 16,
+    "<str:group_id>": "shared~nothing",
+    "<str:action_id>": "f" * 32,
+    "<str:channel_id>": "999",
+    "<str:rule_id>": "999",
+    "<str:token_id>": "gb_0000000000000000",
+    "<int:session_id>": "999",
+    "<int:role_id>": "999",
+    "people/<str:name>": "people/zqx-person",
+    "nodes/<str:cluster>/<str:name>": "nodes/zqx-cluster/zqx-node",
+    "queues/<str:cluster>/<str:name>": "queues/zqx-cluster/zqx-clusterqueue",
+    "<str:name>": "zqx-cluster",
+}
+"""Objects that do not exist, by parameters of routes."""
+
+
+def content(answer: tuple[int, str]) -> tuple[int, str]:
+    """Return status and body of an answer of `ask`."""
+    return answer[0], answer[1].partition("}")[2].replace("zqx-", f"{SECOND}-")
 
 
 def words_of(other: Tenant) -> dict[str, Any]:
