@@ -8,6 +8,7 @@ from gangboard.domain.reading.wording import sentence_case
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import ROLES, Viewer
 from gangboard.store.models import Cluster
+from gangboard.store.namespace_patterns import is_pattern, matches
 from gangboard.store.role_places import right_text
 
 MOST = 12
@@ -37,13 +38,44 @@ def rights_of(viewer: Viewer) -> tuple[str, ...]:
 
 
 def right_texts(roles: Iterable[RoleOnPlace], *, may_act: bool = True) -> tuple[str, ...]:
-    """Return what roles allow, each right once, the strongest first: `may see research on east, may not act`.
+    """Return what roles allow, the strongest first: `may see research on east, may not act`.
 
-    A role that a person has by hand and by a group is one right.
+    A role on a place where another one allows as much or more adds nothing and is left out. Where a stronger role
+    is about a part of the place, the person `may not act elsewhere`.
     """
-    strongest = sorted(roles, key=lambda one: -_rank(one[0]))
-    texts = (printable(right_text(*one, may_act=may_act)) for one in strongest)
-    return tuple(dict.fromkeys(texts))
+    told: list[RoleOnPlace] = []
+    texts = []
+    for role in sorted(roles, key=lambda one: -_rank(one[0])):
+        if any(_covers(one, role) for one in told):
+            continue
+        acts_in_part = may_act and any(_rank(one[0]) > 0 and _overlaps(one, role) for one in told)
+        text = right_text(*role, may_act=may_act)
+        if acts_in_part and text.endswith("may not act"):
+            text += " elsewhere"
+        told.append(role)
+        texts.append(printable(text))
+    return tuple(texts)
+
+
+def _covers(role: RoleOnPlace, other: RoleOnPlace) -> bool:
+    """Return whether the place of a role contains that of another one."""
+    return role[1] in (None, other[1]) and _contains(role[2] or "", other[2] or "")
+
+
+def _overlaps(role: RoleOnPlace, other: RoleOnPlace) -> bool:
+    """Return whether two places may have a namespace in common. Of two patterns nobody can tell."""
+    names, other_names = role[2] or "", other[2] or ""
+    if role[1] and other[1] and role[1] != other[1]:
+        return False
+    both_patterns = is_pattern(names) and is_pattern(other_names)
+    return both_patterns or _contains(names, other_names) or _contains(other_names, names)
+
+
+def _contains(names: str, other: str) -> bool:
+    """Return whether the namespaces of a role, a name or a pattern or "" for all, contain those of another one."""
+    if not names or names == other:
+        return True
+    return is_pattern(names) and bool(other) and not is_pattern(other) and matches(names, other)
 
 
 def _rank(role: str) -> int:
