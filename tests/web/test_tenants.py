@@ -118,7 +118,8 @@ def walk(client: Client, reader: Tenant) -> tuple[dict[str, set[str]], str]:
     found: dict[str, set[str]] = {}
     texts = []
     own = [address_of(route, reader) for route in readable()]
-    known, linked = {shape(address) for address in own}, []
+    known: set[tuple[str, tuple[str, ...]]] = {shape(address) for address in own}
+    linked: list[str] = []
     for address in chain(own, linked):
         _, shown = ask(client, "get", address)
         texts.append(shown)

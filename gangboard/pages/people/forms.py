@@ -32,7 +32,7 @@ class RoleForm(forms.Form):
             *((name, name) for name in names.values_list("name", flat=True)),
         ]
         self.fields["namespace"].widget.attrs.update(
-            placeholder="every namespace", title="A name, or a pattern such as team-*"
+            placeholder="all, or team-*", title="A name, or a pattern such as team-*"
         )
 
     def choice(self) -> RoleChoice:

@@ -30,7 +30,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
     """Show the tokens of everybody."""
     words = {
         "title": "Tokens",
-        "filter": "Filter by owner or token",
+        "filter": "owner or token",
         "nothing": "No token matches.",
         "button": "people/revoke.html",
     }
@@ -44,7 +44,7 @@ def sessions(request: HttpRequest) -> HttpResponse:
     """Show the sessions of everybody."""
     words = {
         "title": "Sessions",
-        "filter": "Filter by owner or address",
+        "filter": "owner or address",
         "nothing": "No session matches.",
         "button": "people/end_session.html",
     }
