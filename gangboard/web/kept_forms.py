@@ -101,7 +101,9 @@ def kept_sentence(request: HttpRequest) -> str:
 
 def has_kept_form(session: SessionBase, address: str) -> bool:
     """Return whether an address leads to a form that is kept."""
-    return bool(_live(session).keys() & parse_qs(urlsplit(address).query).get(_IN_QUERY, ()))
+    # Most addresses name no form, and the session is not even read for them.
+    named = parse_qs(urlsplit(address).query).get(_IN_QUERY, ())
+    return bool(named) and bool(_live(session).keys() & set(named))
 
 
 def newest_address(session: SessionBase) -> str:

@@ -35,10 +35,15 @@ class RoleForm(forms.Form):
             placeholder="all, or team-*", title="A name, or a pattern such as team-*"
         )
 
-    def choice(self) -> RoleChoice:
-        """Return the role of a valid form."""
-        data = self.cleaned_data
-        return {"role": data["role"], "cluster": data["cluster"], "namespace": data["namespace"]}
+    def arguments(self) -> dict[str, Any]:
+        """Return what the functions of `changes` take, of a valid form: `role`, and the fields of the subclass."""
+        data = dict(self.cleaned_data)
+        role: RoleChoice = {
+            "role": data.pop("role"),
+            "cluster": data.pop("cluster"),
+            "namespace": data.pop("namespace"),
+        }
+        return {"role": role, **data}
 
 
 class PersonForm(RoleForm):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from gangboard.pages.core.errors import sentence_of
@@ -20,9 +19,8 @@ from gangboard.pages.people.queries import (
     read_group_roles,
     users_page,
 )
-from gangboard.pages.people.section import back, show
+from gangboard.pages.people.section import back, carry_out, show
 from gangboard.store.access import Viewer
-from gangboard.store.clusters import ClusterError
 from gangboard.store.people import PeopleError
 from gangboard.web.addresses import make_select, read_address
 from gangboard.web.fresh import require_fresh
@@ -39,15 +37,9 @@ def people(request: HttpRequest) -> HttpResponse:
     if again := require_fresh(request):
         return again
     form = PersonForm(request.POST, viewer=viewer)
-    if not form.is_valid():
-        return _people(request, viewer, form, status=400)
-    name = form.cleaned_data["name"]
-    try:
-        changes.make_user(viewer=viewer, name=name, role=form.choice())
-    except (PeopleError, ClusterError) as error:
-        form.add_error(None, sentence_of(error))
-        return _people(request, viewer, form, status=409)
-    return HttpResponseRedirect(reverse("person", args=[name]), status=303)
+    if status := carry_out(form, lambda: changes.make_user(viewer=viewer, **form.arguments())):
+        return _people(request, viewer, form, status=status)
+    return back("person", form.cleaned_data["name"])
 
 
 def _people(
@@ -86,13 +78,10 @@ def groups(request: HttpRequest) -> HttpResponse:
     if again := require_fresh(request):
         return again
     form = GroupForm(request.POST, viewer=viewer)
-    if not form.is_valid():
-        return _groups(request, viewer, form, status=400)
-    try:
-        changes.give_group_role(viewer=viewer, group=form.cleaned_data["group"], role=form.choice())
-    except (PeopleError, ClusterError) as error:
-        form.add_error(None, sentence_of(error))
-        return _groups(request, viewer, form, status=409)
+    if status := carry_out(
+        form, lambda: changes.give_group_role(viewer=viewer, **form.arguments())
+    ):
+        return _groups(request, viewer, form, status=status)
     return back("people-groups")
 
 
