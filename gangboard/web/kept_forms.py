@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from django import forms
 from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest, QueryDict
 from django.urls import reverse
@@ -27,6 +28,7 @@ SHOWN = "Your sign-in had ended, so nothing was carried out. The form is filled 
 GONE = "The form that you sent was not carried out and is not kept any more: fill it in again."
 _IN_SESSION = "kept_forms"
 _IN_QUERY = "kept"
+AnyForm = TypeVar("AnyForm", bound=forms.Form)
 View = TypeVar("View", bound=Callable[..., Any])
 
 
@@ -90,6 +92,13 @@ def kept_form(request: HttpRequest, form: str = "") -> QueryDict | None:
     for name, text in entry["pairs"]:
         found.appendlist(name, text)
     return found
+
+
+def refilled(form: AnyForm, request: HttpRequest, sent_to: str) -> AnyForm:
+    """Return an empty form as it was sent to an address, if the address of the page names that form."""
+    if data := kept_form(request, sent_to):
+        form.data, form.is_bound = data, True
+    return form
 
 
 def kept_sentence(request: HttpRequest) -> str:

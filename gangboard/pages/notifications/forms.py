@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -56,7 +56,7 @@ class RuleForm(forms.Form):
     )
     cluster = forms.ChoiceField(required=False)
     namespace = forms.CharField(max_length=253, required=False)
-    channels = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple)
+    channels = forms.MultipleChoiceField()
     for_admins = forms.BooleanField(required=False)
 
     def __init__(
@@ -70,14 +70,11 @@ class RuleForm(forms.Form):
 class TellForm(forms.Form):
     """Channels for "Tell me when it runs"."""
 
-    channels = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple)
+    channels = forms.MultipleChoiceField()
 
-    def __init__(self, *args: Any, channels: Mapping[str, str], **options: Any):
+    def __init__(self, *args: Any, channels: Iterable[str], **options: Any):
         super().__init__(*args, **options)
-        choices = [(name, f"{name} ({service})") for name, service in channels.items()]
-        self.fields["channels"].choices = choices  # type: ignore[attr-defined]
-        if len(choices) == 1:
-            self.fields["channels"].initial = [choices[0][0]]
+        self.fields["channels"].choices = [(name, name) for name in channels]  # type: ignore[attr-defined]
 
 
 class MuteForm(forms.Form):

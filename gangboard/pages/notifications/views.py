@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -27,7 +27,7 @@ from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
 from gangboard.web.fresh import require_fresh
-from gangboard.web.kept_forms import keeps_form, kept_form
+from gangboard.web.kept_forms import keeps_form, refilled
 from gangboard.web.layout import plain_page
 
 NO_ADMIN = "Only an admin makes, tests and removes channels."
@@ -37,11 +37,13 @@ NO_ADMIN = "Only an admin makes, tests and removes channels."
 def notifications(request: HttpRequest) -> HttpResponse:
     """Show channels, rules and messages."""
     viewer = viewer_for(request)
-    rule = kept_form(request, "notification-rules")
-    rule_form = _rule_form(viewer, read_channels(viewer=viewer), rule) if rule else None
-    channel = kept_form(request, "notification-channels")
-    channel_form = ChannelForm(channel) if channel and viewer.is_admin else None
-    return _page(request, viewer, rule_form=rule_form, channel_form=channel_form)
+    rule_form = _rule_form(viewer, read_channels(viewer=viewer))
+    return _page(
+        request,
+        viewer,
+        rule_form=refilled(rule_form, request, "notification-rules"),
+        channel_form=refilled(ChannelForm(), request, "notification-channels"),
+    )
 
 
 @keeps_form("notifications", fields=("name", "kind", "used_by", "owner"), part="channels")
@@ -81,12 +83,12 @@ def remove_channel(request: HttpRequest, channel_id: str) -> HttpResponse:
     return _back("channels")
 
 
-@keeps_form("notifications", fields=RuleForm.base_fields, part="rules")
+@keeps_form("notifications", fields=(*RuleForm.base_fields, "for_admins"), part="rules")
 @require_POST
 def make_rule(request: HttpRequest) -> HttpResponse:
     """Make a rule."""
     viewer = viewer_for(request)
-    form = _rule_form(viewer, read_channels(viewer=viewer), request.POST)
+    form = _rule_form(viewer, read_channels(viewer=viewer), request)
     if not form.is_valid():
         return _page(request, viewer, rule_form=form, status=400)
     try:
@@ -129,7 +131,6 @@ def mute_rule(request: HttpRequest, rule_id: str) -> HttpResponse:
     )
 
 
-@keeps_form("notification-gang", fields=TellForm.base_fields)
 @require_http_methods(["GET", "HEAD", "POST"])
 def tell_of_gang(request: HttpRequest, gang_id: str) -> HttpResponse:
     """Ask by which channels somebody is told when a gang runs, and make that rule."""
@@ -138,8 +139,8 @@ def tell_of_gang(request: HttpRequest, gang_id: str) -> HttpResponse:
     if gang is None:
         raise Http404
     usable = read_channels(viewer=viewer)
-    names = {row.name: row.service for row in usable}
-    form, status = TellForm(kept_form(request), channels=names), 200
+    names = [row.name for row in usable]
+    form, status = TellForm(channels=names), 200
     if request.method == "POST":
         form = TellForm(request.POST, channels=names)
         status = 400
@@ -202,13 +203,13 @@ def _page(
 
 
 def _rule_form(
-    viewer: Viewer, usable: tuple[ChannelRow, ...], data: QueryDict | None = None
+    viewer: Viewer, usable: tuple[ChannelRow, ...], request: HttpRequest | None = None
 ) -> RuleForm:
     choices = {
         "clusters": read_cluster_names(viewer=viewer),
         "channels": [row.name for row in usable],
     }
-    return RuleForm(data, **choices)
+    return RuleForm(request.POST, **choices) if request is not None else RuleForm(**choices)
 
 
 def _admin(request: HttpRequest) -> Viewer:
