@@ -29,6 +29,7 @@ from gangboard.store.models import (
     Gang,
     HoldCheck,
     Identity,
+    LeverRecord,
     NotifyCursor,
     Rule,
     SavedView,
@@ -104,7 +105,15 @@ def _shared_cluster(now: datetime) -> Cluster:
     # A LocalQueue of each tenant leads to it, so both read its name.
     store(cluster, a_queue("both", cohort=f"{NOBODY}-cohort"), a_queue(f"{NOBODY}-otherqueue"))
     _node(cluster, f"{NOBODY}-node")
-    make_capacity(cluster, shapes=(make_shape(where=f"pool={NOBODY}-pool"),), now=now)
+    asked = {"cpu": "8", f"example.com/{NOBODY}-asked": "8"}
+    make_capacity(
+        cluster,
+        shapes=(make_shape(where=f"pool={NOBODY}-pool", requests=asked, why=f"{NOBODY}-why"),),
+        now=now,
+    )
+    LeverRecord.objects.create(
+        cluster=cluster, lever="hold", refuted_at=now, sentence=f"{NOBODY}-proof"
+    )
     make_outage(
         cluster,
         now - timedelta(hours=2),
@@ -133,12 +142,21 @@ def _own_cluster(now: datetime) -> Cluster:
     serve(cluster)
     store(cluster, a_queue(f"{SECOND}-clusterqueue"))
     _node(cluster, f"{SECOND}-node")
+    make_capacity(cluster, now=now)
     make_gang(cluster, f"{SECOND}-owngang", namespace=f"{SECOND}-ownns", now=now)
     return cluster
 
 
 def _node(cluster: Cluster, name: str) -> None:
-    make_node(cluster, name)
+    word = name[:3]
+    make_node(
+        cluster,
+        name,
+        labels={"cloud.google.com/gke-nodepool": f"{word}-nodevalue"},
+        taints=[f"{word}-taint=x:NoSchedule"],
+        allocatable={"cpu": "8", "pods": "9", "example.com/device": "8"},
+        pods={f"{NOBODY}-nodepod": f"{NOBODY}-nodeowner"},
+    )
     store_object(cluster, "nodes", a_node(name, uid=f"uid-{cluster.name}-{name}"))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.db import transaction
+from django.db.models import Model
 from django.test import Client
 from django.urls import resolve
 from django.utils import timezone
@@ -144,11 +145,35 @@ def test_no_page_and_no_list_has_a_canary_of_the_other(
     assert missing == {f"{word}-{field}" for field in NOT_SHOWN}, "a walk that misses a field"
 
 
+WITHOUT_TENANTS = frozenset(
+    {
+        *("AuditHead", "FeedHead", "NotifyCursor", "Heartbeat", "Switch", "GroupRole"),
+        *("Cluster", "Lease", "Chore", "Outage", "LeverRecord", "ClusterTrial"),
+        *("ClusterCapacity", "NodeCapacity", "TrendPoint"),
+        *("AccessToken", "SignInLink", "Attempts", "Grant", "BoardColumns", "RuleMark"),
+    }
+)
+"""Tables of the installation, of a whole cluster, or without words that a tenant has chosen."""
+
+
+def test_every_table_has_words_of_both(tenants: Pair) -> None:
+    empty = {
+        model.__name__
+        for model in apps.get_app_config("store").get_models()
+        if not {FIRST, SECOND} <= {one[:3] for one in words_in(model)}
+    }
+    assert empty == WITHOUT_TENANTS
+
+
 def planted() -> set[str]:
     """Return all canaries of the database."""
+    return set().union(*map(words_in, apps.get_app_config("store").get_models()))
+
+
+def words_in(model: type[Model]) -> set[str]:
+    """Return the canaries of a table."""
     return {
         canary
-        for model in apps.get_app_config("store").get_models()
         for row in model._default_manager.values_list()
         for value in row
         for canary in canaries(
