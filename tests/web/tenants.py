@@ -16,7 +16,7 @@ from django.utils import timezone
 from gangboard.domain.event import Event
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition, Meta, ObjectRef
-from gangboard.domain.verdict import Evidence
+from gangboard.domain.verdict import Evidence, FitReason
 from gangboard.store import authentication, group_roles, people
 from gangboard.store.feed import FeedType, feed_action, feed_spans, number_events
 from gangboard.store.gang_search import save_search
@@ -52,7 +52,7 @@ from tests.factories import (
     make_resource,
     store_object,
 )
-from tests.readmodels.room import make_capacity, make_node, make_shape
+from tests.readmodels.room import make_capacity, make_fit, make_node, make_shape
 from tests.recorded_actions import make_action, make_audit
 from tests.stored_jobsets import make_hold, make_jobset
 from tests.stored_queues import serve, store
@@ -247,7 +247,9 @@ def _gang(word: str, cluster: Cluster, namespace: str, now: datetime) -> Gang:
         for n, one in enumerate(members)
     )
     detail = unpack_detail(bytes(gang.detail))
-    gang.detail = pack_detail(replace(detail, findings=(finding,), members=members))
+    full = FitReason("nvidia.com/gpu", 5, examples=(f"{NOBODY}-fullnode",))
+    fit = make_fit(shape=f"{word}-shape", unit=gang.name, saturated=(full,), excluded=())
+    gang.detail = pack_detail(replace(detail, findings=(finding,), members=members, fit=(fit,)))
     gang.save(update_fields=["detail"])
     _event(word, cluster, members[0].ref, now)
     hold = make_hold(cluster, gang, job, by=f"{word}-holder", reason=f"{word}-holdreason")
