@@ -13,7 +13,14 @@ from django.db.models import Count
 from gangboard.readmodels.fit import asks_text
 from gangboard.readmodels.freshness import Freshness, Level, joined
 from gangboard.readmodels.node_amounts import NodeRow
-from gangboard.readmodels.pools import LabelChoices, Pool, make_pools, name_nodes, sum_nodes
+from gangboard.readmodels.pools import (
+    LabelChoices,
+    Pool,
+    make_pools,
+    name_nodes,
+    sum_nodes,
+    without_taints,
+)
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import ClusterCapacity, Gang, NodeCapacity
@@ -186,7 +193,7 @@ def read_capacity(
                 labels.add(here)
                 rows.append(_row(one, told[id_], here, by, gangs))
             else:
-                whole = sum_nodes("", "", here) if here else None
+                whole = without_taints(sum_nodes("", "", here)) if here else None
                 at = told[id_].observed_at
                 rows.append(ClusterRow(one.cluster, one, None, at, whole, numbers_only=True))
     return Capacity(tuple(rows), labels.choices, labels.default)

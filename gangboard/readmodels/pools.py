@@ -92,6 +92,7 @@ class Pool:
     taints: tuple[tuple[str, int], ...]
     """(taint, nodes that take pods and have it): their room is for who tolerates it."""
     more_taints: int
+    """Taints that are not in `taints`: rare ones, and all of them for viewers who may not read names of nodes."""
     amounts: tuple[Amount, ...]
     squares: tuple[NodeSquare, ...] = ()
     """Its nodes with accelerators, by topology and name, the first MOST_SQUARES; of one pool alone."""
@@ -141,6 +142,11 @@ def name_nodes(pool: Pool, nodes: Sequence[NodeRow]) -> Pool:
         cordoned_names=_first_names(node for node in nodes if node.ready and node.cordoned),
         not_ready_names=_first_names(node for node in nodes if not node.ready),
     )
+
+
+def without_taints(pool: Pool) -> Pool:
+    """Return the pool with the number of its taints alone: their texts often name a team."""
+    return replace(pool, taints=(), more_taints=len(pool.taints) + pool.more_taints)
 
 
 def _first_names(nodes: Iterable[NodeRow]) -> str:

@@ -2,35 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from gangboard.domain.reading.wording import sentence_case
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import ROLES, Viewer
 from gangboard.store.models import Cluster
+from gangboard.store.namespace_patterns import is_pattern, matches
+from gangboard.store.role_places import right_text
 
-_MEANINGS = {
-    "viewer": "may look",
-    "operator": "may look, suspend and resume",
-    "admin": "may look, suspend, resume and switch",
-}
 MOST = 12
 """Lines of a small menu."""
+RoleOnPlace = tuple[str, str | None, str | None]
+"""(role, name of the cluster or None, namespaces or None)."""
 
 
 def rights_of(viewer: Viewer) -> tuple[str, ...]:
-    """Return a line for each role, the strongest first (1 query, none for roles everywhere)."""
+    """Return a sentence for each role, the strongest first (1 query, none for roles everywhere)."""
     ids = {scope.cluster_id for scope in viewer.scopes if scope.cluster_id is not None}
     names = dict(Cluster.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
-    lines = []
-    for scope in sorted(viewer.scopes, key=lambda one: -_rank(one.role)):
-        where = "every namespace" if not scope.namespace else f"namespace {scope.namespace}"
-        if scope.cluster_id is not None:
-            cluster = f"cluster {names.get(scope.cluster_id, '?')}"
-        else:
-            cluster = "every cluster"
-        meaning = _MEANINGS.get(scope.role, "")
-        lines.append(printable(f"{scope.role.capitalize()}, {where} of {cluster}: {meaning}"))
+    roles = (
+        (
+            scope.role,
+            None if scope.cluster_id is None else names.get(scope.cluster_id, "?"),
+            scope.namespace,
+        )
+        for scope in viewer.scopes
+    )
+    lines = tuple(
+        f"{sentence_case(right)}." for right in right_texts(roles, may_act=viewer.may_act)
+    )
     if len(lines) > MOST:
         return (*lines[: MOST - 1], f"and {len(lines) - MOST + 1} more roles")
-    return tuple(lines) or ("No role yet: ask an admin for one.",)
+    return lines or ("No role yet: ask an admin for one.",)
+
+
+def right_texts(roles: Iterable[RoleOnPlace], *, may_act: bool = True) -> tuple[str, ...]:
+    """Return what roles allow, the strongest first: `may see research on east, may not act`.
+
+    A role on a place where another one allows as much or more adds nothing and is left out. Where a stronger role
+    is about a part of the place, the person `may not act elsewhere`.
+    """
+    told: list[RoleOnPlace] = []
+    texts = []
+    for role in sorted(roles, key=lambda one: -_rank(one[0])):
+        if any(_covers(one, role) for one in told):
+            continue
+        acts_in_part = may_act and any(_rank(one[0]) > 0 and _overlaps(one, role) for one in told)
+        text = right_text(*role, may_act=may_act)
+        if acts_in_part and text.endswith("may not act"):
+            text += " elsewhere"
+        told.append(role)
+        texts.append(printable(text))
+    return tuple(texts)
+
+
+def _covers(role: RoleOnPlace, other: RoleOnPlace) -> bool:
+    """Return whether the place of a role contains that of another one."""
+    return role[1] in (None, other[1]) and _contains(role[2] or "", other[2] or "")
+
+
+def _overlaps(role: RoleOnPlace, other: RoleOnPlace) -> bool:
+    """Return whether two places may have a namespace in common. Of two patterns nobody can tell."""
+    names, other_names = role[2] or "", other[2] or ""
+    if role[1] and other[1] and role[1] != other[1]:
+        return False
+    both_patterns = is_pattern(names) and is_pattern(other_names)
+    return both_patterns or _contains(names, other_names) or _contains(other_names, names)
+
+
+def _contains(names: str, other: str) -> bool:
+    """Return whether the namespaces of a role, a name or a pattern or "" for all, contain those of another one."""
+    if not names or names == other:
+        return True
+    return is_pattern(names) and bool(other) and not is_pattern(other) and matches(names, other)
 
 
 def _rank(role: str) -> int:

@@ -10,6 +10,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.db.models import Q
 
 from gangboard.store.models import Grant
+from gangboard.store.namespace_patterns import is_pattern, matches
 
 ROLES = ("viewer", "operator", "admin")
 """Each may all that the ones before it may."""
@@ -17,11 +18,20 @@ ROLES = ("viewer", "operator", "admin")
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One place in which a person may see: a namespace of a cluster. None and "" mean all."""
+    """One place in which a person may see: namespaces of a cluster. None and "" mean all."""
 
     cluster_id: int | None
     namespace: str
+    """A name, or a pattern such as `team-*`."""
     role: str
+
+    def covers(self, cluster_id: int, namespace: str) -> bool:
+        """Return whether the place contains a namespace of a cluster."""
+        if self.cluster_id not in (None, cluster_id):
+            return False
+        if is_pattern(self.namespace):
+            return matches(self.namespace, namespace)
+        return self.namespace in ("", namespace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +71,8 @@ class Viewer:
             if scope.cluster_id is not None:
                 place[f"{prefix}cluster_id"] = scope.cluster_id
             if scope.namespace:
-                place[f"{prefix}namespace"] = scope.namespace
+                lookup = "__matches" if is_pattern(scope.namespace) else ""
+                place[f"{prefix}namespace{lookup}"] = scope.namespace
             condition |= Q(**place)
         return condition
 
@@ -115,18 +126,12 @@ class Viewer:
 
     def _has_role(self, roles: tuple[str, ...], cluster_id: int, namespace: str) -> bool:
         return any(
-            scope.role in roles
-            and scope.cluster_id in (None, cluster_id)
-            and scope.namespace in ("", namespace)
-            for scope in self.scopes
+            scope.role in roles and scope.covers(cluster_id, namespace) for scope in self.scopes
         )
 
     def sees(self, cluster_id: int, namespace: str) -> bool:
         """Whether it may see that namespace."""
-        return any(
-            scope.cluster_id in (None, cluster_id) and scope.namespace in ("", namespace)
-            for scope in self.scopes
-        )
+        return any(scope.covers(cluster_id, namespace) for scope in self.scopes)
 
 
 def viewer_of(

@@ -37,6 +37,9 @@ LONGEST_TOKEN_DAYS = 366
 LAST_USE_STEP = timedelta(minutes=1)
 """`last_used_at` is written at most this often: reading must not mean writing."""
 
+BEGUN_OF_SENDER = 100
+BEGIN_WINDOW = timedelta(minutes=1)
+"""So many sign-ins by the identity provider may begin from one network within this time."""
 PASSWORD_WINDOW = timedelta(minutes=5)
 PASSWORDS_OF_PLACE = 10
 """Wrong passwords for one name from one place within the window."""
@@ -224,6 +227,15 @@ def try_password(*, name: str, place: str) -> rate_limits.RateLimitResult:
     return rate_limits.take(
         *_password(name, place), most=PASSWORDS_OF_PLACE, window=PASSWORD_WINDOW
     )
+
+
+def try_begin(*, sender: str) -> rate_limits.RateLimitResult:
+    """Count that a sign-in by the identity provider begins; `wait` says whether it may. Outside of transactions.
+
+    Each one that begins stores a session for ten minutes. `sender` is the network from which it comes: a whole
+    company may be behind one address.
+    """
+    return rate_limits.take("begin sign-in", sender, most=BEGUN_OF_SENDER, window=BEGIN_WINDOW)
 
 
 def forget_passwords(*, name: str, place: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.sessions.models import Session
@@ -12,6 +12,9 @@ from gangboard.store.models import SessionRecord
 
 DELETE_BATCH = 500
 """Rows of one transaction: a poll that wants to write waits for no more than that."""
+
+RECORDS_KEPT = timedelta(days=1)
+"""A form that a person sends after the end of their session is kept for that person (`web.kept_forms`)."""
 
 
 def delete_in_batches(rows: models.QuerySet[Any]) -> int:
@@ -26,8 +29,9 @@ def delete_in_batches(rows: models.QuerySet[Any]) -> int:
 
 
 def delete_expired_sessions(*, ended_before: datetime) -> int:
-    """Delete the sessions that expired before a moment, with their records; return how many."""
-    delete_in_batches(SessionRecord.objects.filter(ends_at__lt=ended_before).order_by("ends_at"))
+    """Delete the sessions that expired before a moment, and their records a day later; return how many sessions."""
+    oldest = ended_before - RECORDS_KEPT
+    delete_in_batches(SessionRecord.objects.filter(ends_at__lt=oldest).order_by("ends_at"))
     return delete_in_batches(
         Session.objects.filter(expire_date__lt=ended_before).order_by("expire_date")
     )

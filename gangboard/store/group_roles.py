@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from gangboard.store.access import ROLES
-from gangboard.store.clusters import check_dns_label, find_cluster
+from gangboard.store.clusters import find_cluster
 from gangboard.store.models import Cluster, Grant, GroupRole, Identity
 from gangboard.store.models.people import GROUP
-from gangboard.store.people import GANGBOARD, PeopleError, record, role_text
+from gangboard.store.people import GANGBOARD, record
+from gangboard.store.role_places import PeopleError, cluster_of_role, role_text
 
 LONGEST_GROUP = 255
 Place = tuple[str, int | None, str]
@@ -28,11 +28,11 @@ class GroupGrant:
     cluster: str | None
     """None for every cluster."""
     namespace: str
-    """Empty for every namespace."""
+    """Empty for every namespace; `team-*` for each that begins so."""
 
     @property
     def text(self) -> str:
-        """Return `viewer of namespace team-a of every cluster`."""
+        """Return `viewer of team-a on every cluster`."""
         return role_text(self.role, self.cluster, self.namespace)
 
 
@@ -53,15 +53,11 @@ def grant_group(
 ) -> bool:
     """Give a role to a group; return False if the group has exactly that role already.
 
-    `cluster_name` None means every cluster, `namespace` empty every namespace. Members that have signed in
-    before get the role at once. Raises PeopleError, and ClusterError for a cluster that is not watched.
+    `cluster_name` None means every cluster, `namespace` empty every namespace; it may be a pattern. Members that
+    have signed in before get the role at once. Raises PeopleError, and ClusterError for a cluster that is not watched.
     """
     _check_group(group)
-    if role not in ROLES:
-        raise PeopleError(f"there is no role {role!r}; the roles are {', '.join(ROLES)}")
-    if namespace:
-        check_dns_label(namespace, "a namespace")
-    cluster = None if cluster_name is None else find_cluster(name=cluster_name)
+    cluster = cluster_of_role(role, cluster_name, namespace)
     with transaction.atomic():
         _, created = GroupRole.objects.get_or_create(
             group=group, role=role, cluster=cluster, namespace=namespace

@@ -9,18 +9,16 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from gangboard.store.access import ROLES
 from gangboard.store.audit import audit
-from gangboard.store.clusters import check_dns_label, find_cluster
+from gangboard.store.clusters import find_cluster
 from gangboard.store.models import AccessToken, Cluster, Grant, SessionRecord, SignInLink
 from gangboard.store.models.people import GROUP, HAND
+from gangboard.store.role_places import PeopleError, cluster_of_role, role_text
+
+__all__ = ["PeopleError", "role_text"]
 
 GANGBOARD = "gangboard"
 """Who did it where no person has."""
-
-
-class PeopleError(ValueError):
-    """What was asked for cannot be done. The text is one sentence for the person who asked."""
 
 
 def create_user(
@@ -103,9 +101,9 @@ def grant_role(
     namespace: str = "",
     by: str = GANGBOARD,
 ) -> bool:
-    """Give a role on a namespace of a cluster; return False when the user has that grant already.
+    """Give a role on namespaces of a cluster; return False when the user has that grant already.
 
-    `cluster_name` None means every cluster, `namespace` empty every namespace.
+    `cluster_name` None means every cluster, `namespace` empty every namespace; it may be a pattern.
     `by` is who gives it, for the audit. Raises PeopleError, and ClusterError for a cluster that is
     not watched.
     """
@@ -119,11 +117,7 @@ def grant_role(
 def _grant(
     user: User, role: str, cluster_name: str | None, namespace: str
 ) -> tuple[bool, Cluster | None]:
-    if role not in ROLES:
-        raise PeopleError(f"there is no role {role!r}; the roles are {', '.join(ROLES)}")
-    if namespace:
-        check_dns_label(namespace, "a namespace")
-    cluster = None if cluster_name is None else find_cluster(name=cluster_name)
+    cluster = cluster_of_role(role, cluster_name, namespace)
     _, created = Grant.objects.get_or_create(
         user=user, role=role, cluster=cluster, namespace=namespace, origin=HAND
     )
@@ -168,12 +162,6 @@ def remove_role(
         if keep_admin:
             check_admin_left()
     return _role_texts(user)
-
-
-def role_text(role: str, cluster_name: str | None, namespace: str) -> str:
-    """Return `viewer of namespace team-a of every cluster`."""
-    place = f"namespace {namespace}" if namespace else "every namespace"
-    return f"{role} of {place} of {f'cluster {cluster_name}' if cluster_name else 'every cluster'}"
 
 
 def _role_texts(user: User) -> list[str]:

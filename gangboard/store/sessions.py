@@ -154,6 +154,15 @@ def begin_session(
     )
 
 
+def owner_of_ended(session_key: str) -> int | None:
+    """Return the id of the person whose session a cookie was, also after its end by time; None if nobody can tell.
+
+    That proves nothing about who sends the cookie. A session that was ended by hand has no record.
+    """
+    found = SessionRecord.objects.filter(session_key=row_key(session_key), user__is_active=True)
+    return found.values_list("user_id", flat=True).first()
+
+
 def signed_in_by(session: SessionBase) -> str:
     """Return how the person of a session signed in; empty if no one can tell."""
     return str(session.get(_METHOD, ""))

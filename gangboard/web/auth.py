@@ -13,7 +13,9 @@ from django.http.response import HttpResponseRedirectBase
 from django_htmx.http import HttpResponseClientRedirect
 
 from gangboard.peers import client_address
+from gangboard.store import sessions
 from gangboard.store.access import Viewer, viewer_of
+from gangboard.web.kept_forms import keep_form
 
 View = Callable[..., HttpResponseBase]
 
@@ -39,12 +41,32 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
         request: HttpRequest,
         view_func: View,  # noqa: ARG002  # Django's signature
     ) -> HttpResponseRedirectBase:
-        """Return the way to sign-in: of the whole page also where only a part of it was asked for."""
+        """Return the way to sign-in: of the whole page also where only a part of it was asked for.
+
+        A form that was sent is kept, if its person is known, and filled in again after the sign-in.
+        """
+        cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+        is_form = request.method == "POST"
+        user_id = sessions.owner_of_ended(cookie) if is_form and cookie else None
+        kept = keep_form(request, user_id=user_id)
         if request.headers.get("HX-Request"):
             # No form may appear inside a table.
-            address = _path(request.headers.get("HX-Current-URL"))
-            return HttpResponseClientRedirect(_sign_in(address))
-        return HttpResponseRedirect(_sign_in(request.get_full_path()))
+            return HttpResponseClientRedirect(_sign_in(kept or page_of(request)))
+        return HttpResponseRedirect(_sign_in(kept or page_of(request)))
+
+
+def page_of(request: HttpRequest) -> str:
+    """Return the page to come back to: the one that was asked for, or that from which a form was sent."""
+    if request.headers.get("HX-Request"):
+        page = request.headers.get("HX-Current-URL", "")
+    elif request.method in ("GET", "HEAD"):
+        return request.get_full_path()
+    else:
+        page = request.headers.get("Referer", "")
+    parts = urlsplit(page)
+    if not parts.path or parts.netloc not in ("", request.get_host()):
+        return settings.LOGIN_REDIRECT_URL
+    return parts.path + (f"?{parts.query}" if parts.query else "")
 
 
 def viewer_for(request: HttpRequest) -> Viewer:
@@ -54,8 +76,3 @@ def viewer_for(request: HttpRequest) -> Viewer:
 
 def _sign_in(back_to: str) -> str:
     return settings.LOGIN_URL + (f"?next={quote(back_to)}" if back_to not in ("", "/") else "")
-
-
-def _path(url: str | None) -> str:
-    parts = urlsplit(url or "/")
-    return parts.path + (f"?{parts.query}" if parts.query else "")

@@ -29,6 +29,7 @@ from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
 from gangboard.web.forms import ActionForm
 from gangboard.web.fresh import require_fresh
+from gangboard.web.kept_forms import keeps_form, kept_form
 from gangboard.web.layout import plain_page
 from gangboard.web.preview import (
     Note,
@@ -148,11 +149,13 @@ class Confirmation:
         return error_code.status if error_code is not None else 200
 
 
+@keeps_form("confirm", fields=("verb", "target", "reason", "zone", "until", "forced", "gang"))
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
     """Show what would happen, or ask for it. GET sends and writes nothing."""
     viewer = viewer_for(request)
-    form = ActionForm(request.POST if request.method == "POST" else request.GET)
+    asked = request.POST if request.method == "POST" else kept_form(request) or request.GET
+    form = ActionForm(asked)
     if form.nothing_asked:
         return _render_problem(request, viewer, form.nothing_asked, 400)
     if len(form.requests) > 1 and (again := require_fresh(request)):

@@ -15,6 +15,7 @@ from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.liveness import Liveness, read_liveness
 from gangboard.readmodels.queue_visibility import serves_queues
 from gangboard.store.access import Viewer
+from gangboard.web.kept_forms import kept_sentence
 from gangboard.web.live.fragments import Fragment, FragmentList, write_version
 
 NAVIGATION = (
@@ -126,7 +127,7 @@ def plain_page(
         page=layout_fragments(clusters, read_liveness(now=now)),
         section=section,
         live="",
-        context=context,
+        context={**context, "kept_sentence": kept_sentence(request)},
         status=status,
     )
 

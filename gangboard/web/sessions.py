@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponseBase
 
 from gangboard.peers import client_address
 from gangboard.store import authentication, sessions
+from gangboard.web.kept_forms import forget_forms_of_others
 
 NO_GROUPS = "no_groups_claim"
 """Key of the session: the claim in which the identity provider sent no groups."""
@@ -36,6 +37,7 @@ def start_session(
         if request.session.session_key == key_before and key_before is not None:
             # The same person again: a key that someone has copied must not become fresh with it.
             request.session.cycle_key()
+        forget_forms_of_others(request.session, user_id=user.pk)
         sessions.begin_session(
             request.session,
             user=user,

@@ -26,6 +26,7 @@ from gangboard.readmodels.ages import duration_text
 from gangboard.store import authentication, sessions
 from gangboard.store.rate_limits import RateLimitResult
 from gangboard.web.fresh import asks_for_fresh
+from gangboard.web.kept_forms import has_kept_form, newest_address
 from gangboard.web.password_throttle import password_throttle
 from gangboard.web.sessions import start_session
 
@@ -189,7 +190,7 @@ def use_link(request: HttpRequest) -> HttpResponse:
     if user is None:
         authentication.record_failed_link(source=source)
         return _no_link(request)
-    return HttpResponseRedirect(settings.LOGIN_REDIRECT_URL)
+    return HttpResponseRedirect(newest_address(request.session) or settings.LOGIN_REDIRECT_URL)
 
 
 def _links_work() -> bool:
@@ -224,6 +225,7 @@ def sign_in_context(request: HttpRequest, back_to: str) -> dict[str, Any]:
         "by_password": "password" in settings.LOCAL_SIGN_IN,
         "by_link": "link" in settings.LOCAL_SIGN_IN,
         "must_be_fresh": must_be_fresh,
+        "keeps_form": has_kept_form(request.session, back_to),
         "contact": settings.CONTACT,
     }
 

@@ -49,7 +49,7 @@ def press(client: Client, link: str) -> int:
 def test_create_user_prints_a_link_that_signs_in_once() -> None:
     out, _ = run("create_user", "ada", "--role", "viewer")
     link = out.splitlines()[-1]
-    assert out.splitlines()[0] == "ada is viewer of every namespace of every cluster."
+    assert out.splitlines()[0] == "ada is viewer of everything."
     assert link.startswith("http://127.0.0.1:8000/sign-in/link/")
     client = Client()
     assert client.get(link.removeprefix("http://127.0.0.1:8000")).status_code == 200
@@ -65,7 +65,7 @@ def test_create_user_again_adds_the_role_and_prints_another_link(tmp_path: Path)
     second, _ = run(
         "create_user", "ada", "--role", "admin", "--cluster", "east", "--namespace", "team-a"
     )
-    assert second.splitlines()[0] == "ada is admin of namespace team-a of cluster east."
+    assert second.splitlines()[0] == "ada is admin of team-a on east."
     assert first.splitlines()[-1] != second.splitlines()[-1]
     assert "ada had an account already. This is a new link." in second.splitlines()
     assert "already" not in first
@@ -104,12 +104,12 @@ def test_create_user_says_so_where_links_are_off(
 @pytest.mark.django_db
 def test_groups_get_and_lose_roles() -> None:
     assert run("list_group_roles")[0] == "No group has a role. manage.py grant_group gives one.\n"
-    text = "operator of namespace team-a of every cluster"
+    text = "operator of team-a on every cluster"
     command = ("ml", "--role", "operator", "--namespace", "team-a")
     assert run("grant_group", *command)[0] == f"Members of group ml are {text} from now on.\n"
     assert run("grant_group", *command)[0] == f"Members of group ml are {text} already.\n"
     run("grant_group", "ml", "--role", "viewer")
-    everywhere = "viewer of every namespace of every cluster"
+    everywhere = "viewer of everything"
     assert run("list_group_roles")[0] == f"ml: {everywhere}\nml: {text}\n"
     assert run("revoke_group", *command)[0] == (
         f"Members of group ml are no longer {text}.\nMembers of group ml are still {everywhere}.\n"
@@ -177,15 +177,14 @@ def test_remove_role_says_what_is_left() -> None:
     run("create_user", "ada", "--role", "viewer")
     run("create_user", "ada", "--role", "operator", "--namespace", "team-a")
     assert run("remove_role", "ada", "--role", "operator", "--namespace", "team-a")[0] == (
-        "ada is no longer operator of namespace team-a of every cluster.\n"
-        "ada is still viewer of every namespace of every cluster.\n"
+        "ada is no longer operator of team-a on every cluster.\n"
+        "ada is still viewer of everything.\n"
     )
     assert run("remove_role", "ada", "--role", "viewer")[0] == (
-        "ada is no longer viewer of every namespace of every cluster.\n"
-        "ada has no role any more, and sees nothing.\n"
+        "ada is no longer viewer of everything.\nada has no role any more, and sees nothing.\n"
     )
     assert refused("remove_role", "ada", "--role", "viewer") == (
-        "ada is not viewer of every namespace of every cluster; ada is: nothing"
+        "ada is not viewer of everything; ada is: nothing"
     )
 
 
@@ -226,14 +225,14 @@ def test_users_roles_and_tokens_are_listed(tmp_path: Path) -> None:
     token = run("create_token", "ada", "--act")[0].strip()
     users = json.loads(run("list_users", "--json")[0])
     assert [(one["name"], one["tokens"], one["rights"]) for one in users] == [
-        ("ada", 1, ["admin of everything"]),
-        ("vera", 1, ["viewer of research on east"]),
+        ("ada", 1, ["may see everything, may act and administer"]),
+        ("vera", 1, ["may see research on east, may not act"]),
     ]
     heading, ada, vera = run("list_users")[0].splitlines()
     words = "NAME ROLES GROUPS LAST SEEN TOKENS SESSIONS ACCOUNT"
     assert " ".join(heading.split()) == words
-    assert ada.startswith("ada   admin of everything")
-    assert "viewer of research on east" in vera
+    assert ada.startswith("ada   may see everything, may act and administer")
+    assert "may see research on east, may not act" in vera
     assert json.loads(run("list_roles", "--json")[0]) == [
         {"name": "ada", "role": "admin", "cluster": None, "namespace": None, "origin": "hand"},
         {

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -46,12 +49,12 @@ def test_a_person_is_added_with_a_role(owner: Person) -> None:
     response = owner.client.post("/people/", form)
     assert (response.status_code, response["Location"]) == (303, "/people/users/vera/")
     page = owner.client.get("/people/").content.decode()
-    assert "viewer of research on east" in page
+    assert "may see research on east, may not act" in page
     row = owner.client.get("/api/v1/people/vera/").json()
     assert row == {
         "name": "vera",
         "disabled": False,
-        "rights": ["viewer of research on east"],
+        "rights": ["may see research on east, may not act"],
         "groups": [],
         "last_seen_at": None,
         "tokens": 0,
@@ -239,6 +242,51 @@ def test_sessions_of_everybody_are_listed_and_ended(owner: Person, reader: Perso
     assert owner.client.get("/people/sessions/?q=rene").status_code == 200
 
 
+def test_more_sessions_than_a_page_holds_are_read_to_the_last(
+    owner: Person, reader: Person
+) -> None:
+    now = timezone.now()
+    Session.objects.bulk_create(
+        Session(session_key=f"k{number}", session_data="", expire_date=now + timedelta(hours=1))
+        for number in range(130)
+    )
+    SessionRecord.objects.bulk_create(
+        SessionRecord(
+            session_key=f"k{number}",
+            user=reader.user,
+            method="password",
+            address=f"192.0.2.{number}",
+            created_at=now,
+            last_seen_at=now - timedelta(minutes=number // 50),  # many at the same minute
+            ends_at=now + timedelta(hours=1),
+        )
+        for number in range(130)
+    )
+    walked: list[str] = []
+    following = "/api/v1/sessions/?limit=60"
+    while following:
+        answer = owner.client.get(following).json()
+        walked += [row["address"] for row in answer["results"]]
+        following = (answer["next"] or "").removeprefix("http://testserver")
+    assert walked == [f"192.0.2.{number}" for number in range(130)]
+    page = owner.client.get("/people/sessions/").content.decode()
+    assert page.count("/end/") == 100
+    (following,) = re.findall(r'href="(/people/sessions/\?[^"]*cursor[^"]*)" rel="next"', page)
+    page = owner.client.get(following.replace("&amp;", "&")).content.decode()
+    assert page.count("/end/") == 30
+    assert owner.client.get("/people/users/rene/").content.decode().count("/end/") == 130
+
+
+def test_sessions_without_a_record_are_ended_by_the_upgrade(owner: Person, reader: Person) -> None:
+    listed = Client()
+    listed.post("/sign-in/", {"name": "rene", "password": PASSWORD})
+    migration = import_module("gangboard.store.migrations.0009_tenants")
+    migration.end_unlisted_sessions(apps, connection.schema_editor())
+    assert listed.get("/account/").status_code == 200
+    assert owner.client.get("/account/").status_code == 302
+    assert Session.objects.count() == 1
+
+
 def test_a_session_that_has_ended_is_not_listed(owner: Person, reader: Person) -> None:
     Client().post("/sign-in/", {"name": "rene", "password": PASSWORD})
     Session.objects.filter(pk=SessionRecord.objects.get().session_key).update(
@@ -270,13 +318,34 @@ def test_a_role_of_a_group_reaches_its_members(owner: Person, stranger: Person) 
     person = owner.client.get("/api/v1/people/stan/").json()
     assert (person["groups"], person["roles"][0]["origin"]) == (["ml"], "group")
     page = owner.client.get("/people/users/stan/").content.decode()
-    assert "viewer of cluster east" not in page, "there is no button to take back a role of a group"
+    assert "viewer of everything on east" not in page, (
+        "there is no button to take back a role of a group"
+    )
     assert owner.client.delete(f"/api/v1/group-roles/{row['id']}/").status_code == 204
     assert stranger.viewer.scopes == ()
     status, answer = send(owner, "post", "group-roles/", group="ml", role="operator")
     assert (status, answer["cluster"], answer["members"]) == (201, None, 1)
     assert owner.client.post(f"/people/groups/{answer['id']}/take/").status_code == 303
     assert owner.client.post(f"/people/groups/{answer['id']}/take/").status_code == 404
+
+
+def test_a_role_of_a_group_is_on_a_pattern_of_namespaces(owner: Person, stranger: Person) -> None:
+    east = make_cluster("east").pk
+    Identity.objects.create(user=stranger.user, issuer="https://id", subject="1", groups=["ml"])
+    form = {"group": "ml", "role": "viewer", "cluster": "east", "namespace": "team-*"}
+    assert owner.client.post("/people/groups/", form).status_code == 303
+    (row,) = owner.client.get("/api/v1/group-roles/").json()["results"]
+    assert row["namespace"] == "team-*"
+    assert stranger.viewer.sees(east, "team-a")
+    assert not stranger.viewer.sees(east, "steam-a")
+    own = stranger.client.get("/account/").content.decode()
+    assert "May see namespaces team-* on east, may not act." in own
+    (seen,) = owner.client.get("/api/v1/people/stan/").json()["rights"]
+    assert seen == "may see namespaces team-* on east, may not act"
+    refused = owner.client.post("/people/groups/", {**form, "namespace": "*"})
+    assert refused.status_code == 409
+    assert "Leave the namespace out for every namespace" in refused.content.decode()
+    assert send(owner, "post", "group-roles/", **{**form, "namespace": "Team*"})[0] == 409
 
 
 @pytest.mark.parametrize("group", ["", "a\nb", "x" * 256])

@@ -277,7 +277,7 @@ def test_numbers_of_nodes_are_for_whoever_sees_a_gang_there(
 ) -> None:
     """The same that the node-fit table of that gang is made of; names and labels are not."""
     ClusterCapacity.objects.update(shapes=[make_shape()])
-    make_node(cluster, "a")
+    make_node(cluster, "a", taints=["team=vision:NoSchedule"])
     make_node(cluster, "b", ready=False)
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
     everywhere = Viewer(5, "nina", (Scope(None, "research", "viewer"),))
@@ -286,7 +286,7 @@ def test_numbers_of_nodes_are_for_whoever_sees_a_gang_there(
     assert told.whole is not None
     for viewer in (reader, everywhere):
         (row,) = read(viewer, by="kubernetes.io/hostname").clusters
-        unnamed = replace(told.whole, not_ready_names="")
+        unnamed = replace(told.whole, not_ready_names="", taints=(), more_taints=1)
         assert (row.blind, row.nodes, row.whole) == (None, 2, unnamed)
         assert (row.numbers_only, row.pools, row.shapes) == (True, (), ())
         assert read(viewer).labels == ()

@@ -89,7 +89,7 @@ def test_a_role_by_hand_and_by_a_group_is_one_scope() -> None:
     assert len(roles(ada)) == 2
     assert len(viewer_of(ada).scopes) == 1
     people.remove_role(name="ada", role="viewer")
-    with pytest.raises(PeopleError, match=r"ada is viewer of every namespace .* by a group"):
+    with pytest.raises(PeopleError, match=r"ada is viewer of everything by a group"):
         people.remove_role(name="ada", role="viewer")
 
 
@@ -128,7 +128,7 @@ def test_what_cannot_be_given_or_taken_is_said() -> None:
     with pytest.raises(clusters.ClusterError, match="there is no cluster 'west'"):
         grant_group(group="ml", role="viewer", cluster_name="west")
     grant_group(group="ml", role="viewer")
-    with pytest.raises(PeopleError, match=r"'ml' is not admin .* it is: viewer of every"):
+    with pytest.raises(PeopleError, match=r"'ml' is not admin .* it is: viewer of everything"):
         revoke_group(group="ml", role="admin")
 
 

@@ -71,12 +71,10 @@ def test_a_role_is_taken_back_where_it_was_given_and_nowhere_else(ada: User) -> 
     people.grant_role(user=ada, role="admin", cluster_name="east")
     left = people.remove_role(name="ada", role="admin", cluster_name="east")
     assert sorted(left) == [
-        "viewer of every namespace of every cluster",
-        "viewer of namespace team-a of cluster east",
+        "viewer of everything",
+        "viewer of team-a on east",
     ]
-    assert people.remove_role(name="ada", role="viewer") == [
-        "viewer of namespace team-a of cluster east"
-    ]
+    assert people.remove_role(name="ada", role="viewer") == ["viewer of team-a on east"]
     assert not viewer_of(ada).sees_everything
 
 
@@ -86,10 +84,9 @@ def test_a_role_is_taken_back_where_it_was_given_and_nowhere_else(ada: User) -> 
         ({"name": "eve"}, "there is no user 'eve'; the users are: ada"),
         (
             {"role": "admin"},
-            "ada is not admin of every namespace of every cluster; "
-            "ada is: viewer of every namespace of every cluster",
+            "ada is not admin of everything; ada is: viewer of everything",
         ),
-        ({"namespace": "team-a"}, "ada is not viewer of namespace team-a of every cluster"),
+        ({"namespace": "team-a"}, "ada is not viewer of team-a on every cluster"),
         ({"cluster_name": "west"}, "there is no cluster 'west'; the clusters are: none"),
     ],
 )

@@ -41,7 +41,7 @@ def test_what_is_done_to_a_person() -> None:
     people.remove_role(name="bob", role="viewer", namespace="team-a", by=OPS)
     people.disable_user(name="bob", by=OPS)
     people.create_user(name="bob", role="admin", by=OPS)
-    where = "namespace team-a of every cluster"
+    where = "team-a on every cluster"
     assert lines() == [
         (event, OPS, "User/bob", sentence)
         for event, sentence in (
@@ -56,7 +56,7 @@ def test_what_is_done_to_a_person() -> None:
                 "bob was disabled: sessions, password, links, tokens and roles have ended.",
             ),
             ("user-enabled", "The account of bob was opened again."),
-            ("role-given", "bob is admin of every namespace of every cluster from now on."),
+            ("role-given", "bob is admin of everything from now on."),
         )
     ]
     said = str(list(AuditEntry.objects.values()))

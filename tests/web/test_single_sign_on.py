@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from gangboard.store import people, sessions
+from gangboard.store import authentication, people, sessions
 from gangboard.store.access import viewer_of
 from gangboard.store.group_roles import grant_group, revoke_group
-from gangboard.store.models import AuditEntry, Identity, SessionRecord
+from gangboard.store.models import Attempts, AuditEntry, Identity, SessionRecord
 from gangboard.web.single_sign_on import adapters
 from gangboard.web.single_sign_on.provider import forget_configuration
 from tests.web.fake_provider import CLIENT_ID, OTHER_KEY, SECRET, FakeProvider, fake_provider
@@ -383,6 +384,23 @@ def test_a_sign_in_of_an_hour_ago_at_the_provider_is_not_fresh(
     assert not sessions.is_fresh(browser.session)
 
 
+def test_a_network_that_begins_too_many_sign_ins_waits(
+    provider: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(authentication, "BEGUN_OF_SENDER", 2)
+    assert [browser.get(BEGIN).status_code for _ in range(2)] == [302, 302]
+    before, lines = Session.objects.count(), AuditEntry.objects.count()
+    refused = Client().get(BEGIN)
+    assert refused.status_code == 429
+    assert 1 <= int(refused["Retry-After"]) <= 60
+    assert sentence_of(refused).startswith("Too many sign-ins were begun from your network.")
+    assert (Session.objects.count(), AuditEntry.objects.count()) == (before, lines)
+    assert browser.get(BEGIN, REMOTE_ADDR="192.0.2.7").status_code == 302
+    Attempts.objects.update(ends_at=timezone.now())
+    sign_in(provider, browser)
+    assert signed_in(browser), "a minute later"
+
+
 def test_a_session_has_an_absolute_end(provider: FakeProvider, browser: Client) -> None:
     before = timezone.now()
     sign_in(provider, browser)
@@ -397,3 +415,17 @@ def test_a_role_of_a_group_that_is_revoked_ends_at_once(
     sign_in(provider, browser)
     revoke_group(group="ml", role="viewer")
     assert "You have no role yet" in browser.get("/").content.decode()
+
+
+def test_a_form_that_came_too_late_is_found_again_after_the_provider(
+    provider: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign_in(provider, browser)
+    SessionRecord.objects.update(ends_at=timezone.now() - timedelta(minutes=1))
+    Session.objects.update(expire_date=timezone.now() - timedelta(minutes=1))
+    late = browser.post("/account/tokens/", {"days": "17"})
+    page = browser.get(late["Location"])
+    href = page.context["provider_href"]
+    back = sign_in(provider, browser, href.removeprefix(BEGIN))
+    assert back["Location"] == page.context["next"]
+    assert 'value="17"' in browser.get(back["Location"]).content.decode()

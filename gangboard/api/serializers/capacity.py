@@ -57,7 +57,9 @@ class PoolSerializer(serializers.Serializer[Any]):
     cordoned = serializers.IntegerField(help_text="And ready.")
     not_ready = serializers.IntegerField()
     taints = TaintSerializer(many=True, help_text="The most frequent three.")
-    more_taints = serializers.IntegerField()
+    more_taints = serializers.IntegerField(
+        help_text="Rarer ones, and all taints for who may not see the whole cluster."
+    )
     amounts = AmountSerializer(many=True)
 
 

@@ -29,6 +29,7 @@ from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
 from gangboard.store.people import PeopleError
 from gangboard.web.auth import viewer_for
 from gangboard.web.fresh import require_fresh
+from gangboard.web.kept_forms import keeps_form, kept_form
 from gangboard.web.layout import plain_page
 
 
@@ -42,9 +43,10 @@ class TokenForm(forms.Form):
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
     """Show the account."""
-    return _page(request, viewer_for(request), TokenForm())
+    return _page(request, viewer_for(request), TokenForm(kept_form(request, "account-tokens")))
 
 
+@keeps_form("account", fields=TokenForm.base_fields, part="tokens")
 @require_POST
 def make_token(request: HttpRequest) -> HttpResponse:
     """Make a token and show it, this once."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from gangboard.readmodels.cursors import CursorError
 from gangboard.web.addresses import Address
@@ -24,6 +24,17 @@ class RowPage(Protocol[Row]):
     @property
     def next_cursor(self) -> str | None:
         """Where the next page begins; None if there is none."""
+
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Generic[Item]):
+    """Some rows of a long list."""
+
+    rows: tuple[Item, ...]
+    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,5 +128,6 @@ def _text(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, tuple):
-        return ", ".join(_text(part) for part in value)
+        parts = [_text(part) for part in value]
+        return ("; " if any("," in part for part in parts) else ", ").join(parts)
     return printable(str(value))

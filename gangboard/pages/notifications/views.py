@@ -27,6 +27,7 @@ from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
 from gangboard.web.fresh import require_fresh
+from gangboard.web.kept_forms import keeps_form, refilled
 from gangboard.web.layout import plain_page
 
 NO_ADMIN = "Only an admin makes, tests and removes channels."
@@ -35,9 +36,17 @@ NO_ADMIN = "Only an admin makes, tests and removes channels."
 @require_safe
 def notifications(request: HttpRequest) -> HttpResponse:
     """Show channels, rules and messages."""
-    return _page(request, viewer_for(request))
+    viewer = viewer_for(request)
+    rule_form = _rule_form(viewer, read_channels(viewer=viewer))
+    return _page(
+        request,
+        viewer,
+        rule_form=refilled(rule_form, request, "notification-rules"),
+        channel_form=refilled(ChannelForm(), request, "notification-channels"),
+    )
 
 
+@keeps_form("notifications", fields=("name", "kind", "used_by", "owner"), part="channels")
 @require_POST
 def make_channel(request: HttpRequest) -> HttpResponse:
     """Make a channel; the secret of a webhook is shown this once."""
@@ -74,6 +83,7 @@ def remove_channel(request: HttpRequest, channel_id: str) -> HttpResponse:
     return _back("channels")
 
 
+@keeps_form("notifications", fields=(*RuleForm.base_fields, "for_admins"), part="rules")
 @require_POST
 def make_rule(request: HttpRequest) -> HttpResponse:
     """Make a rule."""

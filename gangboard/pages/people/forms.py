@@ -31,12 +31,19 @@ class RoleForm(forms.Form):
             ("", "every cluster"),
             *((name, name) for name in names.values_list("name", flat=True)),
         ]
-        self.fields["namespace"].widget.attrs["placeholder"] = "every namespace"
+        self.fields["namespace"].widget.attrs.update(
+            placeholder="all, or team-*", title="A name, or a pattern such as team-*"
+        )
 
-    def choice(self) -> RoleChoice:
-        """Return the role of a valid form."""
-        data = self.cleaned_data
-        return {"role": data["role"], "cluster": data["cluster"], "namespace": data["namespace"]}
+    def arguments(self) -> dict[str, Any]:
+        """Return what the functions of `changes` take, of a valid form: `role`, and the fields of the subclass."""
+        data = dict(self.cleaned_data)
+        role: RoleChoice = {
+            "role": data.pop("role"),
+            "cluster": data.pop("cluster"),
+            "namespace": data.pop("namespace"),
+        }
+        return {"role": role, **data}
 
 
 class PersonForm(RoleForm):

@@ -10,23 +10,26 @@ from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.core.viewers import admin_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.forms import RoleForm
-from gangboard.pages.people.queries import read_user, sessions_of, tokens_of
+from gangboard.pages.people.queries import read_user
 from gangboard.pages.people.rows import SignInLinkRow, UserRow
+from gangboard.pages.people.section import back, carry_out, show
 from gangboard.pages.people.sign_in_links import link_address
-from gangboard.pages.people.views import back, show
+from gangboard.pages.people.sign_ins import sessions_of, tokens_of
 from gangboard.store.access import Viewer
-from gangboard.store.clusters import ClusterError
 from gangboard.store.people import PeopleError
 from gangboard.web.fresh import require_fresh
+from gangboard.web.kept_forms import keeps_form, kept_form
 
 
 @require_safe
 def person(request: HttpRequest, name: str) -> HttpResponse:
     """Show a person."""
     viewer, _ = _found(request, name)
-    return _page(request, viewer, name)
+    form = RoleForm(kept_form(request, "person-roles"), viewer=viewer)
+    return _page(request, viewer, name, form=form)
 
 
+@keeps_form("person", fields=RoleForm.base_fields, part="roles")
 @require_POST
 def give_role(request: HttpRequest, name: str) -> HttpResponse:
     """Give a role."""
@@ -34,13 +37,10 @@ def give_role(request: HttpRequest, name: str) -> HttpResponse:
     if again := require_fresh(request):
         return again
     form = RoleForm(request.POST, viewer=viewer)
-    if not form.is_valid():
-        return _page(request, viewer, name, form=form, status=400)
-    try:
-        changes.give_role(viewer=viewer, name=name, role=form.choice())
-    except (PeopleError, ClusterError) as error:
-        form.add_error(None, sentence_of(error))
-        return _page(request, viewer, name, form=form, status=409)
+    if status := carry_out(
+        form, lambda: changes.give_role(viewer=viewer, name=name, **form.arguments())
+    ):
+        return _page(request, viewer, name, form=form, status=status)
     return back("person", name, part="roles")
 
 
@@ -49,12 +49,10 @@ def take_role(request: HttpRequest, name: str) -> HttpResponse:
     """Take a role back."""
     viewer, _ = _found(request, name)
     form = RoleForm(request.POST, viewer=viewer)
-    if not form.is_valid():
-        return _page(request, viewer, name, form=form, status=400)
-    try:
-        changes.take_role(viewer=viewer, name=name, role=form.choice())
-    except (PeopleError, ClusterError) as error:
-        return _page(request, viewer, name, refusal=sentence_of(error), status=409)
+    if status := carry_out(
+        form, lambda: changes.take_role(viewer=viewer, name=name, **form.arguments())
+    ):
+        return _page(request, viewer, name, form=form, status=status)
     return back("person", name, part="roles")
 
 

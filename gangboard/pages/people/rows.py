@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.pages.core.roles import RoleRow
+from gangboard.pages.core.roles import (
+    RoleRow,
+    cluster_field,
+    namespace_field,
+    origin_field,
+    role_field,
+)
 from gangboard.pages.core.rows import shown
-from gangboard.store.access import ROLES
 
 
 @dataclass(frozen=True, slots=True)
 class GivenRoleRow(RoleRow):
     """A role that a person has."""
 
-    origin: str = shown(
-        "Given", "By hand, or by a group at sign-in.", choices=("hand", "group"), default="hand"
-    )
+    origin: str = origin_field(default="hand")
     words: str = ""
     href: str = ""
     """Where the form to take it back goes."""
@@ -33,7 +36,7 @@ class UserRow:
 
     name: str = shown("Name", link="href")
     disabled: bool = shown("Disabled", "Whether nobody can sign in to the account.", on_page=False)
-    rights: tuple[str, ...] = shown("Roles", "The roles in words.")
+    rights: tuple[str, ...] = shown("Roles", "What the roles allow, the strongest first.")
     groups: tuple[str, ...] = shown("Groups", "Groups of the last sign-in at the provider.")
     last_seen_at: datetime | None = shown(
         "Last seen", "The last sign-in or page; tokens do not count. Null if never.", empty="never"
@@ -50,10 +53,10 @@ class HeldRoleRow:
     """A role, and who has it."""
 
     name: str = shown("Name")
-    role: str = shown("Role", choices=ROLES)
-    cluster: str | None = shown("Cluster", "Null for every cluster.", empty="every cluster")
-    namespace: str | None = shown("Namespace", "Null for every namespace.", empty="every namespace")
-    origin: str = shown("Given", "By hand, or by a group at sign-in.", choices=("hand", "group"))
+    role: str = role_field()
+    cluster: str | None = cluster_field()
+    namespace: str | None = namespace_field()
+    origin: str = origin_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +87,8 @@ class GroupRoleRow:
     """A role of the members of a group."""
 
     group: str = shown("Group", "As the identity provider sends it.")
-    role: str = shown("Role", choices=ROLES)
-    cluster: str | None = shown("Cluster", "Null for every cluster.", empty="every cluster")
-    namespace: str | None = shown("Namespace", "Null for every namespace.", empty="every namespace")
+    role: str = role_field()
+    cluster: str | None = cluster_field()
+    namespace: str | None = namespace_field()
     members: int = shown("People", "Accounts whose last sign-in named the group.")
     id: int = shown("Id", on_page=False, default=0)

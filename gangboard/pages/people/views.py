@@ -1,12 +1,9 @@
-"""The lists: people, roles of groups, tokens."""
+"""The lists of people and of the roles of groups."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.http import require_http_methods, require_POST
 
 from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.core.pager import PAGE_SIZE, read_rows
@@ -16,52 +13,33 @@ from gangboard.pages.people import changes
 from gangboard.pages.people.forms import GroupForm, PersonForm
 from gangboard.pages.people.queries import (
     ROLE_FILTERS,
-    SESSION_ORDERINGS,
     STATES,
-    TOKEN_ORDERINGS,
     USER_ORDERINGS,
-    SessionFilters,
-    TokenFilters,
     UserFilters,
     read_group_roles,
-    sessions_page,
-    tokens_page,
     users_page,
 )
+from gangboard.pages.people.section import back, carry_out, show
 from gangboard.store.access import Viewer
-from gangboard.store.clusters import ClusterError
 from gangboard.store.people import PeopleError
 from gangboard.web.addresses import make_select, read_address
 from gangboard.web.fresh import require_fresh
-from gangboard.web.layout import NavigationItem, plain_page
-
-_TABS = (
-    ("people", "People"),
-    ("people-groups", "Groups"),
-    ("people-tokens", "Tokens"),
-    ("people-sessions", "Sessions"),
-)
-"""(name of the address, label)."""
+from gangboard.web.kept_forms import keeps_form, kept_form
 
 
+@keeps_form("people", fields=PersonForm.base_fields, part="add")
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: HttpRequest) -> HttpResponse:
     """Show people, or add one and go to their page."""
     viewer = admin_of(request)
     if request.method != "POST":
-        return _people(request, viewer, PersonForm(viewer=viewer))
+        return _people(request, viewer, PersonForm(kept_form(request), viewer=viewer))
     if again := require_fresh(request):
         return again
     form = PersonForm(request.POST, viewer=viewer)
-    if not form.is_valid():
-        return _people(request, viewer, form, status=400)
-    name = form.cleaned_data["name"]
-    try:
-        changes.make_user(viewer=viewer, name=name, role=form.choice())
-    except (PeopleError, ClusterError) as error:
-        form.add_error(None, sentence_of(error))
-        return _people(request, viewer, form, status=409)
-    return HttpResponseRedirect(reverse("person", args=[name]), status=303)
+    if status := carry_out(form, lambda: changes.make_user(viewer=viewer, **form.arguments())):
+        return _people(request, viewer, form, status=status)
+    return back("person", form.cleaned_data["name"])
 
 
 def _people(
@@ -90,22 +68,20 @@ def _people(
     return show(request, "people/page.html", viewer, "people", context, status=status)
 
 
+@keeps_form("people-groups", fields=GroupForm.base_fields, part="give")
 @require_http_methods(["GET", "HEAD", "POST"])
 def groups(request: HttpRequest) -> HttpResponse:
     """Show the roles of groups, or give one."""
     viewer = admin_of(request)
     if request.method != "POST":
-        return _groups(request, viewer, GroupForm(viewer=viewer))
+        return _groups(request, viewer, GroupForm(kept_form(request), viewer=viewer))
     if again := require_fresh(request):
         return again
     form = GroupForm(request.POST, viewer=viewer)
-    if not form.is_valid():
-        return _groups(request, viewer, form, status=400)
-    try:
-        changes.give_group_role(viewer=viewer, group=form.cleaned_data["group"], role=form.choice())
-    except (PeopleError, ClusterError) as error:
-        form.add_error(None, sentence_of(error))
-        return _groups(request, viewer, form, status=409)
+    if status := carry_out(
+        form, lambda: changes.give_group_role(viewer=viewer, **form.arguments())
+    ):
+        return _groups(request, viewer, form, status=status)
     return back("people-groups")
 
 
@@ -128,117 +104,3 @@ def _groups(
 ) -> HttpResponse:
     context = {"rows": read_group_roles(viewer=viewer), "form": form, "refusal": refusal}
     return show(request, "people/groups.html", viewer, "people-groups", context, status=status)
-
-
-@require_safe
-def tokens(request: HttpRequest) -> HttpResponse:
-    """Show the tokens of everybody."""
-    viewer = admin_of(request)
-    address = read_address("people-tokens", TokenFilters, request.GET)
-    filters = address.filters
-    rows, pager = read_rows(
-        address,
-        lambda cursor: tokens_page(viewer=viewer, filters=filters, cursor=cursor, limit=PAGE_SIZE),
-    )
-    sorting = sorting_of(
-        filters.ordering,
-        TOKEN_ORDERINGS,
-        lambda one: address.link(ordering=one),
-        usual="-created_at",
-    )
-    context = {
-        "rows": rows,
-        "pager": pager,
-        "filters": filters,
-        "hidden": address.without("q"),
-        "sorting": sorting,
-    }
-    return show(request, "people/tokens.html", viewer, "people-tokens", context)
-
-
-@require_POST
-def revoke_token(request: HttpRequest, token_id: str) -> HttpResponse:
-    """Revoke a token of anybody."""
-    viewer = admin_of(request)
-    try:
-        owner = changes.revoke_token(viewer=viewer, token_id=token_id)
-    except PeopleError as error:
-        raise Http404 from error
-    if request.POST.get("back") == "person":
-        return back("person", owner, part="tokens")
-    return back("people-tokens")
-
-
-@require_safe
-def sessions(request: HttpRequest) -> HttpResponse:
-    """Show the sessions of everybody."""
-    viewer = admin_of(request)
-    address = read_address("people-sessions", SessionFilters, request.GET)
-    filters = address.filters
-    rows, pager = read_rows(
-        address,
-        lambda cursor: sessions_page(
-            viewer=viewer,
-            filters=filters,
-            current=request.session,
-            cursor=cursor,
-            limit=PAGE_SIZE,
-        ),
-    )
-    sorting = sorting_of(
-        filters.ordering,
-        SESSION_ORDERINGS,
-        lambda one: address.link(ordering=one),
-        usual="-last_seen_at",
-    )
-    context = {
-        "rows": rows,
-        "pager": pager,
-        "filters": filters,
-        "hidden": address.without("q"),
-        "sorting": sorting,
-    }
-    return show(request, "people/sessions.html", viewer, "people-sessions", context)
-
-
-@require_POST
-def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
-    """End a session of anybody."""
-    owner = changes.end_session(viewer=admin_of(request), session_id=session_id)
-    if owner is None:
-        raise Http404
-    if request.POST.get("back") == "person":
-        return back("person", owner, part="sessions")
-    return back("people-sessions")
-
-
-def show(
-    request: HttpRequest,
-    template: str,
-    viewer: Viewer,
-    tab: str,
-    context: Mapping[str, object],
-    *,
-    status: int = 200,
-) -> HttpResponse:
-    """Return a page of the section; `tab` is the name of its address."""
-    tabs = tuple(_tab(name, label, name == tab, request.path) for name, label in _TABS)
-    return plain_page(
-        request,
-        template,
-        viewer=viewer,
-        section="people",
-        context={**context, "tabs": tabs},
-        status=status,
-    )
-
-
-def _tab(name: str, label: str, is_current: bool, path: str) -> NavigationItem:
-    href = reverse(name)
-    return NavigationItem(label, href, ("page" if href == path else "true") if is_current else "")
-
-
-def back(page: str, *arguments: str, part: str = "") -> HttpResponse:
-    """Return the way to a page after a change."""
-    address = reverse(page, args=arguments) + (f"#{part}" if part else "")
-    return HttpResponseRedirect(address, status=303)

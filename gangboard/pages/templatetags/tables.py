@@ -22,12 +22,13 @@ def table(
     button: str = "",
     sorting: Sorting = UNSORTED,
     left_out: str = "",
+    back: str = "",
 ) -> dict[str, Any]:
     """Print rows of one kind as a table.
 
     `name` is what a screen reader calls it, `nothing` the sentence for no rows, and `button` a template
     that prints the last cell of each row, which knows it as `row`. `left_out` are names of columns,
-    with blanks between.
+    with blanks between; `back` tells the button to which page its change returns.
     """
     shown = None
     if rows:
@@ -37,6 +38,7 @@ def table(
         "name": name,
         "nothing": nothing,
         "button": button,
+        "back": back,
         "now": context["now"],
         "csrf_token": context.get("csrf_token"),
         "viewer": context.get("viewer"),

@@ -14,7 +14,7 @@ PROXY = "proxy"
 
 
 class Grant(models.Model):
-    """A role of a person on (cluster, namespace); null means all of them."""
+    """A role of a person on (cluster, namespaces); null means every cluster."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="grants"
@@ -23,7 +23,7 @@ class Grant(models.Model):
     """viewer, operator or admin."""
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.CASCADE)
     namespace = models.CharField(max_length=253, default="")
-    """Empty for every namespace."""
+    """A name, a pattern such as `team-*`, or empty for every namespace."""
     origin = models.CharField(max_length=8, default=HAND, db_default=HAND)
     """HAND or GROUP."""
 
@@ -51,7 +51,7 @@ class GroupRole(models.Model):
     role = models.CharField(max_length=16)
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.CASCADE)
     namespace = models.CharField(max_length=253, default="", db_default="")
-    """Empty for every namespace."""
+    """A name, a pattern such as `team-*`, or empty for every namespace."""
 
     class Meta:
         """The same role is not given to a group twice."""

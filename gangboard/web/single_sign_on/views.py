@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from typing import Any
 
 from allauth.socialaccount.internal import statekit
@@ -17,7 +18,8 @@ from django.views.decorators.http import require_GET
 
 from gangboard.domain.reading.wording import sentence_case
 from gangboard.logs import get_logger
-from gangboard.peers import client_address
+from gangboard.peers import client_address, network_of
+from gangboard.readmodels.ages import duration_text
 from gangboard.store import authentication, sessions
 from gangboard.store.identities import sign_in_person
 from gangboard.store.people import PeopleError
@@ -40,6 +42,9 @@ _log = get_logger(__name__)
 def begin(request: HttpRequest) -> HttpResponseBase:
     """Lead to the provider."""
     _check_provider()
+    begun = authentication.try_begin(sender=network_of(client_address(request.META)))
+    if begun.wait:
+        return _refuse_too_many(request, begun.wait)
     if not request.user.is_authenticated:
         # Until the sign-in is finished the session holds its state and nothing else.
         request.session.set_expiry(int(_LIFE_OF_A_STATE.total_seconds()))
@@ -118,6 +123,15 @@ def _safe(request: HttpRequest, address: str) -> str:
     ):
         return address
     return settings.LOGIN_REDIRECT_URL
+
+
+def _refuse_too_many(request: HttpRequest, wait: int) -> HttpResponse:
+    """Say when to try again. It is no failure for the audit: a flood must not fill it."""
+    after = duration_text(timedelta(seconds=wait))
+    sentence = f"Too many sign-ins were begun from your network. Try again in {after}."
+    response = sign_in_page(request, sentence, status=HTTPStatus.TOO_MANY_REQUESTS)
+    response["Retry-After"] = str(wait)
+    return response
 
 
 def _refuse(request: HttpRequest, error: ProviderError) -> HttpResponse:

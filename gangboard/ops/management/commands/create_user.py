@@ -3,14 +3,12 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.links import sign_in_url
+from gangboard.ops.role_command import RoleCommand
 from gangboard.ops.who import command_author
 from gangboard.store import authentication, people
-from gangboard.store.access import ROLES
-from gangboard.store.clusters import ClusterError
 
 
 def _without_link(name: str) -> str:
@@ -21,7 +19,7 @@ def _without_link(name: str) -> str:
     return f"{off} Passwords are off, too: only the identity provider or the proxy signs people in."
 
 
-class Command(DatabaseCommand):
+class Command(RoleCommand):
     help = (
         "Make a user, or give an existing one another role, and print a sign-in link on the last "
         "line. The link works once, for one hour; run the command again for a new one. Somebody who "
@@ -30,23 +28,11 @@ class Command(DatabaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
-        parser.add_argument("--role", required=True, choices=ROLES)
-        parser.add_argument("--cluster", help="only on this cluster (default: on every cluster)")
-        parser.add_argument("--namespace", default="", help="only in this namespace (default: all)")
+        super().add_arguments(parser)
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        try:
-            user, created = people.create_user(
-                name=options["name"],
-                role=options["role"],
-                cluster_name=options["cluster"],
-                namespace=options["namespace"],
-                by=command_author(),
-            )
-        except (people.PeopleError, ClusterError) as error:
-            raise CommandError(str(error)) from error
-        role = people.role_text(options["role"], options["cluster"], options["namespace"])
-        self.stdout.write(f"{user.username} is {role}.")
+    def change(self, **place: Any) -> None:
+        user, created = people.create_user(name=self.options["name"], **place)
+        self.stdout.write(f"{user.username} is {self.text}.")
         if "link" not in settings.LOCAL_SIGN_IN:
             self.stdout.write(_without_link(user.username))
             return

@@ -2,17 +2,13 @@
 
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from gangboard.ops.database_command import DatabaseCommand
-from gangboard.ops.who import command_author
+from gangboard.ops.role_command import RoleCommand
 from gangboard.store import group_roles
-from gangboard.store.access import ROLES
-from gangboard.store.clusters import ClusterError
-from gangboard.store.people import PeopleError, role_text
 
 
-class Command(DatabaseCommand):
+class Command(RoleCommand):
     help = (
         "Give a role to a group of the identity provider. Members that have signed in before have it at "
         "once, the others when they sign in."
@@ -20,23 +16,9 @@ class Command(DatabaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("group", help="name or id of the group, as the provider sends it")
-        parser.add_argument("--role", required=True, choices=ROLES)
-        parser.add_argument("--cluster", help="only on this cluster (default: on every cluster)")
-        parser.add_argument("--namespace", default="", help="only in this namespace (default: all)")
+        super().add_arguments(parser)
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        group, role = options["group"], options["role"]
-        cluster, namespace = options["cluster"], options["namespace"]
-        try:
-            given = group_roles.grant_group(
-                group=group,
-                role=role,
-                cluster_name=cluster,
-                namespace=namespace,
-                by=command_author(),
-            )
-        except (PeopleError, ClusterError) as error:
-            raise CommandError(str(error)) from error
-        text = role_text(role, cluster, namespace)
-        since = "from now on" if given else "already"
-        self.stdout.write(f"Members of group {group} are {text} {since}.")
+    def change(self, **place: Any) -> None:
+        group = self.options["group"]
+        since = "from now on" if group_roles.grant_group(group=group, **place) else "already"
+        self.stdout.write(f"Members of group {group} are {self.text} {since}.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gangboard.ops.list_command import SERVER, ListCommand, every_row
-from gangboard.pages.people.queries import TokenFilters, tokens_page
 from gangboard.pages.people.rows import OwnedTokenRow
+from gangboard.pages.people.sign_ins import TokenFilters, tokens_page
 
 
 class Command(ListCommand):

@@ -1,0 +1,109 @@
+"""What operations for admins of everything share. A token may read and change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gangboard.api.errors import NOT_FOUND, RefusedRequest
+from gangboard.api.parameters import PageQuery, Query, read_query
+from gangboard.api.views import ReadView, next_url
+from gangboard.pages.core.errors import sentence_of
+from gangboard.pages.core.pager import Rows
+from gangboard.pages.core.serializers import serializer_of
+from gangboard.pages.core.session_only import signed_in, signed_in_lately
+from gangboard.pages.people.changes import RoleChoice
+from gangboard.readmodels.cursors import CursorError
+from gangboard.store.access import ROLES, Viewer
+from gangboard.store.clusters import ClusterError
+from gangboard.store.people import PeopleError
+
+Result = TypeVar("Result")
+
+
+class RoleRequestSerializer(Query):
+    """A role on a place."""
+
+    role = serializers.ChoiceField(ROLES)
+    cluster = serializers.CharField(
+        required=False, allow_null=True, max_length=63, help_text="Without it every cluster."
+    )
+    namespace = serializers.CharField(
+        required=False,
+        allow_null=True,
+        max_length=253,
+        help_text="A name, or a pattern such as `team-*`. Without it every namespace.",
+    )
+
+
+class AdminView(ReadView):
+    """An operation for admins of everything. For anybody else there is nothing at its address."""
+
+    def viewer(self) -> Viewer:
+        """Return the admin who asks. Raises NotFound for anybody else."""
+        viewer = super().viewer()
+        if not viewer.is_admin:
+            raise NotFound(NOT_FOUND)
+        return viewer
+
+    def admin(self) -> Viewer:
+        """Return the admin who may take something away. Raises PermissionDenied for a token."""
+        return signed_in(self.viewer())
+
+    def giver(self) -> Viewer:
+        """Return the admin who may give rights: who has signed in lately. Raises PermissionDenied."""
+        return signed_in_lately(self.request, self.viewer())
+
+    def page(
+        self,
+        request: Request,
+        row: type,
+        query: type[PageQuery],
+        read: Callable[..., Rows[Any]],
+        filters: Callable[..., Any],
+        **more: Any,
+    ) -> Response:
+        """Return the page that the query asks for. `read` takes `filters`, made of the query, and `more`."""
+        asked = read_query(request, query)
+        viewer, limit, cursor = self.viewer(), asked.pop("limit"), asked.pop("cursor", None)
+        try:
+            page = read(viewer=viewer, filters=filters(**asked), cursor=cursor, limit=limit, **more)
+        except CursorError as error:
+            raise ValidationError({"cursor": [str(error)]}) from error
+        return listed(request, row, page.rows, page.next_cursor)
+
+    def body(self, request: Request, serializer: type[Query]) -> dict[str, Any]:
+        """Return what was sent. Raises ValidationError."""
+        read_query(request, Query)
+        body = serializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        return dict(body.validated_data)
+
+
+def listed(request: Request, row: type, rows: Any, cursor: str | None) -> Response:
+    """Return rows as an answer."""
+    return Response(
+        {"next": next_url(request, cursor), "results": serializer_of(row)(rows, many=True).data}
+    )
+
+
+def role_of(body: dict[str, Any]) -> RoleChoice:
+    """Return the role that was sent."""
+    return {
+        "role": body["role"],
+        "cluster": body.get("cluster") or None,
+        "namespace": body.get("namespace") or None,
+    }
+
+
+def change(make: Callable[[], Result]) -> Result:
+    """Return what a change returns. Raises RefusedRequest if it is refused."""
+    try:
+        return make()
+    except (PeopleError, ClusterError) as error:
+        raise RefusedRequest(409, sentence_of(error)) from error

@@ -1,0 +1,67 @@
+"""The section People: its tabs, changes by its forms, and the way back after a change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from django import forms
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from gangboard.pages.core.errors import sentence_of
+from gangboard.store.access import Viewer
+from gangboard.store.clusters import ClusterError
+from gangboard.store.people import PeopleError
+from gangboard.web.layout import NavigationItem, plain_page
+
+_TABS = (
+    ("people", "People"),
+    ("people-groups", "Groups"),
+    ("people-tokens", "Tokens"),
+    ("people-sessions", "Sessions"),
+)
+"""(name of the address, label)."""
+
+
+def show(
+    request: HttpRequest,
+    template: str,
+    viewer: Viewer,
+    tab: str,
+    context: Mapping[str, object],
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    """Return a page of the section; `tab` is the name of its address."""
+    tabs = tuple(_tab(name, label, name == tab, request.path) for name, label in _TABS)
+    return plain_page(
+        request,
+        template,
+        viewer=viewer,
+        section="people",
+        context={**context, "tabs": tabs},
+        status=status,
+    )
+
+
+def _tab(name: str, label: str, is_current: bool, path: str) -> NavigationItem:
+    href = reverse(name)
+    return NavigationItem(label, href, ("page" if href == path else "true") if is_current else "")
+
+
+def carry_out(form: forms.Form, change: Callable[[], object]) -> int:
+    """Make the change of a form; return 0, or the status of the page that shows the form with what is wrong."""
+    if not form.is_valid():
+        return 400
+    try:
+        change()
+    except (PeopleError, ClusterError) as error:
+        form.add_error(None, sentence_of(error))
+        return 409
+    return 0
+
+
+def back(page: str, *arguments: str, part: str = "") -> HttpResponse:
+    """Return the way to a page after a change."""
+    address = reverse(page, args=arguments) + (f"#{part}" if part else "")
+    return HttpResponseRedirect(address, status=303)
