@@ -308,12 +308,13 @@ def _closed(document: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "title", "detail", "retry"),
+    ("error", "status", "title", "code", "detail", "retry"),
     [
         (
             ProgrammingError("password=sesame"),
             500,
             "Internal Server Error",
+            "internal-error",
             "gangboard failed to answer; its log has the reason.",
             None,
         ),
@@ -321,6 +322,7 @@ def _closed(document: dict[str, Any]) -> dict[str, Any]:
             OperationalError("password=sesame"),
             503,
             "Service Unavailable",
+            "unavailable",
             "The database does not answer. Try again in a few seconds.",
             "2",
         ),
@@ -332,6 +334,7 @@ def test_a_failure_of_ours_is_a_problem_document_that_tells_nothing(
     error: Exception,
     status: int,
     title: str,
+    code: str,
     detail: str,
     retry: str | None,
 ) -> None:
@@ -350,6 +353,7 @@ def test_a_failure_of_ours_is_a_problem_document_that_tells_nothing(
         "type": "about:blank",
         "title": title,
         "status": status,
+        "code": code,
         "detail": detail,
     }
 

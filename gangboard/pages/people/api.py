@@ -7,14 +7,20 @@ from typing import Any, TypeVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
-from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.api.fields import problems
+from gangboard.api.lists import (
+    cursor_errors,
+    list_response,
+    read_list_query,
+    short_list_response,
+)
 from gangboard.api.parameters import PageQuery, Query, read_query
-from gangboard.api.views import ReadView, next_url
+from gangboard.api.views import ReadView
 from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.pages.core.session_only import signed_in, signed_in_lately
@@ -39,7 +45,6 @@ from gangboard.pages.people.queries import (
 )
 from gangboard.pages.people.rows import GroupRoleRow, OwnedTokenRow, SignInLinkRow, UserRow
 from gangboard.pages.people.sign_in_links import link_address
-from gangboard.readmodels.cursors import CursorError
 from gangboard.store.access import ROLES, Viewer
 from gangboard.store.clusters import ClusterError
 from gangboard.store.group_roles import LONGEST_GROUP
@@ -155,14 +160,16 @@ class PeopleView(AdminView):
     )
     def get(self, request: Request) -> Response:
         """List people by name, or as `ordering` says."""
-        query = read_query(request, PeopleQuery)
-        viewer, limit, cursor = self.viewer(), query.pop("limit"), query.pop("cursor", None)
-        page = _page(
-            lambda: users_page(
-                viewer=viewer, filters=UserFilters(**query), cursor=cursor, limit=limit
+        viewer, serializer = self.viewer(), serializer_of(UserRow)
+        query, paging = read_list_query(request, PeopleQuery, serializer)
+        with cursor_errors():
+            page = users_page(
+                viewer=viewer,
+                filters=UserFilters(**query),
+                cursor=paging.cursor,
+                limit=paging.limit,
             )
-        )
-        return _listed(request, UserRow, page.rows, page.next_cursor)
+        return list_response(request, paging, serializer, page.rows, page.next_cursor)
 
     @extend_schema(
         operation_id="add_person",
@@ -266,14 +273,16 @@ class TokensView(AdminView):
     )
     def get(self, request: Request) -> Response:
         """List tokens, the newest first, or as `ordering` says; expired ones stay until they are revoked."""
-        query = read_query(request, TokenQuery)
-        viewer, limit, cursor = self.viewer(), query.pop("limit"), query.pop("cursor", None)
-        page = _page(
-            lambda: tokens_page(
-                viewer=viewer, filters=TokenFilters(**query), cursor=cursor, limit=limit
+        viewer, serializer = self.viewer(), serializer_of(OwnedTokenRow)
+        query, paging = read_list_query(request, TokenQuery, serializer)
+        with cursor_errors():
+            page = tokens_page(
+                viewer=viewer,
+                filters=TokenFilters(**query),
+                cursor=paging.cursor,
+                limit=paging.limit,
             )
-        )
-        return _listed(request, OwnedTokenRow, page.rows, page.next_cursor)
+        return list_response(request, paging, serializer, page.rows, page.next_cursor)
 
 
 class TokenView(AdminView):
@@ -301,18 +310,17 @@ class SessionsView(AdminView):
     )
     def get(self, request: Request) -> Response:
         """List sessions that have not ended, those used last first, or as `ordering` says."""
-        query = read_query(request, SessionQuery)
-        viewer, limit, cursor = self.viewer(), query.pop("limit"), query.pop("cursor", None)
-        page = _page(
-            lambda: sessions_page(
+        viewer, serializer = self.viewer(), serializer_of(SessionRow)
+        query, paging = read_list_query(request, SessionQuery, serializer)
+        with cursor_errors():
+            page = sessions_page(
                 viewer=viewer,
                 filters=SessionFilters(**query),
                 current=request.session,
-                cursor=cursor,
-                limit=limit,
+                cursor=paging.cursor,
+                limit=paging.limit,
             )
-        )
-        return _listed(request, SessionRow, page.rows, page.next_cursor)
+        return list_response(request, paging, serializer, page.rows, page.next_cursor)
 
 
 class SessionView(AdminView):
@@ -335,12 +343,20 @@ class GroupRolesView(AdminView):
 
     @extend_schema(
         operation_id="list_group_roles",
+        parameters=[PageQuery],
         responses={200: list_serializer_of(GroupRoleRow), **problems(400, 401, 404)},
     )
     def get(self, request: Request) -> Response:
-        """List the roles of groups by group, all on one page."""
-        read_query(request, Query)
-        return _listed(request, GroupRoleRow, read_group_roles(viewer=self.viewer()), None)
+        """List the roles of groups by group."""
+        viewer, serializer = self.viewer(), serializer_of(GroupRoleRow)
+        _, paging = read_list_query(request, PageQuery, serializer)
+        return short_list_response(
+            request,
+            paging,
+            serializer,
+            read_group_roles(viewer=viewer),
+            lambda row: (row.group, row.cluster or "", row.namespace or "", row.role),
+        )
 
     @extend_schema(
         operation_id="give_group_role",
@@ -378,19 +394,6 @@ class GroupRoleView(AdminView):
         if not _change(lambda: changes.take_group_role(viewer=viewer, role_id=role_id)):
             raise NotFound(NOT_FOUND)
         return Response(status=status.HTTP_204_NO_CONTENT)
-
-
-def _page(read: Callable[[], Result]) -> Result:
-    try:
-        return read()
-    except CursorError as error:
-        raise ValidationError({"cursor": [str(error)]}) from error
-
-
-def _listed(request: Request, row: type, rows: Any, cursor: str | None) -> Response:
-    return Response(
-        {"next": next_url(request, cursor), "results": serializer_of(row)(rows, many=True).data}
-    )
 
 
 def _body(request: Request, serializer: type[Query]) -> dict[str, Any]:
