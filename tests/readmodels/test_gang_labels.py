@@ -21,7 +21,7 @@ def labelled(db: None) -> None:
         "one": {"team": "nlp", "a.example/tier": "Gold", "empty": ""},
         "two": {"team": "vision", "100%": "a_b"},
         "three": {"team": "nlp", 'quoted"key': "it's"},
-        "four": {},
+        "four": {"2026": "plan", "0": "zero"},
     }
     for name, own in labels.items():
         make_gang(cluster, name, labels=own)
@@ -49,7 +49,12 @@ def names(*labels: tuple[str, str | None]) -> list[str]:
         ([("100%", "a_b")], ["two"]),
         ([("100%", "axb")], []),
         ([('quoted"key', "it's")], ["three"]),
-        ([("0", None)], []),
+        # Keys of digits are keys, not places in a list.
+        ([("0", None)], ["four"]),
+        ([("0", "zero")], ["four"]),
+        ([("2026", "plan")], ["four"]),
+        ([("1", None)], []),
+        ([("9" * 40, "x")], []),
         ([("team", "null")], []),
     ],
 )
