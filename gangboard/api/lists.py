@@ -92,7 +92,11 @@ def short_list_response(
     """
     with cursor_errors():
         page, following = page_of(
-            rows, key, cursor=paging.cursor, limit=paging.limit, order=order or "texts"
+            rows,
+            key,
+            cursor=paging.cursor,
+            limit=paging.limit,
+            order=f"{row.__name__} {order}",
         )
     return list_response(request, paging, row, page, following, context=context, **beside)
 

@@ -94,6 +94,8 @@ def page_of(
     `order` names the order. Raises CursorError, also for a cursor of another order.
     """
     after = _place(cursor, order) if cursor else ()
+    if after and found and len(after) != len(key(found[0])):
+        raise CursorError(_BAD)
     limit = max(1, min(limit, LARGEST_PAGE))
     try:
         rows = sorted((item for item in found if key(item) > after), key=key)[: limit + 1]

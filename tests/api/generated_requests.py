@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,6 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.db import transaction
 from django.test import Client
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 from schemathesis.core.failures import FailureGroup
@@ -24,7 +24,6 @@ from schemathesis.schemas import APIOperation
 from gangboard.store import people
 from tests.api.conftest import token_of
 
-MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 NOT_FOR_US = {
     # The document cannot say which clusters, reason codes, fields and cursors there are: others are refused with 400,
     # so that a typing error never means "all".
@@ -52,68 +51,121 @@ class Tally:
         return self.statuses.total()
 
 
-def headers_of(persona: str) -> dict[str, str]:
-    """Return what a person sends: a token, of an admin the cookies of a browser that has signed in just now."""
-    if persona != "admin":
-        return {"Authorization": f"Bearer {token_of(persona, may_act=persona == 'operator')}"}
-    token_of(persona)
-    user = people.find_user(name=persona)
+@dataclass(frozen=True)
+class Sender:
+    """Who sends requests, and by what the product knows it."""
+
+    headers: dict[str, str]
+    cookies: dict[str, str] = field(default_factory=dict)
+    not_for_them: frozenset[str] = frozenset()
+    """Checks that are wrong for this person."""
+
+
+def sender_of(persona: str) -> Sender:
+    """Return a person with a token; of `browser` the admin who has signed in just now."""
+    if persona != "browser":
+        token = token_of(persona, may_act=persona != "reader")
+        return Sender({"Authorization": f"Bearer {token}"})
+    token_of("admin")
+    user = people.find_user(name="admin")
     assert user is not None
     browser = Client()
     browser.force_login(user)
-    session = browser.cookies[django_settings.SESSION_COOKIE_NAME].value
+    session = browser.session
+    session["signed_in_at"] = time.time()
+    session.save()
     cookies = {
-        django_settings.SESSION_COOKIE_NAME: session,
+        django_settings.SESSION_COOKIE_NAME: session.session_key or "",
         django_settings.CSRF_COOKIE_NAME: _CSRF,
     }
-    return {
-        "Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items()),
-        "X-CSRFToken": _CSRF,
-    }
+    # It cannot take these cookies away. All operations are asked without a token by the other people.
+    return Sender({"X-CSRFToken": _CSRF}, cookies, frozenset({"ignored_auth"}))
 
 
-def operations_of(
-    document: Mapping[str, Any], objects: Mapping[str, Mapping[str, Any]]
-) -> list[APIOperation]:
-    """Return the operations of a document. `objects`: path → parameters of an object that there is.
+@dataclass(frozen=True)
+class Known:
+    """What there is: made-up names are only ever not found."""
 
-    About half of the requests are about that object, because made-up names are only ever not found.
-    """
-    known = json.loads(json.dumps(document))
-    for path, parameters in objects.items():
-        for operation in known["paths"][path].values():
-            for parameter in operation["parameters"]:
-                if parameter["name"] in parameters:
-                    there = {"const": parameters[parameter["name"]]}
-                    parameter["schema"] = {"anyOf": [there, parameter["schema"]]}
-    schema = schemathesis.openapi.from_dict(known)
+    objects: Mapping[str, Mapping[str, Any]]
+    """Path → parameters of an object."""
+    query: Mapping[str, Any]
+    """Parameters of queries."""
+    schemas: Mapping[str, Any]
+    """Values of schemas of the document."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation as the document declares it, and as requests about things that there are call it."""
+
+    declared: APIOperation
+    known: APIOperation
+
+
+def operations_of(document: Mapping[str, Any], known: Known) -> list[Operation]:
+    """Return the operations of a document. Half of the values in `Operation.known` are those that there are."""
+    changed = json.loads(json.dumps(document))
+    for path, methods in changed["paths"].items():
+        for operation in methods.values():
+            parameters = operation.get("parameters", [])
+            there = {**known.query, **known.objects.get(path, {})}
+            for parameter in parameters:
+                if parameter["name"] in there:
+                    parameter["schema"] = _half(there[parameter["name"]], parameter["schema"])
+            # Nobody can make up a cursor or the names of fields.
+            operation["parameters"] = [
+                one
+                for one in parameters
+                if one["name"] not in ("cursor", "fields", "If-None-Match")
+            ]
+    schemas = changed["components"]["schemas"]
+    for name, value in known.schemas.items():
+        schemas[name] = _half(value, schemas[name])
+    return [
+        Operation(one, other)
+        for one, other in zip(_operations(document), _operations(changed), strict=True)
+    ]
+
+
+def _half(value: Any, schema: Any) -> dict[str, Any]:
+    return {"anyOf": [{"const": value}, schema]}
+
+
+def _operations(document: Mapping[str, Any]) -> list[APIOperation]:
+    generation = {"with-security-parameters": False}  # they would replace those of the sender
+    config = schemathesis.Config.from_dict({"generation": generation})
+    schema = schemathesis.openapi.from_dict(json.loads(json.dumps(document)), config=config)
     schema.app = WSGIHandler()
     return [one.ok() for one in schema.get_all_operations()]
 
 
 def try_operation(
-    operation: APIOperation, headers: dict[str, str], tally: Tally, *, cases: int, number: int
+    operation: Operation, sender: Sender, tally: Tally, *, cases: int, number: int
 ) -> None:
     """Send requests of one operation and note what came of them. `number` decides which.
 
-    Half of them is what schemathesis tries of everybody (limits, missing fields, other methods), half is drawn.
+    A third is what schemathesis tries of every operation (limits, missing fields, other methods), a third is
+    drawn wrong, and a third right.
     """
-    usual = _usual_cases(operation)
-    for case in random.Random(number).sample(usual, min(len(usual), cases // 2)):
-        _send(case, headers, tally)
-    left = cases - min(len(usual), cases // 2)
+    usual = _usual_cases(operation.declared)
+    number_of_usual = min(len(usual), cases // 3)
+    for case in random.Random(number).sample(usual, number_of_usual):
+        _send(case, sender, tally)
 
     @seed(number)
     @settings(
-        max_examples=left,
+        max_examples=cases - number_of_usual,
         database=None,
         deadline=None,
         phases=(Phase.generate,),
         suppress_health_check=list(HealthCheck),
     )
-    @given(case=st.one_of([operation.as_strategy(generation_mode=mode) for mode in MODES]))
+    @given(
+        case=operation.known.as_strategy(generation_mode=GenerationMode.POSITIVE)
+        | operation.declared.as_strategy(generation_mode=GenerationMode.NEGATIVE)
+    )
     def send(case: schemathesis.Case) -> None:
-        _send(case, headers, tally)
+        _send(case, sender, tally)
 
     send()
 
@@ -123,7 +175,7 @@ def _usual_cases(operation: APIOperation) -> list[schemathesis.Case]:
     generation = schema.config.generation_for(operation=operation, phase="coverage")
     found: Iterator[schemathesis.Case] = schema.iter_coverage_cases(
         operation,
-        generation_modes=list(MODES),
+        generation_modes=list(GenerationMode),
         generation_config=generation,
         extra_data_source=None,
         error_feedback=None,
@@ -131,15 +183,20 @@ def _usual_cases(operation: APIOperation) -> list[schemathesis.Case]:
     return list(found)
 
 
-def _send(case: schemathesis.Case, headers: dict[str, str], tally: Tally) -> None:
+def _send(case: schemathesis.Case, sender: Sender, tally: Tally) -> None:
     """Send a request, note what is wrong with the answer, and undo what the request has done."""
     if isinstance(case.query.get("wait"), int) and 0 < case.query["wait"] <= 25:
         case.query = {**case.query, "wait": 0}  # it would do nothing else for so many seconds
     with transaction.atomic():
-        response = case.call(headers=headers)
+        response = case.call(headers=sender.headers, cookies=sender.cookies)
         tally.statuses[response.status_code] += 1
         try:
-            case.validate_response(response, headers=headers, excluded_checks=_unfit(case))
+            case.validate_response(
+                response,
+                headers=sender.headers,
+                excluded_checks=_unfit(case, sender),
+                transport_kwargs={"headers": sender.headers, "cookies": sender.cookies},
+            )
         except FailureGroup as group:
             for failure in group.exceptions:
                 what = f"{case.operation.label}: {failure.title}"
@@ -147,9 +204,9 @@ def _send(case: schemathesis.Case, headers: dict[str, str], tally: Tally) -> Non
         transaction.set_rollback(True)
 
 
-def _unfit(case: schemathesis.Case) -> list[Any]:
-    names = set(NOT_FOR_US)
+def _unfit(case: schemathesis.Case, sender: Sender) -> list[Any]:
+    names = NOT_FOR_US | sender.not_for_them
     if "fields" in case.query:
         # Rows have the fields that were asked for, and the document cannot say so.
-        names.add("response_schema_conformance")
+        names |= {"response_schema_conformance"}
     return [check for check in CHECKS.get_all() if check.__name__ in names]

@@ -7,10 +7,17 @@ from typing import Any
 
 import pytest
 
-from gangboard.store.models import Cluster
+from gangboard.store import group_roles
+from gangboard.store.models import AccessToken, Channel, Cluster, Rule
 from tests import random_sets
-from tests.api.conftest import Run, World
-from tests.api.generated_requests import Tally, headers_of, operations_of, try_operation
+from tests.api.conftest import SINCE, Run, World, token_of
+from tests.api.generated_requests import (
+    Known,
+    Tally,
+    operations_of,
+    sender_of,
+    try_operation,
+)
 from tests.domain_objects import a_node, a_queue
 from tests.factories import store_object
 from tests.readmodels.room import make_capacity, make_node
@@ -18,13 +25,13 @@ from tests.recorded_actions import make_action
 from tests.stored_queues import store
 
 Ask = Callable[..., Any]
-CASES = random_sets.sized(70, 1000)
+CASES = random_sets.sized(70, 750)
 """Requests of one person, over all operations."""
 
 
 @pytest.fixture
-def objects(world: World, runs: dict[str, Run]) -> dict[str, dict[str, Any]]:
-    """One object of each kind, by the path of its operations."""
+def known(world: World, runs: dict[str, Run]) -> Known:
+    """One object of each kind."""
     east = Cluster.objects.get(name="east")
     group = world.groups["east/team-a"]
     store(east, a_queue("gpu"))
@@ -32,36 +39,52 @@ def objects(world: World, runs: dict[str, Run]) -> dict[str, dict[str, Any]]:
     make_node(east, "h100-09")
     make_capacity(east)
     action = make_action(east, steps=(("patch", "Suspend the Job", "done", ""),))
+    token_of("reader")
+    channel = Channel.objects.create(
+        name="room", kind="webhook", service="https://a.example", address=b"", created_at=SINCE
+    )
+    rule = Rule.objects.create(name="mine", trigger="verdict", created_at=SINCE)
+    group_roles.grant_group(group="team", role="viewer", namespace="x")
+    (role,) = group_roles.list_group_roles()
+    (token,) = AccessToken.objects.all()
     gang = runs["east/team-a"].gang
-    return {
+    person = {"name": "reader"}
+    objects = {
         "/api/v1/actions/{action_id}/": {"action_id": action.pk},
         "/api/v1/clusters/{name}/": {"name": "east"},
         "/api/v1/gangs/{gang_id}/": {"gang_id": gang.pk},
         "/api/v1/gangs/{gang_id}/bundle/": {"gang_id": gang.pk},
+        "/api/v1/group-roles/{role_id}/": {"role_id": role.id},
         "/api/v1/groups/{group_id}/": {"group_id": f"east~{group.uid}"},
         "/api/v1/nodes/{cluster}/{name}/": {"cluster": "east", "name": "h100-09"},
-        "/api/v1/people/{name}/": {"name": "reader"},
-        "/api/v1/people/{name}/links/": {"name": "reader"},
-        "/api/v1/people/{name}/roles/": {"name": "reader"},
+        "/api/v1/notifications/channels/{channel_id}/": {"channel_id": str(channel.pk)},
+        "/api/v1/notifications/channels/{channel_id}/test/": {"channel_id": str(channel.pk)},
+        "/api/v1/notifications/rules/{rule_id}/": {"rule_id": str(rule.pk)},
+        "/api/v1/notifications/rules/{rule_id}/mute/": {"rule_id": str(rule.pk)},
+        "/api/v1/people/{name}/": person,
+        "/api/v1/people/{name}/links/": person,
+        "/api/v1/people/{name}/roles/": person,
         "/api/v1/queues/{cluster}/{name}/": {"cluster": "east", "name": "gpu"},
+        "/api/v1/tokens/{token_id}/": {"token_id": f"gb_{token.pk}"},
     }
+    query = {"cluster": "east", "namespace": "team-a", "code": "fragmented", "label": "team"}
+    schemas = {"TargetRequest": runs["east/team-a"].target()}
+    return Known(objects, query, schemas)
 
 
-@pytest.mark.parametrize("persona", ["reader", "operator", "admin"])
+@pytest.mark.parametrize("persona", ["reader", "operator", "admin", "browser"])
 def test_every_answer_is_as_the_document_says(
     ask: Ask,
-    objects: dict[str, dict[str, Any]],
+    known: Known,
     monkeypatch: pytest.MonkeyPatch,
     persona: str,
 ) -> None:
     monkeypatch.setattr("gangboard.api.read_limit.BURST", 10**9)
-    for one in ("reader", "operator", "admin"):
-        headers_of(one)
-    headers, tally = headers_of(persona), Tally()
-    operations = operations_of(ask("admin", "schema/").json(), objects)
+    sender, tally = sender_of(persona), Tally()
+    operations = operations_of(ask("admin", "schema/").json(), known)
     for number, operation in enumerate(operations):
         share = CASES * (number + 1) // len(operations) - CASES * number // len(operations)
-        try_operation(operation, headers, tally, cases=share, number=number + 1)
+        try_operation(operation, sender, tally, cases=share, number=number + 1)
     print(f"{persona}: {tally.cases} requests, {dict(sorted(tally.statuses.items()))}")
     assert not tally.failures, "\n\n".join(
         f"{what}\n{report}" for what, report in sorted(tally.failures.items())

@@ -42,6 +42,7 @@ def filled(world: World) -> None:
         make_gang("east", "team-a", f"g{number}", **changes, accelerators=float(number))
     admin = people.find_user(name="admin") or _admin()
     for name in ("a", "b", "c"):
+        people.create_user(name=name, role="viewer", namespace="nowhere")
         channel = Channel.objects.create(
             name=name, kind="webhook", service="https://a.example", address=b"", created_at=SINCE
         )

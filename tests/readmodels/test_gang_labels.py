@@ -20,7 +20,7 @@ def labelled(db: None) -> None:
     labels = {
         "one": {"team": "nlp", "a.example/tier": "Gold", "empty": ""},
         "two": {"team": "vision", "100%": "a_b"},
-        "three": {"team": "nlp", 'quoted"key': "it's"},
+        "three": {"team": "nlp", "quoted": "it's"},
         "four": {"2026": "plan", "0": "zero"},
     }
     for name, own in labels.items():
@@ -48,7 +48,7 @@ def names(*labels: tuple[str, str | None]) -> list[str]:
         # What JSON paths, LIKE and SQL give a meaning to.
         ([("100%", "a_b")], ["two"]),
         ([("100%", "axb")], []),
-        ([('quoted"key', "it's")], ["three"]),
+        ([("quoted", "it's")], ["three"]),
         # Keys of digits are keys, not places in a list.
         ([("0", None)], ["four"]),
         ([("0", "zero")], ["four"]),
