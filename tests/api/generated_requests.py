@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import schemathesis
@@ -94,16 +95,29 @@ class Known:
     """Values of schemas of the document."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Operation:
     """An operation as the document declares it, and as requests about things that there are call it."""
 
     declared: APIOperation
     known: APIOperation
 
+    @cached_property
+    def usual_cases(self) -> list[schemathesis.Case]:
+        """What schemathesis tries of every operation: limits, missing fields, other methods."""
+        schema = self.declared.schema
+        found: Iterator[schemathesis.Case] = schema.iter_coverage_cases(
+            self.declared,
+            generation_modes=list(GenerationMode),
+            generation_config=schema.config.generation_for(
+                operation=self.declared, phase="coverage"
+            ),
+        )
+        return list(found)
+
 
 def operations_of(document: Mapping[str, Any], known: Known) -> list[Operation]:
-    """Return the operations of a document. Half of the values in `Operation.known` are those that there are."""
+    """Return the operations of a document, as it is and about what is known."""
     changed = json.loads(json.dumps(document))
     for path, methods in changed["paths"].items():
         for operation in methods.values():
@@ -111,7 +125,7 @@ def operations_of(document: Mapping[str, Any], known: Known) -> list[Operation]:
             there = {**known.query, **known.objects.get(path, {})}
             for parameter in parameters:
                 if parameter["name"] in there:
-                    parameter["schema"] = _half(there[parameter["name"]], parameter["schema"])
+                    parameter["schema"] = {"const": there[parameter["name"]]}
             # Nobody can make up a cursor or the names of fields.
             operation["parameters"] = [
                 one
@@ -120,15 +134,11 @@ def operations_of(document: Mapping[str, Any], known: Known) -> list[Operation]:
             ]
     schemas = changed["components"]["schemas"]
     for name, value in known.schemas.items():
-        schemas[name] = _half(value, schemas[name])
+        schemas[name] = {"const": value}
     return [
         Operation(one, other)
         for one, other in zip(_operations(document), _operations(changed), strict=True)
     ]
-
-
-def _half(value: Any, schema: Any) -> dict[str, Any]:
-    return {"anyOf": [{"const": value}, schema]}
 
 
 def _operations(document: Mapping[str, Any]) -> list[APIOperation]:
@@ -145,12 +155,19 @@ def try_operation(
     """Send requests of one operation and note what came of them. `number` decides which.
 
     A third is what schemathesis tries of every operation (limits, missing fields, other methods), a third is
-    drawn wrong, and a third right.
+    drawn wrong, and a third right. A single request is one of the first third or, of every other operation, right:
+    wrong ones take long to draw.
     """
-    usual = _usual_cases(operation.declared)
-    number_of_usual = min(len(usual), cases // 3)
+    one = cases == 1
+    usual = operation.usual_cases if cases >= 3 or (one and number % 2) else []
+    number_of_usual = min(len(usual), cases if one else cases // 3)
     for case in random.Random(number).sample(usual, number_of_usual):
         _send(case, sender, tally)
+
+    if number_of_usual == cases:
+        return
+    right = operation.known.as_strategy(generation_mode=GenerationMode.POSITIVE)
+    wrong = operation.declared.as_strategy(generation_mode=GenerationMode.NEGATIVE)
 
     @seed(number)
     @settings(
@@ -160,27 +177,11 @@ def try_operation(
         phases=(Phase.generate,),
         suppress_health_check=list(HealthCheck),
     )
-    @given(
-        case=operation.known.as_strategy(generation_mode=GenerationMode.POSITIVE)
-        | operation.declared.as_strategy(generation_mode=GenerationMode.NEGATIVE)
-    )
+    @given(case=right if one else right | wrong)
     def send(case: schemathesis.Case) -> None:
         _send(case, sender, tally)
 
     send()
-
-
-def _usual_cases(operation: APIOperation) -> list[schemathesis.Case]:
-    schema = operation.schema
-    generation = schema.config.generation_for(operation=operation, phase="coverage")
-    found: Iterator[schemathesis.Case] = schema.iter_coverage_cases(
-        operation,
-        generation_modes=list(GenerationMode),
-        generation_config=generation,
-        extra_data_source=None,
-        error_feedback=None,
-    )
-    return list(found)
 
 
 def _send(case: schemathesis.Case, sender: Sender, tally: Tally) -> None:

@@ -25,8 +25,8 @@ from tests.recorded_actions import make_action
 from tests.stored_queues import store
 
 Ask = Callable[..., Any]
-CASES = random_sets.sized(70, 750)
-"""Requests of one person, over all operations."""
+CASES = random_sets.sized(68, 950)
+"""Requests of one of four people, over all operations; some operations have fewer that differ."""
 
 
 @pytest.fixture
@@ -72,20 +72,19 @@ def known(world: World, runs: dict[str, Run]) -> Known:
     return Known(objects, query, schemas)
 
 
-@pytest.mark.parametrize("persona", ["reader", "operator", "admin", "browser"])
 def test_every_answer_is_as_the_document_says(
-    ask: Ask,
-    known: Known,
-    monkeypatch: pytest.MonkeyPatch,
-    persona: str,
+    ask: Ask, known: Known, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gangboard.api.read_limit.BURST", 10**9)
-    sender, tally = sender_of(persona), Tally()
     operations = operations_of(ask("admin", "schema/").json(), known)
-    for number, operation in enumerate(operations):
-        share = CASES * (number + 1) // len(operations) - CASES * number // len(operations)
-        try_operation(operation, sender, tally, cases=share, number=number + 1)
-    print(f"{persona}: {tally.cases} requests, {dict(sorted(tally.statuses.items()))}")
-    assert not tally.failures, "\n\n".join(
-        f"{what}\n{report}" for what, report in sorted(tally.failures.items())
-    )
+    failures: dict[str, str] = {}
+    for persona in ("reader", "operator", "admin", "browser"):
+        sender, tally = sender_of(persona), Tally()
+        for number, operation in enumerate(operations):
+            share = CASES * (number + 1) // len(operations) - CASES * number // len(operations)
+            try_operation(operation, sender, tally, cases=share, number=number + 1)
+        print(f"{persona}: {tally.cases} requests, {dict(sorted(tally.statuses.items()))}")
+        good = sum(count for status, count in tally.statuses.items() if status < 300)
+        assert good > tally.cases / 10, "requests that are taken are tried, too"
+        failures |= {f"{persona}: {what}": text for what, text in tally.failures.items()}
+    assert not failures, "\n\n".join(f"{what}\n{text}" for what, text in failures.items())
