@@ -132,7 +132,7 @@ class _LabelValue(KeyTextTransform):
         lhs, params, _ = self.preprocess_lhs(compiler, connection)
         return f"({lhs} ->> %s)", (*params, self.key_name)
 
-    def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, tuple[Any, ...]]:
         lhs, params, _ = self.preprocess_lhs(compiler, connection)
         return f"JSON_EXTRACT({lhs}, %s)", (*params, f"$.{json.dumps(self.key_name)}")
 

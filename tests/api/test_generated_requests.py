@@ -49,7 +49,7 @@ def known(world: World, runs: dict[str, Run]) -> Known:
     (token,) = AccessToken.objects.all()
     gang = runs["east/team-a"].gang
     person = {"name": "reader"}
-    objects = {
+    objects: dict[str, dict[str, Any]] = {
         "/api/v1/actions/{action_id}/": {"action_id": action.pk},
         "/api/v1/clusters/{name}/": {"name": "east"},
         "/api/v1/gangs/{gang_id}/": {"gang_id": gang.pk},

@@ -38,7 +38,7 @@ def filled(world: World) -> None:
         store(cluster, a_queue("gpu"))
         make_action(cluster)
     for number, code in enumerate(("image-pull", "crash-loop")):
-        changes = {"health": "degraded", "stage": "start", "code": code}
+        changes: dict[str, Any] = {"health": "degraded", "stage": "start", "code": code}
         make_gang("east", "team-a", f"g{number}", **changes, accelerators=float(number))
     admin = people.find_user(name="admin") or _admin()
     for name in ("a", "b", "c"):
@@ -149,7 +149,7 @@ def test_an_answer_that_is_known_is_304(admin: Client) -> None:
 @pytest.mark.usefixtures("filled")
 def test_what_has_changed_is_no_304(admin: Client) -> None:
     tags = {name: admin.get(f"{API}{name}/")["ETag"] for name in LISTS}
-    authentication.issue_token(user=people.find_user(name="admin"), may_act=True)
+    authentication.issue_token(user=_admin(), may_act=True)
     people.create_user(name="new", role="viewer", namespace="nowhere")
     group_roles.grant_group(group="d", role="viewer", namespace="x")
     Channel.objects.filter(name="a").update(failures=1)

@@ -69,7 +69,7 @@ def test_a_row_of_the_release_before_has_no_labels_and_no_submitter() -> None:
     """A worker of that release inserts gangs during an upgrade, and names no column that it does not know."""
     own = {"id": "'old'", "uid": "'old'", "name": "'old'"}
     columns = [
-        field.column
+        str(field.column)
         for field in Gang._meta.concrete_fields
         if field.column not in ("labels", "submitter")
     ]
