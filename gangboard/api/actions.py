@@ -14,7 +14,7 @@ from gangboard.actions.requests import LONGEST_KEY, RequestError, RequestErrorCo
 from gangboard.api.entity_tags import tagged
 from gangboard.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.api.fields import problems
-from gangboard.api.lists import cursor_errors, list_response, read_list_query
+from gangboard.api.paging import cursor_errors, list_response, read_list_query
 from gangboard.api.parameters import ActionQuery, ActionRequestQuery, Query, read_query
 from gangboard.api.serializers.actions import (
     ActionListSerializer,

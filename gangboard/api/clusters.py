@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from gangboard.api.errors import NOT_FOUND
 from gangboard.api.fields import problems
-from gangboard.api.lists import read_list_query, short_list_response
+from gangboard.api.paging import read_list_query, short_list_response
 from gangboard.api.parameters import PageQuery, Query, read_query
 from gangboard.api.serializers.clusters import ClusterListSerializer, ClusterSerializer
 from gangboard.api.views import ReadView

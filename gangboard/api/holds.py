@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from gangboard.api.entity_tags import tagged
 from gangboard.api.fields import problems
-from gangboard.api.lists import cursor_errors, list_response, read_list_query
+from gangboard.api.paging import cursor_errors, list_response, read_list_query
 from gangboard.api.parameters import HoldQuery
 from gangboard.api.serializers.actions import (
     HoldListSerializer,

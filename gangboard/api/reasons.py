@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from gangboard.api.entity_tags import tagged
 from gangboard.api.fields import problems
-from gangboard.api.lists import read_list_query, short_list_response
+from gangboard.api.paging import read_list_query, short_list_response
 from gangboard.api.parameters import ReasonQuery
 from gangboard.api.serializers.reasons import (
     ReasonSerializer,

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.api.fields import problems
-from gangboard.api.lists import read_list_query, short_list_response
+from gangboard.api.paging import read_list_query, short_list_response
 from gangboard.api.parameters import WaitQuery
 from gangboard.api.serializers.waits import QueueWaitsSerializer, WaitListSerializer
 from gangboard.api.views import ReadView

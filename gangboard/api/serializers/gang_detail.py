@@ -12,6 +12,7 @@ from gangboard.api.serializers.findings import FindingSerializer
 from gangboard.api.serializers.fit import FitSerializer
 from gangboard.api.serializers.gang_jobs import JobSerializer, MakerSerializer
 from gangboard.api.serializers.gang_members import MembersWithPodsSerializer
+from gangboard.api.serializers.gang_queues import QueueWaitSerializer
 from gangboard.api.serializers.gang_timeline import TimelineSerializer, WaitsSerializer
 from gangboard.api.serializers.gangs import GangSerializer
 from gangboard.api.serializers.groups import (
@@ -20,7 +21,6 @@ from gangboard.api.serializers.groups import (
     GroupOfGangSerializer,
     UnseenGroupsSerializer,
 )
-from gangboard.api.serializers.queue_waits import QueueWaitSerializer
 from gangboard.readmodels.gang_page import GangDetail
 
 

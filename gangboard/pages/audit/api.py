@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.api.fields import problems
-from gangboard.api.lists import cursor_errors, list_response, read_list_query
+from gangboard.api.paging import cursor_errors, list_response, read_list_query
 from gangboard.api.parameters import PageQuery
 from gangboard.api.views import ReadView
 from gangboard.pages.audit.queries import audit_lines

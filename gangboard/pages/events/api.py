@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from gangboard.api.errors import RefusedRequest
 from gangboard.api.fields import problems
-from gangboard.api.lists import invalid_cursor
+from gangboard.api.paging import invalid_cursor
 from gangboard.api.parameters import (
     FIELDS,
     HEALTHS,

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from gangboard.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.api.fields import problems
-from gangboard.api.lists import (
+from gangboard.api.paging import (
     cursor_errors,
     list_response,
     read_list_query,
