@@ -67,7 +67,7 @@ testcluster: controlplane
 exhaustive: venv controlplane
 	@TESTS=exhaustive $(BIN)/python -m pytest -n $(LANES) -m hypothesis --hypothesis-seed=$$(date +%s)
 	@TESTS=exhaustive $(BIN)/python -m pytest tests/interleavings tests/agreement tests/live/test_backends.py \
-	  tests/controlplane/test_restored.py -q -s
+	  tests/controlplane/test_restored.py tests/api/test_generated_requests.py -q -s
 	@$(MAKE) interleavings agreement
 
 # 200 random plays of actions, operators, restarts, faults and kills that nobody has seen.

@@ -366,6 +366,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {
         "Health": "gangboard.api.parameters.HEALTHS",
+        "ProblemCode": "gangboard.api.fields.PROBLEM_CODES",
         "Stage": "gangboard.api.parameters.STAGES",
         "QueueState": "gangboard.api.parameters.QUEUE_STATES",
         "ChannelState": "gangboard.pages.notifications.rows.CHANNEL_STATES",
@@ -373,6 +374,10 @@ SPECTACULAR_SETTINGS = {
         "DeliveryState": "gangboard.notify.outbox.STATES",
     },
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "gangboard.api.schema_hooks.add_entity_tags",
+    ],
 }
 
 CELERY_BROKER_URL = REDIS_URL or "filesystem://localhost"

@@ -32,7 +32,13 @@ REQUEST_SECONDS = 60.0
 """In which a busy machine answers."""
 STOP_SECONDS = 20.0
 _BUSY = urllib3.Retry(
-    5, connect=0, read=0, redirect=False, status_forcelist=[503], allowed_methods=None, raise_on_status=False
+    5,
+    connect=0,
+    read=0,
+    redirect=False,
+    status_forcelist=[503],
+    allowed_methods=None,
+    raise_on_status=False,
 )
 """A database that is busy turns a request back before anything is done; its answer says when to try again."""
 

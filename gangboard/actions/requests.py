@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
+from django.db.models import Q
+
 from gangboard.diagnosis import registry
 from gangboard.domain.action import ActionRequest, ActionTarget
 from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
@@ -21,6 +23,8 @@ MOST_AT_ONCE = 50
 """Objects of one confirmation."""
 LONGEST_HOLD = timedelta(days=30)
 LONGEST_KEY = 200
+KEY_LIFE = timedelta(hours=24)
+"""For so long an idempotency key names the action that it has made."""
 _LONGEST = {"cluster": 63, "api_group": 253, "kind": 63, "namespace": 253, "name": 253, "uid": 64}
 _LARGEST_GENERATION = 2**63 - 1
 
@@ -166,11 +170,28 @@ def _checked_until(until: datetime | None, now: datetime) -> datetime | None:
     return until
 
 
-def of_same_keys(viewer: Viewer, action_requests: Iterable[ActionRequest]) -> dict[str, Action]:
-    """Return the actions that this person's idempotency keys have made, by key."""
+def of_same_keys(
+    viewer: Viewer, action_requests: Iterable[ActionRequest], *, now: datetime
+) -> dict[str, Action]:
+    """Return the actions that this person's idempotency keys name, by key.
+
+    A key names its action for KEY_LIFE, and longer if the action is not over then.
+    """
     keys = {one.idempotency_key for one in action_requests if one.idempotency_key}
-    rows = Action.objects.filter(user_id=viewer.user_id, idempotency_key__in=keys)
+    named = Q(requested_at__gt=now - KEY_LIFE) | Q(finished_at=None)
+    rows = Action.objects.filter(named, user_id=viewer.user_id, idempotency_key__in=keys)
     return {row.idempotency_key: row for row in rows} if keys else {}
+
+
+def free_key(viewer: Viewer, action_request: ActionRequest, *, now: datetime) -> None:
+    """Take the key of a request from an older action that it names no longer (at most 1 query)."""
+    if action_request.idempotency_key:
+        Action.objects.filter(
+            user_id=viewer.user_id,
+            idempotency_key=action_request.idempotency_key,
+            requested_at__lte=now - KEY_LIFE,
+            finished_at__isnull=False,
+        ).update(idempotency_key="")
 
 
 def accepted_before(action: Action, action_request: ActionRequest) -> AcceptedRequest:

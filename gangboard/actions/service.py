@@ -83,7 +83,7 @@ def _take(
     """Yield the answer to each request in order. The stored objects are read once for all of them."""
     checked = requests.check_each(action_requests, now=now)
     complete = [one for one in checked if isinstance(one, ActionRequest)]
-    earlier = requests.of_same_keys(viewer, complete)
+    earlier = requests.of_same_keys(viewer, complete, now=now)
     new = [one for one in complete if one.idempotency_key not in earlier]
     subjects = requests.find_subjects(viewer, new)
     for one in checked:
@@ -114,6 +114,7 @@ def _create(
         raise subject
     try:
         with transaction.atomic():
+            requests.free_key(viewer, action_request, now=now)
             action = actions.create(
                 action_request,
                 subject.cluster,
@@ -125,13 +126,15 @@ def _create(
             )
             transaction.on_commit(partial(wake, action.pk))
     except IntegrityError:
-        return _met(viewer, action_request, subject.cluster)
+        return _met(viewer, action_request, subject.cluster, now)
     return AcceptedRequest(action.pk, created=True)
 
 
-def _met(viewer: Viewer, action_request: ActionRequest, cluster: Cluster) -> AcceptedRequest:
+def _met(
+    viewer: Viewer, action_request: ActionRequest, cluster: Cluster, now: datetime
+) -> AcceptedRequest:
     """Return the same action where somebody was quicker. Raises RequestError (KEY_REUSED, BUSY)."""
-    for earlier in requests.of_same_keys(viewer, [action_request]).values():
+    for earlier in requests.of_same_keys(viewer, [action_request], now=now).values():
         return requests.accepted_before(earlier, action_request)
     target = action_request.target
     found = Action.objects.filter(cluster=cluster, uid=target.uid, finished_at=None).first()

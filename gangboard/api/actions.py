@@ -11,8 +11,10 @@ from rest_framework.response import Response
 
 from gangboard.actions import service
 from gangboard.actions.requests import LONGEST_KEY, RequestError, RequestErrorCode
+from gangboard.api.entity_tags import tagged
 from gangboard.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.api.fields import problems
+from gangboard.api.paging import cursor_errors, list_response, read_list_query
 from gangboard.api.parameters import ActionQuery, ActionRequestQuery, Query, read_query
 from gangboard.api.serializers.actions import (
     ActionListSerializer,
@@ -20,18 +22,23 @@ from gangboard.api.serializers.actions import (
     ActionSerializer,
     PlanSerializer,
 )
-from gangboard.api.views import ReadView, next_url
+from gangboard.api.views import ReadView
 from gangboard.domain.action import ActionRequest
-from gangboard.readmodels.actions import ActionFilters, CursorError, action_row, actions_page
+from gangboard.problem_codes import ProblemCode
+from gangboard.readmodels.actions import ActionFilters, action_row, actions_page
 
+_CODES = {
+    RequestErrorCode.MOVED_ON: ProblemCode.MOVED_ON,
+    RequestErrorCode.BUSY: ProblemCode.BUSY,
+}
 LARGEST_BODY = 16_384
 """Bytes; the longest names and reason have less than 8,000."""
 _KEY = OpenApiParameter(
     "Idempotency-Key",
     str,
     OpenApiParameter.HEADER,
-    description="Any text of yours of up to 200 characters. The same key with the same body is the "
-    "same action, however often it is sent; with another body it is refused (422).",
+    description="Any text of yours of up to 200 characters. For 24 hours, the same key with the same body is "
+    "the same action, however often it is sent. With another body it is refused (422).",
 )
 
 
@@ -45,17 +52,16 @@ class ActionListView(ReadView):
         parameters=[ActionQuery],
         responses={200: ActionListSerializer, **problems(400, 401)},
     )
+    @tagged
     def get(self, request: Request) -> Response:
         """List actions, the newest first."""
-        query = read_query(request, ActionQuery)
-        limit, cursor = query.pop("limit"), query.pop("cursor", None)
+        query, paging = read_list_query(request, ActionQuery, ActionSerializer)
         filters = ActionFilters(**query)
-        try:
-            page = actions_page(viewer=self.viewer(), filters=filters, limit=limit, cursor=cursor)
-        except CursorError as error:
-            raise ValidationError({"cursor": [str(error)]}) from error
-        results = ActionSerializer(page.rows, many=True).data
-        return Response({"next": next_url(request, page.next_cursor), "results": results})
+        with cursor_errors():
+            page = actions_page(
+                viewer=self.viewer(), filters=filters, limit=paging.limit, cursor=paging.cursor
+            )
+        return list_response(request, paging, ActionSerializer, page.rows, page.next_cursor)
 
     @extend_schema(
         operation_id="request_action",
@@ -141,4 +147,6 @@ def _refused(error: RequestError) -> RefusedRequest:
     missing = error.code is RequestErrorCode.NOT_FOUND
     detail = NOT_FOUND if missing else str(error)
     action_id = "" if missing else error.action_id
-    return RefusedRequest(error.code.status, detail, action_id, wait=error.wait)
+    return RefusedRequest(
+        error.code.status, detail, action_id, code=_CODES.get(error.code), wait=error.wait
+    )

@@ -6,8 +6,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gangboard.api.entity_tags import tagged
 from gangboard.api.fields import problems
-from gangboard.api.parameters import CapacityQuery, read_query
+from gangboard.api.paging import read_list_query, short_list_response
+from gangboard.api.parameters import CapacityQuery
 from gangboard.api.serializers.capacity import CapacityListSerializer, ClusterCapacitySerializer
 from gangboard.api.views import ReadView
 from gangboard.readmodels.capacity import read_capacity
@@ -22,13 +24,14 @@ class CapacityView(ReadView):
         parameters=[CapacityQuery],
         responses={200: CapacityListSerializer, **problems(400, 401)},
     )
+    @tagged
     def get(self, request: Request) -> Response:
-        """List the clusters by name with their nodes by pool, all on one page.
+        """List the clusters by name with their nodes by pool.
 
         Who may see a namespace of a cluster gets the numbers of all its nodes, who may see the whole of it
         also those by label and the shapes that wait. Where there are no numbers, `why` says why.
         """
-        query = read_query(request, CapacityQuery)
+        query, paging = read_list_query(request, CapacityQuery, ClusterCapacitySerializer)
         viewer, now = self.viewer(), self.now()
         found = read_capacity(
             viewer=viewer,
@@ -36,5 +39,11 @@ class CapacityView(ReadView):
             by=query.get("by", ""),
             clusters=read_freshness(viewer=viewer, now=now),
         )
-        rows = ClusterCapacitySerializer(found.clusters, many=True, context={"now": now})
-        return Response({"next": None, "results": rows.data})
+        return short_list_response(
+            request,
+            paging,
+            ClusterCapacitySerializer,
+            found.clusters,
+            lambda row: (row.cluster,),
+            context={"now": now},
+        )

@@ -9,7 +9,8 @@ from rest_framework.response import Response
 
 from gangboard.api.errors import NOT_FOUND
 from gangboard.api.fields import problems
-from gangboard.api.parameters import Query, read_query
+from gangboard.api.paging import read_list_query, short_list_response
+from gangboard.api.parameters import PageQuery, Query, read_query
 from gangboard.api.serializers.clusters import ClusterListSerializer, ClusterSerializer
 from gangboard.api.views import ReadView
 from gangboard.readmodels.clusters import cluster_detail, list_clusters
@@ -20,13 +21,16 @@ class ClusterListView(ReadView):
 
     @extend_schema(
         operation_id="list_clusters",
+        parameters=[PageQuery],
         responses={200: ClusterListSerializer, **problems(400, 401)},
     )
     def get(self, request: Request) -> Response:
-        """List clusters by name, all on one page."""
-        read_query(request, Query)
+        """List clusters by name."""
+        _, paging = read_list_query(request, PageQuery, ClusterSerializer)
         found = list_clusters(viewer=self.viewer(), now=self.now())
-        return Response({"next": None, "results": ClusterSerializer(found, many=True).data})
+        return short_list_response(
+            request, paging, ClusterSerializer, found, lambda row: (row.name,)
+        )
 
 
 class ClusterView(ReadView):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
+from collections.abc import Iterator
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -10,6 +10,7 @@ from django.core.signals import got_request_exception
 from django.http import Http404
 from rest_framework.exceptions import (
     APIException,
+    AuthenticationFailed,
     ErrorDetail,
     NotAuthenticated,
     NotFound,
@@ -21,6 +22,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from gangboard.logs import get_logger
+from gangboard.problem_codes import ProblemCode, problem_document
 from gangboard.store.availability import RETRY_SECONDS, UNAVAILABLE, is_unavailable
 
 PROBLEM_TYPE = "application/problem+json"
@@ -29,14 +31,24 @@ NOT_FOUND = "There is no such object, or you may not see it."
 """For missing and forbidden objects alike: the answer must not tell which of the two it is."""
 TOO_MANY_READS = "This token or session has read too often. Try again later."
 
+_CODES = {code.value: code for code in ProblemCode}
+
 log = get_logger(__name__)
 
 
 class RefusedRequest(APIException):
     """A request to act that cannot be taken, with the action that stands in its way, if one does."""
 
-    def __init__(self, status: int, detail: str, action_id: str = "", *, wait: int = 0) -> None:
-        super().__init__(detail)
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        action_id: str = "",
+        *,
+        code: ProblemCode | None = None,
+        wait: int = 0,
+    ) -> None:
+        super().__init__(detail, code)
         self.status_code = status
         self.action_id = action_id
         self.wait = wait
@@ -65,10 +77,12 @@ def problem_details(error: Exception, context: dict[str, Any]) -> Response:
         headers["WWW-Authenticate"] = auth_header
     if wait := getattr(error, "wait", None):
         headers["Retry-After"] = str(int(wait))
+    code = _code(error)
     if isinstance(error, ValidationError):
-        return _problem(error.status_code, _summary(error.detail), headers, _fields(error.detail))
+        detail = _summary(error.detail)
+        return _problem(error.status_code, detail, headers, code, errors=_fields(error.detail))
     action_id = error.action_id if isinstance(error, RefusedRequest) else ""
-    return _problem(error.status_code, str(error.detail), headers, action_id=action_id)
+    return _problem(error.status_code, str(error.detail), headers, code, action_id=action_id)
 
 
 def _unexpected(error: Exception, context: dict[str, Any]) -> Response:
@@ -84,20 +98,34 @@ def _problem(
     status: int,
     detail: str,
     headers: dict[str, str],
+    code: ProblemCode | None = None,
+    *,
     errors: dict[str, list[str]] | None = None,
     action_id: str = "",
 ) -> Response:
-    document: dict[str, Any] = {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-    }
+    document: dict[str, Any] = problem_document(status, detail, code)
     if errors:
         document["errors"] = errors
     if action_id:
         document["action_id"] = action_id
     return Response(document, status=status, headers=headers, content_type=PROBLEM_TYPE)
+
+
+def _code(error: APIException) -> ProblemCode | None:
+    """Return the code that the error names; None for that of its status."""
+    if isinstance(error, AuthenticationFailed):
+        return ProblemCode.INVALID_TOKEN
+    return next((_CODES[code] for code in _leaves(error.get_codes()) if code in _CODES), None)
+
+
+def _leaves(codes: Any) -> Iterator[str]:
+    if isinstance(codes, dict):
+        codes = list(codes.values())
+    if not isinstance(codes, list):
+        yield str(codes)
+        return
+    for code in codes:
+        yield from _leaves(code)
 
 
 def _fields(detail: Any, within: str = "") -> dict[str, list[str]]:

@@ -15,6 +15,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from gangboard.api.errors import PROBLEM_TYPE
+from gangboard.problem_codes import ProblemCode
+
+PROBLEM_CODES = [code.value for code in ProblemCode]
 
 
 @extend_schema_field(OpenApiTypes.STR)
@@ -61,6 +64,10 @@ class ProblemSerializer(serializers.Serializer[Any]):
     type = serializers.CharField()
     title = serializers.CharField()
     status = serializers.IntegerField()
+    code = serializers.ChoiceField(
+        PROBLEM_CODES,
+        help_text="What went wrong, for programs. Later releases may have more codes.",
+    )
     detail = serializers.CharField(help_text="One sentence for a person.")
     errors = serializers.DictField(  # type: ignore[assignment]  # as DRF's own attribute
         child=serializers.ListField(child=serializers.CharField()),

@@ -12,9 +12,10 @@ from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.entity_tags import UNCHANGED, tagged
+from gangboard.api.entity_tags import tagged
 from gangboard.api.errors import NOT_FOUND
 from gangboard.api.fields import problems
+from gangboard.api.paging import cursor_errors, list_response, read_list_query
 from gangboard.api.parameters import (
     GangQuery,
     OneGangQuery,
@@ -25,16 +26,12 @@ from gangboard.api.parameters import (
     read_query,
 )
 from gangboard.api.serializers.deleted_gangs import serialize_deleted_gang
-from gangboard.api.serializers.gangs import (
-    GangDetailSerializer,
-    GangListSerializer,
-    GangSerializer,
-)
+from gangboard.api.serializers.gang_detail import GangDetailSerializer
+from gangboard.api.serializers.gangs import GangListSerializer, GangSerializer
 from gangboard.api.serializers.reasons import UnseenClusterSerializer
-from gangboard.api.views import ReadView, next_url
+from gangboard.api.views import ReadView
 from gangboard.domain.health import Health
 from gangboard.readmodels.bundle import bundle_text
-from gangboard.readmodels.cursors import CursorError
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gang_history import find_deleted_gang
 from gangboard.readmodels.gang_page import gang_detail
@@ -48,7 +45,7 @@ class GangListView(ReadView):
     @extend_schema(
         operation_id="list_gangs",
         parameters=[GangQuery],
-        responses={200: GangListSerializer, **UNCHANGED, **problems(400, 401)},
+        responses={200: GangListSerializer, **problems(400, 401)},
     )
     @tagged
     def get(self, request: Request) -> Response:
@@ -56,35 +53,26 @@ class GangListView(ReadView):
 
         What could not be looked at is in `unseen`: absence from `results` means nothing there.
         """
-        query = read_query(request, GangQuery)
-        limit, cursor = query.pop("limit"), query.pop("cursor", None)
-        wanted = query.pop("fields", None)
+        query, paging = read_list_query(request, GangQuery, GangSerializer)
         viewer, now = self.viewer(), self.now()
         filters = _filters(query, now)
         check_values(viewer, cluster=filters.cluster, code=filters.code)
-        check_fields(wanted, GangSerializer)
         clusters = read_freshness(viewer=viewer, now=now)
-        try:
+        with cursor_errors():
             page = list_gangs(
                 viewer=viewer,
                 filters=filters,
-                limit=limit,
-                cursor=cursor,
+                limit=paging.limit,
+                cursor=paging.cursor,
                 now=now,
                 clusters=clusters,
             )
-        except CursorError as error:
-            raise ValidationError({"cursor": [str(error)]}) from error
         unread = find_unread(
             one for one in clusters.values() if filters.cluster in ("", one.cluster)
         )
-        unseen = UnseenClusterSerializer(unread, many=True, context={"now": now})
-        return Response(
-            {
-                "next": next_url(request, page.next_cursor),
-                "results": [only(wanted, row) for row in GangSerializer(page.rows, many=True).data],
-                "unseen": unseen.data,
-            }
+        unseen = UnseenClusterSerializer(unread, many=True, context={"now": now}).data
+        return list_response(
+            request, paging, GangSerializer, page.rows, page.next_cursor, unseen=unseen
         )
 
 
@@ -106,7 +94,7 @@ class GangView(ReadView):
     @extend_schema(
         operation_id="get_gang",
         parameters=[OneGangQuery],
-        responses={200: GangDetailSerializer, **UNCHANGED, **problems(400, 401, 404)},
+        responses={200: GangDetailSerializer, **problems(400, 401, 404)},
     )
     @tagged
     def get(self, request: Request, gang_id: str) -> Response:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gangboard.api.entity_tags import tagged
 from gangboard.api.errors import NOT_FOUND
 from gangboard.api.fields import problems
+from gangboard.api.paging import cursor_errors, list_response, read_list_query
 from gangboard.api.parameters import GroupQuery, Query, read_query
 from gangboard.api.serializers.groups import (
     GroupListSerializer,
     GroupWithGangSerializer,
     UnseenGroupsSerializer,
 )
-from gangboard.api.views import ReadView, next_url
-from gangboard.readmodels.cursors import CursorError
+from gangboard.api.views import ReadView
 from gangboard.readmodels.groups import GroupFilters, group_detail, list_groups
 
 
@@ -28,26 +29,24 @@ class GroupListView(ReadView):
         parameters=[GroupQuery],
         responses={200: GroupListSerializer, **problems(400, 401)},
     )
+    @tagged
     def get(self, request: Request) -> Response:
         """List Workloads, PodGroups, CompositePodGroups and their equivalents, by name.
 
         What could not be looked at is in `unseen`: absence from `results` means nothing there.
         """
-        query = read_query(request, GroupQuery)
-        limit, cursor = query.pop("limit"), query.pop("cursor", None)
-        filters = GroupFilters(**query)
-        try:
+        query, paging = read_list_query(request, GroupQuery, GroupWithGangSerializer)
+        with cursor_errors():
             page = list_groups(
-                viewer=self.viewer(), filters=filters, limit=limit, cursor=cursor, now=self.now()
+                viewer=self.viewer(),
+                filters=GroupFilters(**query),
+                limit=paging.limit,
+                cursor=paging.cursor,
+                now=self.now(),
             )
-        except CursorError as error:
-            raise ValidationError({"cursor": [str(error)]}) from error
-        return Response(
-            {
-                "next": next_url(request, page.next_cursor),
-                "results": GroupWithGangSerializer(page.rows, many=True).data,
-                "unseen": UnseenGroupsSerializer(page.unseen, many=True).data,
-            }
+        unseen = UnseenGroupsSerializer(page.unseen, many=True).data
+        return list_response(
+            request, paging, GroupWithGangSerializer, page.rows, page.next_cursor, unseen=unseen
         )
 
 

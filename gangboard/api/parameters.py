@@ -19,6 +19,7 @@ from gangboard.readmodels.action_query import WITHIN
 from gangboard.readmodels.cursors import LARGEST_PAGE
 from gangboard.readmodels.gangs import ORDERINGS
 from gangboard.readmodels.known_values import unknown_values
+from gangboard.readmodels.reasons import REASON_ORDERINGS
 from gangboard.readmodels.trends import PERIODS
 from gangboard.store.access import Viewer
 
@@ -83,10 +84,8 @@ class FieldsField(serializers.CharField):
         return tuple(name.strip() for name in super().to_internal_value(data).split(","))
 
 
-_FIELDS = FieldsField(
-    required=False,
-    max_length=1000,
-    help_text="Only these fields of each gang, separated by commas.",
+FIELDS = FieldsField(
+    required=False, max_length=1000, help_text="Only these fields, separated by commas."
 )
 
 
@@ -103,6 +102,7 @@ class PageQuery(Query):
     cursor = serializers.CharField(
         required=False, help_text="Where the page begins: from `next` of the page before."
     )
+    fields = FIELDS  # type: ignore[assignment]  # as DRF's own attribute
 
 
 class GangQuery(PageQuery):
@@ -164,13 +164,12 @@ class GangQuery(PageQuery):
     ordering = serializers.ChoiceField(
         ORDERINGS, default="health", help_text="`health`: worst first, then longest."
     )
-    fields = _FIELDS  # type: ignore[assignment]  # as DRF's own attribute
 
 
 class OneGangQuery(Query):
     """The query of `gangs/{id}/`."""
 
-    fields = _FIELDS  # type: ignore[assignment]  # as DRF's own attribute
+    fields = FIELDS  # type: ignore[assignment]  # as DRF's own attribute
 
 
 class GroupQuery(PageQuery):
@@ -224,14 +223,26 @@ class ActionQuery(PageQuery):
     open = serializers.BooleanField(default=False, help_text="Only actions that are not over.")
 
 
-class ReasonQuery(Query):
-    """The query of `reasons/`."""
+class SummaryQuery(Query):
+    """The query of `summary/`."""
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
     namespace = serializers.CharField(required=False, max_length=_NAME)
 
 
-class CapacityQuery(Query):
+class ReasonQuery(PageQuery):
+    """The query of `reasons/`."""
+
+    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
+    namespace = serializers.CharField(required=False, max_length=_NAME)
+    ordering = serializers.ChoiceField(
+        REASON_ORDERINGS,
+        default="stage",
+        help_text="`stage`: in the order of stages, in each those with the most accelerators first.",
+    )
+
+
+class CapacityQuery(PageQuery):
     """The query of `capacity/`."""
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
@@ -253,7 +264,7 @@ class TrendQuery(Query):
     )
 
 
-class WaitQuery(Query):
+class WaitQuery(PageQuery):
     """The query of `waits/`."""
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gangboard.api.entity_tags import tagged
 from gangboard.api.errors import NOT_FOUND
 from gangboard.api.fields import problems
+from gangboard.api.paging import cursor_errors, list_response, read_list_query
 from gangboard.api.parameters import Query, QueueQuery, read_query
 from gangboard.api.serializers.queues import (
     LostAliasSerializer,
@@ -17,8 +19,7 @@ from gangboard.api.serializers.queues import (
     QueueSerializer,
     UnseenQueuesSerializer,
 )
-from gangboard.api.views import ReadView, next_url
-from gangboard.readmodels.cursors import CursorError
+from gangboard.api.views import ReadView
 from gangboard.readmodels.queues import QueueFilters, list_queues, queue_detail
 
 
@@ -30,29 +31,31 @@ class QueueListView(ReadView):
         parameters=[QueueQuery],
         responses={200: QueueListSerializer, **problems(400, 401)},
     )
+    @tagged
     def get(self, request: Request) -> Response:
         """List queues with their quota and who is first in line, by cluster and name.
 
         Who may see a whole cluster sees all of its queues, anybody else those that his namespaces use. What
         could not be looked at is in `unseen`: absence from `results` means nothing there.
         """
-        query = read_query(request, QueueQuery)
-        limit, cursor = query.pop("limit"), query.pop("cursor", None)
-        filters = QueueFilters(**query)
-        try:
+        query, paging = read_list_query(request, QueueQuery, QueueSerializer)
+        with cursor_errors():
             page = list_queues(
-                viewer=self.viewer(), filters=filters, limit=limit, cursor=cursor, now=self.now()
+                viewer=self.viewer(),
+                filters=QueueFilters(**query),
+                limit=paging.limit,
+                cursor=paging.cursor,
+                now=self.now(),
             )
-        except CursorError as error:
-            raise ValidationError({"cursor": [str(error)]}) from error
-        return Response(
-            {
-                "next": next_url(request, page.next_cursor),
-                "results": QueueSerializer(page.rows, many=True).data,
-                "unseen": UnseenQueuesSerializer(page.unseen, many=True).data,
-                "lost_aliases": LostAliasSerializer(page.lost, many=True).data,
-                "serving": list(page.serving),
-            }
+        return list_response(
+            request,
+            paging,
+            QueueSerializer,
+            page.rows,
+            page.next_cursor,
+            unseen=UnseenQueuesSerializer(page.unseen, many=True).data,
+            lost_aliases=LostAliasSerializer(page.lost, many=True).data,
+            serving=list(page.serving),
         )
 
 

@@ -6,9 +6,15 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gangboard.api.entity_tags import tagged
 from gangboard.api.fields import problems
-from gangboard.api.parameters import ReasonQuery, read_query
-from gangboard.api.serializers.reasons import ReasonsSerializer
+from gangboard.api.paging import read_list_query, short_list_response
+from gangboard.api.parameters import ReasonQuery
+from gangboard.api.serializers.reasons import (
+    ReasonSerializer,
+    ReasonsSerializer,
+    ReasonTotalsSerializer,
+)
 from gangboard.api.views import ReadView
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.reasons import read_reasons
@@ -22,12 +28,13 @@ class ReasonsView(ReadView):
         parameters=[ReasonQuery],
         responses={200: ReasonsSerializer, **problems(400, 401)},
     )
+    @tagged
     def get(self, request: Request) -> Response:
-        """Count the gangs that wait or are in trouble by stage and reason, all on one page.
+        """Count the gangs that wait or are in trouble by stage and reason.
 
         What could not be looked at is in `unknown` and `unseen`, and in no other number.
         """
-        query = read_query(request, ReasonQuery)
+        query, paging = read_list_query(request, ReasonQuery, ReasonSerializer)
         viewer, now = self.viewer(), self.now()
         found = read_reasons(
             viewer=viewer,
@@ -36,4 +43,12 @@ class ReasonsView(ReadView):
             clusters=read_freshness(viewer=viewer, now=now),
             now=now,
         )
-        return Response(ReasonsSerializer(found, context={"now": now}).data)
+        return short_list_response(
+            request,
+            paging,
+            ReasonSerializer,
+            found.rows,
+            found.place_of(query["ordering"]),
+            order=query["ordering"],
+            **ReasonTotalsSerializer(found, context={"now": now}).data,
+        )

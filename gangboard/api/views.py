@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from gangboard.api.entity_tags import tag_content
 from gangboard.api.errors import NOT_FOUND
 from gangboard.peers import client_address
 from gangboard.store.access import Viewer, viewer_of
@@ -37,6 +38,15 @@ class ReadView(APIView):
         super().initial(request, *args, **kwargs)
         if any("\x00" in str(value) for value in kwargs.values()):
             raise NotFound(NOT_FOUND)  # PostgreSQL cannot even compare a NUL
+
+    def finalize_response(
+        self, request: Request, response: Response, *args: Any, **kwargs: Any
+    ) -> Response:
+        """Return the response with its headers and an ETag."""
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        if isinstance(answer, Response):
+            tag_content(request, answer)
+        return answer
 
     def viewer(self) -> Viewer:
         """Return for whom the answer is: rights of the user now, actions as the token allows."""
@@ -87,6 +97,10 @@ class RootView(ReadView):
 class NoSuchView(ReadView):
     """Every other address below /api/v1/: the same problem document as for a missing object."""
 
+    http_method_names = ["get", "head", "post", "patch", "delete"]  # noqa: RUF012  # as in its base class
+
     def get(self, request: Request, **_: str) -> Response:  # noqa: ARG002  # DRF's signature
         """Answer 404."""
         raise NotFound(NOT_FOUND)
+
+    post = patch = delete = get

@@ -7,11 +7,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.api.fields import problems
-from gangboard.api.parameters import WaitQuery, read_query
-from gangboard.api.serializers.waits import WaitListSerializer
+from gangboard.api.paging import read_list_query, short_list_response
+from gangboard.api.parameters import WaitQuery
+from gangboard.api.serializers.waits import QueueWaitsSerializer, WaitListSerializer
 from gangboard.api.views import ReadView
 from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.waits_by_queue import read_waits_by_queue
+from gangboard.readmodels.waits_by_queue import SIZES, read_waits_by_queue
 
 
 class WaitsView(ReadView):
@@ -23,17 +24,23 @@ class WaitsView(ReadView):
         responses={200: WaitListSerializer, **problems(400, 401)},
     )
     def get(self, request: Request) -> Response:
-        """List the waits by cluster, queue and size, all on one page.
+        """List the waits by cluster, queue and size.
 
         Drawn from the newest 300 gangs that came to run, that the caller may see, and that were watched from
         their creation on. Time in which a gang was suspended on purpose is no part of its wait.
         """
-        query = read_query(request, WaitQuery)
+        query, paging = read_list_query(request, WaitQuery, QueueWaitsSerializer)
         viewer = self.viewer()
         found = read_waits_by_queue(
             viewer=viewer,
             clusters=read_freshness(viewer=viewer, now=self.now()),
             cluster=query.get("cluster", ""),
         )
-        answer = {"next": None, "gangs": found.gangs, "results": found.rows}
-        return Response(WaitListSerializer(answer).data)
+        return short_list_response(
+            request,
+            paging,
+            QueueWaitsSerializer,
+            found.rows,
+            lambda row: (row.cluster, row.queue, SIZES.index(row.size)),
+            gangs=found.gangs,
+        )

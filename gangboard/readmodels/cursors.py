@@ -27,6 +27,8 @@ CLUSTER_NAME = "cluster__name"
 
 Row = TypeVar("Row", bound=Model)
 Item = TypeVar("Item")
+Place = tuple[str | int | float, ...]
+"""Where an item stands in an order."""
 _NO_CLUSTERS: Mapping[int, Freshness] = MappingProxyType({})
 
 
@@ -81,30 +83,40 @@ def read_page(
 
 def page_of(
     found: Sequence[Item],
-    key: Callable[[Item], tuple[str, ...]],
+    key: Callable[[Item], Place],
     *,
     cursor: str | None,
     limit: int,
+    order: str = _TEXTS,
 ) -> tuple[list[Item], str | None]:
-    """Return one page of what was read and sorted by `key` already, and the cursor of the next one.
+    """Return one page of what was read as a whole, in the order of `key`, and the cursor of the next one.
 
-    Raises CursorError.
+    `order` names the order. Raises CursorError, also for a cursor of another order.
     """
-    after = _texts(cursor) if cursor else ()
+    after = _place(cursor, order) if cursor else ()
+    if after and found and len(after) != len(key(found[0])):
+        raise CursorError(_BAD)
     limit = max(1, min(limit, LARGEST_PAGE))
-    rows = [item for item in found if key(item) > after][: limit + 1]
+    try:
+        rows = sorted((item for item in found if key(item) > after), key=key)[: limit + 1]
+    except TypeError as error:  # a text where this order has a number
+        raise CursorError(_BAD) from error
     page = rows[:limit]
     if len(rows) <= limit:
         return page, None
-    return page, _encode(_Cursor(_TEXTS, list(key(page[-1]))))
+    return page, _encode(_Cursor(order, list(key(page[-1]))))
 
 
-def _texts(cursor: str) -> tuple[str, ...]:
+def newest_first(time: datetime) -> float:
+    """Return a part of a Place by which later times come first."""
+    return -time.timestamp()
+
+
+def _place(cursor: str, order: str) -> Place:
     read = _decode(cursor)
-    values = tuple(value for value in read.values if isinstance(value, str))
-    if read.order != _TEXTS or len(values) != len(read.values):
+    if read.order != order:
         raise CursorError(_BAD)
-    return values
+    return tuple(read.values)
 
 
 def _write(keys: Sequence[SortKey], row: Model, clusters: Mapping[int, Freshness]) -> str:

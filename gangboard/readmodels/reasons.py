@@ -7,9 +7,10 @@ are never counted as none: their clusters are named.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from django.db.models import Count, F, Min, Q, QuerySet, Sum, Value
@@ -17,6 +18,7 @@ from django.db.models.functions import Greatest
 
 from gangboard.domain.health import NOT_WHOLE, Health, Stage
 from gangboard.readmodels.bottlenecks import Bottleneck, most_frequent
+from gangboard.readmodels.cursors import Place
 from gangboard.readmodels.freshness import Freshness, knows_zero, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.gangs import GangRow, build_rows
@@ -30,6 +32,15 @@ from gangboard.store.models import Gang
 APART = (Health.RUNNING, Health.SUSPENDED, Health.SUCCEEDED, Health.FAILED)
 EXAMPLES = 3
 """Gangs that are named for each reason: those that ask for the most accelerators."""
+_MEASURES: Mapping[str, Callable[[ReasonRow], float]] = MappingProxyType(
+    {
+        "accelerators": lambda row: row.accelerators,
+        "gangs": lambda row: row.gangs,
+        "since": lambda row: row.since.timestamp(),
+    }
+)
+REASON_ORDERINGS = ("stage", *(f"{sign}{name}" for name in _MEASURES for sign in ("", "-")))
+"""What `ordering` may be. `stage`: in the order of stages, in each those with the most accelerators first."""
 GROUPED = ("severity", "stage", "code", "bottleneck", "health")
 """What a row tells apart, in the order of an index: nothing is sorted to be counted."""
 
@@ -121,6 +132,18 @@ class Reasons:
     def rows(self) -> tuple[ReasonRow, ...]:
         """The reasons of all stages, those with the most accelerators first."""
         return tuple(sorted((row for stage in self.stages for row in stage.rows), key=_heaviest))
+
+    def place_of(self, ordering: str) -> Callable[[ReasonRow], Place]:
+        """Return where a row stands in an order, which is one of REASON_ORDERINGS."""
+        sign = -1 if ordering.startswith("-") else 1
+        measure = _MEASURES.get(ordering.removeprefix("-"))
+
+        def place(row: ReasonRow) -> Place:
+            first = _stage_number(row.stage) if measure is None else sign * measure(row)
+            heaviest = (-row.accelerators, -row.gangs, row.since.timestamp())
+            return (first, *heaviest, row.stage, row.code)
+
+        return place
 
     @property
     def all_looked_at(self) -> bool:
@@ -316,6 +339,11 @@ def _stages(rows: list[ReasonRow]) -> tuple[StageReasons, ...]:
                 )
             )
     return tuple(stages)
+
+
+def _stage_number(stage: str) -> int:
+    known = [one.value for one in Stage]
+    return known.index(stage) if stage in known else len(known)
 
 
 def _stage_label(stage: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
 
+from gangboard.problem_codes import problem_document
+
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -33,13 +35,7 @@ def refusal(path: str, refused: Refused, headers: Headers) -> tuple[Message, Mes
     status, sentence = refused.status, str(refused)
     if path.startswith(_API):
         kind = b"application/problem+json"
-        document = {
-            "type": "about:blank",
-            "title": status.phrase,
-            "status": status.value,
-            "detail": sentence,
-        }
-        body = json.dumps(document).encode()
+        body = json.dumps(problem_document(status.value, sentence)).encode()
     else:
         kind, body = b"text/plain; charset=utf-8", f"{sentence}\n".encode()
     own = [

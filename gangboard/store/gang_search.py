@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -124,6 +125,18 @@ def has_words(words: Iterable[str], viewer: Viewer, silent: Collection[int]) -> 
     return found & labels
 
 
+class _LabelValue(KeyTextTransform):
+    """The value of a label. Django takes a key of digits for a place in a list, which a label key never is."""
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+        lhs, params, _ = self.preprocess_lhs(compiler, connection)
+        return f"({lhs} ->> %s)", (*params, self.key_name)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, tuple[Any, ...]]:
+        lhs, params, _ = self.preprocess_lhs(compiler, connection)
+        return f"JSON_EXTRACT({lhs}, %s)", (*params, f"$.{json.dumps(self.key_name)}")
+
+
 def has_label(key: str, value: str | None = None) -> Q:
     """Return the condition on gangs that have a label, with this value if one is given."""
     # PostgreSQL refuses NUL, and no label has one.
@@ -131,7 +144,7 @@ def has_label(key: str, value: str | None = None) -> Q:
         return Q(pk__in=[])
     if value is None:
         return Q(labels__has_key=key)
-    return Q(Exact(KeyTextTransform(key, "labels"), value))
+    return Q(Exact(_LabelValue(key, "labels"), value))
 
 
 def has_name(name: str) -> Q:

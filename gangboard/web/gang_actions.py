@@ -10,6 +10,9 @@ from gangboard.web.gang_tree import offer_now, suspends_of, unsettled
 from gangboard.web.live.fragments import Fragment
 from gangboard.web.preview import Note, notes
 
+SHOWN_LABELS = 8
+"""Labels that are shown at once; the others unfold."""
+
 
 def steps_to_take(detail: GangDetail) -> tuple[NextStep, ...]:
     """Return its advice as steps, with the buttons of the gang and its Jobs that carry some out."""
@@ -52,6 +55,8 @@ def facts_fragment(detail: GangDetail) -> Fragment:
         "maker": maker,
         "offer": offer,
         "why_id": "why-maker",
+        "labels": tuple(detail.row.labels.items())[:SHOWN_LABELS],
+        "more_labels": tuple(detail.row.labels.items())[SHOWN_LABELS:],
     }
     shown = (detail.row.shown, detail.facts, detail.queue_page, maker, offer)
     return Fragment("facts", "gang/facts.html", context, shown)

@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 from django.views.defaults import server_error
 
 from gangboard.logs import get_logger
+from gangboard.problem_codes import problem_document
 from gangboard.store.availability import RETRY_SECONDS, UNAVAILABLE, is_unavailable
 
 _API = "/api/"
@@ -29,12 +30,7 @@ def answer_error(request: HttpRequest) -> HttpResponse:
     status = HTTPStatus.SERVICE_UNAVAILABLE
     response: HttpResponse
     if request.path.startswith(_API):
-        problem = {
-            "type": "about:blank",
-            "title": status.phrase,
-            "status": status.value,
-            "detail": UNAVAILABLE,
-        }
+        problem = problem_document(status.value, UNAVAILABLE)
         response = JsonResponse(problem, status=status, content_type="application/problem+json")
     else:
         response = HttpResponse(render_to_string("503.html"), status=status)

@@ -28,6 +28,7 @@ NOT_FOUND = {
     "type": "about:blank",
     "title": "Not Found",
     "status": 404,
+    "code": "not-found",
     "detail": "There is no such object, or you may not see it.",
 }
 

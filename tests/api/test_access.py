@@ -59,6 +59,7 @@ def test_an_anonymous_is_asked_to_sign_in(ask: Ask, path: str) -> None:
         "type": "about:blank",
         "title": "Unauthorized",
         "status": 401,
+        "code": "not-signed-in",
         "detail": "Sign in, or send a token: Authorization: Bearer gb_<id>_<secret>.",
     }
 
@@ -135,6 +136,7 @@ def test_missing_and_forbidden_cannot_be_told_apart(ask: Ask, world: World) -> N
         "type": "about:blank",
         "title": "Not Found",
         "status": 404,
+        "code": "not-found",
         "detail": "There is no such object, or you may not see it.",
     }
 

@@ -74,8 +74,31 @@ def test_the_same_key_is_the_same_action(post: Post, runs: Runs) -> None:
     assert other.status_code == 422
     assert other["Content-Type"] == "application/problem+json"
     assert other.json()["action_id"] == first.json()["id"]
+    assert other.json()["code"] == "key-reused"
     # A key is a person's own.
     assert post("admin", run.body(index=1), key="k-1").status_code == 202
+
+
+@pytest.mark.parametrize(
+    ("hours", "finished", "is_same"),
+    [(23.9, True, True), (24.1, False, True), (24.1, True, False)],
+)
+def test_a_key_names_its_action_for_24_hours_and_until_it_is_over(
+    post: Post, runs: Runs, hours: float, finished: bool, is_same: bool
+) -> None:
+    run = runs["east/team-a"]
+    first = post("operator", run.body(), key="k-1").json()["id"]
+    asked_at = timezone.now() - timedelta(hours=hours)
+    over = {"finished_at": timezone.now(), "state": "refused"} if finished else {}
+    Action.objects.update(requested_at=asked_at, **over)
+    again = post("operator", run.body(), key="k-1")
+    assert again.status_code == 202
+    assert (again.json()["id"] == first) is is_same
+    assert Action.objects.count() == (1 if is_same else 2)
+    # From now on the key is that of the newer action.
+    assert post("operator", run.body(), key="k-1").json()["id"] == again.json()["id"]
+    other = post("operator", run.body(index=1), key="k-1")
+    assert (other.status_code, other.json()["action_id"]) == (422, again.json()["id"])
 
 
 def test_two_people_at_once_get_one_action(post: Post, runs: Runs) -> None:

@@ -119,8 +119,18 @@ class TestEntityTags:
         Cluster.objects.filter(name="east").update(data_version=99)
         assert self.get("/api/v1/gangs/", tag).status_code == 200
 
-    def test_what_the_clock_changes_has_none(self, world: World) -> None:
-        assert "ETag" not in self.get("/api/v1/gangs/?blocked_for=1m")
+    def test_what_the_clock_changes_is_known_by_its_content(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        now = timezone.now()
+        Gang.objects.update(health="blocked", since=now - timedelta(seconds=90))
+        address = "/api/v1/gangs/?blocked_for=2m"
+        none = self.get(address)
+        assert none.json()["results"] == []
+        assert self.get(address, none["ETag"]).status_code == 304
+        later = now + timedelta(seconds=40)
+        monkeypatch.setattr("gangboard.api.views.ReadView.now", lambda _: later)
+        assert len(self.get(address, none["ETag"]).json()["results"]) == 3
 
 
 CREATED = "2026-11-01T08:00:00Z"

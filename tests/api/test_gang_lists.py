@@ -117,7 +117,7 @@ def test_what_is_not_understood_is_refused_and_named(ask: Ask, query: dict[str, 
     assert response.status_code == 400
     assert response["Content-Type"] == "application/problem+json"
     problem = response.json()
-    assert list(problem) == ["type", "title", "status", "detail", "errors"]
+    assert list(problem) == ["type", "title", "status", "code", "detail", "errors"]
     assert (problem["type"], problem["title"], problem["status"]) == (
         "about:blank",
         "Bad Request",

@@ -11,6 +11,7 @@ from django.test import Client
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.validation import validate_schema
 
+from gangboard.api.schema import read_document
 from gangboard.diagnosis import registry
 from gangboard.store.models import Cluster, ResourceState
 from tests.api.conftest import World, make_gang, make_group, token_of
@@ -177,6 +178,7 @@ def test_a_summary_says_what_could_not_be_looked_at(ask: Ask) -> None:
 
 def test_the_schema_is_valid_openapi_without_warnings(ask: Ask) -> None:
     GENERATOR_STATS.reset()
+    read_document.cache_clear()
     response = ask("stranger", "schema/")
     assert not GENERATOR_STATS
     document = response.json()
@@ -308,12 +310,13 @@ def _closed(document: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "title", "detail", "retry"),
+    ("error", "status", "title", "code", "detail", "retry"),
     [
         (
             ProgrammingError("password=sesame"),
             500,
             "Internal Server Error",
+            "internal-error",
             "gangboard failed to answer; its log has the reason.",
             None,
         ),
@@ -321,6 +324,7 @@ def _closed(document: dict[str, Any]) -> dict[str, Any]:
             OperationalError("password=sesame"),
             503,
             "Service Unavailable",
+            "unavailable",
             "The database does not answer. Try again in a few seconds.",
             "2",
         ),
@@ -332,6 +336,7 @@ def test_a_failure_of_ours_is_a_problem_document_that_tells_nothing(
     error: Exception,
     status: int,
     title: str,
+    code: str,
     detail: str,
     retry: str | None,
 ) -> None:
@@ -350,6 +355,7 @@ def test_a_failure_of_ours_is_a_problem_document_that_tells_nothing(
         "type": "about:blank",
         "title": title,
         "status": status,
+        "code": code,
         "detail": detail,
     }
 

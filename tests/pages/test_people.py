@@ -280,7 +280,7 @@ def test_more_sessions_than_a_page_holds_are_read_to_the_last(
 def test_sessions_without_a_record_are_ended_by_the_upgrade(owner: Person, reader: Person) -> None:
     listed = Client()
     listed.post("/sign-in/", {"name": "rene", "password": PASSWORD})
-    migration = import_module("gangboard.store.migrations.0009_tenants")
+    migration = import_module("gangboard.store.migrations.0010_unlisted_sessions")
     migration.end_unlisted_sessions(apps, connection.schema_editor())
     assert listed.get("/account/").status_code == 200
     assert owner.client.get("/account/").status_code == 302

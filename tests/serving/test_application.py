@@ -137,6 +137,7 @@ def test_a_body_of_unknown_length_is_read_up_to_the_limit() -> None:
         "type": "about:blank",
         "title": "Request Entity Too Large",
         "status": 413,
+        "code": "too-large",
         "detail": "A request may have 64 KiB at most.",
     }
 

@@ -174,6 +174,8 @@ def fill() -> None:
         now=now,
         held=8,
         desired=16,
+        labels={"team": "nlp", "a.example/tier": "gold", **{f"step-{n}": "done" for n in range(8)}},
+        submitter="kubectl-client-side-apply",
         detail=Detail(
             findings=(
                 factories.make_finding(),

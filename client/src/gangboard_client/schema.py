@@ -272,7 +272,7 @@ class Reason(TypedDict):
 
 
 class Reasons(TypedDict):
-    """All reasons, by stage, in each those with the most accelerators first."""
+    """One page of reasons, and what is said of all."""
 
     results: list[Reason]
     unknown: int | None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gangboard.api.serializers.gangs import MORE, GangDetailSerializer, GangSerializer
+from gangboard.api.serializers.gang_detail import MORE, GangDetailSerializer
+from gangboard.api.serializers.gangs import GangSerializer
 from gangboard.readmodels.gang_history import DeletedGang
 
 _KEPT = (

@@ -8,7 +8,7 @@ from typing import Any
 from rest_framework import serializers
 
 from gangboard.api.fields import PageSerializer, QuantityField, TimeField, WordField
-from gangboard.readmodels.reasons import HealthCount, Reasons
+from gangboard.readmodels.reasons import HealthCount
 from gangboard.readmodels.unseen import Unseen
 
 
@@ -100,12 +100,6 @@ class ReasonTotalsSerializer(serializers.Serializer[Any]):
 
 
 class ReasonsSerializer(ReasonTotalsSerializer, PageSerializer):
-    """All reasons, by stage, in each those with the most accelerators first."""
+    """One page of reasons, and what is said of all."""
 
     results = ReasonSerializer(many=True)
-
-    def to_representation(self, instance: Reasons) -> dict[str, Any]:
-        """Return the rows of all stages in one list."""
-        rows = [row for stage in instance.stages for row in stage.rows]
-        totals = ReasonTotalsSerializer(instance, context=self.context).data
-        return {"next": None, "results": ReasonSerializer(rows, many=True).data, **totals}

@@ -12,7 +12,8 @@ from rest_framework.response import Response
 
 from gangboard.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.api.fields import problems
-from gangboard.api.parameters import Query, read_query
+from gangboard.api.paging import read_list_query, short_list_response
+from gangboard.api.parameters import PageQuery, Query, read_query
 from gangboard.api.views import ReadView
 from gangboard.pages.account import own_sessions, tokens
 from gangboard.pages.account.queries import read_account, read_sessions, read_tokens
@@ -20,6 +21,7 @@ from gangboard.pages.account.rows import AccountRow, NewTokenRow, TokenRow
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.pages.core.session_only import signed_in, signed_in_lately
 from gangboard.pages.core.sessions import SessionRow
+from gangboard.readmodels.cursors import newest_first
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
 from gangboard.store.people import PeopleError
 
@@ -58,13 +60,17 @@ class TokenListView(ReadView):
 
     @extend_schema(
         operation_id="list_my_tokens",
+        parameters=[PageQuery],
         responses={200: list_serializer_of(TokenRow), **problems(400, 401)},
     )
     def get(self, request: Request) -> Response:
-        """List the caller's tokens, the newest first, all on one page."""
-        read_query(request, Query)
+        """List the caller's tokens, the newest first."""
+        serializer = serializer_of(TokenRow)
+        _, paging = read_list_query(request, PageQuery, serializer)
         rows = read_tokens(viewer=self.viewer())
-        return Response({"next": None, "results": serializer_of(TokenRow)(rows, many=True).data})
+        return short_list_response(
+            request, paging, serializer, rows, lambda row: (newest_first(row.created_at), row.id)
+        )
 
     @extend_schema(
         operation_id="make_my_token",
@@ -104,13 +110,17 @@ class SessionListView(ReadView):
 
     @extend_schema(
         operation_id="list_my_sessions",
+        parameters=[PageQuery],
         responses={200: list_serializer_of(SessionRow), **problems(400, 401)},
     )
     def get(self, request: Request) -> Response:
-        """List the browsers in which the caller is signed in, those used last first, all on one page."""
-        read_query(request, Query)
+        """List the browsers in which the caller is signed in, those used last first."""
+        serializer = serializer_of(SessionRow)
+        _, paging = read_list_query(request, PageQuery, serializer)
         rows = read_sessions(viewer=self.viewer(), current=request.session)
-        return Response({"next": None, "results": serializer_of(SessionRow)(rows, many=True).data})
+        return short_list_response(
+            request, paging, serializer, rows, lambda row: (newest_first(row.last_seen_at), row.id)
+        )
 
     @extend_schema(
         operation_id="end_my_other_sessions", responses={204: None, **problems(400, 401, 403)}

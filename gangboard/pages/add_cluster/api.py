@@ -22,6 +22,7 @@ from gangboard.pages.add_cluster.rows import ClusterTrialRow
 from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.core.session_only import signed_in_lately
+from gangboard.problem_codes import ProblemCode
 from gangboard.readmodels.clusters import cluster_detail
 from gangboard.store.access import Viewer
 from gangboard.store.cluster_trials import LONGEST_KUBECONFIG, PURPOSES
@@ -186,7 +187,7 @@ class ChangedClusterView(read_api.ClusterView):
 def admin(viewer: Viewer) -> Viewer:
     """Return the viewer, an admin of everything who has signed in. Raises PermissionDenied."""
     if viewer.token:
-        raise PermissionDenied(NO_TOKEN)
+        raise PermissionDenied(NO_TOKEN, ProblemCode.SESSION_REQUIRED)
     if not viewer.is_admin:
         raise PermissionDenied(NO_ADMIN)
     return viewer

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.api.fields import problems
-from gangboard.api.parameters import PageQuery, read_query
-from gangboard.api.views import ReadView, next_url
+from gangboard.api.paging import cursor_errors, list_response, read_list_query
+from gangboard.api.parameters import PageQuery
+from gangboard.api.views import ReadView
 from gangboard.pages.audit.queries import audit_lines
 from gangboard.pages.audit.rows import AuditLineRow
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.readmodels.action_query import WITHIN, AuditFilters
-from gangboard.readmodels.cursors import CursorError
 
 
 class AuditQuery(PageQuery):
@@ -47,12 +46,11 @@ class AuditView(ReadView):
         Lines about a namespace are for everybody who sees it. Lines about a whole cluster are for its
         admins, and lines about people for admins of everything.
         """
-        query = read_query(request, AuditQuery)
-        limit, cursor = query.pop("limit"), query.pop("cursor", None)
+        row = serializer_of(AuditLineRow)
+        query, paging = read_list_query(request, AuditQuery, row)
         filters = AuditFilters(**query)
-        try:
-            page = audit_lines(viewer=self.viewer(), filters=filters, cursor=cursor, limit=limit)
-        except CursorError as error:
-            raise ValidationError({"cursor": [str(error)]}) from error
-        results = serializer_of(AuditLineRow)(page.rows, many=True).data
-        return Response({"next": next_url(request, page.next_cursor), "results": results})
+        with cursor_errors():
+            page = audit_lines(
+                viewer=self.viewer(), filters=filters, cursor=paging.cursor, limit=paging.limit
+            )
+        return list_response(request, paging, row, page.rows, page.next_cursor)

@@ -9,18 +9,21 @@ from typing import Any
 from django.db import connection
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.api.errors import RefusedRequest
 from gangboard.api.fields import problems
+from gangboard.api.paging import invalid_cursor
 from gangboard.api.parameters import (
+    FIELDS,
     HEALTHS,
     USUAL_PAGE,
     HealthsField,
     Query,
+    check_fields,
     check_values,
+    only,
     read_query,
 )
 from gangboard.api.views import ReadView, next_url
@@ -80,6 +83,7 @@ class EventQuery(Query):
     )
     code = serializers.CharField(required=False, max_length=64, help_text="Reason code.")
     gang = serializers.CharField(required=False, max_length=32, help_text="Id of a gang.")
+    fields = FIELDS  # type: ignore[assignment]  # as DRF's own attribute
 
 
 class ChangeListSerializer(serializers.Serializer[Any]):
@@ -112,12 +116,15 @@ class EventListView(ReadView):
         """
         query = read_query(request, EventQuery)
         wait, limit, text = query.pop("wait"), query.pop("limit"), query.pop("cursor", "")
+        wanted = query.pop("fields", None)
+        check_fields(wanted, serializer_of(ChangeRow))
         viewer = self.viewer()
         filters = EventFilters(**query)
         check_values(viewer, cluster=filters.cluster, code=filters.code)
         after = _cursor(text, self.now())
         page, waited = self._wait(viewer, after, filters, limit, wait)
-        results = serializer_of(ChangeRow)(page.rows, many=True).data
+        rows = serializer_of(ChangeRow)(page.rows, many=True).data
+        results = [only(wanted, row) for row in rows]
         answer = {"next": next_url(request, page.cursor), "cursor": page.cursor, "results": results}
         return Response(answer, headers=None if waited else {"Retry-After": ASK_AGAIN})
 
@@ -170,7 +177,7 @@ def _cursor(text: str, now: datetime) -> FeedCursor:
         cursor = read_cursor(text)
         check_cursor(cursor, newest=newest_number(), now=now)
     except BadCursorError as error:
-        raise ValidationError({"cursor": [str(error)]}) from error
+        raise invalid_cursor(error) from error
     except GoneError as error:
         raise RefusedRequest(410, str(error)) from error
     return cursor

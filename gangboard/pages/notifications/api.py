@@ -6,14 +6,20 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
-from rest_framework.exceptions import NotFound, PermissionDenied, ValidationError
+from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.api.fields import problems
+from gangboard.api.paging import (
+    cursor_errors,
+    list_response,
+    read_list_query,
+    short_list_response,
+)
 from gangboard.api.parameters import HEALTHS, PageQuery, Query, read_query
-from gangboard.api.views import ReadView, next_url
+from gangboard.api.views import ReadView
 from gangboard.notify import channels, rules
 from gangboard.notify.errors import NotifyError
 from gangboard.notify.triggers import CHOICES
@@ -29,7 +35,6 @@ from gangboard.pages.notifications.queries import (
     read_rules,
 )
 from gangboard.pages.notifications.rows import ChannelRow, DeliveryRow, NewChannelRow, RuleRow
-from gangboard.readmodels.cursors import CursorError
 from gangboard.store.access import Viewer
 
 NO_ADMIN = "Only an admin whose token may act makes, tests and removes channels."
@@ -96,13 +101,17 @@ class ChannelListView(ReadView):
 
     @extend_schema(
         operation_id="list_channels",
+        parameters=[PageQuery],
         responses={200: list_serializer_of(ChannelRow), **problems(400, 401)},
     )
     def get(self, request: Request) -> Response:
-        """List the channels that the caller's rules may use, by name, all on one page."""
-        read_query(request, Query)
+        """List the channels that the caller's rules may use, by name."""
+        serializer = serializer_of(ChannelRow)
+        _, paging = read_list_query(request, PageQuery, serializer)
         rows = read_channels(viewer=self.viewer())
-        return Response({"next": None, "results": serializer_of(ChannelRow)(rows, many=True).data})
+        return short_list_response(
+            request, paging, serializer, rows, lambda row: (row.name, int(row.id))
+        )
 
     @extend_schema(
         operation_id="make_channel",
@@ -168,13 +177,15 @@ class RuleListView(ReadView):
 
     @extend_schema(
         operation_id="list_rules",
+        parameters=[PageQuery],
         responses={200: list_serializer_of(RuleRow), **problems(400, 401)},
     )
     def get(self, request: Request) -> Response:
-        """List the caller's rules, for an admin all rules, the newest first, all on one page."""
-        read_query(request, Query)
+        """List the caller's rules, for an admin all rules, the newest first."""
+        serializer = serializer_of(RuleRow)
+        _, paging = read_list_query(request, PageQuery, serializer)
         rows = read_rules(viewer=self.viewer(), now=self.now())
-        return Response({"next": None, "results": serializer_of(RuleRow)(rows, many=True).data})
+        return short_list_response(request, paging, serializer, rows, lambda row: (-int(row.id),))
 
     @extend_schema(
         operation_id="make_rule",
@@ -239,15 +250,13 @@ class DeliveryListView(ReadView):
     )
     def get(self, request: Request) -> Response:
         """List the messages of the caller's rules, for an admin all, the newest first."""
-        query = read_query(request, PageQuery)
-        try:
+        serializer = serializer_of(DeliveryRow)
+        _, paging = read_list_query(request, PageQuery, serializer)
+        with cursor_errors():
             rows, following = read_deliveries(
-                viewer=self.viewer(), cursor=query.get("cursor"), limit=query["limit"]
+                viewer=self.viewer(), cursor=paging.cursor, limit=paging.limit
             )
-        except CursorError as error:
-            raise ValidationError({"cursor": [str(error)]}) from error
-        results = serializer_of(DeliveryRow)(rows, many=True).data
-        return Response({"next": next_url(request, following), "results": results})
+        return list_response(request, paging, serializer, rows, following)
 
 
 def _admin(viewer: Viewer) -> Viewer:

@@ -6,19 +6,19 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from rest_framework import serializers
-from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.api.errors import NOT_FOUND, RefusedRequest
+from gangboard.api.paging import cursor_errors, list_response, read_list_query
 from gangboard.api.parameters import PageQuery, Query, read_query
-from gangboard.api.views import ReadView, next_url
+from gangboard.api.views import ReadView
 from gangboard.pages.core.errors import sentence_of
 from gangboard.pages.core.pager import Rows
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.core.session_only import signed_in, signed_in_lately
 from gangboard.pages.people.changes import RoleChoice
-from gangboard.readmodels.cursors import CursorError
 from gangboard.store.access import ROLES, Viewer
 from gangboard.store.clusters import ClusterError
 from gangboard.store.people import PeopleError
@@ -69,13 +69,17 @@ class AdminView(ReadView):
         **more: Any,
     ) -> Response:
         """Return the page that the query asks for. `read` takes `filters`, made of the query, and `more`."""
-        asked = read_query(request, query)
-        viewer, limit, cursor = self.viewer(), asked.pop("limit"), asked.pop("cursor", None)
-        try:
-            page = read(viewer=viewer, filters=filters(**asked), cursor=cursor, limit=limit, **more)
-        except CursorError as error:
-            raise ValidationError({"cursor": [str(error)]}) from error
-        return listed(request, row, page.rows, page.next_cursor)
+        viewer, serializer = self.viewer(), serializer_of(row)
+        asked, paging = read_list_query(request, query, serializer)
+        with cursor_errors():
+            page = read(
+                viewer=viewer,
+                filters=filters(**asked),
+                cursor=paging.cursor,
+                limit=paging.limit,
+                **more,
+            )
+        return list_response(request, paging, serializer, page.rows, page.next_cursor)
 
     def body(self, request: Request, serializer: type[Query]) -> dict[str, Any]:
         """Return what was sent. Raises ValidationError."""
@@ -83,13 +87,6 @@ class AdminView(ReadView):
         body = serializer(data=request.data)
         body.is_valid(raise_exception=True)
         return dict(body.validated_data)
-
-
-def listed(request: Request, row: type, rows: Any, cursor: str | None) -> Response:
-    """Return rows as an answer."""
-    return Response(
-        {"next": next_url(request, cursor), "results": serializer_of(row)(rows, many=True).data}
-    )
 
 
 def role_of(body: dict[str, Any]) -> RoleChoice:

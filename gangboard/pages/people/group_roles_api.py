@@ -10,14 +10,14 @@ from rest_framework.response import Response
 
 from gangboard.api.errors import NOT_FOUND
 from gangboard.api.fields import problems
-from gangboard.api.parameters import Query, read_query
+from gangboard.api.paging import read_list_query, short_list_response
+from gangboard.api.parameters import PageQuery
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.admin_api import (
     AdminView,
     RoleRequestSerializer,
     change,
-    listed,
     role_of,
 )
 from gangboard.pages.people.queries import read_group_roles
@@ -40,12 +40,20 @@ class GroupRolesView(AdminView):
 
     @extend_schema(
         operation_id="list_group_roles",
+        parameters=[PageQuery],
         responses={200: list_serializer_of(GroupRoleRow), **problems(400, 401, 404)},
     )
     def get(self, request: Request) -> Response:
-        """List the roles of groups by group, all on one page."""
-        read_query(request, Query)
-        return listed(request, GroupRoleRow, read_group_roles(viewer=self.viewer()), None)
+        """List the roles of groups by group."""
+        viewer, serializer = self.viewer(), serializer_of(GroupRoleRow)
+        _, paging = read_list_query(request, PageQuery, serializer)
+        return short_list_response(
+            request,
+            paging,
+            serializer,
+            read_group_roles(viewer=viewer),
+            lambda row: (row.group, row.cluster or "", row.namespace or "", row.role),
+        )
 
     @extend_schema(
         operation_id="give_group_role",

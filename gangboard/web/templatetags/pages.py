@@ -24,6 +24,7 @@ from gangboard.readmodels.rights import rights_of
 from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.step_labels import step_face
 from gangboard.store.access import Viewer
+from gangboard.store.gang_search import LABEL
 from gangboard.web.addresses import Option, Select
 from gangboard.web.forms import Named, element_key, write_target
 from gangboard.web.live.fragments import Fragment
@@ -43,6 +44,14 @@ def age(context: dict[str, Any], since: datetime | None) -> str:
         exact(since),
         age_text(since, now),
     )
+
+
+@register.simple_tag
+def label_link(key: str, value: str) -> str:
+    """Print a label of a gang; it leads to the gangs that have it, too."""
+    query = urlencode({"q": f"{LABEL}{key}={value}"})
+    address = f"{reverse('board')}?{query}"
+    return format_html('<a href="{}" title="Gangs with this label">{}={}</a>', address, key, value)
 
 
 @register.simple_tag(takes_context=True)
