@@ -1,4 +1,4 @@
-"""What a rule waits for."""
+"""Triggers of rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Trigger(StrEnum):
-    """What happens that is worth a message."""
+    """A kind of change that a rule can wait for."""
 
     VERDICT = "verdict"
     WAITS = "waits"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from gangboard.notify.channels import WEBHOOK, Receipt
 from gangboard.notify.delivery import due_channels, serve
 from gangboard.notify.matching import match_feed
+from gangboard.notify.posting import WEBHOOK, Receipt
 from gangboard.notify.waiting import match_waiting
 from gangboard.store.models import Channel, Cluster, FeedEvent, NotifyCursor, Rule
 from gangboard.store.secrets import seal
