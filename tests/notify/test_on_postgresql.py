@@ -11,33 +11,34 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = {
-    "test_changed_and_muted.py": ("TestMute",),
-    "test_delivery.py": (
-        "test_a_receiver_that_is_down_for_ten_minutes_gets_each_event_in_order",
+    "test_changed_and_muted": (
+        "TestChanges::test_a_change_sends_no_old_event_again",
+        "TestMute::test_what_happens_meanwhile_is_never_told_and_what_follows_is",
+    ),
+    "test_delivery": (
         "test_two_workers_do_not_send_to_one_channel_at_once",
         "test_a_test_comes_first_and_wakes_a_channel_that_failed",
+        "test_a_change_of_which_the_verdict_is_over_says_so",
     ),
-    "test_matching.py": (
+    "test_matching": (
         "test_it_is_told_once_and_again_only_on_change",
         "test_programs_get_every_event_in_order",
-        "test_what_follows_within_a_minute_is_one_more_message",
-        "TestWaits",
-        "TestTellMeWhenItRuns",
-        "TestRights",
+        "TestWaits::test_a_gang_that_waits_long_is_told_once",
+        "TestTellMeWhenItRuns::test_a_gang_that_runs_already_is_told",
+        "TestRights::test_rights_that_were_taken_meanwhile_count",
     ),
-    "test_holds_and_actions.py": ("test_a_hold_that_ends_soon_is_told_once", "test_actions"),
-    "test_queue.py": (
+    "test_holds_and_actions": ("test_a_hold_that_ends_soon_is_told_once", "test_actions"),
+    "test_queue": (
         "test_what_a_program_does_not_take_is_left_out_and_counted",
         "test_a_dead_channel_gives_up_all_that_is_a_day_old",
         "test_an_old_address_that_fails_does_not_delay_the_new_one",
     ),
-    "../pages/test_changing_notifications.py": ("TestRules", "TestChannels"),
 }
 
 
 @pytest.mark.services
 def test_messages_work_on_postgresql(postgres_url: str) -> None:
-    names = [f"tests/notify/{file}::{name}" for file, found in TESTS.items() for name in found]
+    names = [f"tests/notify/{file}.py::{name}" for file, found in TESTS.items() for name in found]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *names],
         cwd=ROOT,
