@@ -69,7 +69,8 @@ def test_conditions(post: Post, east: Cluster, columns: dict[str, Any], expected
 
 def copy_events(number: int) -> None:
     """Write that many gangs and the event of each like the one that there is, by SQL: rows are dear in Python."""
-    columns = [field.column for field in VerdictSpan._meta.concrete_fields if field.name != "id"]
+    fields = VerdictSpan._meta.concrete_fields
+    columns = [str(field.column) for field in fields if field.name != "id"]
     own = {"gang_id": "'gang-' || i", "name": "'run-' || i"}
     spans, events = VerdictSpan._meta.db_table, FeedEvent._meta.db_table
     count = f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {number})"

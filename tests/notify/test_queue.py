@@ -11,7 +11,7 @@ import pytest
 
 from gangboard.notify import channels, outbox
 from gangboard.notify.delivery import serve
-from gangboard.notify.items import event_item
+from gangboard.notify.items import Item, event_item
 from gangboard.notify.matching import match_feed
 from gangboard.notify.outbox import LEFT_OUT, queue_items
 from gangboard.notify.posting import Receipt
@@ -99,7 +99,7 @@ def test_a_dead_channel_gives_up_all_that_is_a_day_old(
     channel = make_channel(kind="webhook")
     rule = make_rule(channel)
     for hour in range(30):
-        silent = {"type": "silent", "cluster": east.pk}
+        silent: Item = {"type": "silent", "cluster": east.pk}
         queue_items(rule, [channel], [silent, silent], now=NOON + hour * HOUR)
     post.outcome = FAILED
     assert len(post.look(30 * 3600)) == 1

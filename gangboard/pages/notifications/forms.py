@@ -11,7 +11,7 @@ from gangboard.domain.health import Health
 from gangboard.notify.channels import LONGEST_ADDRESS
 from gangboard.notify.posting import APPRISE, WEBHOOK
 from gangboard.notify.rules import MOST_HOURS, MOST_MINUTES
-from gangboard.notify.triggers import CHOICES, MEANINGS
+from gangboard.notify.triggers import CHOICES, MEANINGS, Trigger
 
 ANY = (("", "any"),)
 KINDS = ((APPRISE, "People: an address of apprise"), (WEBHOOK, "A program: a webhook"))
@@ -65,7 +65,7 @@ class RuleForm(GangRuleForm):
     """A rule to make or to change."""
 
     trigger = forms.ChoiceField(
-        choices=[(one.value, MEANINGS[one].label) for one in CHOICES], label="When"
+        choices=[(one, MEANINGS[Trigger(one)].label) for one in CHOICES], label="When"
     )
     minutes = forms.IntegerField(min_value=1, max_value=MOST_MINUTES, required=False)
     health = forms.ChoiceField(

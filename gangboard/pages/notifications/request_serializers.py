@@ -59,7 +59,7 @@ class RuleSettingsSerializer(serializers.Serializer[Any]):
     """The settings of a rule. Everything meets a condition that is not set."""
 
     name = serializers.CharField(max_length=60)
-    trigger = serializers.ChoiceField([one.value for one in CHOICES])
+    trigger = serializers.ChoiceField(CHOICES)
     channels = serializers.ListField(
         child=serializers.CharField(max_length=60), min_length=1, max_length=20
     )

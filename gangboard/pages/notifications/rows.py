@@ -7,7 +7,7 @@ from datetime import datetime
 
 from gangboard.notify.outbox import STATES
 from gangboard.notify.posting import KINDS
-from gangboard.notify.triggers import Trigger
+from gangboard.notify.triggers import TRIGGERS
 from gangboard.pages.core.rows import shown
 
 CHANNEL_STATES = ("new", "works", "fails")
@@ -56,7 +56,7 @@ class RuleRow:
     owner: str | None = shown("Owner", "Whose rule it is; null: of all admins.", on_page=False)
     state: str = shown("State", choices=RULE_STATES)
     muted_until: datetime | None = shown("Muted until")
-    trigger: str = shown("Trigger", on_page=False, choices=tuple(Trigger))
+    trigger: str = shown("Trigger", on_page=False, choices=TRIGGERS)
     minutes: int | None = shown("Minutes", on_page=False)
     cluster: str | None = shown("Cluster", on_page=False)
     namespace: str = shown("Namespace", "A pattern such as `team-*`.", on_page=False)
