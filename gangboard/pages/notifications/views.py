@@ -137,6 +137,8 @@ def change_rule(request: HttpRequest, rule_id: str) -> HttpResponse:
     # The choices are those of the owner, with whose rights the rule works.
     names = [channel.name for channel in read_channels(viewer=owner)]
     initial = {name: getattr(row, name) for name in RuleForm.base_fields}
+    if row.accelerators_at_least is not None:
+        initial["accelerators_at_least"] = f"{row.accelerators_at_least:g}"
     form: GangRuleForm
     if row.gang_id:
         form = GangRuleForm(_sent(request), initial=initial, channels=names)
