@@ -372,6 +372,8 @@ SPECTACULAR_SETTINGS = {
         "ChannelState": "gangboard.pages.notifications.rows.CHANNEL_STATES",
         "RuleState": "gangboard.pages.notifications.rows.RULE_STATES",
         "DeliveryState": "gangboard.notify.outbox.STATES",
+        "RuleTrigger": "gangboard.notify.triggers.TRIGGERS",
+        "ChosenTrigger": "gangboard.notify.triggers.CHOICES",
     },
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [

@@ -1,1 +1,1 @@
-"""Messages: rules say what is worth one, channels where it goes; each is sent until it arrived."""
+"""Messages to people and programs. A rule chooses changes, and a channel is where its messages go."""

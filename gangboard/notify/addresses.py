@@ -1,8 +1,8 @@
 """Which network addresses a message may be sent to, checked for each connection.
 
-A name is resolved when the connection is made, so a check before it proves nothing: the name may have
-another address by then. `guard_connections` therefore looks at the address that the socket connects to.
-It concerns the whole process, so only the process that sends one message calls it (`notify.sender`).
+A name may get another address between a check and the connection. `guard_connections` therefore checks the
+address that the socket connects to. It applies to the whole process, so only `notify.sender`, the process
+that sends one message, calls it.
 """
 
 from __future__ import annotations

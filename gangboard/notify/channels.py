@@ -1,19 +1,10 @@
-"""Channels: making, testing and removing them, and sending one message to one."""
+"""Channels: making, changing, testing and removing them."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
-import hmac
-import json
-import os
 import secrets
-import subprocess
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -23,65 +14,20 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from gangboard.addresses import address_problem
-from gangboard.logs import get_logger
 from gangboard.notify.addresses import is_allowed, is_literal
 from gangboard.notify.errors import NotifyError
-from gangboard.notify.messages import Message
+from gangboard.notify.outbox import FAILED, WAITING
+from gangboard.notify.posting import WEBHOOK, Post, run_sender
 from gangboard.store.access import Viewer
 from gangboard.store.audit import audit
 from gangboard.store.models import Channel, Delivery, Rule
 from gangboard.store.secrets import SecretUnreadableError, seal, unseal
 
-log = get_logger(__name__)
-
-APPRISE = "apprise"
-WEBHOOK = "webhook"
-KINDS = (APPRISE, WEBHOOK)
-DEADLINE = 10.0
-"""Seconds for one message, from the start of its process to its end."""
 MOST_CHANNELS = 200
 LONGEST_ADDRESS = 2000
-_PASSED_ON = ("PATH", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
-"""Variables of the environment that a sender gets: no key, no database, no proxy."""
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What became of one attempt."""
-
-    ok: bool
-    sentence: str = ""
-    final: bool = False
-    """Sending the same again is of no use."""
-    service: str = ""
-
-
-Post = Callable[[Mapping[str, Any]], Receipt]
-
-
-def run_sender(order: Mapping[str, Any]) -> Receipt:
-    """Carry out an order in a process of its own, which ends within DEADLINE."""
-    document = {**order, "networks": [str(one) for one in settings.NOTIFY_NETWORKS]}
-    try:
-        done = subprocess.run(
-            (sys.executable, "-m", "gangboard.notify.sender"),
-            input=json.dumps(document).encode(),
-            capture_output=True,
-            timeout=DEADLINE,
-            check=False,
-            cwd=settings.BASE_DIR,
-            env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
-        )
-    except subprocess.TimeoutExpired:
-        return Receipt(False, f"The receiver did not answer within {DEADLINE:g} seconds.")
-    except OSError as error:
-        return Receipt(False, f"No process could be started to send it: {error.strerror}.")
-    try:
-        answer = json.loads(done.stdout)
-        return Receipt(answer["ok"], answer["sentence"], answer["final"], answer["service"])
-    except (ValueError, KeyError):
-        log.warning("a sender failed", code=done.returncode)
-        return Receipt(False, "The process that sends it failed.")
+LONGEST_SERVICE = 100
+_SET_BY_ADMIN = ("name", "owner", "for_everybody")
+_SET_WITH_ADDRESS = ("address", "service", "error", "failures", "next_at", "sent_at")
 
 
 def make_channel(
@@ -98,38 +44,121 @@ def make_channel(
 
     `owner` is the name of the one person who may use it. Raises NotifyError.
     """
-    if owner and for_everybody:
-        raise NotifyError("a channel is for one person or for everybody, not for both")
-    person = User.objects.filter(username=owner).first() if owner else None
-    if owner and person is None:
-        raise NotifyError(f"there is no user {owner!r}")
+    person = _find_person(owner, for_everybody)
     service = _service_of(kind, address, post)
     secret = (
         f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}" if kind == WEBHOOK else ""
     )
     now = timezone.now()
     with transaction.atomic():
-        if Channel.objects.filter(name=name).exists():
-            raise NotifyError(f"there is a channel {name!r} already")
+        _refuse_taken(name)
         if Channel.objects.count() >= MOST_CHANNELS:
             raise NotifyError(f"there are {MOST_CHANNELS} channels, which is the most")
         channel = Channel.objects.create(
             name=name,
             kind=kind,
-            service=service[:100],
+            service=service,
             address=seal({"address": address, "secret": secret}),
             owner=person,
             for_everybody=for_everybody,
             created_at=now,
         )
-        whom = "everybody" if for_everybody else owner or "admins"
-        sentence = f"Channel {name} ({service}) was made for {whom}."
+        sentence = f"Channel {name} ({service}) was made for {users_in_words(channel)}."
         record("channel-made", sentence, viewer, f"Channel/{name}", at=now)
     return channel, secret
 
 
+def change_channel(
+    *,
+    viewer: Viewer,
+    channel_id: int,
+    name: str = "",
+    address: str = "",
+    owner: str | None = None,
+    for_everybody: bool | None = None,
+    post: Post = run_sender,
+) -> Channel | None:
+    """Change a channel and return it; None if there is no such channel. Raises NotifyError.
+
+    Arguments that are left out keep the stored value. A new address is checked as the first one was, keeps the
+    secret, and gets the waiting messages at once.
+    """
+    found = Channel.objects.filter(pk=channel_id).first()
+    if found is None:
+        return None
+    # The check may take ten seconds, so it comes before the transaction.
+    service = _service_of(found.kind, address, post) if address else ""
+    now = timezone.now()
+    with transaction.atomic():
+        channel = Channel.objects.select_for_update().filter(pk=channel_id).first()
+        if channel is None:
+            return None
+        old_name, old_users = channel.name, users_in_words(channel)
+        if name and name != old_name:
+            _refuse_taken(name)
+            channel.name = name
+        _set_users(channel, owner, for_everybody)
+        if address:
+            _set_address(channel, address, service, now)
+        changes = [
+            f"it is called {channel.name} now" if channel.name != old_name else "",
+            f"it has a new address ({service})" if address else "",
+            f"it is for {users_in_words(channel)}" if users_in_words(channel) != old_users else "",
+        ]
+        if words := ", ".join(filter(None, changes)):
+            # The other columns belong to the worker that sends to the channel now.
+            channel.save(update_fields=[*_SET_BY_ADMIN, *(_SET_WITH_ADDRESS if address else ())])
+            sentence = f"Channel {old_name} was changed: {words}."
+            record("channel-changed", sentence, viewer, f"Channel/{old_name}", at=now)
+    return channel
+
+
+def users_in_words(channel: Channel) -> str:
+    """Return whose rules may use a channel: `everybody`, `admins`, or the name of a person."""
+    if channel.for_everybody:
+        return "everybody"
+    return str(channel.owner) if channel.owner is not None else "admins"
+
+
+def _find_person(owner: str, for_everybody: bool) -> User | None:
+    if owner and for_everybody:
+        raise NotifyError("a channel is for one person or for everybody, not for both")
+    person = User.objects.filter(username=owner).first() if owner else None
+    if owner and person is None:
+        raise NotifyError(f"there is no user {owner!r}")
+    return person
+
+
+def _refuse_taken(name: str) -> None:
+    if Channel.objects.filter(name=name).exists():
+        raise NotifyError(f"there is a channel {name!r} already")
+
+
+def _set_users(channel: Channel, owner: str | None, for_everybody: bool | None) -> None:
+    """Set whose rules may use a channel. A person replaces everybody, and the other way round."""
+    if owner is None and not for_everybody:
+        channel.for_everybody = channel.for_everybody and for_everybody is None
+        return
+    channel.owner = _find_person(owner or "", bool(for_everybody))
+    channel.for_everybody = bool(for_everybody)
+
+
+def _set_address(channel: Channel, address: str, service: str, now: datetime) -> None:
+    try:
+        secret = unseal(bytes(channel.address))["secret"]
+    except SecretUnreadableError as error:
+        raise NotifyError(
+            "its secret cannot be decrypted: remove the channel and make it again"
+        ) from error
+    channel.address = seal({"address": address, "secret": secret})
+    channel.service = service
+    channel.error, channel.failures = "", 0
+    channel.next_at = channel.sent_at = None
+    Delivery.objects.filter(channel=channel, state=FAILED).update(next_at=now)
+
+
 def remove_channel(*, viewer: Viewer, channel_id: int) -> bool:
-    """Remove a channel with what waits for it; return False if there is none."""
+    """Remove a channel with its messages; return False if there is no such channel."""
     with transaction.atomic():
         channel = Channel.objects.filter(pk=channel_id).first()
         if channel is None:
@@ -151,7 +180,7 @@ def order_test(*, viewer: Viewer, channel_id: int) -> Delivery | None:
             rule=None,
             channel=channel,
             items=[{"type": "test"}],
-            state="waiting",
+            state=WAITING,
             next_at=now,
             created_at=now,
         )
@@ -179,41 +208,8 @@ def may_use(rule: Rule, channel: Channel, viewer: Viewer) -> bool:
     return channel.for_everybody or channel.owner_id == rule.owner_id
 
 
-def send(channel: Channel, message: Message, *, key: str, at: datetime, post: Post) -> Receipt:
-    """Send a message to a channel. `key` is the same each time that the message is sent again."""
-    try:
-        document = unseal(bytes(channel.address))
-    except SecretUnreadableError:
-        return Receipt(
-            False, "Its address cannot be decrypted: remove the channel and make it again."
-        )
-    address = str(document["address"])
-    if channel.kind == WEBHOOK:
-        body = json.dumps(message.document, ensure_ascii=False, separators=(",", ":"))
-        headers = sign(str(document["secret"]), key, at, body)
-        return post({"do": "webhook", "address": address, "headers": headers, "body": body})
-    return post({"do": "apprise", "address": address, "title": message.title, "body": message.body})
-
-
-def sign(secret: str, key: str, at: datetime, body: str) -> dict[str, str]:
-    """Return the headers of a webhook as Standard Webhooks wants them."""
-    stamp = str(int(at.timestamp()))
-    signed = hmac.new(
-        base64.b64decode(secret.removeprefix("whsec_")),
-        f"{key}.{stamp}.{body}".encode(),
-        hashlib.sha256,
-    )
-    return {
-        "content-type": "application/json; charset=utf-8",
-        "user-agent": "gangboard",
-        "webhook-id": key,
-        "webhook-timestamp": stamp,
-        "webhook-signature": f"v1,{base64.b64encode(signed.digest()).decode()}",
-    }
-
-
 def _service_of(kind: str, address: str, post: Post) -> str:
-    """Return what may be shown of an address. Raises NotifyError, which does not repeat it."""
+    """Return the public part of an address. Raises NotifyError, which does not repeat the address."""
     if len(address) > LONGEST_ADDRESS or not address.isprintable():
         raise NotifyError(f"an address has at most {LONGEST_ADDRESS} characters, all on one line")
     if kind == WEBHOOK:
@@ -221,7 +217,7 @@ def _service_of(kind: str, address: str, post: Post) -> str:
     outcome = post({"do": "check", "address": address})
     if not outcome.ok:
         raise NotifyError(outcome.sentence[:1].lower() + outcome.sentence[1:].rstrip("."))
-    return outcome.service
+    return outcome.service[:LONGEST_SERVICE]
 
 
 def _webhook_host(address: str) -> str:
@@ -236,4 +232,4 @@ def _webhook_host(address: str) -> str:
         raise NotifyError(
             "the address is not public; the setting GANGBOARD_NOTIFY_NETWORKS can allow it"
         )
-    return f"{parts.scheme}://{parts.netloc}"
+    return f"{parts.scheme}://{parts.netloc}"[:LONGEST_SERVICE]

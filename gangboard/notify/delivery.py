@@ -1,7 +1,7 @@
 """Sending deliveries: one at a time for each channel, again and again until it arrived or a day has passed.
 
-A channel has a lease, so two workers do not send to it at once. Channels do not wait for each other: each
-is served by a thread of its own, and those that failed last time have few of the threads.
+A channel has a lease, so two workers do not send to it at once. Each channel is served by a thread of its
+own, so channels do not wait for each other. Channels that failed last time share few of the threads.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from threading import Lock
 from time import monotonic
 
 from django.db import DatabaseError, InterfaceError, connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from gangboard.logs import get_logger
-from gangboard.notify.channels import WEBHOOK, Post, Receipt, may_use, run_sender, send
+from gangboard.notify.channels import may_use
 from gangboard.notify.items import read_items
 from gangboard.notify.messages import ADMINS, Message, make_message, make_test_message
 from gangboard.notify.outbox import FAILED, GIVEN_UP, SENT
+from gangboard.notify.posting import WEBHOOK, Post, Receipt, run_sender, send
 from gangboard.store.access import Viewer, viewers_of
 from gangboard.store.models import Channel, Delivery, Rule
 from gangboard.store.row_leases import RealDatabaseClock, RowLeases
@@ -31,12 +32,12 @@ log = get_logger(__name__)
 AT_ONCE = 16
 """Channels that one worker sends to at once."""
 FAILING_AT_ONCE = 6
-"""Of these, channels whose last attempt failed: they may hang again."""
+"""The share of channels whose last attempt failed, because they may hang again."""
 FIRST_PAUSE = timedelta(seconds=10)
 LONGEST_PAUSE = timedelta(hours=1)
 TRIED_FOR = timedelta(hours=24)
 REFUSED_FOR = timedelta(hours=1)
-"""For so long a message is tried that the receiver refuses as it is."""
+"""How long a message is tried that the receiver refuses with a status of 400 to 499."""
 TURN = 20.0
 """Seconds after which a channel with more to send gives its thread back."""
 LEASES = RowLeases("held_until", 60.0)
@@ -85,7 +86,7 @@ def due_channels(*, now: datetime) -> list[tuple[int, bool]]:
 
 
 def serve(channel_id: int, *, post: Post = run_sender, clock: Clock = timezone.now) -> int:
-    """Send what is due to one channel until it fails or its turn is over; return how many were tried."""
+    """Send the due messages of one channel until one fails or the turn is over; return the number of attempts."""
     row = Channel.objects.filter(pk=channel_id)
     leases, holder = RealDatabaseClock(), uuid.uuid4().hex
     if not LEASES.take(row, holder, leases):
@@ -107,9 +108,9 @@ def serve(channel_id: int, *, post: Post = run_sender, clock: Clock = timezone.n
 
 
 def _claim(channel_id: int, now: datetime) -> Delivery | None:
-    """Return the next delivery that is due, counted as tried: nothing is added to it from now on.
+    """Return the next due delivery and count the attempt. From then on the outbox adds no items to it.
 
-    Tests come first, whatever happened before; then what failed, so that the order stays.
+    Test messages come first, then the message that failed, so that the order stays.
     """
     with transaction.atomic():
         pending = Delivery.objects.filter(
@@ -128,7 +129,7 @@ def _claim(channel_id: int, now: datetime) -> Delivery | None:
 
 
 def _try(delivery: Delivery, now: datetime, post: Post) -> Receipt | None:
-    """Send a delivery once; None if there was nothing to send, and then it is over."""
+    """Send a delivery once. Without a message the delivery is over, and the result is None."""
     message, why = _message(delivery, now)
     if message is None:
         _finish(delivery, GIVEN_UP, why, now)
@@ -162,27 +163,44 @@ def _viewer_of(rule: Rule) -> Viewer | None:
 
 
 def _record(delivery: Delivery, outcome: Receipt, now: datetime) -> None:
-    """Write what became of an attempt."""
-    channel = Channel.objects.filter(pk=delivery.channel_id)
+    """Store the result of an attempt."""
     if outcome.ok:
-        channel.update(error="", failures=0, next_at=None, sent_at=now)
+        _this_address(delivery).update(error="", failures=0, next_at=None, sent_at=now)
         _finish(delivery, SENT, "", now)
         if delivery.rule_id is None:
-            # The channel works again: what waits need not wait longer.
+            # The channel works again, so its failed message goes at once.
             waiting = Delivery.objects.filter(channel_id=delivery.channel_id, state=FAILED)
             waiting.update(next_at=now)
         return
     failures = delivery.channel.failures + 1
     pause = min(FIRST_PAUSE * 2 ** min(failures - 1, 20), LONGEST_PAUSE)
-    channel.update(error=outcome.sentence, failures=failures, next_at=now + pause)
+    failed = {"error": outcome.sentence, "failures": failures, "next_at": now + pause}
+    if not _this_address(delivery).update(**failed):
+        pause = timedelta(0)  # the new address has not failed
     age = now - delivery.created_at
-    over = age >= (REFUSED_FOR if outcome.final else TRIED_FOR)
-    if delivery.rule_id is None or over:
+    if delivery.rule_id is None or (outcome.final and age >= REFUSED_FOR):
         _finish(delivery, GIVEN_UP, outcome.sentence, now)
-        return
-    Delivery.objects.filter(pk=delivery.pk).update(
-        state=FAILED, error=outcome.sentence, next_at=now + pause
+    else:
+        Delivery.objects.filter(pk=delivery.pk).update(
+            state=FAILED, error=outcome.sentence, next_at=now + pause
+        )
+    _give_up_old(delivery.channel_id, outcome.sentence, now)
+
+
+def _this_address(delivery: Delivery) -> QuerySet[Channel]:
+    """Return the channel of a delivery, unless an admin has changed its address during the attempt."""
+    return Channel.objects.filter(pk=delivery.channel_id, address=bytes(delivery.channel.address))
+
+
+def _give_up_old(channel_id: int, error: str, now: datetime) -> None:
+    """Give up all messages that a failing channel has kept waiting for TRIED_FOR.
+
+    One attempt an hour would end fewer messages than the rules add.
+    """
+    old = Delivery.objects.filter(
+        channel_id=channel_id, finished_at=None, created_at__lte=now - TRIED_FOR
     )
+    old.update(state=GIVEN_UP, error=error, finished_at=now)
 
 
 def _finish(delivery: Delivery, state: str, error: str, now: datetime) -> None:

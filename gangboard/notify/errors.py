@@ -1,7 +1,7 @@
-"""What is said when something about messages cannot be done."""
+"""The error of changes to rules and channels."""
 
 from __future__ import annotations
 
 
 class NotifyError(ValueError):
-    """What was asked for cannot be done. The text is one sentence for the person who asked."""
+    """A refused change. The text is one sentence for the person who wanted it."""

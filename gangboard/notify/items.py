@@ -1,19 +1,30 @@
-"""What a delivery is about: small references that are stored, and turned into words when it is sent.
+"""The content of a delivery: small references, which become words when the delivery is sent.
 
-The words are made then because the rights of the rule's owner may have changed, and so may the gang.
+Until then the rights of the rule's owner may change, and so may the gang.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypedDict, cast
+
+_TYPES = ("event", "span", "hold", "silent", "test", "more")
 
 
 class Item(TypedDict, total=False):
-    """One reference. `type` says what the others mean."""
+    """One reference. Its other keys depend on the `type`.
+
+    | `type` | Content |
+    |---|---|
+    | `event` | `id` is the number in the feed |
+    | `span` | `id` is the open span of a gang that waits or runs |
+    | `hold` | a Hold that ends soon |
+    | `silent` | a cluster that cannot be read |
+    | `test` | a test message, without any other key |
+    | `more` | `count` further items that the delivery does not list |
+    """
 
     type: str
-    """`event`: `id` is the number in the feed. `span`: `id` is the open span of a gang that waits or
-    runs. `hold` and `silent`: see below. `test`: nothing else."""
     id: int
     cluster: int
     """Id of the cluster of a Hold, or of the one that is silent."""
@@ -21,11 +32,13 @@ class Item(TypedDict, total=False):
     name: str
     """Of the Hold."""
     job: str
-    """That the Hold keeps suspended."""
+    """The Job that the Hold keeps suspended."""
     gang: str
     """Id of its gang, empty if unknown."""
     until: str
     """End of the Hold."""
+    count: int
+    """Items that `more` stands for."""
 
 
 def event_item(number: int) -> Item:
@@ -38,8 +51,25 @@ def span_item(span_id: int) -> Item:
     return {"type": "span", "id": span_id}
 
 
+def add_more(items: Sequence[Item], count: int) -> list[Item]:
+    """Return the items with a higher count of further ones. The count is the last item."""
+    if not count:
+        return list(items)
+    listed = [item for item in items if item["type"] != "more"]
+    return [*listed, {"type": "more", "count": count + count_more(items)}]
+
+
+def count_more(items: Sequence[Item]) -> int:
+    """Return how many further items a delivery has beside those that it lists."""
+    return sum(item["count"] for item in items if item["type"] == "more")
+
+
+def count_items(items: Sequence[Item]) -> int:
+    """Return how many changes a delivery is about."""
+    return sum(item["count"] if item["type"] == "more" else 1 for item in items)
+
+
 def read_items(stored: Any) -> list[Item]:
-    """Return stored items; what another release wrote and this one does not know is dropped."""
-    known = ("event", "span", "hold", "silent", "test")
-    known_ones = [item for item in stored if isinstance(item, dict) and item.get("type") in known]
-    return cast("list[Item]", known_ones)
+    """Return stored items without those that only another release knows."""
+    known_items = [item for item in stored if isinstance(item, dict) and item.get("type") in _TYPES]
+    return cast("list[Item]", known_items)

@@ -21,11 +21,15 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One rule that may tell something now."""
+    """A rule in force."""
 
     rule: Rule
     viewer: Viewer
     channels: tuple[Channel, ...]
+
+    def is_muted(self, at: datetime) -> bool:
+        """Return whether the mute of the rule covers a time. Its marks change, and it sends no message."""
+        return self.rule.muted_until is not None and at < self.rule.muted_until
 
     def wants_place(self, cluster_id: int, namespace: str) -> bool:
         """Return whether the rule is about a namespace, and its owner may see it."""
@@ -57,11 +61,10 @@ class Listener:
         )
 
 
-def read_listeners(triggers: Iterable[str], *, now: datetime) -> list[Listener]:
-    """Return the rules with these triggers that are in force and not muted (3 queries)."""
+def read_listeners(triggers: Iterable[str]) -> list[Listener]:
+    """Return the rules in force with these triggers (3 queries)."""
     rules = (
-        Rule.objects.filter(Q(muted_until=None) | Q(muted_until__lte=now), ended_at=None)
-        .filter(trigger__in=list(triggers))
+        Rule.objects.filter(ended_at=None, trigger__in=list(triggers))
         .filter(Q(owner=None) | Q(owner__is_active=True))
         .select_related("owner")
         .prefetch_related("channels")
@@ -79,7 +82,7 @@ def read_listeners(triggers: Iterable[str], *, now: datetime) -> list[Listener]:
 
 
 class Marks:
-    """What some rules have told last of some subjects; see RuleMark. Inside a transaction."""
+    """The RuleMarks of some rules about some subjects. Used inside a transaction."""
 
     def __init__(self, listeners: Sequence[Listener], subjects: Iterable[str]) -> None:
         self._rules = [one.rule.pk for one in listeners]
@@ -95,7 +98,7 @@ class Marks:
                 self._known[rule_id, subject] = mark
 
     def is_new(self, rule: Rule, subject: str, mark: str) -> bool:
-        """Note that the rule tells this now; return False if it is what the rule has told last."""
+        """Set the mark of a subject; return False if the rule has this mark already."""
         key = (rule.pk, subject)
         if self._known.get(key) == mark:
             return False
@@ -104,14 +107,14 @@ class Marks:
         return True
 
     def forget(self, rule: Rule, subject: str) -> None:
-        """Note that it is so no more: when it comes back it is told again."""
+        """Remove the mark of a subject, so the rule tells the same state again when it comes back."""
         key = (rule.pk, subject)
         if self._known.pop(key, None) is not None:
             self._new.pop(key, None)
             self._forgotten.add(key)
 
     def save(self, *, now: datetime) -> None:
-        """Store what was noted."""
+        """Store the changed marks."""
         for rule_id, subject in self._forgotten:
             RuleMark.objects.filter(rule_id=rule_id, subject=subject).delete()
         RuleMark.objects.bulk_create(
@@ -132,8 +135,10 @@ class Told:
     def __init__(self) -> None:
         self._items: dict[int, tuple[Listener, list[Item]]] = {}
 
-    def add(self, listener: Listener, item: Item) -> None:
-        """Let a listener tell an item."""
+    def add(self, listener: Listener, item: Item, *, at: datetime) -> None:
+        """Let a listener tell an item of some time, unless it was muted then."""
+        if listener.is_muted(at):
+            return
         self._items.setdefault(listener.rule.pk, (listener, []))[1].append(item)
 
     def queue(self, *, now: datetime) -> int:

@@ -20,12 +20,12 @@ AT_ONCE = 1000
 MOST_ROUNDS = 50
 """Rounds of one call, so that it ends: the next call goes on."""
 RUNS = frozenset({Health.RUNNING, Health.SUCCEEDED, Health.FAILED})
-"""What ends "Tell me when it runs"."""
+"""States that end "Tell me when it runs"."""
 _TRIGGERS = (Trigger.VERDICT, Trigger.ACTION, Trigger.REVERTED, Trigger.RUNS)
 
 
 def match_feed(*, now: datetime) -> int:
-    """Number what is new in the feed and write deliveries for it; return how many items they have."""
+    """Number the new events of the feed and write deliveries for them; return the number of their items."""
     for _ in range(MOST_ROUNDS):
         if number_events() < CHUNK:
             break
@@ -39,9 +39,9 @@ def match_feed(*, now: datetime) -> int:
 
 
 def _match_some(now: datetime) -> tuple[int, int]:
-    """Match the next events; return how many there were, and how many items are told.
+    """Match the next events; return the number of events and of items for messages.
 
-    Whoever matches holds the row of the cursor, so an event is matched once.
+    The process that matches locks the row of the cursor, so an event is matched once.
     """
     if not NotifyCursor.objects.exists():
         NotifyCursor.objects.get_or_create(pk=1, defaults={"number": newest_number()})
@@ -56,7 +56,7 @@ def _match_some(now: datetime) -> tuple[int, int]:
 
 
 def _match(events: Sequence[FeedEvent], now: datetime) -> int:
-    listeners = read_listeners(_TRIGGERS, now=now)
+    listeners = read_listeners(_TRIGGERS)
     if not listeners:
         return 0
     gangs = {event.span.gang_id for event in events if event.span is not None}
@@ -65,7 +65,7 @@ def _match(events: Sequence[FeedEvent], now: datetime) -> int:
         for listener in listeners:
             if _tells(listener, event, marks):
                 assert event.number is not None  # noqa: S101  # of read_after
-                told.add(listener, event_item(event.number))
+                told.add(listener, event_item(event.number), at=event.at)
                 if listener.rule.trigger == Trigger.RUNS:
                     end_rule(listener.rule, now=now)
     number = told.queue(now=now)
@@ -74,7 +74,7 @@ def _match(events: Sequence[FeedEvent], now: datetime) -> int:
 
 
 def end_rule(rule: Rule, *, now: datetime) -> None:
-    """End a rule about one gang: it has told what it was made for."""
+    """End a rule about one gang, which sends one message."""
     rule.ended_at = now
     Rule.objects.filter(pk=rule.pk).update(ended_at=now)
 
@@ -103,7 +103,7 @@ def _tells(listener: Listener, event: FeedEvent, marks: Marks) -> bool:
         return False
     if event.type == FeedType.DELETED.value:
         marks.forget(rule, _subject(span.gang_id))
-        # Who has asked for certain verdicts has not asked for the end of a gang.
+        # A rule about certain verdicts is not about the end of a gang.
         return not rule.health and not rule.code and _is_about(listener, span)
     return _tells_verdict(listener, span, marks)
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from gangboard.notify.items import Item
+from gangboard.notify.items import Item, count_more
 from gangboard.notify.news import News, rank_items, read_news
 from gangboard.public_address import public_url
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Rule
 
 MOST_TOLD = 10
-"""News of one message to people; of more the number is told."""
+"""News of one message to people, which counts the others."""
 PAGE = "/notifications/"
 ADMINS = Viewer(0, "gangboard", (Scope(None, "", "admin"),), may_act=False)
 """Whose rights the rules of all admins have."""
@@ -33,17 +33,21 @@ class Message:
 def make_message(
     rule: Rule, items: Sequence[Item], *, viewer: Viewer, now: datetime, everything: bool
 ) -> Message | None:
-    """Return the message about some items; None when there is nothing left that the viewer may see.
+    """Return the message about the items that the viewer may see, else None.
 
-    `everything`: all items are in it, as programs want it; otherwise the worst MOST_TOLD.
+    With `everything`, for programs, it has all items. For people it has the worst MOST_TOLD.
     """
-    visible = items if everything else rank_items(items, viewer=viewer)
-    news = read_news(visible if everything else visible[:MOST_TOLD], viewer=viewer, now=now)
+    listed = [item for item in items if item["type"] != "more"]
+    ranked = listed if everything else rank_items(listed, viewer=viewer)
+    news = read_news(ranked if everything else ranked[:MOST_TOLD], viewer=viewer, now=now)
     if not news:
         return None
-    number = len(news) if everything or len(visible) <= MOST_TOLD else len(visible)
+    readable = len(news) if everything or len(ranked) <= MOST_TOLD else len(ranked)
+    number = readable + count_more(items)
     return Message(
-        _title(rule, news, number), _body(rule, news, number), _document(rule, news, now)
+        _title(rule, news, number),
+        _body(rule, news, readable, number),
+        _document(rule, news, now),
     )
 
 
@@ -61,10 +65,13 @@ def _title(rule: Rule, news: Sequence[News], number: int) -> str:
     return news[0].subject[:200] if number == 1 else f"{rule.name}: {number:,} changes"
 
 
-def _body(rule: Rule, news: Sequence[News], number: int) -> str:
+def _body(rule: Rule, news: Sequence[News], readable: int, number: int) -> str:
+    """Return the text for people. `readable` changes were ranked, of `number` in all."""
     parts = [_paragraph(one) for one in news]
     if number > len(news):
-        parts.append(f"These are the worst {len(news)} of {number:,}. All gangs: {public_url()}/")
+        first = f"the first {readable:,} of " if readable < number else ""
+        worst = f"These are the worst {len(news)} of {first}{number:,}."
+        parts.append(f"{worst} All gangs: {public_url()}/")
     if rule.gang_id:
         parts.append("You asked to be told once. No further message follows.")
     else:

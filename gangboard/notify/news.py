@@ -1,4 +1,4 @@
-"""The items of a delivery as news for one viewer: nothing that the viewer may not see is in them."""
+"""The items of a delivery in words, as far as one viewer may see them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class News:
     code: str = ""
     accelerators: float = 0.0
     now: str = ""
-    """What is said of the gang since, where that differs: `Running`."""
+    """The gang's verdict since then if it differs: `Running`."""
 
 
 def rank_items(items: Sequence[Item], *, viewer: Viewer) -> list[Item]:
@@ -74,7 +74,7 @@ def rank_items(items: Sequence[Item], *, viewer: Viewer) -> list[Item]:
 
 
 def read_news(items: Sequence[Item], *, viewer: Viewer, now: datetime) -> list[News]:
-    """Return what the viewer may know of the items, in their order.
+    """Return the items in words and in their order, as the viewer may see them.
 
     Items whose object is gone from the database, or that the viewer may not see, have no news.
     """
@@ -108,7 +108,7 @@ def read_news(items: Sequence[Item], *, viewer: Viewer, now: datetime) -> list[N
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
-    """What the news of one delivery is seen against."""
+    """Rows that the news of one delivery need."""
 
     rows: Mapping[int, SpanRow]
     gangs: Mapping[str, GangRow]

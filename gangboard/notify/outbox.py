@@ -1,12 +1,12 @@
-"""Deliveries: what is to be sent is written here, grouped for people, in the order of the feed for programs."""
+"""Deliveries that wait to be sent. For people they are grouped, for programs they keep the order of the feed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from gangboard.notify.channels import WEBHOOK
-from gangboard.notify.items import Item
+from gangboard.notify.items import Item, add_more
+from gangboard.notify.posting import WEBHOOK
 from gangboard.store.models import Channel, Delivery, Rule
 
 WAITING = "waiting"
@@ -15,15 +15,20 @@ SENT = "sent"
 GIVEN_UP = "given-up"
 STATES = (WAITING, FAILED, SENT, GIVEN_UP)
 PAUSE = timedelta(minutes=1)
-"""Between two messages of one rule to people on one channel: what happens meanwhile is one message."""
+"""Between two messages of one rule to people on one channel. Changes of that time are one message."""
 MOST_OF_WEBHOOK = 100
 """Events of one request to a program."""
+MOST_FOR_PEOPLE = 5000
+"""Changes that one message to people ranks. It only counts the others."""
+MOST_WAITING = 500
+"""Messages that wait for one channel: 50,000 events for a program. Later ones are left out."""
+LEFT_OUT = f"The channel had {MOST_WAITING} messages waiting, so this one was left out."
 
 
 def queue_items(
     rule: Rule, channels: Sequence[Channel], items: Sequence[Item], *, now: datetime
 ) -> None:
-    """Let a rule tell these items. Inside the transaction that decides so."""
+    """Write the deliveries of a rule about these items, inside the transaction of the caller."""
     for channel in channels:
         if channel.kind == WEBHOOK:
             _queue_for_program(rule, channel, list(items), now)
@@ -32,15 +37,18 @@ def queue_items(
 
 
 def _open_delivery(rule: Rule, channel: Channel) -> Delivery | None:
-    """Return the newest delivery if nothing of it was sent yet; it is locked until the transaction ends."""
-    newest = Delivery.objects.filter(rule=rule, channel=channel).order_by("-pk").select_for_update()
-    found = newest.first()
+    """Return the newest delivery if no attempt was made yet. It is locked until the transaction ends."""
+    newest = Delivery.objects.filter(rule=rule, channel=channel).exclude(error=LEFT_OUT)
+    found = newest.order_by("-pk").select_for_update().first()
     return found if found is not None and found.state == WAITING and not found.attempts else None
 
 
 def _queue_for_people(rule: Rule, channel: Channel, items: list[Item], now: datetime) -> None:
     if (found := _open_delivery(rule, channel)) is not None:
         _append(found, items)
+        return
+    if not _room(channel):
+        _leave_out(rule, channel, len(items), now)
         return
     last = Delivery.objects.filter(rule=rule, channel=channel).order_by("-pk").first()
     next_at = now if last is None else max(now, min(last.next_at, now) + PAUSE)
@@ -53,16 +61,50 @@ def _queue_for_program(rule: Rule, channel: Channel, items: list[Item], now: dat
         room = MOST_OF_WEBHOOK - len(found.items)
         _append(found, items[:room])
         items = items[room:]
-    for start in range(0, len(items), MOST_OF_WEBHOOK):
+    if not items:
+        return
+    accepted = _room(channel) * MOST_OF_WEBHOOK
+    for start in range(0, min(len(items), accepted), MOST_OF_WEBHOOK):
         _add(rule, channel, items[start : start + MOST_OF_WEBHOOK], now, now)
+    if len(items) > accepted:
+        _leave_out(rule, channel, len(items) - accepted, now)
+
+
+def _room(channel: Channel) -> int:
+    """Return how many more messages may wait for a channel."""
+    return max(0, MOST_WAITING - Delivery.objects.filter(channel=channel, finished_at=None).count())
 
 
 def _append(delivery: Delivery, items: list[Item]) -> None:
-    delivery.items = [*delivery.items, *items]
+    room = max(0, MOST_FOR_PEOPLE - len(delivery.items))
+    delivery.items = add_more([*delivery.items, *items[:room]], len(items[room:]))
     delivery.save(update_fields=["items"])
 
 
 def _add(rule: Rule, channel: Channel, items: list[Item], next_at: datetime, now: datetime) -> None:
     Delivery.objects.create(
-        rule=rule, channel=channel, items=items, state=WAITING, next_at=next_at, created_at=now
+        rule=rule,
+        channel=channel,
+        items=add_more(items[:MOST_FOR_PEOPLE], len(items[MOST_FOR_PEOPLE:])),
+        state=WAITING,
+        next_at=next_at,
+        created_at=now,
     )
+
+
+def _leave_out(rule: Rule, channel: Channel, number: int, now: datetime) -> None:
+    """Count changes that no message will tell, in one delivery an hour that is over already."""
+    counted = Delivery.objects.filter(
+        rule=rule, channel=channel, error=LEFT_OUT, created_at__gt=now - timedelta(hours=1)
+    )
+    delivery = counted.select_for_update().first() or Delivery(
+        rule=rule,
+        channel=channel,
+        state=GIVEN_UP,
+        error=LEFT_OUT,
+        next_at=now,
+        created_at=now,
+        finished_at=now,
+    )
+    delivery.items = add_more(delivery.items, number)
+    delivery.save()

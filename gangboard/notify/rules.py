@@ -1,4 +1,4 @@
-"""Rules: making, muting and removing them. Page and API call the same functions."""
+"""Rules: making, changing, muting and removing them. Page and API call the same functions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from gangboard.domain.health import Health
 from gangboard.notify.channels import record, usable_channels
 from gangboard.notify.errors import NotifyError
 from gangboard.notify.matching import RUNS
+from gangboard.notify.outbox import WAITING
 from gangboard.notify.triggers import MEANINGS, Trigger
-from gangboard.store.access import Viewer
+from gangboard.store.access import Viewer, viewers_of
 from gangboard.store.models import Channel, Cluster, Gang, Rule
 
 MOST_RULES = 100
@@ -69,8 +70,71 @@ def make_gang_rule(*, viewer: Viewer, gang_id: str, channels: Sequence[str]) -> 
         return _make(viewer, name, Trigger.RUNS, found, False, columns)
 
 
+def change_rule(*, viewer: Viewer, rule_id: int, **changes: Any) -> bool:
+    """Change a rule; return False if the viewer has no such rule. Raises NotifyError.
+
+    `changes` has `name`, `trigger`, `channels` and CONDITIONS, as `make_rule` takes them. A key that is left out
+    keeps the stored value, and None removes a condition. The marks of the rule stay, so it repeats no message.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        mine = visible_rules(viewer).filter(pk=rule_id, ended_at=None)
+        rule = mine.select_for_update(of=("self",)).select_related("owner", "cluster").first()
+        if rule is None:
+            return False
+        owner, before = owner_of(rule, viewer), _settings_of(rule)
+        wanted = before | {name: changes[name] for name in before if name in changes}
+        columns = {"name": wanted["name"]}
+        if not rule.gang_id:
+            conditions = {name: wanted[name] or None for name in CONDITIONS}
+            columns |= {"trigger": str(wanted["trigger"])}
+            columns |= _checked(wanted["trigger"], conditions, owner)
+        elif any(wanted[name] != before[name] for name in ("trigger", *CONDITIONS)):
+            raise NotifyError("a rule about one gang has a name and channels, and no conditions")
+        channels = _find_channels(owner, wanted["channels"])
+        for name, value in columns.items():
+            setattr(rule, name, value)
+        rule.save(update_fields=list(columns))
+        rule.channels.set(channels)
+        rule.deliveries.filter(finished_at=None).exclude(channel__in=channels).delete()
+        if words := _changes_in_words(before, _settings_of(rule)):
+            sentence = f"Rule {before['name']} was changed: {words}."
+            record("rule-changed", sentence, viewer, f"Rule/{before['name']}", at=now)
+    return True
+
+
+def owner_of(rule: Rule, viewer: Viewer) -> Viewer:
+    """Return with whose rights a rule works: an admin may change the rule of another person."""
+    if rule.owner is None or rule.owner_id == viewer.user_id:
+        return viewer
+    return viewers_of([rule.owner])[rule.owner.pk]
+
+
+def _settings_of(rule: Rule) -> dict[str, Any]:
+    """Return all that `change_rule` can change, as it takes it."""
+    conditions = {name: getattr(rule, name) or None for name in CONDITIONS}
+    conditions["cluster"] = rule.cluster.name if rule.cluster is not None else None
+    channels = sorted(rule.channels.values_list("name", flat=True))
+    return {"name": rule.name, "trigger": rule.trigger, "channels": channels, **conditions}
+
+
+def _changes_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Return each difference: `minutes from 10 to 5, channels from mail to mail and ops`."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} from {_in_words(before[name])} to {_in_words(after[name])}"
+        for name in before
+        if before[name] != after[name]
+    )
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, list):
+        return " and ".join(value) or "none"
+    return "any" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def remove_rule(*, viewer: Viewer, rule_id: int) -> bool:
-    """Remove a rule with what waits to be sent; return False if the viewer has no such rule."""
+    """Remove a rule with its messages; return False if the viewer has no such rule."""
     with transaction.atomic():
         rule = visible_rules(viewer).filter(pk=rule_id).first()
         if rule is None:
@@ -87,9 +151,9 @@ def remove_rule(*, viewer: Viewer, rule_id: int) -> bool:
 
 
 def mute_rule(*, viewer: Viewer, rule_id: int, hours: int) -> bool:
-    """Mute a rule for some hours, 0 ends that; return False if the viewer has no such rule.
+    """Mute a rule for some hours, 0 ends the mute; return False if the viewer has no such rule.
 
-    What happens while it is muted is never told. Raises NotifyError.
+    No message tells what happens during the mute. Raises NotifyError.
     """
     if not 0 <= hours <= MOST_HOURS:
         raise NotifyError(f"a rule is muted for at most {MOST_HOURS} hours")
@@ -99,17 +163,19 @@ def mute_rule(*, viewer: Viewer, rule_id: int, hours: int) -> bool:
         rule = visible_rules(viewer).filter(pk=rule_id, ended_at=None).first()
         if rule is None:
             return False
+        if rule.gang_id:
+            raise NotifyError("a rule that sends one message cannot be muted: remove it")
         Rule.objects.filter(pk=rule.pk).update(muted_until=until)
         if hours:
-            # Messages that were not sent yet belong to the time that is muted.
-            rule.deliveries.filter(state="waiting", attempts=0).delete()
+            # The mute also covers messages that wait for their first attempt.
+            rule.deliveries.filter(state=WAITING, attempts=0).delete()
         how = f"was muted for {hours} hours" if hours else "is not muted any more"
         record("rule-muted", f"Rule {rule.name} {how}.", viewer, f"Rule/{rule.name}", at=now)
     return True
 
 
 def visible_rules(viewer: Viewer) -> QuerySet[Rule]:
-    """Return the rules that the viewer may see, mute and remove: their own, and every one for admins."""
+    """Return the rules that the viewer may see, change, mute and remove: their own, and every one for admins."""
     if viewer.is_admin:
         return Rule.objects.all()
     return Rule.objects.filter(owner_id=viewer.user_id)
@@ -150,7 +216,7 @@ def _find_channels(viewer: Viewer, names: Sequence[str]) -> list[Channel]:
     if not wanted:
         raise NotifyError("choose a channel")
     if missing := sorted(wanted - {channel.name for channel in found}):
-        raise NotifyError(f"there is no channel {missing[0]!r}")
+        raise NotifyError(f"there is no channel {missing[0]!r} that the rule may use")
     return found
 
 
@@ -172,7 +238,9 @@ def _checked(trigger: str, given: Mapping[str, Any], viewer: Viewer) -> dict[str
         clusters = Cluster.objects.filter(viewer.cluster_filter())
         cluster = clusters.filter(name=given["cluster"]).first()
         if cluster is None:
-            raise NotifyError(f"there is no cluster {given['cluster']!r}")
+            raise NotifyError(
+                f"there is no cluster {given['cluster']!r} that the owner of the rule may see"
+            )
     texts = {name: given[name] or "" for name in ("namespace", "kind", "code", "health")}
     return {
         **texts,

@@ -1,7 +1,6 @@
-"""A process that sends one message: it reads an order from standard input and prints what became of it.
+"""A process that sends one message. It reads an order from standard input and prints the result.
 
-It is a process of its own so that its end is certain, whatever a receiver or a library does: the worker
-ends it after its deadline. It has neither database nor keys, connects to allowed addresses only, receives
+The worker ends the process after its deadline, so no receiver and no library can hang the worker. It has neither database nor keys, connects to allowed addresses only, receives
 64 KiB at most, and writes no file.
 """
 
@@ -30,7 +29,7 @@ Answer = dict[str, Any]
 
 
 def answer(sentence: str = "", *, final: bool = False, service: str = "") -> Answer:
-    """Return what is printed; without a sentence the message has arrived.
+    """Return the result to print. Without a sentence the message has arrived.
 
     `final`: sending the same again is of no use.
     """
@@ -55,7 +54,7 @@ def _limit_process() -> None:
 
 
 def check(order: Answer) -> Answer:
-    """Return the name of the service of an apprise address, or what is wrong with the address."""
+    """Return the name of the service of an apprise address, or a sentence about its fault."""
     found = _service(order["address"])
     if isinstance(found, str):
         return answer(found)

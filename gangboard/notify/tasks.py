@@ -18,14 +18,14 @@ QUEUE = "notify"
 
 @shared_task(name="gangboard.notify.tasks.notify")
 def notify() -> None:
-    """Match what is new in the feed with the rules, and begin to send what is due."""
+    """Match new events of the feed with the rules, and begin to send due messages."""
     match_feed(now=timezone.now())
     start_due()
 
 
 @shared_task(name="gangboard.notify.tasks.look")
 def look() -> None:
-    """Look for what comes by waiting."""
+    """Match rules about time: long waits, Holds that end, silent clusters."""
     match_waiting(now=timezone.now())
 
 
@@ -38,5 +38,5 @@ def start_pulse(sender: Any, **_: object) -> None:
 
 @worker_shutting_down.connect
 def end_pulse(**_: object) -> None:
-    """A worker that is told to stop is not dead."""
+    """Remove the sign of life of a worker that stops on purpose."""
     pulse.end()

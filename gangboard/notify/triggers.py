@@ -1,4 +1,4 @@
-"""What a rule waits for."""
+"""Triggers of rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Trigger(StrEnum):
-    """What happens that is worth a message."""
+    """A kind of change that a rule can wait for."""
 
     VERDICT = "verdict"
     WAITS = "waits"
@@ -39,5 +39,6 @@ MEANINGS: Mapping[Trigger, Meaning] = {
     Trigger.RUNS: Meaning("One gang runs or ends", frozenset()),
 }
 """Conditions that are named nowhere here must be empty."""
-CHOICES = tuple(trigger for trigger in Trigger if trigger is not Trigger.RUNS)
+TRIGGERS = tuple(trigger.value for trigger in Trigger)
+CHOICES = tuple(trigger.value for trigger in Trigger if trigger is not Trigger.RUNS)
 """Triggers that a person chooses. `runs` belongs to "Tell me when it runs"."""

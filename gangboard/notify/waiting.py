@@ -1,4 +1,4 @@
-"""What comes by waiting and has no event of its own: a gang waits long, a Hold ends soon, a cluster is silent."""
+"""Matching rules about time, which has no events: long waits, Holds that end soon, silent clusters."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _PAGE = 200
 
 
 def match_waiting(*, now: datetime) -> int:
-    """Write deliveries for what is so by now and was not told before; return how many items they have.
+    """Write deliveries for states that a rule has not told yet; return the number of their items.
 
-    Whoever looks holds the row of the cursor, as in `matching`: two workers do not tell the same.
+    It locks the row of the cursor as `matching` does, so two workers do not send the same message.
     """
     triggers = (Trigger.WAITS, Trigger.HOLD_ENDS, Trigger.SILENT, Trigger.RUNS)
-    listeners = read_listeners(triggers, now=now)
+    listeners = read_listeners(triggers)
     if not listeners:
         return 0
     clusters = read_freshness(viewer=ADMINS, now=now)
@@ -49,7 +49,7 @@ def match_waiting(*, now: datetime) -> int:
         marks, told = Marks(listeners, (subject for _, subject, _, _ in found)), Told()
         for listener, subject, mark, item in found:
             if marks.is_new(listener.rule, subject, mark):
-                told.add(listener, item)
+                told.add(listener, item, at=now)
                 if listener.rule.trigger == Trigger.RUNS:
                     end_rule(listener.rule, now=now)
         number = told.queue(now=now)

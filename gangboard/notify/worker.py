@@ -1,4 +1,4 @@
-"""What a process that sends messages knows of itself."""
+"""Name, threads and sign of life of a process that sends messages."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import Enum
 
-from django.db import transaction
-from django.db.models import Q
+from django.db import connection, transaction
+from django.db.models import F, Q
 
 from gangboard.store.batched_deletes import delete_in_batches
 from gangboard.store.models import Action, FeedEvent, FeedHead, VerdictSpan
@@ -23,6 +23,13 @@ KEPT_DAYS = 7
 """Days for which a reader of the feed may have been away."""
 Place = tuple[int, int, str]
 """Number, cluster id and namespace of an event."""
+_EVENTS = FeedEvent._meta.db_table
+_NUMBER = (
+    f"UPDATE {_EVENTS} SET number = %s + found.place FROM (SELECT id,"  # noqa: S608  # our own name
+    f" ROW_NUMBER() OVER (ORDER BY id) AS place FROM {_EVENTS} WHERE number IS NULL"
+    f" ORDER BY id LIMIT %s) AS found WHERE {_EVENTS}.id = found.id"
+)
+"""Gives the oldest events without a number the next ones. SQLite and PostgreSQL both read it."""
 
 
 class FeedType(Enum):
@@ -74,12 +81,11 @@ def number_events() -> int:
     with transaction.atomic():
         head = FeedHead.objects.select_for_update().get(pk=1)
         # Only now: whoever held the lock before has numbered some.
-        events = list(FeedEvent.objects.filter(number=None).order_by("pk")[:CHUNK])
-        for number, event in enumerate(events, start=head.number + 1):
-            event.number = number
-        FeedEvent.objects.bulk_update(events, ["number"])
-        FeedHead.objects.filter(pk=1).update(number=head.number + len(events))
-    return len(events)
+        with connection.cursor() as cursor:
+            cursor.execute(_NUMBER, [head.number, CHUNK])
+            numbered: int = cursor.rowcount
+        FeedHead.objects.filter(pk=1).update(number=F("number") + numbered)
+    return numbered
 
 
 def newest_number() -> int:

@@ -18,6 +18,7 @@ from tests.acting import (
     lasting,
     launched,
     levers,
+    messaging,
     queued,
     rays,
     scheduled,
@@ -56,6 +57,7 @@ ACTS: dict[str, tuple[Act, ...]] = {
                 consequences.coordinator,
                 commanded.by_client,
                 levers.relocated,
+                messaging.arrives,
             ),
             holds=True,
         ),
@@ -140,7 +142,10 @@ class Playing:
         self._planes[cluster] = plane
         is_first = self._installation is None
         if self._installation is None:
-            self._installation = Installation({cluster: plane.kubeconfig})
+            self._installation = Installation(
+                {cluster: plane.kubeconfig},
+                environment={"GANGBOARD_NOTIFY_NETWORKS": "127.0.0.0/8"},
+            )
             self._installed = self._pool.submit(self._installation.__enter__)
         self._performing.append(self._pool.submit(self._perform, cluster, is_first))
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from gangboard.notify.channels import WEBHOOK, Receipt
 from gangboard.notify.delivery import due_channels, serve
 from gangboard.notify.matching import match_feed
+from gangboard.notify.posting import WEBHOOK, Receipt
 from gangboard.notify.waiting import match_waiting
-from gangboard.store.models import Channel, Cluster, FeedEvent, NotifyCursor, Rule
+from gangboard.store.models import Channel, Cluster, NotifyCursor, Rule
 from gangboard.store.secrets import seal
 from tests.factories import make_cluster
 from tests.store.test_verdict_spans import NOON
@@ -76,8 +76,3 @@ def make_rule(*channels: Channel, **columns: Any) -> Rule:
     )
     rule.channels.set(channels)
     return rule
-
-
-def forget_events() -> None:
-    """Begin with an empty feed."""
-    FeedEvent.objects.all().delete()

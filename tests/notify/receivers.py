@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from time import sleep
+from time import monotonic, sleep
 
 
 @dataclass
@@ -21,6 +21,8 @@ class Receiver:
     size: int = 2
     location: str = ""
     requests: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    """When each of the requests had arrived, by the monotonic clock."""
     sent: int = 0
     """Bytes of bodies that were taken from us."""
 
@@ -37,6 +39,7 @@ def http_receiver() -> Iterator[Receiver]:
         def do_POST(self) -> None:
             length = int(self.headers.get("content-length", 0))
             body = self.rfile.read(length)
+            receiver.times.append(monotonic())
             receiver.requests.append(({k.lower(): v for k, v in self.headers.items()}, body))
             sleep(receiver.wait)
             self.send_response(receiver.status)

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from gangboard.notify import channels
-from gangboard.notify.channels import Receipt
+from gangboard.notify.posting import Receipt
 from gangboard.notify.rules import MOST_RULES
 from gangboard.store import authentication
 from gangboard.store.models import AuditEntry, Channel, Cluster, Delivery, Rule

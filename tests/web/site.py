@@ -22,6 +22,8 @@ from tests.controlplane.supervisor import Supervisor
 from tests.services import free_port
 
 if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
     from gangboard.store.models import Cluster
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -134,6 +136,10 @@ class Site:
         """Return the id of a gang of which only the history is left."""
         return self.read("SELECT gang_id FROM store_verdictspan WHERE name = ?", name)
 
+    def row_id(self, table: str, name: str) -> str:
+        """Return the id of a row by its name."""
+        return self.read(f"SELECT id FROM {table} WHERE name = ?", name)
+
     def gang_id(self, name: str) -> str:
         """Return the id of a gang."""
         with sqlite3.connect(self.database, timeout=20) as connection:
@@ -200,6 +206,64 @@ def fill() -> None:
     user.save()
     fill_trials(user.pk, later)
     fill_people(now)
+    fill_messages(user, now)
+
+
+def fill_messages(user: User, now: datetime) -> None:
+    """Write a channel for people, a webhook that fails, rules, and messages in each state."""
+    from datetime import timedelta
+
+    from gangboard.notify.outbox import LEFT_OUT
+    from gangboard.store.models import Channel, Delivery, Gang, Rule
+    from gangboard.store.secrets import seal
+
+    sealed = seal({"address": "slack://canary", "secret": ""})
+    ops = Channel.objects.create(
+        name="ops-room",
+        kind="apprise",
+        service="Slack",
+        address=sealed,
+        created_at=now,
+        sent_at=now,
+    )
+    robot = Channel.objects.create(
+        name="autoscaler",
+        kind="webhook",
+        service="https://scaler.example.com",
+        address=sealed,
+        for_everybody=True,
+        error="The receiver answered with 503.",
+        failures=4,
+        next_at=now + timedelta(seconds=80),
+        created_at=now,
+    )
+    gang = Gang.objects.get(name="llama-sft")
+    columns: tuple[dict[str, Any], ...] = (
+        {"name": "Large runs wait", "trigger": "waits", "minutes": 10, "accelerators_at_least": 64},
+        {"name": "Holds end", "trigger": "hold-ends", "minutes": 30, "namespace": "team-*"},
+        {"name": "llama-sft runs", "trigger": "runs", "gang_id": gang.pk},
+    )
+    for each in columns:
+        rule = Rule.objects.create(owner=user, created_at=now, **each)
+        rule.channels.set([ops, robot])
+    Rule.objects.filter(name="Holds end").update(muted_until=now + timedelta(hours=8))
+    messages = (
+        (ops, "sent", 1, ""),
+        (robot, "failed", 4, "The receiver answered with 503."),
+        (robot, "given-up", 0, LEFT_OUT),
+    )
+    for channel, state, attempts, error in messages:
+        Delivery.objects.create(
+            rule=rule,
+            channel=channel,
+            items=[{"type": "more", "count": 3}],
+            state=state,
+            attempts=attempts,
+            error=error,
+            next_at=now,
+            created_at=now,
+            finished_at=None if state == "failed" else now,
+        )
 
 
 def fill_trials(user_id: int, later: datetime) -> None:

@@ -59,5 +59,9 @@ def addresses(site: Site) -> dict[str, str]:
         "sessions": "/people/sessions/",
         "messages": "/notifications/",
         "tell me of a gang": f"/notifications/gangs/{site.gang_id('llama-sft')}/",
+        "channel": f"/notifications/channels/{site.row_id('store_channel', 'ops-room')}/",
+        "rule": f"/notifications/rules/{site.row_id('store_rule', 'Large runs wait')}/",
+        "rule of one gang": f"/notifications/rules/{site.row_id('store_rule', 'llama-sft runs')}/",
+        "mute a rule": f"/notifications/rules/{site.row_id('store_rule', 'Holds end')}/mute/",
         "missing": MISSING,
     }

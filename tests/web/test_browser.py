@@ -58,7 +58,7 @@ NO_PAGE = {
     "cluster-read-only",
     "cluster-remove",
     *("notification-channels", "notification-channel-test", "notification-channel-remove"),
-    *("notification-rules", "notification-rule-remove", "notification-rule-mute"),
+    *("notification-rules", "notification-rule-remove"),
     "account-password",
     *("account-sessions-end", "account-session-end"),
     *("people-group-take", "people-token-revoke", "people-session-end"),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers, status
+from rest_framework import status
 from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,80 +16,34 @@ from gangboard.api.paging import (
     read_list_query,
     short_list_response,
 )
-from gangboard.api.parameters import HEALTHS, PageQuery, Query, read_query
+from gangboard.api.parameters import PageQuery, Query, read_query
 from gangboard.api.views import ReadView
 from gangboard.notify import channels, rules
 from gangboard.notify.errors import NotifyError
-from gangboard.notify.triggers import CHOICES
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.pages.core.session_only import signed_in_lately
 from gangboard.pages.notifications.queries import (
     channel_row,
     delivery_row,
     number_of,
+    read_channel,
     read_channels,
     read_deliveries,
     read_rule,
     read_rules,
 )
+from gangboard.pages.notifications.request_serializers import (
+    ChannelChangeSerializer,
+    ChannelRequestSerializer,
+    MuteRequestSerializer,
+    RuleRequestSerializer,
+    RuleSettingsSerializer,
+)
 from gangboard.pages.notifications.rows import ChannelRow, DeliveryRow, NewChannelRow, RuleRow
 from gangboard.store.access import Viewer
 
-NO_ADMIN = "Only an admin whose token may act makes, tests and removes channels."
+NO_ADMIN = "Only an admin whose token may act makes, changes, tests and removes channels."
 NO_RULES = "A read-only token cannot change rules."
-
-
-class ChannelRequestSerializer(serializers.Serializer[Any]):
-    """A channel to make."""
-
-    name = serializers.CharField(max_length=60)
-    kind = serializers.ChoiceField(channels.KINDS)
-    address = serializers.CharField(
-        max_length=channels.LONGEST_ADDRESS,
-        write_only=True,
-        help_text="Of apprise, or of a webhook. It is stored encrypted and never sent back.",
-    )
-    owner = serializers.CharField(
-        max_length=150,
-        default="",
-        allow_blank=True,
-        help_text="The one person whose rules may use it.",
-    )
-    for_everybody = serializers.BooleanField(
-        default=False, help_text="Whether everybody's rules may use it."
-    )
-
-
-class RuleRequestSerializer(serializers.Serializer[Any]):
-    """A rule to make. A condition that is left out is met by everything."""
-
-    name = serializers.CharField(max_length=60)
-    trigger = serializers.ChoiceField([one.value for one in CHOICES])
-    channels = serializers.ListField(
-        child=serializers.CharField(max_length=60), min_length=1, max_length=20
-    )
-    for_admins = serializers.BooleanField(default=False, help_text="A rule of all admins.")
-    minutes = serializers.IntegerField(
-        min_value=1, max_value=rules.MOST_MINUTES, required=False, allow_null=True
-    )
-    cluster = serializers.CharField(max_length=63, required=False, allow_blank=True)
-    namespace = serializers.CharField(
-        max_length=253, required=False, allow_blank=True, help_text="A pattern such as `team-*`."
-    )
-    kind = serializers.CharField(max_length=63, required=False, allow_blank=True)
-    code = serializers.CharField(max_length=64, required=False, allow_blank=True)
-    health = serializers.ChoiceField(HEALTHS, required=False, allow_blank=True)
-    accelerators_at_least = serializers.FloatField(
-        min_value=0, max_value=1e9, required=False, allow_null=True
-    )
-
-
-class MuteRequestSerializer(serializers.Serializer[Any]):
-    """For how long a rule is muted."""
-
-    hours = serializers.IntegerField(
-        min_value=0, max_value=rules.MOST_HOURS, help_text="0 ends the mute."
-    )
 
 
 class ChannelListView(ReadView):
@@ -139,11 +91,34 @@ class ChannelListView(ReadView):
 class ChannelView(ReadView):
     """One channel."""
 
-    http_method_names = ["delete"]  # noqa: RUF012  # a list, as in its base class
+    http_method_names = ["patch", "delete"]  # noqa: RUF012  # a list, as in its base class
+
+    @extend_schema(
+        operation_id="change_channel",
+        request=ChannelChangeSerializer,
+        responses={200: serializer_of(ChannelRow), **problems(400, 401, 403, 404, 409, 415)},
+    )
+    def patch(self, request: Request, channel_id: str) -> Response:
+        """Change a channel. The secret of a webhook stays; messages that wait go to a new address."""
+        viewer, number = _admin(self.viewer()), _number(channel_id)
+        if not viewer.token:
+            signed_in_lately(request, viewer)
+        body = ChannelChangeSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        try:
+            channel = channels.change_channel(
+                viewer=viewer, channel_id=number, **body.validated_data
+            )
+        except NotifyError as error:
+            raise RefusedRequest(409, f"{error}.") from error
+        if channel is None:
+            raise NotFound(NOT_FOUND)
+        row = read_channel(viewer=viewer, channel_id=number)
+        return Response(serializer_of(ChannelRow)(row).data)
 
     @extend_schema(operation_id="remove_channel", responses={204: None, **problems(401, 403, 404)})
     def delete(self, request: Request, channel_id: str) -> Response:  # noqa: ARG002  # DRF's signature
-        """Remove a channel with what waits for it."""
+        """Remove a channel with its messages."""
         viewer = _admin(self.viewer())
         if not channels.remove_channel(viewer=viewer, channel_id=_number(channel_id)):
             raise NotFound(NOT_FOUND)
@@ -209,11 +184,30 @@ class RuleListView(ReadView):
 class RuleView(ReadView):
     """One rule."""
 
-    http_method_names = ["delete"]  # noqa: RUF012  # a list, as in its base class
+    http_method_names = ["patch", "delete"]  # noqa: RUF012  # a list, as in its base class
+
+    @extend_schema(
+        operation_id="change_rule",
+        request=RuleSettingsSerializer(partial=True),
+        responses={200: serializer_of(RuleRow), **problems(400, 401, 403, 404, 409, 415)},
+    )
+    def patch(self, request: Request, rule_id: str) -> Response:
+        """Change a rule. A field that is left out stays as it is. The rule repeats no message."""
+        viewer, number = _changing(self.viewer()), _number(rule_id)
+        body = RuleSettingsSerializer(data=request.data, partial=True)
+        body.is_valid(raise_exception=True)
+        try:
+            known = rules.change_rule(viewer=viewer, rule_id=number, **body.validated_data)
+        except NotifyError as error:
+            raise RefusedRequest(409, f"{error}.") from error
+        row = read_rule(viewer=viewer, rule_id=number, now=self.now())
+        if not known or row is None:
+            raise NotFound(NOT_FOUND)
+        return Response(serializer_of(RuleRow)(row).data)
 
     @extend_schema(operation_id="remove_rule", responses={204: None, **problems(401, 403, 404)})
     def delete(self, request: Request, rule_id: str) -> Response:  # noqa: ARG002  # DRF's signature
-        """Remove a rule with what waits to be sent."""
+        """Remove a rule with its messages."""
         if not rules.remove_rule(viewer=_changing(self.viewer()), rule_id=_number(rule_id)):
             raise NotFound(NOT_FOUND)
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -227,14 +221,18 @@ class RuleMuteView(ReadView):
     @extend_schema(
         operation_id="mute_rule",
         request=MuteRequestSerializer,
-        responses={200: serializer_of(RuleRow), **problems(400, 401, 403, 404, 415)},
+        responses={200: serializer_of(RuleRow), **problems(400, 401, 403, 404, 409, 415)},
     )
     def post(self, request: Request, rule_id: str) -> Response:
-        """Mute a rule for some hours. What happens meanwhile is never told."""
+        """Mute a rule for some hours. No message tells the changes of that time."""
         viewer, number = _changing(self.viewer()), _number(rule_id)
         body = MuteRequestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        if not rules.mute_rule(viewer=viewer, rule_id=number, **body.validated_data):
+        try:
+            known = rules.mute_rule(viewer=viewer, rule_id=number, **body.validated_data)
+        except NotifyError as error:
+            raise RefusedRequest(409, f"{error}.") from error
+        if not known:
             raise NotFound(NOT_FOUND)
         row = read_rule(viewer=viewer, rule_id=number, now=self.now())
         return Response(serializer_of(RuleRow)(row).data)

@@ -8,9 +8,10 @@ from typing import Any
 from django import forms
 
 from gangboard.domain.health import Health
-from gangboard.notify.channels import APPRISE, LONGEST_ADDRESS, WEBHOOK
+from gangboard.notify.channels import LONGEST_ADDRESS
+from gangboard.notify.posting import APPRISE, WEBHOOK
 from gangboard.notify.rules import MOST_HOURS, MOST_MINUTES
-from gangboard.notify.triggers import CHOICES, MEANINGS
+from gangboard.notify.triggers import CHOICES, MEANINGS, Trigger
 
 ANY = (("", "any"),)
 KINDS = ((APPRISE, "People: an address of apprise"), (WEBHOOK, "A program: a webhook"))
@@ -18,17 +19,16 @@ FOR = (("admins", "Rules of admins"), ("everybody", "Everybody's rules"), ("pers
 HOURS = ((1, "1 hour"), (8, "8 hours"), (24, "1 day"), (7 * 24, "1 week"))
 
 
-class ChannelForm(forms.Form):
-    """A channel to make."""
+class ChannelChangeForm(forms.Form):
+    """A channel to change. Its address is never shown, and an empty one keeps it."""
 
     name = forms.CharField(max_length=60)
-    kind = forms.ChoiceField(choices=KINDS)
-    address = forms.CharField(max_length=LONGEST_ADDRESS)
+    address = forms.CharField(max_length=LONGEST_ADDRESS, required=False, label="New address")
     used_by = forms.ChoiceField(choices=FOR, label="For")
     owner = forms.CharField(max_length=150, required=False, label="Person")
 
     def clean(self) -> dict[str, Any]:
-        """Return what `make_channel` takes."""
+        """Return the arguments of `make_channel` and `change_channel`."""
         data = super().clean() or {}
         wanted = data.pop("used_by", "admins")
         if wanted == "person" and not data.get("owner"):
@@ -38,12 +38,34 @@ class ChannelForm(forms.Form):
         return {**data, "for_everybody": wanted == "everybody"}
 
 
-class RuleForm(forms.Form):
-    """A rule to make."""
+class ChannelForm(ChannelChangeForm):
+    """A channel to make."""
+
+    kind = forms.ChoiceField(choices=KINDS)
+    address = forms.CharField(max_length=LONGEST_ADDRESS)
+
+
+class _WithChannels(forms.Form):
+    """A form with a choice of channels."""
+
+    channels = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple)
+
+    def __init__(self, *args: Any, channels: Iterable[str], **options: Any):
+        super().__init__(*args, **options)
+        self.fields["channels"].choices = [(name, name) for name in channels]  # type: ignore[attr-defined]
+
+
+class GangRuleForm(_WithChannels):
+    """A rule about one gang, to change."""
 
     name = forms.CharField(max_length=60)
+
+
+class RuleForm(GangRuleForm):
+    """A rule to make or to change."""
+
     trigger = forms.ChoiceField(
-        choices=[(one.value, MEANINGS[one].label) for one in CHOICES], label="When"
+        choices=[(one, MEANINGS[Trigger(one)].label) for one in CHOICES], label="When"
     )
     minutes = forms.IntegerField(min_value=1, max_value=MOST_MINUTES, required=False)
     health = forms.ChoiceField(
@@ -56,25 +78,20 @@ class RuleForm(forms.Form):
     )
     cluster = forms.ChoiceField(required=False)
     namespace = forms.CharField(max_length=253, required=False)
-    channels = forms.MultipleChoiceField()
-    for_admins = forms.BooleanField(required=False)
 
-    def __init__(
-        self, *args: Any, clusters: Iterable[str], channels: Iterable[str], **options: Any
-    ):
+    def __init__(self, *args: Any, clusters: Iterable[str], **options: Any):
         super().__init__(*args, **options)
         self.fields["cluster"].choices = [*ANY, *((name, name) for name in clusters)]  # type: ignore[attr-defined]
-        self.fields["channels"].choices = [(name, name) for name in channels]  # type: ignore[attr-defined]
 
 
-class TellForm(forms.Form):
+class NewRuleForm(RuleForm):
+    """A rule to make."""
+
+    for_admins = forms.BooleanField(required=False)
+
+
+class TellForm(_WithChannels):
     """Channels for "Tell me when it runs"."""
-
-    channels = forms.MultipleChoiceField()
-
-    def __init__(self, *args: Any, channels: Iterable[str], **options: Any):
-        super().__init__(*args, **options)
-        self.fields["channels"].choices = [(name, name) for name in channels]  # type: ignore[attr-defined]
 
 
 class MuteForm(forms.Form):

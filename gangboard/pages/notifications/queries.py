@@ -1,4 +1,4 @@
-"""What a viewer may read about messages."""
+"""Channels, rules and messages that a viewer may read."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.db.models import Count, Q, QuerySet
-from django.urls import reverse
 
-from gangboard.notify.channels import usable_channels
-from gangboard.notify.rules import visible_rules
+from gangboard.notify.channels import usable_channels, users_in_words
+from gangboard.notify.items import count_items, read_items
+from gangboard.notify.rules import owner_of, visible_rules
 from gangboard.notify.triggers import MEANINGS, Trigger
 from gangboard.pages.notifications.rows import ChannelRow, DeliveryRow, RuleRow
 from gangboard.readmodels.cursors import SortKey, read_page
@@ -30,9 +30,14 @@ def read_channels(*, viewer: Viewer) -> tuple[ChannelRow, ...]:
     return tuple(channel_row(channel, viewer, channel.waiting) for channel in found)
 
 
+def read_channel(*, viewer: Viewer, channel_id: int) -> ChannelRow | None:
+    """Return one channel; None if the viewer's rules may not use it."""
+    rows = read_channels(viewer=viewer)
+    return next((row for row in rows if row.id == str(channel_id)), None)
+
+
 def channel_row(channel: Channel, viewer: Viewer, waiting: int = 0) -> ChannelRow:
     """Return a channel as the viewer may see it."""
-    owner = str(channel.owner) if channel.owner is not None else ""
     state = "fails" if channel.failures else "works" if channel.sent_at else "new"
     error = channel.error if viewer.is_admin else FOR_ADMINS if channel.error else ""
     return ChannelRow(
@@ -40,7 +45,9 @@ def channel_row(channel: Channel, viewer: Viewer, waiting: int = 0) -> ChannelRo
         id=str(channel.pk),
         kind=channel.kind,
         service=channel.service,
-        used_by="everybody" if channel.for_everybody else owner or "admins",
+        used_by=users_in_words(channel),
+        owner=channel.owner.get_username() if channel.owner is not None else "",
+        for_everybody=channel.for_everybody,
         state=state,
         error=error,
         waiting=waiting,
@@ -54,7 +61,7 @@ def read_rules(*, viewer: Viewer, now: datetime) -> tuple[RuleRow, ...]:
 
 
 def read_rule(*, viewer: Viewer, rule_id: int, now: datetime) -> RuleRow | None:
-    """Return one rule; None if the viewer has none of that id."""
+    """Return one rule; None if the viewer has no such rule."""
     return next(iter(_rows(visible_rules(viewer).filter(pk=rule_id), viewer, now)), None)
 
 
@@ -98,7 +105,6 @@ def _rule_row(rule: Rule, gangs: dict[str, str], now: datetime) -> RuleRow:
         accelerators_at_least=rule.accelerators_at_least,
         gang_id=rule.gang_id,
         created_at=rule.created_at,
-        href=reverse("notification-rule-mute", args=[rule.pk]),
     )
 
 
@@ -143,7 +149,7 @@ def delivery_row(delivery: Delivery, viewer: Viewer) -> DeliveryRow:
         rule=printable(rule.name) if rule is not None else "",
         id=str(delivery.pk),
         channel=delivery.channel.name,
-        about=len(delivery.items) if rule is not None else 0,
+        about=count_items(read_items(delivery.items)) if rule is not None else 0,
         state=delivery.state,
         attempts=delivery.attempts,
         error=delivery.error if viewer.is_admin else FOR_ADMINS if delivery.error else "",
@@ -153,13 +159,20 @@ def delivery_row(delivery: Delivery, viewer: Viewer) -> DeliveryRow:
     )
 
 
+def read_rule_owner(*, viewer: Viewer, rule_id: int) -> Viewer | None:
+    """Return with whose rights a rule works; None if the viewer has no such rule that is in force."""
+    rules = visible_rules(viewer).filter(pk=rule_id, ended_at=None)
+    rule = rules.select_related("owner").first()
+    return owner_of(rule, viewer) if rule is not None else None
+
+
 def read_cluster_names(*, viewer: Viewer) -> tuple[str, ...]:
     """Return the clusters of which the viewer may see something (1 query)."""
     return tuple(Cluster.objects.filter(viewer.cluster_filter()).values_list("name", flat=True))
 
 
 def read_gang(*, viewer: Viewer, gang_id: str) -> Gang | None:
-    """Return the gang that somebody wants to be told about; None if the viewer may not see it."""
+    """Return the gang of "Tell me when it runs"; None if the viewer may not see it."""
     return (
         Gang.objects.filter(viewer.gang_filter(), pk=gang_id)
         .select_related("cluster")
@@ -169,5 +182,5 @@ def read_gang(*, viewer: Viewer, gang_id: str) -> Gang | None:
 
 
 def number_of(text: str) -> int | None:
-    """Return the id in an address; None for what is none."""
+    """Return the id in an address; None if it is no number."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

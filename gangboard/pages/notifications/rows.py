@@ -1,13 +1,13 @@
-"""What a person sees of messages."""
+"""Rows of channels, rules and messages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.notify.channels import KINDS
 from gangboard.notify.outbox import STATES
-from gangboard.notify.triggers import Trigger
+from gangboard.notify.posting import KINDS
+from gangboard.notify.triggers import TRIGGERS
 from gangboard.pages.core.rows import shown
 
 CHANNEL_STATES = ("new", "works", "fails")
@@ -27,6 +27,10 @@ class ChannelRow:
     used_by: str = shown("For", "Whose rules may use it: `admins`, `everybody`, or one person.")
     state: str = shown("State", choices=CHANNEL_STATES)
     error: str = shown("What failed", "Why the last attempt failed. Empty for who is not an admin.")
+    owner: str = shown(
+        "Person", "The one person whose rules may use it; empty: no single person.", on_page=False
+    )
+    for_everybody: bool = shown("For everybody", on_page=False)
     waiting: int = shown("Waiting", "Messages that are still to be sent.")
     sent_at: datetime | None = shown("Last message", "When it took a message last.")
 
@@ -42,9 +46,9 @@ class NewChannelRow(ChannelRow):
 
 @dataclass(frozen=True, slots=True)
 class RuleRow:
-    """What is worth a message, and to which channels it goes."""
+    """Conditions of a message, and the channels it goes to."""
 
-    name: str = shown("Rule", link="href")
+    name: str = shown("Rule")
     id: str = shown("Id", on_page=False)
     when: str = shown("When", "The conditions in words.")
     channels: tuple[str, ...] = shown("Channels")
@@ -52,7 +56,7 @@ class RuleRow:
     owner: str | None = shown("Owner", "Whose rule it is; null: of all admins.", on_page=False)
     state: str = shown("State", choices=RULE_STATES)
     muted_until: datetime | None = shown("Muted until")
-    trigger: str = shown("Trigger", on_page=False, choices=tuple(Trigger))
+    trigger: str = shown("Trigger", on_page=False, choices=TRIGGERS)
     minutes: int | None = shown("Minutes", on_page=False)
     cluster: str | None = shown("Cluster", on_page=False)
     namespace: str = shown("Namespace", "A pattern such as `team-*`.", on_page=False)
@@ -62,11 +66,10 @@ class RuleRow:
     accelerators_at_least: float | None = shown("Accelerators at least", on_page=False)
     gang_id: str = shown("Gang", "The one gang that it is about.", on_page=False)
     created_at: datetime | None = shown("Made", on_page=False, default=None)
-    href: str = ""
 
     @property
     def is_muted(self) -> bool:
-        """Whether it sends nothing for now."""
+        """Whether the rule sends no messages for now."""
         return self.state == "muted"
 
 

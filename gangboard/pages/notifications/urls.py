@@ -12,6 +12,7 @@ _API = "api/v1/notifications/"
 urlpatterns = [
     path(_PAGE, views.notifications, name="notifications"),
     path(f"{_PAGE}channels/", views.make_channel, name="notification-channels"),
+    path(f"{_PAGE}channels/<str:channel_id>/", views.change_channel, name="notification-channel"),
     path(
         f"{_PAGE}channels/<str:channel_id>/test/",
         views.test_channel,
@@ -23,6 +24,7 @@ urlpatterns = [
         name="notification-channel-remove",
     ),
     path(f"{_PAGE}rules/", views.make_rule, name="notification-rules"),
+    path(f"{_PAGE}rules/<str:rule_id>/", views.change_rule, name="notification-rule"),
     path(f"{_PAGE}rules/<str:rule_id>/remove/", views.remove_rule, name="notification-rule-remove"),
     path(f"{_PAGE}rules/<str:rule_id>/mute/", views.mute_rule, name="notification-rule-mute"),
     path(f"{_PAGE}gangs/<str:gang_id>/", views.tell_of_gang, name="notification-gang"),

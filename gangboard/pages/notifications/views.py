@@ -1,9 +1,10 @@
-"""The page of messages, and the two small pages that messages and gangs lead to."""
+"""The page of messages, and the small pages about one channel, one rule and one gang."""
 
 from __future__ import annotations
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.forms import Form
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -11,15 +12,27 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from gangboard.notify import channels, rules
 from gangboard.notify.errors import NotifyError
 from gangboard.notify.matching import RUNS
+from gangboard.notify.outbox import MOST_WAITING
 from gangboard.pages.core.errors import sentence_of
-from gangboard.pages.notifications.forms import HOURS, ChannelForm, MuteForm, RuleForm, TellForm
+from gangboard.pages.notifications.forms import (
+    HOURS,
+    ChannelChangeForm,
+    ChannelForm,
+    GangRuleForm,
+    MuteForm,
+    NewRuleForm,
+    RuleForm,
+    TellForm,
+)
 from gangboard.pages.notifications.queries import (
     number_of,
+    read_channel,
     read_channels,
     read_cluster_names,
     read_deliveries,
     read_gang,
     read_rule,
+    read_rule_owner,
     read_rules,
 )
 from gangboard.pages.notifications.rows import ChannelRow
@@ -30,7 +43,7 @@ from gangboard.web.fresh import require_fresh
 from gangboard.web.kept_forms import keeps_form, refilled
 from gangboard.web.layout import plain_page
 
-NO_ADMIN = "Only an admin makes, tests and removes channels."
+NO_ADMIN = "Only an admin makes, changes, tests and removes channels."
 
 
 @require_safe
@@ -63,6 +76,30 @@ def make_channel(request: HttpRequest) -> HttpResponse:
     if not secret:
         return _back("channels")
     return _page(request, viewer, secret=secret, secret_of=channel.name)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def change_channel(request: HttpRequest, channel_id: str) -> HttpResponse:
+    """Show the settings of a channel without its address, and change them."""
+    viewer, number = _admin(request), number_of(channel_id)
+    row = read_channel(viewer=viewer, channel_id=number) if number is not None else None
+    if row is None or number is None:
+        raise Http404
+    if again := require_fresh(request):
+        return again
+    whom = "everybody" if row.for_everybody else "person" if row.owner else "admins"
+    initial = {"name": row.name, "used_by": whom, "owner": row.owner}
+    form, status = ChannelChangeForm(_sent(request), initial=initial), 200
+    if form.is_valid():
+        try:
+            if channels.change_channel(viewer=viewer, channel_id=number, **form.cleaned_data):
+                return _back("channels")
+            raise Http404  # removed meanwhile
+        except NotifyError as error:
+            form.add_error(None, sentence_of(error))
+            status = 409
+    context = {"channel": row, "form": form}
+    return _form_page(request, viewer, "channel", context, form, status)
 
 
 @require_POST
@@ -99,6 +136,37 @@ def make_rule(request: HttpRequest) -> HttpResponse:
     return _back("rules")
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+def change_rule(request: HttpRequest, rule_id: str) -> HttpResponse:
+    """Show the settings of a rule, and change them."""
+    viewer, number = viewer_for(request), number_of(rule_id)
+    row = read_rule(viewer=viewer, rule_id=number, now=timezone.now()) if number else None
+    owner = read_rule_owner(viewer=viewer, rule_id=number) if number else None
+    if row is None or number is None or owner is None:
+        raise Http404
+    # The choices are those of the owner, with whose rights the rule works.
+    names = [channel.name for channel in read_channels(viewer=owner)]
+    initial = {name: getattr(row, name) for name in RuleForm.base_fields}
+    if row.accelerators_at_least is not None:
+        initial["accelerators_at_least"] = f"{row.accelerators_at_least:g}"
+    form: GangRuleForm
+    if row.gang_id:
+        form = GangRuleForm(_sent(request), initial=initial, channels=names)
+    else:
+        clusters = read_cluster_names(viewer=owner)
+        form = RuleForm(_sent(request), initial=initial, channels=names, clusters=clusters)
+    status = 200
+    if form.is_valid():
+        try:
+            if rules.change_rule(viewer=viewer, rule_id=number, **form.cleaned_data):
+                return _back("rules")
+            raise Http404  # removed meanwhile
+        except NotifyError as error:
+            form.add_error(None, sentence_of(error))
+            status = 409
+    return _form_page(request, viewer, "rule", {"rule": row, "form": form}, form, status)
+
+
 @require_POST
 def remove_rule(request: HttpRequest, rule_id: str) -> HttpResponse:
     """Remove a rule."""
@@ -115,43 +183,36 @@ def mute_rule(request: HttpRequest, rule_id: str) -> HttpResponse:
     row = read_rule(viewer=viewer, rule_id=number, now=timezone.now()) if number else None
     if row is None or number is None:
         raise Http404
-    form = MuteForm(request.POST if request.method == "POST" else None)
+    form, status = MuteForm(_sent(request)), 200
     if form.is_valid():
-        hours = form.cleaned_data["hours"]
-        if not rules.mute_rule(viewer=viewer, rule_id=number, hours=hours):
+        try:
+            if rules.mute_rule(viewer=viewer, rule_id=number, **form.cleaned_data):
+                return _back("rules")
             raise Http404  # removed meanwhile
-        return _back("rules")
-    return plain_page(
-        request,
-        "notifications/mute.html",
-        viewer=viewer,
-        section="notifications",
-        context={"rule": row, "hours": HOURS, "form": form},
-        status=400 if form.errors else 200,
-    )
+        except NotifyError as error:
+            form.add_error(None, sentence_of(error))
+            status = 409
+    context = {"rule": row, "hours": HOURS, "form": form}
+    return _form_page(request, viewer, "mute", context, form, status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def tell_of_gang(request: HttpRequest, gang_id: str) -> HttpResponse:
-    """Ask by which channels somebody is told when a gang runs, and make that rule."""
+    """Show the channels for "Tell me when it runs", and make that rule."""
     viewer = viewer_for(request)
     gang = read_gang(viewer=viewer, gang_id=gang_id) if "\x00" not in gang_id else None
     if gang is None:
         raise Http404
     usable = read_channels(viewer=viewer)
     names = [row.name for row in usable]
-    form, status = TellForm(channels=names), 200
-    if request.method == "POST":
-        form = TellForm(request.POST, channels=names)
-        status = 400
-        if form.is_valid():
-            try:
-                rules.make_gang_rule(viewer=viewer, gang_id=gang_id, **form.cleaned_data)
-            except NotifyError as error:
-                form.add_error(None, sentence_of(error))
-                status = 409
-            else:
-                return _back("rules")
+    form, status = TellForm(_sent(request), channels=names), 200
+    if form.is_valid():
+        try:
+            rules.make_gang_rule(viewer=viewer, gang_id=gang_id, **form.cleaned_data)
+            return _back("rules")
+        except NotifyError as error:
+            form.add_error(None, sentence_of(error))
+            status = 409
     context = {
         "gang": gang,
         "name": printable(f"{gang.kind} {gang.name}"),
@@ -160,14 +221,7 @@ def tell_of_gang(request: HttpRequest, gang_id: str) -> HttpResponse:
         "channels": usable,
         "form": form,
     }
-    return plain_page(
-        request,
-        "notifications/gang.html",
-        viewer=viewer,
-        section="notifications",
-        context=context,
-        status=status,
-    )
+    return _form_page(request, viewer, "gang", context, form, status)
 
 
 def _page(
@@ -175,7 +229,7 @@ def _page(
     viewer: Viewer,
     *,
     channel_form: ChannelForm | None = None,
-    rule_form: RuleForm | None = None,
+    rule_form: NewRuleForm | None = None,
     secret: str = "",
     secret_of: str = "",
     status: int = 200,
@@ -191,6 +245,7 @@ def _page(
         "secret": secret,
         "secret_of": secret_of,
         "is_admin": viewer.is_admin,
+        "most_waiting": MOST_WAITING,
     }
     return plain_page(
         request,
@@ -202,14 +257,37 @@ def _page(
     )
 
 
+def _form_page(
+    request: HttpRequest,
+    viewer: Viewer,
+    name: str,
+    context: dict[str, object],
+    form: Form,
+    status: int,
+) -> HttpResponse:
+    """Return a small page with one form; its status is 400 if the form was not understood."""
+    return plain_page(
+        request,
+        f"notifications/{name}.html",
+        viewer=viewer,
+        section="notifications",
+        context=context,
+        status=400 if form.errors and status == 200 else status,
+    )
+
+
+def _sent(request: HttpRequest) -> QueryDict | None:
+    return request.POST if request.method == "POST" else None
+
+
 def _rule_form(
     viewer: Viewer, usable: tuple[ChannelRow, ...], request: HttpRequest | None = None
-) -> RuleForm:
+) -> NewRuleForm:
     choices = {
         "clusters": read_cluster_names(viewer=viewer),
         "channels": [row.name for row in usable],
     }
-    return RuleForm(request.POST, **choices) if request is not None else RuleForm(**choices)
+    return NewRuleForm(_sent(request) if request is not None else None, **choices)
 
 
 def _admin(request: HttpRequest) -> Viewer:

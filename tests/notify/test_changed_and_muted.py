@@ -1,0 +1,128 @@
+"""A rule that is changed or muted: it sends no old message again, and misses no new one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from gangboard.notify import rules
+from gangboard.store.models import Cluster, Gang, Rule
+from tests.notify.conftest import FAILED, Post, make_channel, make_rule
+from tests.personas import Person, make_owner
+from tests.store.test_verdict_spans import NOON, RUNNING, WAITING, Story
+
+
+@pytest.fixture
+def owner(post: Post) -> Person:
+    return make_owner()
+
+
+def change(owner: Person, rule: Rule, **changes: object) -> None:
+    assert rules.change_rule(viewer=owner.viewer, rule_id=rule.pk, **changes)
+
+
+class TestChanges:
+    def test_a_change_sends_no_old_event_again(
+        self, post: Post, east: Cluster, owner: Person
+    ) -> None:
+        rule = make_rule(make_channel("chat"), health="waiting")
+        make_channel("mail")
+        story = Story(east)
+        story.say(WAITING, NOON)
+        assert len(post.look()) == 1
+        change(owner, rule, name="renamed", health=None, channels=["chat", "mail"])
+        assert post.look(3600) == []
+        # The same verdict again, after a time in which nobody could look, is no change.
+        story.say({**WAITING, "message": "Other numbers."}, post.now)
+        assert post.look(60) == []
+        story.say(RUNNING, post.now)
+        assert sorted(order["address"] for order in post.look(60)) == [
+            "apprise://chat",
+            "apprise://mail",
+        ]
+
+    def test_a_shorter_wait_tells_who_was_not_told(
+        self, post: Post, east: Cluster, owner: Person
+    ) -> None:
+        rule = make_rule(make_channel(), name="slow", trigger="waits", minutes=60)
+        for uid, minutes in (("long", 0), ("short", 50)):
+            story = Story(east, uid=uid)
+            since = NOON + timedelta(minutes=minutes)
+            story.say(WAITING, since)
+            Gang.objects.filter(pk=story.gang.pk).update(since=since, name=uid)
+        assert len(post.look(3601)) == 1
+        change(owner, rule, minutes=5)
+        (order,) = post.look(60)
+        assert order["title"].startswith("Waiting: JobSet")
+        assert "12:50 UTC" in order["body"]
+        assert post.look(3600) == []
+
+    def test_what_waits_to_be_sent_has_the_new_name(
+        self, post: Post, east: Cluster, owner: Person
+    ) -> None:
+        rule = make_rule(make_channel())
+        post.outcome = FAILED
+        Story(east).say(WAITING, NOON)
+        post.look()
+        change(owner, rule, name="renamed")
+        (order,) = post.look(10)
+        assert "Rule: renamed." in order["body"]
+
+
+class TestMute:
+    def test_what_happens_meanwhile_is_never_told_and_what_follows_is(
+        self, post: Post, east: Cluster, owner: Person
+    ) -> None:
+        rule = make_rule(make_channel(), health="waiting")
+        story, other = Story(east), Story(east, uid="other")
+        story.say(WAITING, NOON)
+        assert len(post.look()) == 1
+        other.say(WAITING, NOON)
+        assert post.look(5) == []  # it waits for the end of the minute
+        mute(owner, rule, post)
+        story.say(RUNNING, post.now)
+        other.say(RUNNING, post.now)
+        assert post.look(1800) == []
+        other.say(WAITING, post.now)
+        assert post.look(1801) == []
+        # The verdict of the beginning is news: the gang has run in between.
+        story.say(WAITING, post.now)
+        (order,) = post.look(60)
+        assert order["title"] == "Waiting: JobSet train (research, east)"
+
+    def test_a_wait_during_a_mute_is_not_told_afterwards(
+        self, post: Post, east: Cluster, owner: Person
+    ) -> None:
+        rule = make_rule(make_channel(), trigger="waits", minutes=10)
+        Story(east).say(WAITING, NOON)
+        Gang.objects.update(since=NOON)
+        mute(owner, rule, post)
+        assert post.look(1800) == []
+        assert post.look(7200) == []
+
+    def test_a_message_that_was_tried_is_sent_in_spite_of_it(
+        self, post: Post, east: Cluster, owner: Person
+    ) -> None:
+        rule = make_rule(make_channel())
+        post.outcome = FAILED
+        Story(east).say(WAITING, NOON)
+        assert len(post.look()) == 1
+        mute(owner, rule, post)
+        assert len(post.look(60)) == 1
+
+    def test_it_can_be_ended_before_its_time(
+        self, post: Post, east: Cluster, owner: Person
+    ) -> None:
+        rule = make_rule(make_channel())
+        mute(owner, rule, post)
+        mute(owner, rule, post, hours=0)
+        Story(east).say(WAITING, post.now)
+        assert len(post.look()) == 1
+
+
+def mute(owner: Person, rule: Rule, post: Post, hours: int = 1) -> None:
+    """Mute a rule as a click does, from the time of the test on."""
+    assert rules.mute_rule(viewer=owner.viewer, rule_id=rule.pk, hours=hours)
+    if hours:
+        Rule.objects.filter(pk=rule.pk).update(muted_until=post.now + timedelta(hours=hours))
