@@ -151,7 +151,7 @@ def _find_reserved(unit: Unit) -> Finding | None:
     if found is None or unit.placed or not untried:
         return None
     event, application = found
-    held = [pod for pod in unit.facts.placeholders if pod.failed_scheduling]
+    held = [pod for pod in unit.facts.placeholders if unit.facts.failed_scheduling(pod)]
     why = _refusal(unit, held)
     end = f", and finds no node for {count(len(held), 'placeholder')}" if held else ""
     return unit_finding(
