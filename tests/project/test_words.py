@@ -138,6 +138,35 @@ def test_shared_code_knows_no_kind_by_name() -> None:
     assert unused == []
 
 
+OF_KUBERNETES = {"GangScheduling", "Unschedulable"}
+"""Reasons of plugins that Kubernetes itself has, too."""
+
+
+def test_shared_code_knows_no_reason_or_field_of_one_system() -> None:
+    """What a single system writes into conditions, events and fields stands in the file of that system."""
+    words = {*registry.pod_reasons(), *registry.event_reasons(), *registry.run_cluster_fields()}
+    for system in registry.queue_traits().values():
+        words |= {system.active_field, system.manager} - {""}
+    for kind in registry.kind_traits().values():
+        words |= {*kind.jobs_refused, *kind.follower_refusals, *kind.disruptions}
+    assert {"Schedulable", "status.clusterName", "spec.active", "JobCreationFailed"} <= words
+    shared = {
+        (path.relative_to(ROOT).as_posix(), node.value)
+        for path in (ROOT / "gangboard").rglob("*.py")
+        if path.relative_to(ROOT).parts[1] not in AT_HOME
+        for node in _constants(ast.parse(path.read_text()))
+        if node.value in words - OF_KUBERNETES
+    }
+    assert shared == set()
+
+
+def _constants(tree: ast.AST) -> Iterator[ast.Constant]:
+    told = set(_docstrings(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in told:
+            yield node
+
+
 def test_rules_take_the_words_of_a_change_from_its_declaration() -> None:
     """`ChangeMethod` has the words once. A rule that writes them itself goes on with them when they change."""
     words = [f"({word})" for word in (*ChangeMethod, "in place", "recreate")]
