@@ -211,5 +211,5 @@ def test_when_its_last_pod_leaves_the_queue_a_deployment_is_no_gang() -> None:
 
 def test_pods_that_nobody_owns_are_not_suspended() -> None:
     assert unowned(SPARK.meta.ref) == (
-        "Workload spark cannot be suspended: nothing known would make its pods anew."
+        "Workload spark cannot be suspended: no known controller would re-create its pods."
     )

@@ -251,7 +251,7 @@ class TestRecord:
                 "reason": REASON,
             },
         )
-        assert "was not let suspend Job research/llama-workers-0" in text(
+        assert "may not suspend Job research/llama-workers-0" in text(
             operator, "/actions/audit/"
         )
         assert "llama" not in text(make_stranger(), "/actions/audit/")

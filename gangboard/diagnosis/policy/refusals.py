@@ -107,9 +107,9 @@ def unowned(ref: ObjectRef) -> str:
     """Say why a gang whose root is no known kind of owner is not suspended: a bare pod, or a group of such."""
     name = label(ref)
     if (ref.group, ref.kind) == ("", "Pod"):
-        return f"{name} cannot be suspended: no controller would make it anew."
+        return f"{name} cannot be suspended: no controller would re-create it."
     if ref.group in {one.group for one in registry.queue_entry_resources()}:
-        return f"{name} cannot be suspended: nothing known would make its pods anew."
+        return f"{name} cannot be suspended: no known controller would re-create its pods."
     if ref.group in {api.group for api in registry.grouping_apis()}:
         return (
             f"{name} cannot be suspended: it has no suspend field, and nothing known owns its pods."

@@ -152,7 +152,7 @@ def test_a_hold_that_is_there_is_used() -> None:
     found = ask(a_context(holds=(a_hold(by="bob"),)), "trio-w-1", "suspend")
     assert [step.kind for step in found.steps] == [StepKind.PROVE_HOLD, StepKind.PATCH]
     assert found.before["Hold"] == found.after["Hold"] == "trio-w-1-h"
-    assert "Hold trio-w-1-h is there already, made by bob: no other is made." in found.reactions
+    assert "Hold trio-w-1-h exists already, made by bob: no other is created." in found.reactions
 
 
 def test_a_hold_of_a_former_jobset_counts_for_nothing() -> None:
