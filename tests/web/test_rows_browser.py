@@ -70,7 +70,7 @@ def test_several_are_ticked_by_keyboard_and_asked_for_together(page: Page, site:
     assert site.read(asked) == "2"
     suspended = "UPDATE store_gang SET health = ?, code = ? WHERE name = 'mixtral'"
     health, code = (
-        site.read(f"SELECT {one} FROM store_gang WHERE name = 'mixtral'")  # noqa: S608  # two columns
+        site.read(f"SELECT {one} FROM store_gang WHERE name = 'mixtral'")  # two columns
         for one in ("health", "code")
     )
     site.write(suspended, "suspended", "suspended")
