@@ -198,7 +198,8 @@ def _asked_by(held: Sequence[Pod]) -> Iterator[Evidence]:
     """Yield what the first of these placeholders says of itself."""
     for pod in held[:1]:
         asked = ", ".join(
-            amount_of(name, units(name, size)) for name, size in sorted(pod.requests.items())
+            amount_of(name, units(name, size), named=True)
+            for name, size in sorted(pod.requests.items())
         )
         yield Evidence("requests of a placeholder", asked or "none", pod.meta.ref)
         if pod.scheduled is not None:

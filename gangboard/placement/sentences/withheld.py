@@ -20,7 +20,7 @@ _NAMED = 2
 
 
 def withheld_devices(unit: Unit, shapes: Sequence[ShapeFit]) -> tuple[str, tuple[Evidence, ...]]:
-    """Return `; 8 nvidia.com/gpu of node b are not allocatable (0 of 8)` and the nodes that it names.
+    """Return `; 8 GPUs of node b are not allocatable (0 of 8)` and the nodes that it names.
 
     Empty where all devices of nodes that would do can be had.
     """
