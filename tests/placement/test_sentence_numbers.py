@@ -11,7 +11,7 @@ GI = 2**30
 @pytest.mark.parametrize(
     ("resource", "amount", "text"),
     [
-        ("nvidia.com/gpu", 8, "8 nvidia.com/gpu"),
+        ("nvidia.com/gpu", 8, "8 GPUs"),
         ("cpu", 4000, "4 CPUs"),
         ("cpu", 1000, "1 CPU"),
         ("cpu", 1500, "1.5 CPUs"),

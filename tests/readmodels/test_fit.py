@@ -27,7 +27,7 @@ def read(viewer: Viewer, cluster: Cluster, **columns: Any) -> GangDetail:
 def test_every_node_is_in_one_line() -> None:
     (shape,) = fit_shapes([make_fit(open_nodes=0)], names_nodes=True)
     assert [(row.text, row.nodes) for row in shape.reasons] == [
-        ("too few free nvidia.com/gpu", 5),
+        ("too few free GPUs", 5),
         ("no room for one more pod", 2),
         (WHY_NOT_HERE, 32),
         ("taint of a node that is not ready", 1),
@@ -38,7 +38,7 @@ def test_every_node_is_in_one_line() -> None:
 
 def test_what_a_pod_asks_for_begins_with_its_devices() -> None:
     (shape,) = fit_shapes([make_fit()], names_nodes=True)
-    assert shape.asks == "8 nvidia.com/gpu, 64 cpu, 512 Gi memory"
+    assert shape.asks == "8 GPUs, 64 cpu, 512 Gi memory"
 
 
 @pytest.mark.parametrize(("waiting", "fits", "short"), [(4, 0, 4), (4, 3, 1), (4, 4, 0), (4, 9, 0)])
