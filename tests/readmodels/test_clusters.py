@@ -80,7 +80,7 @@ def test_the_pace_of_an_api_server_that_answers_now(
     cluster = make_cluster(**{"answer_ms": 12, "events_a_minute": 340, **columns})
     (state,) = list_clusters(viewer=owner, now=NOW)
     assert (state.answer_ms, state.events_a_minute) == shown
-    some = Viewer(scopes=(Scope(cluster.pk, "research", "viewer"),))
+    some = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
     (state,) = list_clusters(viewer=some, now=NOW)
     assert (state.answer_ms, state.events_a_minute) == (None, None), "how busy others are"
 
