@@ -68,7 +68,7 @@ def test_the_bar_shows_the_nodes_in_proportion() -> None:
         ("host ports", "host port is taken"),
         ("required anti-affinity", "kept away by a pod that is there"),
         ("a word of another release", "a word of another release"),
-        ("amd.com/gpu", "too few free amd.com/gpu"),
+        ("amd.com/gpu", "too few free GPUs"),
     ],
 )
 def test_what_fills_a_node_is_said_in_words(label: str, text: str) -> None:

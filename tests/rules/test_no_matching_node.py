@@ -73,6 +73,15 @@ def test_more_in_one_pod_than_the_largest_node_has() -> None:
     )
 
 
+def test_where_nodes_have_gpus_of_two_vendors_the_sentence_names_the_resource() -> None:
+    other = replace(
+        node("n1", gpu=0), allocatable={**node("n1", gpu=0).allocatable, "amd.com/gpu": 16}
+    )
+    assert told("no-matching-node", gang(1, asks(16), room_of(node("n0", gpu=8), other))) == (
+        "1 pod asks for 16 nvidia.com/gpu, and the largest node has 8."
+    )
+
+
 def test_the_largest_is_sought_among_those_that_match() -> None:
     room = room_of(*(node(f"n{i}", gpu=2 + i, labels=H100) for i in range(2)), node("z", gpu=8))
     assert told("no-matching-node", gang(1, asks(4), room, needs=selecting(gpu="h100"))) == (

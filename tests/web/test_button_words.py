@@ -30,6 +30,7 @@ pytestmark = pytest.mark.django_db
 HOLD = "Keep this Job suspended when the JobSet resumes."
 RELEASE = "Remove the Hold; the Job resumes with its JobSet."
 LOOK_ONLY = "You may look but not act in this namespace."
+DIALOG = {"HX-Request": "true", "HX-Target": "act-body"}
 FAILED = "has failed: there is nothing left to suspend or resume."
 
 
@@ -44,7 +45,7 @@ def asked(person: Person, *targets: str, verb: str = "suspend") -> str:
 def press(person: Person, *targets: str, verb: str = "suspend") -> str:
     """Ask for it in the dialog; return what the dialog says then."""
     form = {**confirm_query(*targets, verb=verb), "reason": REASON}
-    return text_of(person.client.post("/actions/confirm/", form, headers={"HX-Request": "true"}))
+    return text_of(person.client.post("/actions/confirm/", form, headers=DIALOG))
 
 
 def heading(page: str) -> str:
@@ -154,7 +155,7 @@ class TestRecord:
             assert "Suspend Job llama-workers-1" not in page, address
         answer = operator.client.get(f"/api/v1/actions/{action.pk}/").json()
         assert (answer["verb"], answer["button"]) == ("suspend", "Hold")
-        assert "olga asked to hold Job" in AuditEntry.objects.get(event="requested").sentence
+        assert "oda asked to hold Job" in AuditEntry.objects.get(event="requested").sentence
 
     def test_a_release_and_its_way_back(
         self, operator: Person, cluster: Cluster, gang: Gang

@@ -87,8 +87,8 @@ def excluded(
     whose = shape.shape.name if len(shapes) > 1 else ""
     crowd = Crowd(shape.count, shape.count, whose)
     if code == "no-matching-node":
-        withheld, named = withheld_devices(unit, [shape])
         unmatched = _unmatched(unit, shape, crowd)
+        withheld, named = withheld_devices(unit, [shape], unmatched)
         added = {key: one for key, one in added_labels(unit).items() if one.text in unmatched}
         text = f"{unmatched}{sources_text(added)}{_unsaid(shape)}{withheld}"
         evidence = (*_labels(shape.shape), *sources_evidence(added), *named)

@@ -275,7 +275,7 @@ def test_a_hold_is_never_called_more_than_unproved_before_its_proof() -> None:
     assert "The last proof of the Hold failed, at 2026-11-21 11:00 UTC." in says[refuted]
     assert "failed" not in says[proved].replace("fails", "")
     assert "The Hold is tested on this Job first" in says[unseen]
-    assert "may not look whether the Hold is installed" in says[unseen]
+    assert "may not read whether the Hold is installed" in says[unseen]
 
 
 def test_a_child_under_kueue_is_held_and_its_quota_stays() -> None:
