@@ -77,11 +77,11 @@ def test_a_node_without_any_allocatable_device() -> None:
     )
     code, text, kinds, first = told(2, 8, good, bad)
     assert code == "exceeds-capacity"
-    assert text.endswith(f"; 8 GPUs of node b are not allocatable (0 of 8)")
+    assert text.endswith("; 8 GPUs of node b are not allocatable (0 of 8)")
     assert kinds[0] is AdviceKind.RESTORE
     assert kinds[-1] is AdviceKind.SIZE
     assert first == (
-        f"Make 8 GPUs of node b allocatable again: then both pods fit. "
+        "Make 8 GPUs of node b allocatable again: then both pods fit. "
         "Look at the device plugin and the health of the devices."
     )
 
