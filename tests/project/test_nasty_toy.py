@@ -112,7 +112,7 @@ def test_it_is_stopped_by_one_command_and_confirmed_by_its_status(nursery: Nurse
 def test_what_its_controller_does_not_confirm_is_not_called_done(nursery: Nursery) -> None:
     action = nursery.act(Verb.SUSPEND, "run")
     assert action.state == "failed"
-    assert "its controller does not say that it has acted" in action.message
+    assert "its controller does not confirm it" in action.message
     assert len(nursery.shop.commands()) == 1
 
 

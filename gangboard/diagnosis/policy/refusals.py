@@ -39,7 +39,7 @@ def made_by_owner(gang: GangIndex, made: Owner) -> PlanRefusal:
 def cluster_closed(levers: ClusterLevers) -> PlanRefusal | None:
     """Refuse where nothing may be sent."""
     if levers.read_only:
-        return PlanRefusal(sentence(levers.read_only))
+        return PlanRefusal(sentence(levers.read_only), levers.read_only_command)
     if not levers.has_actor:
         where = f"Cluster {levers.cluster}" if levers.cluster else "This cluster"
         return PlanRefusal(
