@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -56,9 +57,19 @@ ALLOWED = {
 """(file, what stands there) → why it may."""
 
 
-def words_of(source: str) -> Iterator[str]:
+@cache
+def shared_trees() -> dict[str, ast.Module]:
+    """Return the parsed modules of shared code by their path: it takes some seconds."""
+    paths = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "gangboard").rglob("*.py")}
+    return {
+        name: ast.parse(paths[name].read_text())
+        for name in sorted(paths)
+        if name.split("/")[1] not in AT_HOME
+    }
+
+
+def words_of(tree: ast.AST) -> Iterator[str]:
     """Yield the names of kinds in code: constants and identifiers, pairs and comparisons of shared kinds."""
-    tree = ast.parse(source)
     said = set(_docstrings(tree))
     for node in ast.walk(tree):
         text = _text_of(node)
@@ -112,10 +123,8 @@ def _shared(node: ast.AST) -> Iterator[str]:
 
 
 def _found() -> Iterator[tuple[str, str]]:
-    for path in sorted((ROOT / "gangboard").rglob("*.py")):
-        name = path.relative_to(ROOT).as_posix()
-        if name.split("/")[1] not in AT_HOME:
-            yield from ((name, word) for word in words_of(path.read_text()))
+    for name, tree in shared_trees().items():
+        yield from ((name, word) for word in words_of(tree))
     for path in sorted([*(ROOT / "templates").rglob("*"), *(ROOT / "static/js").rglob("*")]):
         if path.is_file():
             yield from (
@@ -150,12 +159,12 @@ def test_shared_code_knows_no_reason_or_field_of_one_system() -> None:
     for kind in registry.kind_traits().values():
         words |= {*kind.jobs_refused, *kind.follower_refusals, *kind.disruptions}
     assert {"Schedulable", "status.clusterName", "spec.active", "JobCreationFailed"} <= words
+    words -= OF_KUBERNETES
     shared = {
-        (path.relative_to(ROOT).as_posix(), node.value)
-        for path in (ROOT / "gangboard").rglob("*.py")
-        if path.relative_to(ROOT).parts[1] not in AT_HOME
-        for node in _constants(ast.parse(path.read_text()))
-        if node.value in words - OF_KUBERNETES
+        (name, node.value)
+        for name, tree in shared_trees().items()
+        for node in _constants(tree)
+        if node.value in words
     }
     assert shared == set()
 
@@ -204,4 +213,4 @@ def test_each_kind_and_each_api_is_looked_for() -> None:
     ],
 )
 def test_what_is_found(source: str, words: list[str]) -> None:
-    assert sorted(words_of(source)) == sorted(words)
+    assert sorted(words_of(ast.parse(source))) == sorted(words)

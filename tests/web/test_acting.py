@@ -314,7 +314,7 @@ class TestSeveral:
         response = operator.client.post("/actions/confirm/", {**form, "reason": REASON})
         assert response.status_code == 200
         page = text_of(response)
-        assert "Not asked for" in page
+        assert "Not requested" in page
         assert "Job llama-workers-1" in page
         assert "oda asked to suspend Job llama-workers-1 already" in page
         assert {action.name for action in Action.objects.all()} == {
