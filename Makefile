@@ -1,5 +1,5 @@
 # `make run` needs Python 3.11 or newer and git. `make test` also needs Go and, as root on Debian, installs
-# Redis, PostgreSQL, nginx and Chromium.
+# Redis, PostgreSQL, nginx, Chromium, curl and jq.
 # The system's own Python before what else is called so: Debian's is compiled with what profiles say, and takes a
 # fifth less of the processor for these tests than one that pyenv compiles.
 PYTHON ?= $(firstword $(foreach one,/usr/bin/python3 python3,$(shell $(one) -c \

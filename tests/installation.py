@@ -31,6 +31,10 @@ START_SECONDS = 180.0
 REQUEST_SECONDS = 60.0
 """In which a busy machine answers."""
 STOP_SECONDS = 20.0
+_BUSY = urllib3.Retry(
+    5, connect=0, read=0, redirect=False, status_forcelist=[503], allowed_methods=None, raise_on_status=False
+)
+"""A database that is busy turns a request back before anything is done; its answer says when to try again."""
 
 
 class Installation:
@@ -163,6 +167,7 @@ class Installation:
             body=json.dumps(body).encode(),
             headers=headers,
             timeout=REQUEST_SECONDS,
+            retries=_BUSY,
         )
         return answer.status, json.loads(answer.data)
 

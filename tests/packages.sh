@@ -1,11 +1,13 @@
 #!/bin/sh
-# Debian's packages that the tests start: Redis, PostgreSQL, nginx and Chromium. Root installs what is
+# Debian's packages that the tests start: Redis, PostgreSQL, nginx, Chromium, curl and jq. Root installs what is
 # missing; anybody else is told what the tests will leave out.
 set -eu
 missing=""
 command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
 [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null 2>&1 || missing="$missing nginx-light"
-command -v wget >/dev/null 2>&1 || missing="$missing wget"
+for program in wget curl jq; do
+    command -v "$program" >/dev/null 2>&1 || missing="$missing $program"
+done
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 command -v chromium-headless-shell >/dev/null 2>&1 || command -v chromium >/dev/null 2>&1 || missing="$missing chromium-headless-shell"
 [ -n "$missing" ] || exit 0

@@ -24,6 +24,10 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "list_holds": ("cluster", "namespace", "q", "limit", "cursor"),
     "list_reasons": ("cluster", "namespace"),
     "list_queues": ("cluster", "state", "q", "limit", "cursor"),
+    "list_capacity": ("cluster",),
+    "list_events": (
+        *("cursor", "wait", "limit", "cluster", "namespace", "type", "health", "code", "gang"),
+    ),
     "get_me": (),
     "request_action": ("dry_run", "Idempotency-Key"),
     "get_action": (),
@@ -72,6 +76,17 @@ FIELDS: dict[str, tuple[str, ...]] = {
     ),
     "UnseenQueues": ("cluster", "state", "message"),
     "QueueList": ("next", "results", "unseen"),
+    "Amount": ("resource", "accelerator", "allocatable", "used", "held", "free", "away"),
+    "Pool": ("nodes", "ready", "amounts"),
+    "ClusterCapacity": ("cluster", "stale", "why", "observed_at", "nodes", "all_nodes"),
+    "CapacityList": ("next", "results"),
+    "ChangeGang": ("id", "kind", "name"),
+    "ChangeAction": ("id", "verb", "state"),
+    "Change": (
+        *("cursor", "at", "type", "cluster", "namespace", "gang", "health", "code", "title"),
+        *("message", "action"),
+    ),
+    "ChangeList": ("next", "cursor", "results"),
     "Account": ("name", "rights", "token", "may_act"),
     "TargetRequest": ("cluster", "api_group", "kind", "namespace", "name", "uid", "generation"),
     "Target": ("cluster", "kind", "namespace", "name"),
@@ -89,6 +104,8 @@ ANSWERS: dict[str, str] = {
     "list_holds": "HoldList",
     "list_reasons": "Reasons",
     "list_queues": "QueueList",
+    "list_capacity": "CapacityList",
+    "list_events": "ChangeList",
     "get_me": "Account",
     "get_action": "Action",
 }
@@ -107,7 +124,6 @@ class Later:
 
 
 LATER: dict[str, Later] = {
-    "list_events": Later("GET", "events/", ("cursor", "gang", "limit", "wait"), ("cursor",)),
     "check_manifests": Later("POST", "checks/", (), ("results",)),
 }
 LATER_PARAMETERS: dict[str, tuple[str, ...]] = {"list_gangs": ("label",)}
@@ -178,8 +194,9 @@ def _operation(name: str, method: str, path: str, parameters: tuple[str, ...]) -
     yield f'    "{name}": Operation('
     yield f'        "{method}",'
     yield f'        "{path}",'
-    if not parameters:
-        yield "        (),"
+    if len(parameters) < 2:
+        only = "".join(f'"{one}",' for one in parameters)
+        yield f"        ({only}),"
     else:
         yield "        ("
         yield from (f'            "{one}",' for one in parameters)
@@ -255,6 +272,9 @@ def _type(property_: Json, schemas: Json) -> str:
         if name in READ_AS and set(FIELDS[READ_AS[name]]) <= set(schemas[name]["properties"]):
             return READ_AS[name]
         raise DriftError(f"the client does not know the schema {name}")
+    if "allOf" in property_:  # one schema beside a description
+        (only,) = property_["allOf"]
+        return _type(only, schemas)
     if "oneOf" in property_:
         return " | ".join(_type(one, schemas) for one in property_["oneOf"])
     kinds = property_.get("type")

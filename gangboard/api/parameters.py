@@ -109,7 +109,9 @@ class GangQuery(PageQuery):
     """The query of `gangs/`."""
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(required=False, max_length=_NAME)
+    namespace = serializers.CharField(
+        required=False, max_length=_NAME, help_text="Name of a namespace."
+    )
     api_group = serializers.CharField(
         required=False,
         max_length=_NAME,
@@ -141,8 +143,12 @@ class GangQuery(PageQuery):
     since_before = serializers.DateTimeField(
         required=False, help_text="Gangs whose verdict began at this time or earlier."
     )
-    queue = serializers.CharField(required=False, max_length=_NAME)
-    stage = serializers.ChoiceField(STAGES, required=False)
+    queue = serializers.CharField(
+        required=False, max_length=_NAME, help_text="Name of a queue, as in the field `queue`."
+    )
+    stage = serializers.ChoiceField(
+        STAGES, required=False, help_text="The stage that the gang has not passed yet."
+    )
     q = serializers.CharField(
         required=False,
         max_length=200,
@@ -171,7 +177,9 @@ class GroupQuery(PageQuery):
     """The query of `groups/`."""
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(required=False, max_length=_NAME)
+    namespace = serializers.CharField(
+        required=False, max_length=_NAME, help_text="Name of a namespace."
+    )
     kind = serializers.CharField(required=False, max_length=63, help_text="Such as `PodGroup`.")
     q = serializers.CharField(
         required=False, max_length=200, help_text="Words that must all occur in name or namespace."
@@ -182,7 +190,9 @@ class QueueQuery(PageQuery):
     """The query of `queues/`."""
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    state = serializers.ChoiceField(QUEUE_STATES, required=False)
+    state = serializers.ChoiceField(
+        QUEUE_STATES, required=False, help_text="What the queue does now."
+    )
     q = serializers.CharField(
         required=False,
         max_length=200,
@@ -194,10 +204,16 @@ class ActionQuery(PageQuery):
     """The query of the list of `actions/`."""
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(required=False, max_length=_NAME)
-    verb = serializers.ChoiceField(VERBS, required=False)
-    state = serializers.ChoiceField(ACTION_STATES, required=False)
-    lever = serializers.ChoiceField(LEVERS, required=False)
+    namespace = serializers.CharField(
+        required=False, max_length=_NAME, help_text="Name of a namespace."
+    )
+    verb = serializers.ChoiceField(VERBS, required=False, help_text="What was asked for.")
+    state = serializers.ChoiceField(
+        ACTION_STATES, required=False, help_text="The state of the action now."
+    )
+    lever = serializers.ChoiceField(
+        LEVERS, required=False, help_text="The lever that was chosen for it."
+    )
     actor = serializers.CharField(required=False, max_length=_NAME, help_text="Who asked.")
     q = serializers.CharField(
         required=False, max_length=200, help_text="Words that must all occur in names or texts."
@@ -255,7 +271,9 @@ class HoldQuery(PageQuery):
     """The query of `holds/`."""
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(required=False, max_length=_NAME)
+    namespace = serializers.CharField(
+        required=False, max_length=_NAME, help_text="Name of a namespace."
+    )
     q = serializers.CharField(
         required=False, max_length=200, help_text="Words that must all occur in name or namespace."
     )

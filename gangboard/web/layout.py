@@ -27,7 +27,12 @@ NAVIGATION = (
     ("actions", "Actions"),
 )
 """(name of the address, label)."""
-PERSONAL = (("account", "My account"), ("notifications", "Messages"), ("people", "People"))
+PERSONAL = (
+    ("account", "My account"),
+    ("notifications", "Messages"),
+    ("people", "People"),
+    ("reference", "API reference"),
+)
 """(name of the address, label): pages behind the name in the header."""
 FOR_ADMINS = frozenset({"people"})
 WHERE_SERVED = {"queues": serves_queues}

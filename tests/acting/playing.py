@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from tests.acting import (
+    commanded,
     consequences,
     lasting,
     launched,
@@ -53,6 +54,7 @@ ACTS: dict[str, tuple[Act, ...]] = {
                 consequences.depends_on,
                 consequences.time_to_live,
                 consequences.coordinator,
+                commanded.by_client,
                 levers.relocated,
             ),
             holds=True,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
@@ -16,17 +18,9 @@ from gangboard_client.cli import main
 from gangboard_client.news import News
 
 from tests.api.conftest import World, runs, token_of, world
+from tests.client.recipes import Ran
 
 __all__ = ["runs", "world"]
-
-
-@dataclass(frozen=True)
-class Ran:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
 
 
 Run = Callable[..., Ran]
@@ -37,15 +31,11 @@ class _Quiet(WSGIRequestHandler):
         """Say nothing."""
 
 
-@pytest.fixture
-def live(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Serve the API of this test's database connection; its address.
-
-    The client does not use `events/` here: a call that waits closes its connection, which the test shares.
-    """
-    monkeypatch.setattr(News, "begin", lambda _: None)
+@contextmanager
+def serving(application: Callable[..., Any]) -> Iterator[str]:
+    """Serve an application by the database connection of this test; yield its address."""
     shared = connections["default"]
-    server = make_server("127.0.0.1", 0, WSGIHandler(), handler_class=_Quiet)
+    server = make_server("127.0.0.1", 0, application, handler_class=_Quiet)
 
     def serve() -> None:
         connections["default"] = shared
@@ -54,11 +44,21 @@ def live(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     shared.inc_thread_sharing()
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join(10)
-    server.server_close()
-    shared.dec_thread_sharing()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join(10)
+        server.server_close()
+        shared.dec_thread_sharing()
+
+
+@pytest.fixture
+def live(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Serve the API; its address. The client does not wait by `events/` here: no watch could see this database."""
+    monkeypatch.setattr(News, "begin", lambda _: None)
+    with serving(WSGIHandler()) as address:
+        yield address
 
 
 @pytest.fixture

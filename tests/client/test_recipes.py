@@ -17,8 +17,8 @@ PAPER = Path(__file__).resolve().parents[2] / "docs/client.md"
 RECIPES = re.findall(r"^\| .*? \| `gangboard (.+?)` \|$", PAPER.read_text(), re.MULTILINE)
 BLOCKED, RUNNING = {"health": "blocked"}, {"health": "running"}
 CASES: list[tuple[dict[str, str], int]] = [
-    *((BLOCKED, 0), (BLOCKED, 1), (RUNNING, 0), (BLOCKED, 1), (BLOCKED, 0), (RUNNING, 1)),
-    *((RUNNING, 0), (RUNNING, 0), (RUNNING, 1), (RUNNING, 0)),
+    *((BLOCKED, 0), (RUNNING, 0), (RUNNING, 1), (RUNNING, 0), (RUNNING, 0), (RUNNING, 1)),
+    *((RUNNING, 0), (RUNNING, 0)),
 ]
 """How the gang is, and the exit code. The Hold is not installed, so a dry run of it is not allowed. A release is refused."""
 
@@ -43,4 +43,4 @@ def test_each_recipe(
     fake_clock.then = [_finish]
     found = as_persona("operator", *shlex.split(line))
     assert found.code == code, found
-    assert found.out or "holds" in line
+    assert found.out or line.startswith(("holds", "events"))

@@ -11,6 +11,7 @@ from typing import Any
 
 import gangboard_client
 import pytest
+from gangboard_client.following import FILTERS
 from gangboard_client.reading import GANG_FILTERS
 from gangboard_client.schema import OPERATIONS
 
@@ -55,14 +56,14 @@ def test_what_the_server_has_no_more_is_named(path: tuple[str, ...], sentence: s
 
 def test_an_operation_of_the_contract_is_compared_once_it_is_served() -> None:
     changed = copy.deepcopy(_schema())
-    operation = {"parameters": [{"name": "cursor"}], "responses": {}}
-    changed["paths"][f"{PREFIX}events/"] = {"get": operation}
-    with pytest.raises(DriftError, match="events/ has no cursor, gang, limit, wait"):
+    changed["paths"][f"{PREFIX}checks/"] = {"post": {"parameters": [], "responses": {}}}
+    with pytest.raises(DriftError, match="checks/ has no results"):
         python_source(changed)
 
 
 def test_filters_are_parameters() -> None:
     assert set(GANG_FILTERS) <= set(OPERATIONS["list_gangs"].parameters)
+    assert set(FILTERS) <= set(OPERATIONS["list_events"].parameters)
 
 
 def test_the_client_needs_nothing_of_the_server() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import stat
 import threading
 from collections.abc import Iterator
@@ -11,11 +12,13 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from gangboard_client import transport
 from gangboard_client.errors import NotReachedError
 from gangboard_client.news import News
 from gangboard_client.transport import Server
 
 from tests.client.conftest import FakeClock, Run
+from tests.controlplane.certificates import Pair
 
 TOKEN = "gb_abc_very-secret"
 Answer = tuple[int, dict[str, str], str]
@@ -29,7 +32,8 @@ ME: Answer = (
 class Scripted:
     """A server that gives prepared answers, one a request."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1", *, tls: Pair | None = None) -> None:
+        """With a certificate it speaks TLS."""
         self.answers: list[Answer] = []
         self.asked: list[tuple[str, str, str]] = []
         script = self
@@ -51,8 +55,13 @@ class Scripted:
             def log_message(self, *_: object) -> None:
                 """Say nothing."""
 
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.address = f"http://127.0.0.1:{self._server.server_port}"
+        self._server = HTTPServer((host, 0), Handler)
+        if tls is not None:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(tls.certificate, tls.key)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        scheme = "http" if tls is None else "https"
+        self.address = f"{scheme}://{host}:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self) -> None:
@@ -125,7 +134,8 @@ def test_a_server_that_is_not_there(
     assert fake_clock.slept == [0.5, 1.0, 2.0]
 
 
-def test_a_server_that_hangs_has_a_deadline(home: Path) -> None:
+def test_a_server_that_hangs_has_a_deadline(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "LEAST_SECONDS", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         server = Server(f"http://127.0.0.1:{silent.getsockname()[1]}", TOKEN)
         server.deadline = 0.0

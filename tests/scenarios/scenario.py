@@ -183,7 +183,12 @@ class Stage:
         probe = pod_object("probe", self.namespace, cpu="1m", node_selector={POOL: self.pool})
         self.client.create(probe)
         self.client.wait_for(
-            "v1", "Pod", "probe", self.namespace, until=lambda found: found["spec"].get("nodeName")
+            "v1",
+            "Pod",
+            "probe",
+            self.namespace,
+            until=lambda found: found["spec"].get("nodeName"),
+            timeout=PATIENCE,
         )
         self.delete("probe")
 

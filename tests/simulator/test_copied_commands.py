@@ -26,6 +26,7 @@ from gangboard.simulator.clock import SteppedClock
 from gangboard.simulator.plane import Plane
 from gangboard.store.models import Cluster, Gang, NodeCapacity
 from gangboard.web.forms import write_target
+from tests import random_sets
 from tests.factories import make_cluster, make_heartbeats
 from tests.personas import Person, make_owner
 from tests.polled_plane import PolledPlane
@@ -93,6 +94,13 @@ class Walk:
             self.read_text(value, source)
 
 
+def walked(cluster: Cluster) -> list[Gang]:
+    """Return a gang of each kind and reason, or every gang where the tests take their time."""
+    gangs = Gang.objects.filter(cluster=cluster, gone_at=None).order_by("name")
+    firsts = {(gang.api_group, gang.kind, gang.code): gang for gang in reversed(gangs)}
+    return random_sets.sized(list(firsts.values()), list(gangs))
+
+
 def addresses(person: Person, cluster: Cluster) -> Iterator[str]:
     """Yield the pages and lists of the API that can show a command of the cluster."""
     yield from (f"/{route}" for route in LISTS)
@@ -100,7 +108,7 @@ def addresses(person: Person, cluster: Cluster) -> Iterator[str]:
     for node in NodeCapacity.objects.filter(cluster=cluster).values_list("name", flat=True):
         yield f"/nodes/{cluster.name}/{node}/"
     yield from (f"/api/v1/{name}/" for name in ("gangs", "clusters", "reasons", "holds", "queues"))
-    for gang in Gang.objects.filter(cluster=cluster, gone_at=None):
+    for gang in walked(cluster):
         yield f"/gangs/{gang.pk}/?open=*"
         yield f"/gangs/{gang.pk}/bundle.md"
         yield f"/api/v1/gangs/{gang.pk}/"
@@ -136,7 +144,7 @@ def explained(person: Person, cluster: Cluster) -> Iterator[str]:
     """Yield the lines that a terminal shows of each gang."""
     viewer, now = person.viewer, datetime.now(UTC)
     freshness = read_freshness(viewer=viewer, now=now)[cluster.pk]
-    for gang in Gang.objects.filter(cluster=cluster, gone_at=None):
+    for gang in walked(cluster):
         detail = gang_detail(viewer=viewer, gang_id=gang.pk, now=now)
         assert detail is not None
         yield from explain(detail, freshness=freshness, now=now)
@@ -151,8 +159,8 @@ def printed(*arguments: str) -> str:
 
 @pytest.mark.parametrize(
     ("name", "context"),
-    [("east", ""), ("east", CONTEXT), ("west", "")],
-    ids=["east, unknown context", "east, known context", "west, unknown context"],
+    [("east", CONTEXT), ("west", "")],
+    ids=["east, known context", "west, unknown context"],
 )
 def test_commands_of_the_demo_name_their_cluster(name: str, context: str) -> None:
     now = datetime.now(UTC)

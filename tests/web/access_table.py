@@ -101,6 +101,8 @@ PAGES = {
     "queues/": {"get": "anyone"},
     "queues/<str:cluster>/<str:name>/": {"get": "cluster"},
     "reasons/": {"get": "anyone"},
+    "reference/": {"get": "anyone"},
+    "reference/<str:resource>/": {"get": "anyone"},
     "search/": {"get": "anyone"},
 }
 API = {

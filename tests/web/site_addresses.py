@@ -46,6 +46,8 @@ def addresses(site: Site) -> dict[str, str]:
         f"&target={site.target('llama', 2)}&target={site.target('llama', 0)}",
         "refusal": f"/actions/confirm/?verb=suspend&target={site.target('mixtral', 0)}",
         "account": "/account/",
+        "API reference": "/reference/",
+        "API reference of one resource": "/reference/actions/",
         "add a cluster": "/add-cluster/",
         "manage a cluster": "/clusters/eu-train/manage/",
         **{f"trial {name}": f"/add-cluster/{id_}/" for name, id_ in TRIALS.items()},

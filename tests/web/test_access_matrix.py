@@ -147,6 +147,7 @@ def world(db: None) -> World:
         "<str:token_id>": authentication.issue_token(user=vera).rpartition("_")[0],
         "<int:role_id>": str(role.id),
         "<int:session_id>": str(SessionRecord.objects.get(user=vera).pk),
+        "<str:resource>": "gangs",
         "<str:view_id>": "1",
         "<str:trial_id>": "0" * 32,
         "<str:channel_id>": str(

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from gangboard_client import __version__
 from gangboard_client.acting import act
+from gangboard_client.capacity import list_capacity
 from gangboard_client.checking import check
 from gangboard_client.context import Context
 from gangboard_client.errors import ClientError, NotReachedError
 from gangboard_client.explaining import explain
+from gangboard_client.following import follow_events
 from gangboard_client.gangs import FORMAT
 from gangboard_client.output import Output
 from gangboard_client.reading import list_gangs, list_holds, list_queues, list_reasons, whoami
@@ -95,6 +97,7 @@ def parser() -> argparse.ArgumentParser:
         return command
 
     _add_lists(add)
+    _add_events(add)
     _add_gang_commands(add)
     for verb, help_ in (
         ("suspend", "Suspend a gang, or hold one of its Jobs."),
@@ -121,6 +124,7 @@ def _add_lists(add: Add) -> None:
     gangs.add_argument("--gone", action="store_true", help="deleted gangs, the last one first")
     holds = add("holds", list_holds, "List who holds which Job, and until when.")
     _add_filters(holds, "cluster", "namespace", "q")
+    holds.add_argument("--ending-within", metavar="SPAN", help="end by themselves this soon: 2h")
     reasons = add("reasons", list_reasons, "List why gangs wait, by stage.")
     _add_filters(reasons, "cluster", "namespace")
     reasons.add_argument(
@@ -128,10 +132,23 @@ def _add_lists(add: Add) -> None:
     )
     queues = add("queues", list_queues, "List queues with what waits in them and their quota.")
     _add_filters(queues, "cluster", "state", "q")
+    capacity = add("capacity", list_capacity, "List how many accelerators are free.")
+    _add_filters(capacity, "cluster")
+    capacity.set_defaults(exit_code=False)
     for command in (gangs, holds, reasons, queues):
         command.add_argument(
             "--exit-code", action="store_true", help="exit 1 if there is a result, for alerts"
         )
+
+
+def _add_events(add: Add) -> None:
+    events = add("events", follow_events, "List what changed, the oldest first.")
+    _add_filters(events, "cluster", "namespace", "type", "health", "code")
+    events.add_argument(
+        "--cursor-file", default="", help="go on from here; a file that is not there yet begins now"
+    )
+    events.add_argument("--wait", default="0s", metavar="SPAN", help="for the first event (0s)")
+    events.add_argument("-f", "--follow", action="store_true", help="go on until interrupted")
 
 
 def _add_gang_commands(add: Add) -> None:
@@ -175,6 +192,7 @@ def _add_filters(command: argparse.ArgumentParser, *names: str) -> None:
 
 
 _FILTERS = {
+    "type": "verdict, deleted or action",
     "health": "one or more, separated by commas",
     "label": "KEY=VALUE or KEY, separated by commas",
     "q": "words that must all occur",

@@ -30,6 +30,10 @@ class Output:
         """Write a result as JSON. Non-ASCII characters are escaped, so nothing moves the cursor."""
         self._write(self._out, json.dumps(data, indent=2))
 
+    def json_line(self, data: object) -> None:
+        """Write one of many results as JSON on one line."""
+        self._write(self._out, json.dumps(data))
+
     def line(self, text: str = "") -> None:
         """Write one line of a result."""
         self._write(self._out, printable(text))

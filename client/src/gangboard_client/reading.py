@@ -37,7 +37,7 @@ def list_gangs(context: Context, args: Namespace) -> int:
         listing = _lasting(listing, span)
     now = listing.now
     head = ("CLUSTER", "NAMESPACE", "KIND", "NAME", "HEALTH", "CODE", "FOR", "READY", "MESSAGE")
-    return _show(context, args, listing, head, (_gang(gang, now) for gang in listing.rows))
+    return show(context, args, listing, head, (_gang(gang, now) for gang in listing.rows))
 
 
 GANG_FILTERS = (
@@ -65,11 +65,22 @@ def _gang(gang: Gang, now: datetime) -> tuple[str, ...]:
 
 def list_holds(context: Context, args: Namespace) -> int:
     """Show who holds which Job, since when and until when."""
+    span = read_span(args.ending_within) if args.ending_within else None
     query = {**_query(args, "cluster", "namespace", "q"), "limit": PAGE}
     listing = read_list(context.server, "list_holds", query)
+    if span is not None:
+        listing = _ending(listing, span)
     now = listing.now
     head = ("CLUSTER", "NAMESPACE", "JOB", "OF", "BY", "FOR", "UNTIL", "IN FORCE", "REASON")
-    return _show(context, args, listing, head, (_hold(hold, now) for hold in listing.rows))
+    return show(context, args, listing, head, (_hold(hold, now) for hold in listing.rows))
+
+
+def _ending(listing: Listing, span: timedelta) -> Listing:
+    """Return the Holds that end within a span of now by the server's clock, the first to end first."""
+    latest = listing.now + span
+    ends = [(read_time(hold["until"]), hold) for hold in listing.rows if hold["until"]]
+    rows = [hold for end, hold in sorted(ends, key=lambda pair: pair[0]) if end <= latest]
+    return Listing(rows, listing.unseen, listing.first, listing.now)
 
 
 def _hold(hold: Hold, now: datetime) -> tuple[str, ...]:
@@ -96,7 +107,7 @@ def list_reasons(context: Context, args: Namespace) -> int:
     unknown = listing.first["unknown"]
     if unknown:
         context.output.note(f"Nothing is known now of {unknown} more gangs.")
-    return _show(context, args, listing, head, (_reason(row, now) for row in rows))
+    return show(context, args, listing, head, (_reason(row, now) for row in rows))
 
 
 def _reason(row: Reason, now: datetime) -> tuple[object, ...]:
@@ -111,7 +122,7 @@ def list_queues(context: Context, args: Namespace) -> int:
     query = {**_query(args, "cluster", "state", "q"), "limit": PAGE}
     listing = read_list(context.server, "list_queues", query)
     head = ("CLUSTER", "KIND", "QUEUE", "STATE", "WAITING", "ADMITTED", "USED OF QUOTA", "CAUSE")
-    return _show(context, args, listing, head, (_queue(queue) for queue in listing.rows))
+    return show(context, args, listing, head, (_queue(queue) for queue in listing.rows))
 
 
 def _queue(queue: Queue) -> tuple[object, ...]:
@@ -152,7 +163,7 @@ def _query(args: Namespace, *names: str) -> dict[str, str]:
     return {name: str(value) for name, value in given.items() if value is not None}
 
 
-def _show(
+def show(
     context: Context,
     args: Namespace,
     listing: Listing,

@@ -72,6 +72,26 @@ OPERATIONS = {
             "cursor",
         ),
     ),
+    "list_capacity": Operation(
+        "GET",
+        "capacity/",
+        ("cluster",),
+    ),
+    "list_events": Operation(
+        "GET",
+        "events/",
+        (
+            "cursor",
+            "wait",
+            "limit",
+            "cluster",
+            "namespace",
+            "type",
+            "health",
+            "code",
+            "gang",
+        ),
+    ),
     "get_me": Operation(
         "GET",
         "me/",
@@ -89,16 +109,6 @@ OPERATIONS = {
         "GET",
         "actions/{action_id}/",
         (),
-    ),
-    "list_events": Operation(
-        "GET",
-        "events/",
-        (
-            "cursor",
-            "gang",
-            "limit",
-            "wait",
-        ),
     ),
     "check_manifests": Operation(
         "POST",
@@ -309,6 +319,84 @@ class QueueList(TypedDict):
     next: str | None
     results: list[Queue]
     unseen: list[UnseenQueues]
+
+
+class Amount(TypedDict):
+    """One resource over some nodes."""
+
+    resource: str
+    accelerator: bool
+    allocatable: str
+    used: str
+    held: str
+    free: str
+    away: str
+
+
+class Pool(TypedDict):
+    """Some nodes together."""
+
+    nodes: int
+    ready: int
+    amounts: list[Amount]
+
+
+class ClusterCapacity(TypedDict):
+    """One cluster."""
+
+    cluster: str
+    stale: bool
+    why: str | None
+    observed_at: str | None
+    nodes: int | None
+    all_nodes: Pool | None
+
+
+class CapacityList(TypedDict):
+    """All clusters of which the caller may see something."""
+
+    next: str | None
+    results: list[ClusterCapacity]
+
+
+class ChangeGang(TypedDict):
+    """The gang of an event."""
+
+    id: str
+    kind: str
+    name: str
+
+
+class ChangeAction(TypedDict):
+    """The action of an event."""
+
+    id: str
+    verb: str
+    state: str
+
+
+class Change(TypedDict):
+    """A gang got another verdict or was deleted, or an action ended."""
+
+    cursor: str
+    at: str
+    type: str
+    cluster: str
+    namespace: str
+    gang: ChangeGang | None
+    health: str | None
+    code: str | None
+    title: str
+    message: str
+    action: ChangeAction | None
+
+
+class ChangeList(TypedDict):
+    """Some events in their order."""
+
+    next: str
+    cursor: str
+    results: list[Change]
 
 
 class Account(TypedDict):

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -141,6 +142,9 @@ def _text_of(path: Path) -> str:
 def store_token(settings: Settings, token: str, *, in_keyring: bool) -> str:
     """Keep a token for its server, and the server as the usual one; return where the token is."""
     told = _read_file(settings.path)
+    if settings.keyring and not in_keyring:
+        with suppress(UsageError):  # a keyring that cannot be opened now keeps its token
+            _keyring().delete_password(KEYRING_SERVICE, settings.server)
     told |= {"server": settings.server, "keyring": in_keyring}
     if settings.ca_file:
         told["ca_file"] = str(Path(settings.ca_file).resolve())
@@ -192,6 +196,12 @@ class _Keyring:
     def set_password(self, service: str, name: str, password: str) -> None:
         try:
             self._keyring.set_password(service, name, password)
+        except self._error as error:
+            raise UsageError(f"The keyring cannot be written: {error}.") from error
+
+    def delete_password(self, service: str, name: str) -> None:
+        try:
+            self._keyring.delete_password(service, name)
         except self._error as error:
             raise UsageError(f"The keyring cannot be written: {error}.") from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -162,11 +162,14 @@ class Server:
         return found
 
     def _not_reached(self, error: urllib3.exceptions.HTTPError) -> NotReachedError:
-        if isinstance(error, urllib3.exceptions.SSLError) or "CERTIFICATE" in str(error):
+        if _is_caused_by(error, ssl.SSLCertVerificationError):
             sentence = (
                 f"The certificate of {self.address} is not trusted: {_reason(error)}. "
                 "Name the file of its certificate authority with --ca-file."
             )
+            return NotReachedError(sentence, may_repeat=False)
+        if isinstance(error, urllib3.exceptions.SSLError):
+            sentence = f"{self.address} does not speak TLS as this client does: {_reason(error)}."
             return NotReachedError(sentence, may_repeat=False)
         refused = isinstance(error, urllib3.exceptions.NewConnectionError)  # a timeout in urllib3
         if isinstance(error, urllib3.exceptions.TimeoutError) and not refused:
@@ -266,10 +269,20 @@ def _seconds(text: str | None, now: datetime) -> float | None:
         return None
 
 
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and what caused it, the first cause last."""
+    inner: BaseException | None = error
+    while inner is not None:
+        yield inner
+        inner = inner.__cause__ or inner.__context__
+
+
+def _is_caused_by(error: Exception, kind: type[BaseException]) -> bool:
+    return any(isinstance(one, kind) for one in _causes(error))
+
+
 def _reason(error: Exception) -> str:
     """Return what the operating system or OpenSSL said."""
-    inner: BaseException = error
-    while (cause := inner.__cause__ or inner.__context__) is not None:
-        inner = cause
-    text = getattr(inner, "strerror", None) or getattr(inner, "verify_message", None) or str(inner)
+    *_, inner = _causes(error)
+    text = getattr(inner, "verify_message", None) or getattr(inner, "strerror", None) or str(inner)
     return " ".join(text.split())[:_REASON_LENGTH].rstrip(".")

@@ -71,8 +71,10 @@ class EventQuery(Query):
         min_value=1, max_value=LARGEST_PAGE, default=USUAL_PAGE, help_text="Events in one answer."
     )
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(required=False, max_length=253)
-    type = serializers.ChoiceField(TYPES, required=False)
+    namespace = serializers.CharField(
+        required=False, max_length=253, help_text="Name of a namespace."
+    )
+    type = serializers.ChoiceField(TYPES, required=False, help_text="What happened.")
     health = HealthsField(
         required=False, help_text=f"One or more of {', '.join(HEALTHS)}; separated by commas."
     )
