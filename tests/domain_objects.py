@@ -374,6 +374,7 @@ def facts_of(owner: Owner, *objects: Made, **fields: Any) -> GangFacts:
         "gang_api_version": "v1beta1",
         "queue_systems": ("Kueue",),
         "kinds": registry.kind_traits(),
+        "pod_reasons": registry.pod_reasons(),
         "admission": registry.queue_traits(),
         "memory_since": ago(600),
         **fields,

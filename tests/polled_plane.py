@@ -26,6 +26,7 @@ from gangboard.kube.transport import TLSConnection
 from gangboard.polling import reflector, store_writer, window
 from gangboard.polling.changes import News
 from gangboard.polling.cluster_cache import ClusterCache, resources
+from gangboard.polling.contact_meter import ContactMeter
 from gangboard.polling.reflector import Reflector
 from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
@@ -117,6 +118,7 @@ class PolledPlane:
             ends_at=_FOREVER,
             list_only=True,
             on_contact=lambda: None,
+            meter=ContactMeter(),
         )
         one.run()
         if one.crash is not None:

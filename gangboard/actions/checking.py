@@ -134,7 +134,7 @@ def _write(execution: ActionExecution, planned: Plan) -> None:
     execution.checkpoint("check:before-writing")
     execution.write(
         ActionState.CHECKED,
-        f"Checked: {label(planned.subject)} is as it was seen and may be changed.",
+        f"Checked: {label(planned.subject)} has not changed since it was seen, and may be acted on.",
         context=True,
         also=add_steps,
         lever=planned.lever,
@@ -160,6 +160,7 @@ def _to_compare_with(live: Live, ground: ActionContext, planned: Plan) -> dict[s
     nodes = {pod.node for pod in live.pods(namespace, _names(own)) if pod.is_live and pod.node}
     return {
         **({"found_hold": found_hold} if found_hold else {}),
+        "button": planned.label,
         "nodes": sorted(nodes),
         "versions": live.versions,
         "watch": planned.watch_seconds,

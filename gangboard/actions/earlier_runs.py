@@ -25,8 +25,8 @@ def exit_for(execution: ActionExecution, ground: ActionContext, planned: Plan) -
         return None
     return ActionExit(
         ActionState.CONFLICT,
-        f"{label(ref)} bears the mark of this action: it was carried out before, and the database is a copy "
-        "from before that. Nothing was sent.",
+        f"{label(ref)} already has the annotation of this action: the action was carried out before, and the database is "
+        "an older copy. Nothing was sent.",
     )
 
 

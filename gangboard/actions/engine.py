@@ -34,7 +34,7 @@ NAP_SECONDS = 2.0
 """Longer pauses are slept by the broker, not by a thread."""
 MOST_FALLS = 3
 FALL_PAUSE = 5.0
-STUMBLED = "gangboard met an error of its own, which is in the log of the act worker, and gave up."
+STUMBLED = "gangboard failed with an internal error and gave up. The log of the act worker has the details."
 STARVED_SECONDS = 1.0
 """What has been due for so long finds no free thread: then whoever only watches steps aside."""
 

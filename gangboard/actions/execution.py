@@ -13,7 +13,8 @@ from typing import Any
 
 from gangboard.actions.actor_client import ActorClient, ClientFactory
 from gangboard.actions.clock import Clock
-from gangboard.domain.action import ActionState
+from gangboard.diagnosis import registry
+from gangboard.domain.action import ActionState, Verb
 from gangboard.logs import get_logger
 from gangboard.store import actions
 from gangboard.store.actions import LEASE_SECONDS, ActionLease, ActionLostError
@@ -62,6 +63,14 @@ class ActionExecution:
     def object_name(self) -> str:
         """The object in a sentence: `Job train-workers-0`."""
         return f"{self.action.kind} {self.action.name}"
+
+    @property
+    def done_word(self) -> str:
+        """What the object is while the action is watched: `Suspended`, `Paused`, `Resumed`, `Released`."""
+        if self.action.verb == Verb.RESUME:
+            return f"{self.action.button}d"
+        lever = registry.lever(self.action.lever)
+        return "Suspended" if lever is None else lever.applied or lever.done
 
     @property
     def client(self) -> ActorClient:

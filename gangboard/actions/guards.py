@@ -189,7 +189,7 @@ def _inspect(action: Action, client: ActorClient, now: datetime) -> ActionState 
     seconds = (now - since).total_seconds()
     if renewed_above and hold is not None and above is not None:
         sentence = (
-            f"Hold lost: {above['name']} was made anew, and the Hold was about the one before."
+            f"Hold lost: {above['name']} was re-created, and the Hold belongs to the deleted one."
         )
         return _undo(action, sentence, "", seconds, now)
     if seen.undone is not None:
@@ -198,7 +198,7 @@ def _inspect(action: Action, client: ActorClient, now: datetime) -> ActionState 
         return _undo(action, sentence, seen.undone.manager, seen.undone.held_seconds, now)
     if not _is_in_effect(action, seen.raws):
         name = f"{action.kind} {action.name}"
-        sentence = f"It was undone: {name} does not say any more that it is suspended."
+        sentence = f"It was undone: {name} no longer reports that it is suspended."
         return _undo(action, sentence, "", seconds, now)
     if seen.missing:
         _gone(action, client, above)

@@ -140,7 +140,7 @@ def why_not_due(ground: ActionContext, job: str, ended_hold: str, now: datetime)
     there = (hold for hold in ground.holds if hold.job_name == job)
     hold = next((hold for hold in there if hold.meta.ref.uid == ended_hold), None)
     if hold is None:
-        return f"The Hold whose end came is not on Job {job} any more."
+        return f"The expired Hold is not on Job {job} any more."
     if hold.until is None or hold.until > now:
         return "The end of the Hold was moved meanwhile."
     return ""

@@ -139,7 +139,7 @@ def _prove_in_turn(turn: _Turn, due: list[Hold]) -> dict[str, bool | None]:
 
 def _mark_rest_unproved(turn: _Turn, holds: list[Hold], error: KubeError) -> None:
     """Say of Holds that have not been tried that nothing is known of them now."""
-    sentence = f"Not proved again: the cluster left a dry run without answer. {error.sentence}"
+    sentence = f"Not tested again: the cluster did not answer a dry run. {error.sentence}"
     with transaction.atomic():
         if mark_unproved(turn.cluster.pk, [hold.meta.ref.uid for hold in holds], sentence):
             actions.tell(turn.cluster.pk)

@@ -73,6 +73,31 @@ def preview_many(
     )
 
 
+def button_words(
+    viewer: Viewer,
+    subjects: Mapping[ActionRequest, Subject | RequestError],
+    *,
+    now: datetime,
+) -> dict[ActionRequest, str]:
+    """Return the words of buttons that differ from the verb, such as `Hold`. Only buttons of Jobs have them.
+
+    No query without such a Job, else some 8 for each gang.
+    """
+    cache = _ContextCache()
+    found: dict[ActionRequest, str] = {}
+    for action_request, subject in subjects.items():
+        if not isinstance(subject, Subject) or not _is_child(subject):
+            continue
+        planned = _plan(viewer, action_request, subject, cache, NO_SELECTION, now)
+        if isinstance(planned, Plan) and planned.label:
+            found[action_request] = planned.label
+    return found
+
+
+def _is_child(subject: Subject) -> bool:
+    return subject.gang is not None and subject.gang.uid != subject.owner.meta.ref.uid
+
+
 def _plan(
     viewer: Viewer,
     action_request: ActionRequest,

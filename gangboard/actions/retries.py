@@ -51,7 +51,7 @@ def after_error(
     if is_expired(execution):
         return exit_early(execution, _too_late(execution, sentence))
     until = execution.action.expires_at.strftime("%H:%M:%S UTC")
-    execution.write(message=f"{sentence} It is tried again until {until}.", context=True)
+    execution.write(message=f"{sentence} gangboard tries again until {until}.", context=True)
     return wait or min(_LONGEST_BEFORE, growing)
 
 
@@ -95,7 +95,7 @@ def _still_unknown(execution: ActionExecution, sentence: str, delay: float) -> f
         )
     execution.write(
         ActionState.UNKNOWN,
-        f"The answer was lost and it cannot be read yet what became of it. {sentence}",
+        f"The answer was lost, and the object cannot be read yet. {sentence}",
         context=True,
     )
     return delay
@@ -114,5 +114,5 @@ def _still_unverified(execution: ActionExecution, sentence: str, delay: float) -
             ),
         )
         return 0.0
-    execution.write(message=f"Applied; it cannot be watched now. {sentence}", context=True)
+    execution.write(message=f"Applied, but it cannot be watched now. {sentence}", context=True)
     return delay

@@ -44,7 +44,7 @@ def roll_back(execution: ActionExecution) -> str:
         return f"{name} is resumed."
     if step is not None:
         _record(execution, step, StepState.FAILED, "It is still suspended.")
-        return f"{name} is still suspended: resume it when that is wanted."
+        return f"{name} is still suspended. Resume it if it should run."
     if _is_suspended_above(execution):
         return ""
     if not _is_let_through(execution, subject["path"]):

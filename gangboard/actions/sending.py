@@ -23,7 +23,7 @@ from gangboard.actions.actor_client import Json
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.actions.verify.guarding import unguard_others
-from gangboard.domain.action import ActionState, StepKind, StepState, Verb
+from gangboard.domain.action import ActionState, StepKind, StepState
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.kube.errors import KubeError, KubeErrorCode, Reach
 from gangboard.kube.write_client import Answer
@@ -140,7 +140,7 @@ def _refuted(execution: ActionExecution, step: ActionStep, raw: Json, sends: int
         "state": StepState.FAILED.value,
         "sends": sends,
         "at": execution.now,
-        "result": f"After {PROOF_SECONDS:g} s it still came back otherwise.",
+        "result": f"After {PROOF_SECONDS:g} s it still came back as before.",
     }
     if step.kind == StepKind.PROVE_HOLD.value:
         sentence = (
@@ -222,7 +222,7 @@ def _failed(execution: ActionExecution, step: ActionStep, error: KubeError) -> f
     if error.reach is Reach.UNKNOWN:
         execution.write(
             ActionState.UNKNOWN,
-            f"The answer to “{step.name}” was lost; gangboard reads what became of it. "
+            f"The answer to “{step.name}” was lost; gangboard reads the object to learn the result. "
             f"{error.sentence}",
             step=step,
             # From now on, not from when it left: the server may have been at it all the while.
@@ -289,11 +289,10 @@ def _took(execution: ActionExecution, step: ActionStep, answer: Answer) -> float
 
 
 def _applied(execution: ActionExecution) -> float:
-    verb = "Suspended" if execution.action.verb == Verb.SUSPEND else "Resumed"
     execution.checkpoint("applied:before-writing")
     execution.write(
         ActionState.APPLIED,
-        f"{verb}; it is being watched.",
+        f"{execution.done_word}; it is being watched.",
         applied_at=execution.now,
         sent_at=execution.action.sent_at or execution.now,
         context=True,

@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 
 from gangboard.actions import requests
 from gangboard.actions.dispatch import wake
-from gangboard.actions.previews import preview_many
+from gangboard.actions.previews import button_words, preview_many
 from gangboard.actions.requests import (
     MOST_AT_ONCE,
     AcceptedRequest,
@@ -86,6 +86,7 @@ def _take(
     earlier = requests.of_same_keys(viewer, complete, now=now)
     new = [one for one in complete if one.idempotency_key not in earlier]
     subjects = requests.find_subjects(viewer, new)
+    words = button_words(viewer, subjects, now=now)
     for one in checked:
         try:
             if isinstance(one, RequestError):
@@ -94,7 +95,15 @@ def _take(
             if action is not None:
                 yield requests.accepted_before(action, one)
             else:
-                yield _create(viewer, one, subjects[one], batch=batch, now=now, clock=clock)
+                yield _create(
+                    viewer,
+                    one,
+                    subjects[one],
+                    words.get(one, ""),
+                    batch=batch,
+                    now=now,
+                    clock=clock,
+                )
         except RequestError as error:
             yield error
 
@@ -103,6 +112,7 @@ def _create(
     viewer: Viewer,
     action_request: ActionRequest,
     subject: Subject | RequestError,
+    word: str,
     *,
     batch: str,
     now: datetime,
@@ -120,6 +130,7 @@ def _create(
                 subject.cluster,
                 subject.gang,
                 viewer,
+                word=word,
                 batch=batch,
                 now=now,
                 clock=clock,
@@ -145,7 +156,7 @@ def _met(
         )
     raise RequestError(
         RequestErrorCode.BUSY,
-        f"{found.actor_name} asked to {found.verb} {target.kind} {target.name} already; "
+        f"{found.actor_name} asked to {found.button.lower()} {target.kind} {target.name} already; "
         "that action is not over.",
         found.pk,
     )
@@ -166,7 +177,7 @@ def _audit_denial(
     _audit(
         viewer,
         "denied",
-        f"{viewer.name} was not let {action_request.verb.value} {target.kind} "
+        f"{viewer.name} may not {action_request.verb.value} {target.kind} "
         f"{target.namespace}/{target.name}: {sentence}",
         now,
         cluster=Cluster.objects.filter(name=target.cluster).first(),
@@ -250,8 +261,8 @@ def stop_batch(
                 _audit(
                     viewer,
                     "stopped",
-                    f"{viewer.name} stopped the {action.verb} of {action.kind} "
-                    f"{action.namespace}/{action.name} before it was sent.",
+                    f"{viewer.name} stopped “{action.button} {action.kind} "
+                    f"{action.namespace}/{action.name}” before it was sent.",
                     now,
                     action=action,
                 )
@@ -278,8 +289,8 @@ def _not_stopped(viewer: Viewer, action: Action, now: datetime) -> RequestError:
     _audit(
         viewer,
         "denied",
-        f"{viewer.name} was not let stop the {action.verb} of {action.kind} "
-        f"{action.namespace}/{action.name} and what was asked for with it: {sentence}",
+        f"{viewer.name} may not stop “{action.button} {action.kind} "
+        f"{action.namespace}/{action.name}” and what was requested with it: {sentence}",
         now,
         action=action,
     )

@@ -128,7 +128,9 @@ def _was_resumed(execution: ActionExecution, step: ActionStep, raw: Json) -> boo
 
 def found_applied(execution: ActionExecution, step: ActionStep, raw: Json) -> float:
     """Go on as if the answer had come. Whether it was undone meanwhile, verification tells."""
-    return _found(execution, step, raw, "The answer was lost; read afterwards, it was applied.")
+    return _found(
+        execution, step, raw, "The answer was lost. The object shows that it was applied."
+    )
 
 
 def _found(execution: ActionExecution, step: ActionStep, raw: Json, sentence: str) -> float:

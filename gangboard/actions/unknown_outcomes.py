@@ -41,7 +41,7 @@ def _created(execution: ActionExecution, step: ActionStep) -> float:
     if not _has_settled(execution, step):
         return PAUSE
     sentence = (
-        f"Whether {name} was made is not known: its answer was lost, and it is not there now."
+        f"Whether {name} was created is unknown: the answer was lost, and it does not exist now."
     )
     return _lost(execution, step, ActionExit(ActionState.FAILED, sentence))
 
@@ -58,8 +58,8 @@ def _hold_created(execution: ActionExecution, step: ActionStep) -> float:
         sentence = f"Another Hold has the name {hold['name']}; nothing was changed."
         return _lost(execution, step, ActionExit(ActionState.CONFLICT, sentence))
     sentence = (
-        f"Hold {hold['name']} is not there: its request was lost, or somebody removed it. "
-        f"{execution.object_name} was not touched."
+        f"Hold {hold['name']} does not exist: the request was lost, or somebody removed the Hold. "
+        f"{execution.object_name} was not changed."
     )
     return _lost(execution, step, ActionExit(ActionState.FAILED, sentence))
 

@@ -15,15 +15,10 @@ from gangboard.domain.registry import Resource
 
 EVENT_REASONS = frozenset(
     {
-        # Controllers that could not make pods, Jobs, Workloads or what a Job needs.
+        # Controllers that could not make pods or Workloads.
         "FailedCreate",
         "FailedWorkloadCompilation",
         "FailedWorkloadCreate",
-        "HeadlessServiceCreationFailed",
-        "JobCreationFailed",
-        "PVCCreationFailed",
-        # What stands between a controller and a scheduler, and cannot tell that of a gang.
-        "KAIBackendMappingFailed",
         # The scheduler (Karpenter says FailedScheduling, too).
         "FailedScheduling",
         "Preempted",

@@ -133,6 +133,7 @@ def assemble(
         queue_systems=queue_systems,
         roles_of_pods=roles_of_pods,
         kinds=registry.kind_traits(),
+        pod_reasons=registry.pod_reasons(),
         admission=registry.queue_traits(),
         queues=queues if queues is not None else QueueTree(),
         unobserved=concerning(unobserved, root, kept),

@@ -29,7 +29,7 @@ from gangboard.domain.registry import (
     Resource,
     UnitRule,
 )
-from gangboard.domain.traits import NO_TRAITS, KindTraits, QueueTraits
+from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_TRAITS, KindTraits, QueueTraits
 
 Member = TypeVar("Member")
 
@@ -135,11 +135,33 @@ def queue_traits() -> Mapping[str, QueueTraits]:
     """Return what reasons say of each admission system, by the API group of its entries."""
     return {
         resource.group: replace(
-            queue.traits, label=queue.label, dispatchers=frozenset(queue.mirrors)
+            queue.traits,
+            label=queue.label,
+            dispatchers=frozenset(queue.mirrors),
+            entry=next(
+                (one.kind for one in queue.resources if one.model is QueueEntry),
+                NO_QUEUE_TRAITS.entry,
+            ),
         )
         for queue in queue_systems()
         for resource in queue.resources
     }
+
+
+@cache
+def pod_reasons() -> Mapping[str, str]:
+    """Return words of other schedulers about pods without a node → the words of the scheduler of Kubernetes."""
+    return {
+        reason: meaning for api in grouping_apis() for reason, meaning in api.pod_reasons.items()
+    }
+
+
+@cache
+def run_cluster_fields() -> frozenset[str]:
+    """Return the labels of evidence whose values are clusters in which an admission system runs owners."""
+    return frozenset(
+        traits.run_cluster_field for traits in queue_traits().values() if traits.run_cluster_field
+    )
 
 
 @cache
@@ -232,7 +254,7 @@ def event_reasons() -> frozenset[str]:
     of_owners = frozenset(
         reason
         for kind in owner_kinds()
-        for reason in (*kind.event_reasons, *kind.traits.pods_refused)
+        for reason in (*kind.event_reasons, *kind.traits.pods_refused, *kind.traits.jobs_refused)
     )
     return of_owners.union(*(api.event_reasons for api in grouping_apis()))
 

@@ -190,6 +190,8 @@ class ClusterLevers:
     has_actor: bool = False
     read_only: str = ""
     """Why nothing may be sent: the switch that is on, in a sentence; empty when none is."""
+    read_only_command: str = ""
+    """The command that switches it off."""
     parallelism: bool = False
     hold: PolicyState = PolicyState.MISSING
     hold_sentence: str = ""

@@ -106,6 +106,8 @@ class GangFacts:
     """Names of the admission systems that are meant by that."""
     kinds: Mapping[tuple[str, str], KindTraits] = field(default_factory=dict)
     """What is peculiar to kinds of owners, by API group and kind."""
+    pod_reasons: Mapping[str, str] = field(default_factory=dict)
+    """`GroupingAPI.pod_reasons` of all grouping APIs."""
     admission: Mapping[str, QueueTraits] = field(default_factory=dict)
     """What is peculiar to admission systems, by the API group of their entries."""
     queues: QueueTree = field(default_factory=QueueTree)
@@ -178,6 +180,14 @@ class GangFacts:
         """Return what is peculiar to the kind of an object."""
         return self.kinds.get((thing.group, thing.kind), NO_TRAITS)
 
+    def failed_scheduling(self, pod: Pod) -> str:
+        """Return why the last attempt to place a pod failed: `Unschedulable`, `SchedulerError`, or another reason.
+
+        Empty if no attempt failed. Words of other schedulers are translated.
+        """
+        reason = pod.unscheduled_reason
+        return self.pod_reasons.get(reason, reason)
+
     @property
     def queue(self) -> QueueStatus:
         """How a queue stands to the owner."""
@@ -242,7 +252,7 @@ class Unit:
             "refused": tuple(
                 pod
                 for pod in unplaced
-                if pod.failed_scheduling == "Unschedulable" and not pod.is_innocent
+                if self.facts.failed_scheduling(pod) == "Unschedulable" and not pod.is_innocent
             ),
             "placed": tuple(pod for pod in current if pod.is_placed),
             "ready": tuple(pod for pod in self.pods if pod.is_ready),

@@ -21,8 +21,6 @@ INNOCENT = (
     "pod was not evaluated: gang scheduling aborted",
 )
 """Scheduler texts for pods that are not the reason why their group waits."""
-_SAME = {"SchedulingSkipped": "Unschedulable"}
-"""What another scheduler says of a pod that its queue keeps back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +143,10 @@ class Pod:
         return self.scheduled.reason == "SchedulingGated" and not self.gates
 
     @property
-    def failed_scheduling(self) -> str:
-        """Why it has no node: `Unschedulable`, `SchedulerError`, or another reason of its condition; empty for none."""
+    def unscheduled_reason(self) -> str:
+        """The reason of its condition `PodScheduled` while that is False, in its scheduler's words; else empty."""
         said = self.scheduled
-        return _SAME.get(said.reason, said.reason) if said is not None and said.is_false else ""
+        return said.reason if said is not None and said.is_false else ""
 
     @property
     def is_innocent(self) -> bool:

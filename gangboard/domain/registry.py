@@ -267,7 +267,10 @@ class GroupingAPI:
     gang_rules: tuple[GangRule, ...] = ()
     """The same about the whole gang: why its scheduler ended pods that it never placed."""
     event_reasons: frozenset[str] = frozenset()
-    """Reasons of events that these read."""
+    """Reasons of events that these read, or that tell of its groups."""
+    pod_reasons: Mapping[str, str] = field(default_factory=dict)
+    """Reason of the condition `PodScheduled` in its scheduler's own words → what the scheduler of Kubernetes says
+    instead: `Unschedulable`, or empty where no attempt to place the pod failed."""
     traits: Mapping[str, KindTraits] = field(default_factory=dict)
     """Kind of a group → what advice says of it."""
     groups_of: tuple[tuple[str, str], ...] | None = None

@@ -47,6 +47,22 @@ _MEASURE = re.compile(
 plugin share out: how many devices that is nobody can tell."""
 
 
+_GPU = "/gpu"
+"""How the names of resources end of which one is a whole GPU."""
+
+
+def is_gpu(resource: str) -> bool:
+    """Whether one of it is a whole GPU: `nvidia.com/gpu`, `amd.com/gpu`."""
+    return resource.endswith(_GPU)
+
+
+def unit_word(resource: str, amount: str) -> str:
+    """Return what a sentence counts after an amount: `GPU`, `GPUs`, or the name of the resource."""
+    if not is_gpu(resource):
+        return resource
+    return "GPU" if amount == "1" else "GPUs"
+
+
 def is_device(resource: str) -> bool:
     """Whether it is an extended resource, such as `nvidia.com/gpu` or `rdma/ib`."""
     return "/" in resource

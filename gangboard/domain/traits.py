@@ -19,6 +19,11 @@ class KindTraits:
     it anew, whole. Empty where nothing of the sort is known."""
     ends_pods: bool = False
     """To suspend it was seen to take all its pods away."""
+    jobs_refused: frozenset[str] = frozenset()
+    """Reasons of events by which its controller says that a Job of it, or what such a Job needs, was refused."""
+    follower_refusals: tuple[str, ...] = ()
+    """Parts of the refusing text of its webhooks for pods that have to wait until the first pod of their Job
+    has a node."""
     disruptions: Mapping[str, str] = field(default_factory=dict)
     """Reasons of the condition `DisruptionTarget` that its controller gives to pods → what it did to them."""
     pods_refused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -66,6 +71,16 @@ class QueueTraits:
     """Its name. The registry tells."""
     dispatchers: frozenset[str] = frozenset()
     """Values of `spec.managedBy` of owners that it runs in another cluster. The registry tells."""
+    entry: str = "entry"
+    """Kind of its entries. The registry tells."""
+    active_field: str = ""
+    """The field of an entry that is false while the entry is deactivated, as evidence names it."""
+    eviction: str = ""
+    """Type of the condition by which it says that it took an entry out of its queue."""
+    deactivation: str = ""
+    """How the reasons of that condition begin where it deactivated the entry."""
+    run_cluster_field: str = ""
+    """The field of an entry with the name of the cluster that runs its owner, as evidence names it."""
 
 
 NO_QUEUE_TRAITS = QueueTraits()

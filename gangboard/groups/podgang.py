@@ -95,6 +95,8 @@ GROUPING = GroupingAPI(
     ),
     group=_GROUP,
     groups_of=(("grove.io", "PodCliqueSet"),),
+    # A backend cannot hand a PodGang to its scheduler; no condition says so.
+    event_reasons=frozenset({"KAIBackendMappingFailed"}),
     resources=(
         Resource(
             group=_GROUP,

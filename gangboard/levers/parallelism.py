@@ -152,6 +152,7 @@ LEVER = Lever(
     optional=True,
     counts_as_ready=True,
     done="Paused",
+    undo_buttons={"Resume": "Pause", "Unpause": "Pause"},
     state="paused",
     after_restart="re-created with the parallelism of its template: the pause is lost",
     renewals="a resume",

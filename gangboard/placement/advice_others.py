@@ -78,7 +78,7 @@ def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
 
 
 def _what_they_hold(what_if: WhatIf, chosen: Sequence[_Candidate]) -> str:
-    """Return `holds 8 nvidia.com/gpu`; where it holds more than can be used, what it frees of it.
+    """Return `holds 8 GPUs`; where it holds more than can be used, what it frees of it.
 
     Who decides whom to stop reads the amount as its size.
     """

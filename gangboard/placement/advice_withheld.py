@@ -9,7 +9,7 @@ from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.reading.wording import listed
 from gangboard.placement.advice_nodes import fewest
 from gangboard.placement.advice_words import node_names, shown, then_fits
-from gangboard.placement.amount_words import amount_of
+from gangboard.placement.amount_words import amounts_of
 from gangboard.placement.amounts import wanted
 from gangboard.placement.what_if import WhatIf, node_ref
 from gangboard.placement.withheld import restored_nodes
@@ -27,7 +27,7 @@ def restore(what_if: WhatIf) -> Iterator[Advice]:
     for node in chosen.values():
         amounts.update({name: node.withheld[name] for name in asked & node.withheld.keys()})
     names = sorted(chosen)
-    what = listed([amount_of(name, amounts[name]) for name in sorted(amounts)])
+    what = listed(amounts_of(amounts))
     yield Advice(
         AdviceKind.RESTORE,
         f"Make {what} of {node_names(names)} allocatable again: {then_fits(what_if)}. "

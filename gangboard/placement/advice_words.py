@@ -9,7 +9,7 @@ from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.owner import Owner
 from gangboard.domain.placing import When
 from gangboard.domain.reading.wording import all_of, listed
-from gangboard.placement.amount_words import amount_of
+from gangboard.placement.amount_words import amounts_of
 from gangboard.placement.what_if import WhatIf
 
 Named = TypeVar("Named")
@@ -57,7 +57,7 @@ def each_node(names: Sequence[str]) -> str:
 
 
 def room_of(freed: Mapping[str, Mapping[str, int]]) -> str:
-    """Return `4 nvidia.com/gpu on each of the nodes a and b`; each with its own where they differ.
+    """Return `4 GPUs on each of the nodes a and b`; each with its own where they differ.
 
     Of more than three nodes that differ, the most that any of them must free and two as examples.
     """
@@ -76,7 +76,7 @@ def room_of(freed: Mapping[str, Mapping[str, int]]) -> str:
 
 def _amounts_of(amounts: Mapping[str, int]) -> str:
     # Who frees as much as it says must have freed enough.
-    return " and ".join(amount_of(name, amounts[name], up=True) for name in sorted(amounts))
+    return " and ".join(amounts_of(amounts, up=True))
 
 
 def fit_when(when: When, now: int) -> str:

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gangboard.domain.capacity import PODS
 from gangboard.domain.reading.wording import count
 from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.resources import is_gpu, unit_word
 from gangboard.placement.amounts import base_units
 
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi")
 
 
-def amount_of(resource: str, amount: int, *, exact: bool = False, up: bool = False) -> str:
-    """Return scheduler units as `4 nvidia.com/gpu`, `1.5 CPUs`, `500m CPU`, `32Gi of memory`.
+def amount_of(
+    resource: str, amount: int, *, exact: bool = False, up: bool = False, named: bool = False
+) -> str:
+    """Return scheduler units as `4 GPUs`, `1.5 CPUs`, `500m CPU`, `32Gi of memory`, `2 rdma/ib`.
 
-    `exact` and `up` are those of `bare`.
+    `exact` and `up` are those of `bare`. With `named` GPUs are called by their resource: `4 nvidia.com/gpu`.
     """
     text = bare(resource, amount, exact=exact, up=up)
     if resource == PODS:
         return count(amount, "pod")
     if resource == "cpu":
         return f"{text} CPU" if text == "1" or text.endswith("m") else f"{text} CPUs"
-    return f"{text} of {resource}" if is_bytes(resource) else f"{text} {resource}"
+    if is_bytes(resource):
+        return f"{text} of {resource}"
+    return f"{text} {resource if named else unit_word(resource, text)}"
+
+
+def amounts_of(amounts: Mapping[str, int], *, up: bool = False) -> list[str]:
+    """Return several amounts by the name of their resource. GPUs of two vendors are told apart."""
+    named = sum(map(is_gpu, amounts)) > 1
+    return [amount_of(name, amounts[name], up=up, named=named) for name in sorted(amounts)]
 
 
 def bare(resource: str, amount: int, *, exact: bool = False, up: bool = False) -> str:

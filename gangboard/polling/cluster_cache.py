@@ -36,6 +36,7 @@ from gangboard.polling.assessment_index import AssessmentIndex
 from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingTracker
 from gangboard.polling.blueprints import BlueprintTracker
 from gangboard.polling.capacity import CapacityWriter
+from gangboard.polling.contact_meter import ContactMeter
 from gangboard.polling.discovery_schedule import DiscoverySchedule
 from gangboard.polling.kept_rows import KeptGangs, KeptObjects
 from gangboard.polling.leftovers import Leftovers
@@ -88,6 +89,7 @@ class ClusterCache:
     discovery: Discovery | None = None
     discovery_schedule: DiscoverySchedule = field(default_factory=DiscoverySchedule)
     """When it is asked again what the cluster serves."""
+    meter: ContactMeter = field(default_factory=ContactMeter)
     build: Future[str | None] | None = None
     """The question which build of JobSet is served, while it waits for its answer."""
     ownership_graph: OwnershipGraph = field(default_factory=OwnershipGraph)

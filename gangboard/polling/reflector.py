@@ -28,6 +28,7 @@ from gangboard.kube.listing import pages
 from gangboard.kube.resource_versions import is_lower
 from gangboard.kube.watching import Watch
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
+from gangboard.polling.contact_meter import ContactMeter
 from gangboard.polling.visibility import PODS_KEY
 from gangboard.polling.watched import PutOff, Watched
 
@@ -73,6 +74,7 @@ class Reflector(threading.Thread):
         ends_at: float,
         list_only: bool,
         on_contact: Callable[[], None],
+        meter: ContactMeter,
     ) -> None:
         super().__init__(name=f"follow {watched.resource.key}", daemon=True)
         self._connection = connection
@@ -83,6 +85,7 @@ class Reflector(threading.Thread):
         self._ends_at = ends_at
         self._list_only = list_only
         self._on_contact = on_contact
+        self._meter = meter
         self._halted = threading.Event()
         self._has_dropped = False
         """Something was read that nobody took any more: then nothing is known up to now."""
@@ -221,8 +224,10 @@ class Reflector(threading.Thread):
         revision, resource = self._watched.revision, self._watched.resource
         if revision.is_due(regularly=resource.key == COMPARED):
             query = [*dict(resource.query).items(), ("limit", "1")]
-            page = self._read_page(self._connection.get(self._path, query))
-            revision.compare(page.resource_version)
+            began = time.monotonic()
+            body = self._connection.get(self._path, query)
+            self._meter.take_answer(time.monotonic() - began)
+            revision.compare(self._read_page(body).resource_version)
 
     def _list(self) -> None:
         """List when it is its turn; when nobody waits for that any more, do nothing."""
@@ -381,6 +386,8 @@ class Reflector(threading.Thread):
         if event.type == "ERROR":
             code = KubeErrorCode.GONE if event.status_code == 410 else KubeErrorCode.SERVER_ERROR
             raise KubeError(code, event.message or "the watch ended with an error")
+        if event.type != "BOOKMARK":
+            self._meter.count_event()
         if event.type == "DELETED":
             self._take_deletion(batch, event)
         elif event.problem is not None:

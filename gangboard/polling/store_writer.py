@@ -239,6 +239,8 @@ class StoreWriter:
                 problem=problem,
                 sentence=sentence,
                 now=datetime.now(UTC),
+                answer_ms=self._cache.meter.answer_ms,
+                events_a_minute=self._cache.meter.events_a_minute,
             )
 
     def store_everything(self) -> None:

@@ -287,6 +287,7 @@ class Window:
             ends_at=self._ends_at,
             list_only=self._list_only,
             on_contact=self._contact.now,
+            meter=self._cache.meter,
         )
 
     def _write_until_done(self, reflectors: list[Reflector]) -> None:

@@ -78,6 +78,7 @@ def action_document(row: ActionRow) -> dict[str, Any]:
     return {
         "id": row.id,
         "verb": row.verb,
+        "button": row.button,
         "target": {
             "cluster": row.cluster,
             "api_group": row.api_group,

@@ -55,6 +55,12 @@ def shared_label(verb: str, labels: Iterable[str]) -> str:
     return words.pop() if len(words) == 1 else verb.capitalize()
 
 
+def undo_label(lever: str, button: str, verb: str) -> str:
+    """Return the word on the button that undoes an action, from its button; `verb` is the undoing one."""
+    found = registry.lever(lever)
+    return (found.undo_buttons.get(button) if found is not None else None) or verb.capitalize()
+
+
 def action_face(
     state: str, verb: str, lever: str, *, reverted_by: str = "", only_released: bool = False
 ) -> Face:

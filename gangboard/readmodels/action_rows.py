@@ -108,6 +108,8 @@ class ActionRow:
     before: Mapping[str, str]
     after: Mapping[str, str]
     steps: tuple[StepRow, ...]
+    button: str
+    """The word on the button that asks for it: `Suspend`, `Resume`, or a narrower one such as `Hold`."""
     reverted_by: str
     held_seconds: float | None
     until: datetime | None

@@ -190,6 +190,7 @@ def _row(action: Action) -> ActionRow:
         before=_texts(action.before),
         after=_texts(action.after),
         steps=tuple(_step(step) for step in steps),
+        button=printable(action.button),
         reverted_by=printable(action.reverted_by),
         held_seconds=action.held_seconds,
         until=action.until,

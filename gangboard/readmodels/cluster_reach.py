@@ -15,7 +15,8 @@ _RENEW = "manage.py add_cluster {} --kubeconfig FILE"
 _REMOVE = "manage.py remove_cluster {}"
 _RIGHTS = "manage.py print_rbac --cluster {}"
 _ADDRESS = (
-    "Check that the address is right and can be reached from here. Then try it with the kubeconfig:"
+    "Check that the address is right and that gangboard can reach it. Then add the cluster again with its "
+    "kubeconfig:"
 )
 STEPS: Mapping[str, tuple[str, str]] = {
     "unreachable": (_ADDRESS, _RENEW),
@@ -23,19 +24,19 @@ STEPS: Mapping[str, tuple[str, str]] = {
     "redirected": (_ADDRESS, _RENEW),
     "not-json": (_ADDRESS, _RENEW),
     "tls": (
-        "Give it a kubeconfig with the CA (certificate-authority-data) of this server:",
+        "Add it again with a kubeconfig that has the CA of this server (certificate-authority-data):",
         _RENEW,
     ),
-    "unauthorized": ("Give it a kubeconfig with a new token:", _RENEW),
-    "credentials": ("Give it a kubeconfig that can be used:", _RENEW),
+    "unauthorized": ("Add it again with a kubeconfig that has a new token:", _RENEW),
+    "credentials": ("Add it again with a kubeconfig that works:", _RENEW),
     "forbidden": (
-        "Give the account the rights of the reader, which this prints:",
+        "Give the account the rights of the reader. This command prints them:",
         _RIGHTS,
     ),
     "same-cluster": ("Remove the second name:", _REMOVE),
     "other-cluster": (
-        "Give it the kubeconfig of the cluster that was added. Was it made anew on purpose? Then remove it "
-        "and add it again. That command:",
+        "Add it again with the kubeconfig of the original cluster. If the cluster was rebuilt on purpose, "
+        "first remove it from gangboard. Then run:",
         _RENEW,
     ),
 }

@@ -125,6 +125,11 @@ class ClusterState:
     """The worker that polls it now, or empty."""
     gangs: int | None
     """Gangs of it that the viewer may see; None where there are none and not all could be read: that is not zero."""
+    answer_ms: int | None = None
+    """How long its API server took for the last small request, in milliseconds; None while it does not answer,
+    before the first such request, and for viewers who do not see the whole cluster."""
+    events_a_minute: int | None = None
+    """Events of its watches in the last minute; None as for `answer_ms`, and in the first minute."""
     outages: tuple[OutageRow, ...] = ()
     """When nothing was seen of it lately, the newest first."""
     claims: tuple[str, ...] | None = None
@@ -275,6 +280,7 @@ def _state(
             replace(row, sentence="") if row.state == WatchState.FAILING else row
             for row in resources
         )
+    is_measured = wide and not freshness.is_stale and not cluster.problem
     return ClusterState(
         name=cluster.name,
         freshness=freshness,
@@ -295,6 +301,8 @@ def _state(
         step=reach_step(cluster.name, cluster.problem) if wide else None,
         holder=holders.get(cluster.pk, "") if wide else "",
         gangs=gangs.get(cluster.pk) or _no_gangs(freshness, resources),
+        answer_ms=cluster.answer_ms if is_measured else None,
+        events_a_minute=cluster.events_a_minute if is_measured else None,
     )
 
 

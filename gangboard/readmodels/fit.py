@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from gangboard.domain.capacity import PODS
 from gangboard.domain.placing import Constraint
-from gangboard.domain.resources import is_accelerator
+from gangboard.domain.resources import is_accelerator, unit_word
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import quantity_text
+from gangboard.readmodels.quantities import amount_text
 
 _CONSTRAINTS = {
     Constraint.TOPOLOGY: "outside the topology domain of its members",
@@ -152,9 +152,9 @@ def fold_alike(shapes: Iterable[FitShape]) -> tuple[AlikeShapes, ...]:
 
 
 def asks_text(requests: Iterable[tuple[str, str]]) -> str:
-    """Return `8 nvidia.com/gpu, 64 cpu, 512 Gi memory`: accelerators first."""
+    """Return `8 GPUs, 64 cpu, 512 Gi memory`: accelerators first."""
     texts = [
-        f"{quantity_text(resource, text)} {resource}"
+        amount_text(resource, text)
         for resource, text in sorted(requests, key=lambda pair: dearest_first(pair[0]))
     ]
     return ", ".join(texts)
@@ -207,7 +207,7 @@ def full_text(label: str) -> str:
     if label == PODS:
         return "no room for one more pod"
     # Extended resources, which have a domain in their name, are counted. Others are measured.
-    return f"too {'few' if '/' in label else 'little'} free {label}"
+    return f"too {'few' if '/' in label else 'little'} free {unit_word(label, '')}"
 
 
 def _reason(

@@ -19,7 +19,7 @@ _SENTENCES = {
     WatchState.UNKNOWN_VERSION: "Cluster {cluster} serves {kinds} in versions that this release "
     "cannot read: which there are now is not known.",
     WatchState.LISTING: "{kinds} of cluster {cluster} are being listed: some may be missing here.",
-    "silent": "Cluster {cluster} {does_not}: its groups are those of the last look.",
+    "silent": "Cluster {cluster} {does_not}: its groups are as last seen.",
     "never": "Cluster {cluster} {has_not_once}: which groups it has is not known.",
     "not-looked": "{kinds} of cluster {cluster} have not been looked at yet.",
     "": "{kinds} of cluster {cluster} cannot be read now; what is shown of them may be old.",

@@ -42,12 +42,12 @@ _LOST = Face("lost", "Hold lost", "✕", "failed")
 
 _UNSEEN = {
     WatchState.NOT_SERVED: "The Hold is not installed in cluster {cluster}.",
-    WatchState.FORBIDDEN: "The reader may not list Holds in cluster {cluster}: they cannot be seen.",
+    WatchState.FORBIDDEN: "The reader may not list Holds in cluster {cluster}, so they are unknown.",
     WatchState.LISTING: "The Holds of cluster {cluster} are being listed for the first time.",
-    "silent": "Cluster {cluster} {does_not}: its Holds are those of the last look.",
-    "never": "Cluster {cluster} {has_not_once}: its Holds cannot be seen.",
-    "not-looked": "The Holds of cluster {cluster} have not been looked at yet.",
-    "": "The Holds of cluster {cluster} cannot be read now; what is shown may be old.",
+    "silent": "Cluster {cluster} {does_not}: its Holds are as last seen.",
+    "never": "Cluster {cluster} {has_not_once}, so its Holds are unknown.",
+    "not-looked": "The Holds of cluster {cluster} have not been read yet.",
+    "": "The Holds of cluster {cluster} cannot be read now; the list may be outdated.",
 }
 
 
@@ -232,8 +232,8 @@ def _lost(
         new = job.meta.controller
         name = f"{new.kind}/{new.name}" if new is not None else f"Job/{hold.job_name}"
         return printable(
-            f"Hold lost: this Hold is for uid {hold.owner_uid}, and {name} has another one: it was "
-            "made anew, or the Hold names another object."
+            f"Hold lost: this Hold is for uid {hold.owner_uid}, but {name} has another uid. {name} was "
+            "re-created, or the Hold names another object."
         )
     if any((cluster.cluster_id, key) in scene.blind for key in owner_keys()):
         return ""
@@ -265,7 +265,7 @@ def _sentence(
     key = (cluster.cluster_id, hold.meta.ref.uid)
     check, levers = scene.checks.get(key), scene.levers.get(cluster.cluster_id)
     if cluster.is_silent:
-        return f"Cluster {cluster.cluster} {cluster.does_not}: whether it is in force is not known."
+        return f"Cluster {cluster.cluster} {cluster.does_not}, so whether the Hold is in force is unknown."
     if levers is not None and levers.hold in (PolicyState.MISSING, PolicyState.CHANGED):
         fallback = {
             PolicyState.MISSING: "The policy that makes Holds hold is not installed.",
@@ -275,19 +275,21 @@ def _sentence(
     if check is not None and check.in_force is not True and check.sentence:
         return printable(check.sentence)
     if hold.meta.deleting_since is not None:
-        return "It is being deleted."
+        return "The Hold is being deleted."
     if hold.until is not None and hold.until <= now:
         if key in scene.ended:
-            return "Its end has passed and it has not been released yet."
-        return "Its end has passed. gangboard did not set that end: a person has to release it."
+            return "The end of the Hold has passed, but it is not released yet."
+        return "The end of the Hold has passed. gangboard did not set that end, so a person has to release it."
     return printable(_of_job(hold, job))
 
 
 def _of_job(hold: Hold, job: Owner | None) -> str:
     if job is None:
-        return f"There is no Job {hold.job_name} now; when it is made again it is born suspended."
+        return (
+            f"Job {hold.job_name} does not exist now. If it is created again, it starts suspended."
+        )
     if job.finish is not None:
         return f"Job {hold.job_name} has {job.finish.outcome.value}."
     if not job.suspended:
-        return f"Job {hold.job_name} is not suspended: a Hold alone stops nothing that runs."
+        return f"Job {hold.job_name} is not suspended: a Hold does not stop a Job that runs."
     return ""

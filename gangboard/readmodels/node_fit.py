@@ -14,6 +14,7 @@ from gangboard.domain.placing import Constraint, Filter
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import all_of, sentence_case
 from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.resources import unit_word
 from gangboard.domain.verdict import FitRow, MemberState
 from gangboard.placement.amounts import base_units
 from gangboard.placement.one_node import NodeAnswer, OneNode
@@ -207,7 +208,7 @@ def _sentence(found: NodeAnswer, shape: Shape, fitting: int, waiting: int) -> st
     if found.limit in _LIMITS:
         return _LIMITS[found.limit]
     asked, there = _amount(found.limit, found.asked), _amount(found.limit, max(0, found.there))
-    return f"Needs {asked} {found.limit}; {there} free."
+    return f"Needs {asked} {unit_word(found.limit, asked)}; {there} free."
 
 
 def _never(found: NodeAnswer, why: Filter, shape: Shape) -> str:
@@ -223,7 +224,8 @@ def _never(found: NodeAnswer, why: Filter, shape: Shape) -> str:
             _amount(found.detail, found.asked),
             _amount(found.detail, max(0, found.there)),
         )
-        return f"Needs {asked} {found.detail}; this node has {there}, even empty."
+        unit = unit_word(found.detail, asked)
+        return f"Needs {asked} {unit}; this node has {there}, even empty."
     if why is Filter.TAINT:
         return f"Does not tolerate the taint {found.detail}."
     if why is Filter.UNREADABLE:

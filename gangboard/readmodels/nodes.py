@@ -20,7 +20,7 @@ from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.suspensions import writers_words
 from gangboard.domain.reading.wording import listed
-from gangboard.domain.resources import is_accelerator
+from gangboard.domain.resources import is_accelerator, unit_word
 from gangboard.placement.maintenance import maintenance_words
 from gangboard.placement.one_node import Stranded, stranded_on
 from gangboard.readmodels.capacity import blind_of
@@ -306,7 +306,7 @@ def _sentence(node: Node, amounts: Iterable[Amount], stranded: Sequence[Stranded
     main = next(iter(amounts), None)
     if main is None:
         return "It has not said what it offers."
-    name = printable(main.resource)
+    name = printable(unit_word(main.resource, main.allocatable))
     if node.unschedulable:
         by = writers_words([node.cordoned_by])
         cordoned = f"Cordoned {printable(by)}" if by else "Cordoned"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
 
+from gangboard.domain.resources import unit_word
+
 _BYTES = ("memory", "ephemeral-storage", "storage", "hugepages-")
-_GPU = "/gpu"
-"""How the resources end of which one is a whole GPU."""
 _UNITS = ("Ki", "Mi", "Gi", "Ti", "Pi")
 
 
@@ -32,6 +32,4 @@ def quantity_text(resource: str, text: str) -> str:
 def amount_text(resource: str, text: str) -> str:
     """Return an amount with its unit: `4 GPUs`, `48 Gi memory`, `2 cpu`. The page tells the resource on hover."""
     amount = quantity_text(resource, text)
-    if resource.endswith(_GPU):
-        return f"{amount} GPU" if amount == "1" else f"{amount} GPUs"
-    return f"{amount} {resource}"
+    return f"{amount} {unit_word(resource, amount)}"

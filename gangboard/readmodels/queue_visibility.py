@@ -23,7 +23,7 @@ _SENTENCES = {
     WatchState.UNKNOWN_VERSION: "Cluster {cluster} serves {kinds} in versions that this release "
     "cannot read: what there is now is not known.",
     WatchState.LISTING: "{kinds} of cluster {cluster} are being listed: some may be missing here.",
-    Level.SILENT: "Cluster {cluster} {does_not}: its queues are those of the last look.",
+    Level.SILENT: "Cluster {cluster} {does_not}: its queues are as last seen.",
     Level.NEVER: "Cluster {cluster} {has_not_once}: which queues it has is not known.",
     "not-looked": "{kinds} of cluster {cluster} have not been looked at yet.",
     "": "{kinds} of cluster {cluster} cannot be read now; what is shown of them may be old.",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gangboard.domain.reading.elsewhere import RUN_CLUSTER
+from gangboard.diagnosis import registry
 from gangboard.domain.verdict import Finding
 from gangboard.readmodels.freshness import Freshness
 from gangboard.store.access import Viewer
@@ -34,8 +34,9 @@ def read_run_clusters(
 
     A dispatcher has names of its own for clusters, so the name of a watched cluster must equal that name.
     """
+    labels = registry.run_cluster_fields()
     named = {
-        item.value for finding in findings for item in finding.evidence if item.label == RUN_CLUSTER
+        item.value for finding in findings for item in finding.evidence if item.label in labels
     }
     watched = {
         found.cluster: id_

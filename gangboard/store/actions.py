@@ -60,13 +60,14 @@ def create(
     gang: Gang | None,
     viewer: Viewer | None,
     *,
+    word: str = "",
     batch: str = "",
     now: datetime,
     clock: DatabaseClock,
 ) -> Action:
     """Write the row of a request, which is due at once, and its audit line; belongs inside a transaction.
 
-    `viewer` is who asks; None: gangboard itself. Raises IntegrityError: the key is used, or an action is open.
+    `viewer` is who asks; None: gangboard itself. `word` is that of the button, empty where it is the verb. Raises IntegrityError: the key is used, or an action is open.
     """
     target = action_request.target
     actor = viewer.name if viewer is not None else GANGBOARD
@@ -95,7 +96,11 @@ def create(
         body_hash=body_hash(action_request),
         batch=batch,
         state=ActionState.REQUESTED.value,
-        context={"ended_hold": action_request.ended_hold} if action_request.ended_hold else {},
+        context={
+            name: value
+            for name, value in (("ended_hold", action_request.ended_hold), ("button", word))
+            if value
+        },
         message="Waits for a worker.",
         requested_at=now,
         expires_at=clock.database_now(LIFE_SECONDS),
@@ -104,7 +109,7 @@ def create(
     tell(cluster.pk)
     audit(
         "requested",
-        f"{actor} asked to {action_request.verb.value} {target.kind} {target.namespace}/{target.name}: "
+        f"{actor} asked to {action.button.lower()} {target.kind} {target.namespace}/{target.name}: "
         f"{action_request.reason}",
         at=now,
         actor=actor,

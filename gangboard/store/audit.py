@@ -139,7 +139,7 @@ def _follow(seen: Verified, noted: tuple[int, str] | None) -> Verified:
             and noted[0] == row["number"]
             and noted[1] != row["digest"]
         ):
-            broken = f"Row {noted[0]} is not the one that was noted: it, or one before it, was written anew."
+            broken = f"Row {noted[0]} is not the one that was noted: it, or one before it, was rewritten."
         if broken:
             return replace(seen, broken=broken)
         seen = Verified(row["number"], row["digest"])

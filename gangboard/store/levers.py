@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from shlex import quote
 
 import msgspec
 from django.db.models import Q
@@ -83,11 +84,13 @@ def _levers(cluster: Cluster, found: _Found, everywhere: bool, forced: bool) -> 
         _worse(found.states.get(POLICY.key, ""), found.states.get(BINDING.key, "")),
     )
     proved, refuted = _times(found.records.get((HOLD_LEVER, "")))
+    read_only, command = _read_only(cluster, everywhere)
     return ClusterLevers(
         cluster=cluster.name,
         context=cluster.context,
         has_actor=cluster.actor_credentials is not None,
-        read_only=_read_only(cluster, everywhere),
+        read_only=read_only,
+        read_only_command=command,
         parallelism=cluster.parallelism_lever,
         hold=state,
         hold_sentence=sentence,
@@ -141,16 +144,14 @@ def _times(record: LeverRecord | None) -> tuple[datetime | None, datetime | None
     return proved, refuted
 
 
-def _read_only(cluster: Cluster, everywhere: bool) -> str:
-    """Return the switch that is on, in a sentence."""
+def _read_only(cluster: Cluster, everywhere: bool) -> tuple[str, str]:
+    """Return the switch that is on, in a sentence, and the command that switches it off; empty if none is on."""
     if everywhere:
-        return "gangboard is switched to read-only (manage.py set_read_only off ends that)."
+        return "gangboard is switched to read-only.", "manage.py set_read_only off"
     if cluster.read_only:
-        return (
-            f"Cluster {cluster.name} is switched to read-only "
-            f"(manage.py set_read_only {cluster.name} off ends that)."
-        )
-    return ""
+        command = f"manage.py set_read_only {quote(cluster.name)} off"
+        return f"Cluster {cluster.name} is switched to read-only.", command
+    return "", ""
 
 
 def _worse(first: str, second: str) -> str:

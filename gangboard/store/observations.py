@@ -209,11 +209,19 @@ def mark_gangs_gone(cluster_id: int, uids: Sequence[str], *, at: datetime, versi
 
 
 def save_contact(
-    cluster_id: int, *, contact_at: datetime | None, problem: str, sentence: str, now: datetime
+    cluster_id: int,
+    *,
+    contact_at: datetime | None,
+    problem: str,
+    sentence: str,
+    now: datetime,
+    answer_ms: int | None = None,
+    events_a_minute: int | None = None,
 ) -> bool:
     """Record when the cluster last answered and what is wrong; return whether a page would differ.
 
-    A new contact alone is no news: pages count the age by themselves. After a silence it is, and
+    A new contact alone is no news: pages count the age by themselves. Nor are `answer_ms` and
+    `events_a_minute`, which move all the time. After a silence it is, and
     the silence is recorded. Until there is a new contact, what was wrong is wrong still: a new
     worker that has not failed yet knows no better.
     """
@@ -227,7 +235,13 @@ def save_contact(
         if not problem:
             problem, sentence = old_problem, old_sentence
     differs = (old_problem, old_sentence) != (problem, sentence)
-    values: dict[str, Any] = {"problem": problem, "sentence": sentence, "contact_at": contact_at}
+    values: dict[str, Any] = {
+        "problem": problem,
+        "sentence": sentence,
+        "contact_at": contact_at,
+        "answer_ms": answer_ms,
+        "events_a_minute": events_a_minute,
+    }
     if differs:
         values["problem_since"] = now if problem else None
     was_silent = False

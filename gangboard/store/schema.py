@@ -71,5 +71,5 @@ def refuse_old_tables(*, using: str, **_: Any) -> None:
     raise CommandError(
         "This database was made before gangboard's first release, whose tables differ. Remove the "
         f"{kind} {connection.settings_dict['NAME']} or name another one in DATABASE_URL; then run this "
-        "again, and add clusters and people anew."
+        "again, and add clusters and people again."
     )

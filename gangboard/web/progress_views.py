@@ -205,7 +205,7 @@ def _read(viewer: Viewer, batch: str, action_ids: Sequence[str]) -> BatchRow:
 
 def _title(rows: tuple[ActionRow, ...]) -> str:
     if len(rows) == 1:
-        return f"{rows[0].verb.capitalize()} {rows[0].kind} {rows[0].name}"
+        return f"{rows[0].button} {rows[0].kind} {rows[0].name}"
     return f"{len(rows)} actions"
 
 

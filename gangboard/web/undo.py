@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from gangboard.domain.action import Verb
+from gangboard.readmodels.action_labels import shared_label, undo_label
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.web.forms import write_target
 
@@ -19,7 +20,7 @@ class Undo:
 
     address: str
     label: str
-    """`Resume` or `Suspend`."""
+    """The word of the button that undoes them: `Resume`, `Release`; the verb where they differ in it."""
     what: str
     """The object, or how many there are."""
 
@@ -40,4 +41,5 @@ def undo_of(rows: Sequence[ActionRow]) -> Undo | None:
     query = urlencode([("verb", verb.value), *targets, *(pair for pair in gang if pair[1])])
     one = done[0]
     what = f"{one.kind} {one.name}" if len(done) == 1 else f"all {len(done)}"
-    return Undo(f"{reverse('confirm')}?{query}", verb.value.capitalize(), what)
+    label = shared_label(verb, (undo_label(row.lever, row.button, verb) for row in done))
+    return Undo(f"{reverse('confirm')}?{query}", label, what)

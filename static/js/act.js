@@ -137,11 +137,21 @@ const boxesOf = (form) => [...form.elements].filter((one) => isBox(one) && !one.
 function count() {
   for (const label of document.querySelectorAll("[data-selected]")) {
     const form = label.closest("form") ?? document.getElementById(label.dataset.selected);
-    const number = form ? boxesOf(form).filter((box) => box.checked).length : 0;
+    const checked = form ? boxesOf(form).filter((box) => box.checked) : [];
+    const number = checked.length;
     const most = Number(form?.dataset.most ?? Infinity);
     const said = number > most ? `${number} selected; one confirmation takes ${most} at most` : `${number} selected`;
     label.textContent = number ? said : "";
+    for (const button of form?.querySelectorAll("button[data-word]") ?? []) word(button, checked);
   }
+}
+
+// A button says on how many of the selected rows it does something, and stands there only if that is one at least.
+function word(button, checked) {
+  const able = checked.filter((box) => box.dataset.verb === button.value).length;
+  button.hidden = checked.length > 0 && !able;
+  const some = able && able < checked.length ? `${able} of ${checked.length} ` : "";
+  button.textContent = `${button.dataset.word} ${some}selected…`;
 }
 
 // Other filters bring other rows: what is still there stays selected, and the rest is said to be dropped.

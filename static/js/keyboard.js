@@ -49,7 +49,8 @@ function select(shiftKey) {
 
 // Opens what the button of the selection opens: nothing is sent before the confirmation.
 function actOnSelected(verb) {
-  if (document.querySelector("input[name=target]:checked")) document.getElementById(`pick-${verb}`)?.click();
+  const button = document.getElementById(`pick-${verb}`);
+  if (button && !button.hidden && document.querySelector("input[name=target]:checked")) button.click();
 }
 
 function step(by) {

@@ -134,7 +134,7 @@ def exceeds_quota(scene: Scene) -> None:
     wait(lambda: scene.client.list(KUEUE, "Workload", scene.namespace), what="its Workload")
     gang = scene.code("run", "exceeds-quota")
     assert (gang["health"], gang["queue"]) == ("blocked", queue)
-    assert "2 cpu of flavor default are asked for, and at most 1 can be had" in gang["message"]
+    assert "2 cpu of flavor default are needed, but the queue can give at most 1" in gang["message"]
     scene.seen("run")
     refused = scene.act("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
     assert refused["state"] == "refused", refused
@@ -184,7 +184,7 @@ def jobs_of_their_own(scene: Scene) -> None:
     assert all(scene.job(f"run-w-{index}")["spec"]["suspend"] for index in range(2))
     gang = scene.code("run", "exceeds-quota")
     assert gang["health"] == "blocked"
-    assert "2 cpu of flavor default are asked for, and at most 1 can be had" in gang["message"]
+    assert "2 cpu of flavor default are needed, but the queue can give at most 1" in gang["message"]
     # Of the second, which is just like the first, Kueue says nothing where both wait when it looks at one
     # (observed with v0.19.2).
     codes = {finding["code"] for finding in gang["findings"]}

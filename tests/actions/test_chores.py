@@ -109,7 +109,7 @@ def test_a_prover_stops_where_the_cluster_does_not_answer(
     assert prove(cluster, fake_cluster) == {"a": None}
     assert fake_cluster.asked == ["a"]
     # Nothing is known of those that were not tried, and nobody has looked at them.
-    left = (None, f"Not proved again: the cluster left a dry run without answer. {TIMEOUT}")
+    left = (None, f"Not tested again: the cluster did not answer a dry run. {TIMEOUT}")
     assert checks() == {"a": (None, f"It could not be proved: {TIMEOUT}"), "b": left, "c": left}
     assert HoldCheck.objects.get(hold_uid="b").checked_at == looked_at["b"]
     # It rests, whatever is due; then those have their turn that had none.

@@ -63,7 +63,7 @@ def test_the_answer_to_the_hold_is_lost(site: Site, applied: bool) -> None:
         assert action.state == "verified", action.message
     else:
         assert action.state == "failed", action.message
-        assert "is not there" in action.message
+        assert "does not exist" in action.message
         nothing_left(site, action)
         assert site.wire.writes("patch", "jobs") == []
 
@@ -284,7 +284,7 @@ def test_an_error_of_our_own_ends_the_action_and_leaves_no_hold(site: Site) -> N
 
     action = site.engine(checkpoint=stumble).finish(site.request())
     assert action.state == "failed", action.message
-    assert "error of its own" in action.message
+    assert "internal error" in action.message
     nothing_left(site, action)
 
 

@@ -154,6 +154,8 @@ def test_a_job_is_paused_and_goes_on(pausing: Site) -> None:
     siblings = site.uids("train-workers-1") | site.uids("train-driver-0")
     action = site.act()
     assert (action.state, action.lever) == ("verified", "parallelism"), action.message
+    assert action.button == "Pause"
+    assert action.message.startswith("Job train-workers-0 is paused and stays so")
     job = site.job()
     assert job["spec"]["parallelism"] == 0
     assert job["metadata"]["annotations"]["gangboard.dev/paused-parallelism"] == "2"

@@ -39,8 +39,8 @@ def test_a_held_job(site: Site) -> None:
     action = put_back(site)
     assert (action.state, site.wire.changes) == ("conflict", [])
     assert action.message == (
-        "Job train-workers-0 bears the mark of this action: it was carried out before, and the database "
-        "is a copy from before that. Nothing was sent."
+        "Job train-workers-0 already has the annotation of this action: the action was carried out before, and the database "
+        "is an older copy. Nothing was sent."
     )
     assert not site.suspended()
     # A new request is another action.

@@ -92,7 +92,7 @@ def test_s03_a_restart_between_look_and_patch(site: Site) -> None:
     """The patch is refused too. The Hold is about the JobSet's Job of that name, and says so."""
     action = played(site, PATCH, site.make_anew)
     assert action.state == "verified", action.message
-    assert "was made anew meanwhile; it is held all the same" in action.message
+    assert "was re-created meanwhile; it is still held" in action.message
     assert len(site.holds()) == 1
     _not_patched(site, WORKER)
 

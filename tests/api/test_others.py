@@ -110,6 +110,7 @@ def test_groups_that_cannot_be_looked_at_are_not_none(ask: Ask) -> None:
 
 
 def test_a_cluster_says_what_is_served_and_forbidden(ask: Ask) -> None:
+    Cluster.objects.filter(name="east").update(answer_ms=12, events_a_minute=340)
     cluster = ask("admin", "clusters/east/").json()
     assert cluster == ask("admin", "clusters/").json()["results"][0]
     assert cluster["reachable"] is True
@@ -118,6 +119,7 @@ def test_a_cluster_says_what_is_served_and_forbidden(ask: Ask) -> None:
     assert cluster["not_served"] == ["workloads.kueue.x-k8s.io"]
     assert cluster["forbidden"] == ["nodes"]
     assert cluster["credentials_expire_at"] is None
+    assert (cluster["answer_ms"], cluster["events_a_minute"]) == (12, 340)
     assert {row["resource"]: row["objects"] for row in cluster["resources"]} == {
         "jobs.batch": 3,
         "nodes": None,

@@ -95,7 +95,7 @@ def test_reasons_say_what_the_nodes_lack(ask: Ask) -> None:
     make_gang("west", "team-b", "full", Detail(fit=(make_fit(),)), code="exceeds-capacity")
     found = answer(ask, "admin", "reasons/", namespace="team-b", cluster="west")
     assert [row["limits"] for row in found["results"]] == [
-        [{"text": "too few free nvidia.com/gpu", "gangs": 1}]
+        [{"text": "too few free GPUs", "gangs": 1}]
     ]
     assert found["clusters"] == 1
 

@@ -94,10 +94,10 @@ LATER_ON_1_35 = {
 }  # fmt: skip
 # With the nodes in sight: state → (gang, code, words of the sentence).
 PLACEMENT_ON_1_35 = {
-    "workload-at-the-gate": ("Workload/ring", "exceeds-capacity", ("24 nvidia.com/gpu", "16")),
-    "workload-gate-timeout": ("Workload/ring", "exceeds-capacity", ("24 nvidia.com/gpu", "16")),
+    "workload-at-the-gate": ("Workload/ring", "exceeds-capacity", ("24 GPUs", "16")),
+    "workload-gate-timeout": ("Workload/ring", "exceeds-capacity", ("24 GPUs", "16")),
     "workload-no-matching-node": ("Workload/ring", "no-matching-node", ("3 pods", "pool=none")),
-    "workload-of-two-jobs": ("Job/train-1", "no-matching-node", ("2 pods", "8 nvidia.com/gpu")),
+    "workload-of-two-jobs": ("Job/train-1", "no-matching-node", ("2 pods", "8 GPUs")),
     "workload-preempting": ("Workload/urgent", "preempting", ("2 pods wait",)),
 }
 MODES = {

@@ -75,7 +75,7 @@ def test_a_pod_without_an_owner_cannot_be_suspended(places: dict[str, Place]) ->
     offers = places["yunikorn-bare"].detail("twin")["actions"]
     assert {one["verb"]: (one["allowed"], one["why_not"]) for one in offers}["suspend"] == (
         False,
-        "Pod twin cannot be suspended: no controller would make it anew.",
+        "Pod twin cannot be suspended: no controller would re-create it.",
     )
 
 

@@ -124,10 +124,14 @@ def test_set_lever(east: Cluster) -> None:
 
 def test_set_read_only(east: Cluster) -> None:
     assert run("set_read_only", "east", "on") == "Read-only is on for cluster east.\n"
-    assert read_levers(reread(east)).read_only.startswith("Cluster east is switched to read-only")
+    levers = read_levers(reread(east))
+    assert levers.read_only == "Cluster east is switched to read-only."
+    assert levers.read_only_command == "manage.py set_read_only east off"
     run("set_read_only", "east", "off")
     assert run("set_read_only", "on") == "Read-only is on for every cluster.\n"
-    assert read_levers(reread(east)).read_only.startswith("gangboard is switched to read-only")
+    levers = read_levers(reread(east))
+    assert levers.read_only == "gangboard is switched to read-only."
+    assert levers.read_only_command == "manage.py set_read_only off"
     run("set_read_only", "off")
     assert read_levers(east).read_only == ""
     assert "there is no cluster 'west'" in refused("set_read_only", "west", "on")

@@ -622,7 +622,7 @@ def test_it_is_suspended_by_its_run_policy_and_what_happens_then_is_said() -> No
     assert patches.wanted_fields(plan.steps[0].patch) == {"/spec/runPolicy/suspend": True}
     assert plan.reactions == (
         "Its pods are deleted, with up to 30 s to end; unsaved work is lost.",
-        "Its Services and its PodGroup go, too; all of it is made anew when it is resumed.",
+        "Its Services and its PodGroup are deleted too. All of them are re-created when it is resumed.",
     )
     resumed = planned(Verb.RESUME, pytorch(policy={"suspend": True}))
     assert resumed.reactions == (

@@ -70,7 +70,7 @@ def test_the_least_is_freed_on_the_fewest_nodes() -> None:
     assert found.method is None
     assert [ref.name for ref in found.nodes] == ["a", "b"]
     assert found.text == (
-        "Wait for 1 nvidia.com/gpu on node a and 3 nvidia.com/gpu on node b to become free: then all 3 pods fit."
+        "Wait for 1 GPU on node a and 3 GPUs on node b to become free: then all 3 pods fit."
     )
 
 
@@ -88,7 +88,7 @@ def test_what_fits_then_is_what_the_quorum_needs() -> None:
         advise(waiting([node("a", 4, 1), node("b", 4)], 3, 4, quorum=2)), AdviceKind.WAIT_FOR_ROOM
     )
     assert found.text == (
-        "Wait for 1 nvidia.com/gpu on node a to become free: then the 2 of 3 pods that its quorum needs fit."
+        "Wait for 1 GPU on node a to become free: then the 2 of 3 pods that its quorum needs fit."
     )
 
 
@@ -98,8 +98,8 @@ def test_of_many_nodes_two_are_named_with_what_is_theirs() -> None:
     assert [ref.name for ref in found.nodes] == ["a", "b", "c", "d"]
     assert [ref.name for ref in found.named] == ["a", "b"]
     assert found.text == (
-        "Wait for up to 3 nvidia.com/gpu on each of 4 nodes (1 nvidia.com/gpu on node a, "
-        "3 nvidia.com/gpu on node b, …) to become free: then all 4 pods fit."
+        "Wait for up to 3 GPUs on each of 4 nodes (1 GPU on node a, "
+        "3 GPUs on node b, …) to become free: then all 4 pods fit."
     )
 
 
@@ -119,7 +119,7 @@ def test_only_the_names_that_are_printed_are_kept_to_be_hidden() -> None:
     found = only(advise(unit), AdviceKind.WAIT_FOR_ROOM)
     assert (
         found.text
-        == "Wait for 4 nvidia.com/gpu on each of 5 nodes (a, b, …) to become free: then all 5 pods fit."
+        == "Wait for 4 GPUs on each of 5 nodes (a, b, …) to become free: then all 5 pods fit."
     )
     assert [item.source.name for item in advice_of(unit)[1] if item.source] == ["a", "b"]
 
@@ -164,7 +164,7 @@ def test_each_pod_that_a_term_is_about_has_to_go() -> None:
     assert sorted(ref.name for ref in found.gangs) == ["one", "two"]
     assert found.text == (
         "Suspend Job team-b/one (priority 0) and Job team-b/two (priority 0), which hold "
-        "2 nvidia.com/gpu together: then the pod fits."
+        "2 GPUs together: then the pod fits."
     )
     alone = advise(waiting([there], 1, 1, quorum=1, residents=gangs[:1], needs=needs))
     assert AdviceKind.SUSPEND_GANGS not in kinds(alone)
@@ -178,19 +178,19 @@ def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> Non
     large = resident("large", a=8, b=8)
     unit = waiting(nodes, 2, 4, quorum=2, residents=[large], needs=pool)
     assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
-        "Suspend Job team-b/large (priority 0), which frees 8 nvidia.com/gpu on nodes that the "
+        "Suspend Job team-b/large (priority 0), which frees 8 GPUs on nodes that the "
         "waiting pods could use: then both pods fit."
     )
     # Half of what it holds there goes already.
     going = replace(large, by_suspending={"a": Load({GPU: 4}, 1)})
     unit = waiting(nodes, 1, 4, quorum=1, residents=[going], needs=pool)
     assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
-        "Suspend Job team-b/large (priority 0), which frees 4 nvidia.com/gpu on nodes that the "
+        "Suspend Job team-b/large (priority 0), which frees 4 GPUs on nodes that the "
         "waiting pod could use: then the pod fits."
     )
     unit = waiting(nodes, 2, 4, quorum=2, residents=[resident("half", a=8)], needs=pool)
     assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
-        "Suspend Job team-b/half (priority 0), which holds 8 nvidia.com/gpu: then both pods fit."
+        "Suspend Job team-b/half (priority 0), which holds 8 GPUs: then both pods fit."
     )
 
 
@@ -320,7 +320,7 @@ def test_one_gang_that_is_enough_is_named_before_two() -> None:
     found = only(advise(waiting(nodes, 2, 4, quorum=2, residents=held)), AdviceKind.SUSPEND_GANGS)
     assert [ref.name for ref in found.gangs] == ["pair"]
     assert found.text == (
-        "Suspend Job team-b/pair (priority 0), which holds 8 nvidia.com/gpu: then both pods fit."
+        "Suspend Job team-b/pair (priority 0), which holds 8 GPUs: then both pods fit."
     )
 
 

@@ -186,7 +186,7 @@ def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
     room = only(found, AdviceKind.WAIT_FOR_ROOM)
     assert room.free == {"b": {GPU: 4}}
     assert room.text == (
-        "Wait for 4 nvidia.com/gpu on node b to become free: then both pods fit, once 1 pod on node a that is being "
+        "Wait for 4 GPUs on node b to become free: then both pods fit, once 1 pod on node a that is being "
         "deleted is gone (12:02 UTC at the latest)."
     )
     assert room.until == NOW + timedelta(minutes=2)

@@ -19,8 +19,7 @@ def test_of_a_quorum_all_that_wait_are_counted() -> None:
     """Three nodes of four are free, the last has one left."""
     room = room_of(*(node(f"n{index}") for index in range(3)), node("n3", used=3))
     assert told(SHORT, gang(6, asks(4), room, quorum=4)) == (
-        "At least 4 of 6 pods need 16 nvidia.com/gpu, and 13 are free on the 4 usable nodes: only "
-        "3 of 6 fit."
+        "At least 4 of 6 pods need 16 GPUs, and 13 are free on the 4 usable nodes: only 3 of 6 fit."
     )
 
 
@@ -47,7 +46,7 @@ def test_where_none_fits_that_is_said_already() -> None:
 
 def test_one_pod_fits_or_does_not() -> None:
     assert told(SHORT, gang(1, asks(4), room_of(node("n0", used=1)))) == (
-        "1 pod needs 4 nvidia.com/gpu, and 3 are free on the only usable node."
+        "1 pod needs 4 GPUs, and 3 are free on the only usable node."
     )
 
 
@@ -61,12 +60,11 @@ def test_of_several_shapes_the_sentence_is_about_one() -> None:
     driver = ("driver", 1, asks(1), selecting(pool="driver"))
     workers = ("workers", 2, asks(4), selecting(pool="gpu"))
     assert told(SHORT, mixed(room, driver, workers)) == (
-        "2 pods of workers need 8 nvidia.com/gpu, and 4 are free on the 2 usable nodes (pool=gpu)."
+        "2 pods of workers need 8 GPUs, and 4 are free on the 2 usable nodes (pool=gpu)."
     )
     many = ("workers", 3, asks(4), selecting(pool="gpu"))
     assert told(LARGE, mixed(room, driver, many)) == (
-        "3 pods of workers need 12 nvidia.com/gpu, but the 2 usable nodes (pool=gpu) have 8 even when "
-        "empty."
+        "3 pods of workers need 12 GPUs, but the 2 usable nodes (pool=gpu) have 8 even when empty."
     )
 
 
@@ -76,8 +74,7 @@ def test_what_is_not_worked_out_can_take_nodes_away() -> None:
     assert told(SHORT, gang(2, asks(4), half, needs=MOUNTS)).endswith(": at most 1 of 2 fits.")
     assert told(LARGE, gang(6, asks(4), FOUR, needs=MOUNTS)).endswith(": at most 4 of 6 fit.")
     assert told(LARGE, gang(5, asks(3), FOUR, needs=MOUNTS)) == (
-        "5 pods need 3 nvidia.com/gpu each, but at most 4 of 5 fit on the 4 usable nodes even when "
-        "empty."
+        "5 pods need 3 GPUs each, but at most 4 of 5 fit on the 4 usable nodes even when empty."
     )
     pieces = room_of(node("n0", gpu=8, used=3), node("n1", gpu=8, used=6))
     assert told(PIECES, gang(2, asks(3), pieces, needs=MOUNTS)).endswith(

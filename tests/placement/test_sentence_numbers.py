@@ -2,7 +2,7 @@
 
 import pytest
 
-from gangboard.placement.amount_words import amount_of
+from gangboard.placement.amount_words import amount_of, amounts_of
 from gangboard.placement.sentences.numbers import Crowd, are_free, needed_and_there
 
 GI = 2**30
@@ -11,7 +11,10 @@ GI = 2**30
 @pytest.mark.parametrize(
     ("resource", "amount", "text"),
     [
-        ("nvidia.com/gpu", 8, "8 nvidia.com/gpu"),
+        ("nvidia.com/gpu", 8, "8 GPUs"),
+        ("amd.com/gpu", 1, "1 GPU"),
+        ("nvidia.com/mig-1g.5gb", 2, "2 nvidia.com/mig-1g.5gb"),
+        ("rdma/ib", 4, "4 rdma/ib"),
         ("cpu", 4000, "4 CPUs"),
         ("cpu", 1000, "1 CPU"),
         ("cpu", 1500, "1.5 CPUs"),
@@ -43,6 +46,13 @@ def test_people_read_amounts_in_these_units(resource: str, amount: int, text: st
 )
 def test_what_must_be_enough_is_rounded_up(amount: int, text: str) -> None:
     assert amount_of("memory", amount, up=True) == text
+
+
+def test_gpus_of_two_vendors_are_told_apart() -> None:
+    assert amounts_of({"nvidia.com/gpu": 4, "cpu": 2000}) == ["2 CPUs", "4 GPUs"]
+    both = {"nvidia.com/gpu": 4, "amd.com/gpu": 1}
+    assert amounts_of(both) == ["1 amd.com/gpu", "4 nvidia.com/gpu"]
+    assert amount_of("nvidia.com/gpu", 4, named=True) == "4 nvidia.com/gpu"
 
 
 def test_two_amounts_that_differ_never_look_alike() -> None:

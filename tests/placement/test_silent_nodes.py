@@ -90,7 +90,7 @@ def test_others_are_too_small() -> None:
     unit = waiting(offering("n0", gpu="2"), registered("n1"), registered("n2"))
     assert told(unit) == (
         "no-matching-node",
-        "2 pods ask for 4 nvidia.com/gpu each, and the largest node has 2; 2 more nodes have not "
+        "2 pods ask for 4 GPUs each, and the largest node has 2; 2 more nodes have not "
         "said what they offer yet",
     )
 
@@ -125,7 +125,7 @@ def test_beside_a_lack_of_room() -> None:
     unit = waiting(offering("n0", gpu="4"), registered("n1"))
     assert told(unit) == (
         "exceeds-capacity",
-        "2 pods need 8 nvidia.com/gpu, but the only usable node has 4 even when empty: only 1 of 2 "
+        "2 pods need 8 GPUs, but the only usable node has 4 even when empty: only 1 of 2 "
         "fits; 1 more node has not said what it offers yet",
     )
 

@@ -77,11 +77,11 @@ def test_a_node_without_any_allocatable_device() -> None:
     )
     code, text, kinds, first = told(2, 8, good, bad)
     assert code == "exceeds-capacity"
-    assert text.endswith(f"; 8 {GPU} of node b are not allocatable (0 of 8)")
+    assert text.endswith("; 8 GPUs of node b are not allocatable (0 of 8)")
     assert kinds[0] is AdviceKind.RESTORE
     assert kinds[-1] is AdviceKind.SIZE
     assert first == (
-        f"Make 8 {GPU} of node b allocatable again: then both pods fit. "
+        "Make 8 GPUs of node b allocatable again: then both pods fit. "
         "Look at the device plugin and the health of the devices."
     )
 
@@ -90,6 +90,7 @@ def test_no_node_has_any() -> None:
     code, text, kinds, _ = told(1, 8, a_served_node("b", {GPU: "8"}, {}))
     assert code == "no-matching-node"
     assert text.endswith(f"; 8 {GPU} of node b are not allocatable (0 of 8)")
+    assert "GPUs" not in text, "one word in a sentence"
     assert kinds == [AdviceKind.RESTORE]
 
 
@@ -98,8 +99,8 @@ def test_a_part_is_not_allocatable() -> None:
     code, text, kinds, _ = told(2, 8, *nodes)
     assert code == "no-matching-node"
     assert text.endswith(
-        f"; 1 {GPU} of node a is not allocatable (7 of 8) and "
-        f"1 {GPU} of node b is not allocatable (7 of 8)"
+        "; 1 GPU of node a is not allocatable (7 of 8) and "
+        "1 GPU of node b is not allocatable (7 of 8)"
     )
     assert kinds == [AdviceKind.RESTORE]
 

@@ -15,6 +15,7 @@ from gangboard.decode.nodes import NODE
 from gangboard.kube.connection import Connection
 from gangboard.polling import reflector
 from gangboard.polling.changes import Batch, News
+from gangboard.polling.contact_meter import ContactMeter
 from gangboard.polling.reflector import Reflector
 from gangboard.polling.watched import Watched
 
@@ -90,6 +91,7 @@ def reader(
         ends_at=time.monotonic() + 60,
         list_only=list_only,
         on_contact=lambda: None,
+        meter=ContactMeter(),
     )
     return made, out
 

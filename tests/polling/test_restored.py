@@ -86,6 +86,7 @@ def test_everything_is_read_anew_after_a_restore(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     backup = watching.simulator.store.back_up()
+    poll._caches[watching.cluster.pk].meter._begun -= 60
     before = cordon(watching, is_cordoned=True, note="lost")
     refuse_again(watching)
     shell = watching.simulator.objects.get(*POD)
@@ -97,6 +98,11 @@ def test_everything_is_read_anew_after_a_restore(watch: Watch) -> None:
     assert is_cordoned(watching)
     assert LOST_EVENT in names(watching, EVENT.key)
     assert (FUTURE in pods(watching), POD[2] in pods(watching)) == (True, False)
+    watching.cluster.refresh_from_db()
+    assert watching.cluster.answer_ms
+    assert (watching.cluster.events_a_minute or 0) >= 4, (
+        "a node, an event, a pod that came, one that went"
+    )
     watching.simulator.restore(backup)
     assert cordon(watching, is_cordoned=False, note="real") == before
     # Each resource is read by a thread of its own.

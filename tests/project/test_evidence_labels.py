@@ -11,6 +11,7 @@ import pytest
 
 from gangboard.diagnosis import registry
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.registry import Resource
 from tests.evidence_labels import field_paths, fields_named, is_field_of_any, wrong_fields
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +59,7 @@ LABELS = sorted(set(_labels()))
 
 def test_the_walk_sees_the_labels_of_the_code() -> None:
     assert len(LABELS) > 120
-    assert {"spec.active", "spec.parallelism", "quorum"} <= {label for _, label in LABELS}
+    assert {"spec.schedulingGates", "spec.parallelism", "quorum"} <= {label for _, label in LABELS}
 
 
 def test_a_label_that_looks_like_a_field_is_one() -> None:
@@ -78,6 +79,17 @@ def test_the_fields_that_a_kind_names_are_its_own(kind: object) -> None:
     source = ObjectRef(resource.group, resource.kind, "ns", "a", "u")
     if kind.levers and traits.suspend_field:  # type: ignore[attr-defined]
         assert wrong_fields(traits.suspend_field, source) == ()
+
+
+@pytest.mark.parametrize("resource", registry.queue_entry_resources(), ids=lambda one: one.key)
+def test_the_fields_that_an_admission_system_names_are_those_of_its_entries(
+    resource: Resource,
+) -> None:
+    traits = registry.queue_traits()[resource.group]
+    source = ObjectRef(resource.group, traits.entry, "ns", "a", "u")
+    assert traits.entry == resource.kind
+    for field in (traits.active_field, traits.run_cluster_field):
+        assert wrong_fields(field, source) == ()
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_it_is_stopped_by_one_command_and_confirmed_by_its_status(nursery: Nurse
 def test_what_its_controller_does_not_confirm_is_not_called_done(nursery: Nursery) -> None:
     action = nursery.act(Verb.SUSPEND, "run")
     assert action.state == "failed"
-    assert "its controller does not say that it has acted" in action.message
+    assert "its controller does not confirm it" in action.message
     assert len(nursery.shop.commands()) == 1
 
 
@@ -150,7 +150,7 @@ def test_one_that_goes_again_later_is_found_out(nursery: Nursery) -> None:
     guards.inspect_all(nursery.site.cluster.pk, nursery.site.clock)
     action.refresh_from_db()
     assert action.state == "reverted"
-    assert action.message == ("It was undone: Job run does not say any more that it is suspended.")
+    assert action.message == ("It was undone: Job run no longer reports that it is suspended.")
 
 
 def test_the_actor_may_command_toys_and_change_nothing_of_them(nursery: Nursery) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -56,9 +57,19 @@ ALLOWED = {
 """(file, what stands there) → why it may."""
 
 
-def words_of(source: str) -> Iterator[str]:
+@cache
+def shared_trees() -> dict[str, ast.Module]:
+    """Return the parsed modules of shared code by their path: it takes some seconds."""
+    paths = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "gangboard").rglob("*.py")}
+    return {
+        name: ast.parse(paths[name].read_text())
+        for name in sorted(paths)
+        if name.split("/")[1] not in AT_HOME
+    }
+
+
+def words_of(tree: ast.AST) -> Iterator[str]:
     """Yield the names of kinds in code: constants and identifiers, pairs and comparisons of shared kinds."""
-    tree = ast.parse(source)
     said = set(_docstrings(tree))
     for node in ast.walk(tree):
         text = _text_of(node)
@@ -112,10 +123,8 @@ def _shared(node: ast.AST) -> Iterator[str]:
 
 
 def _found() -> Iterator[tuple[str, str]]:
-    for path in sorted((ROOT / "gangboard").rglob("*.py")):
-        name = path.relative_to(ROOT).as_posix()
-        if name.split("/")[1] not in AT_HOME:
-            yield from ((name, word) for word in words_of(path.read_text()))
+    for name, tree in shared_trees().items():
+        yield from ((name, word) for word in words_of(tree))
     for path in sorted([*(ROOT / "templates").rglob("*"), *(ROOT / "static/js").rglob("*")]):
         if path.is_file():
             yield from (
@@ -136,6 +145,35 @@ def test_shared_code_knows_no_kind_by_name() -> None:
         if not any(one[0] == name and text in one[1] for one in found)
     ]
     assert unused == []
+
+
+OF_KUBERNETES = {"GangScheduling", "Unschedulable"}
+"""Reasons of plugins that Kubernetes itself has, too."""
+
+
+def test_shared_code_knows_no_reason_or_field_of_one_system() -> None:
+    """What a single system writes into conditions, events and fields stands in the file of that system."""
+    words = {*registry.pod_reasons(), *registry.event_reasons(), *registry.run_cluster_fields()}
+    for system in registry.queue_traits().values():
+        words |= {system.active_field, system.manager} - {""}
+    for kind in registry.kind_traits().values():
+        words |= {*kind.jobs_refused, *kind.follower_refusals, *kind.disruptions}
+    assert {"Schedulable", "status.clusterName", "spec.active", "JobCreationFailed"} <= words
+    words -= OF_KUBERNETES
+    shared = {
+        (name, node.value)
+        for name, tree in shared_trees().items()
+        for node in _constants(tree)
+        if node.value in words
+    }
+    assert shared == set()
+
+
+def _constants(tree: ast.AST) -> Iterator[ast.Constant]:
+    told = set(_docstrings(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in told:
+            yield node
 
 
 def test_rules_take_the_words_of_a_change_from_its_declaration() -> None:
@@ -175,4 +213,4 @@ def test_each_kind_and_each_api_is_looked_for() -> None:
     ],
 )
 def test_what_is_found(source: str, words: list[str]) -> None:
-    assert sorted(words_of(source)) == sorted(words)
+    assert sorted(words_of(ast.parse(source))) == sorted(words)

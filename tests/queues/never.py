@@ -106,7 +106,7 @@ CANNOT = "Queue queue cannot admit it: "
 NEVER: dict[str, Situation[Place]] = {
     "too-large": Situation(
         _too_large, "exceeds-quota", "blocked",
-        f"{CANNOT}20 cpu of flavor default are asked for, and at most 3 can be had.",
+        f"{CANNOT}20 cpu of flavor default are needed, but the queue can give at most 3.",
         twin="running",
     ),
     "not-covered": Situation(

@@ -62,13 +62,13 @@ QUEUES: dict[str, tuple[str, str, str, str]] = {
     "too-large": (
         FLAVORS + TOO_LARGE.format("cpu", "default", 0, 20, 3),
         "Pending", "exceeds-quota",
-        "20 cpu of flavor default are asked for, and at most 3 can be had",
+        "20 cpu of flavor default are needed, but the queue can give at most 3",
     ),
     # Both pod sets together (real-control-plane.md §5).
     "too-large-together": (
         FLAVORS + TOO_LARGE.format("cpu", "default", 2, 16, 8),
         "Pending", "exceeds-quota",
-        "2 + 16 cpu of flavor default are asked for, and at most 8 can be had",
+        "2 + 16 cpu of flavor default are needed, but the queue can give at most 8",
     ),
     "not-covered": (
         f"{FLAVORS}resource nvidia.com/gpu unavailable in ClusterQueue",

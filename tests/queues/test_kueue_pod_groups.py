@@ -23,7 +23,7 @@ from tests.domain_objects import NOW, Made, a_group, a_pod, an_entry
 from tests.owners.test_apps_v1 import an_app, of_replicaset, of_statefulset
 
 QUEUED = {"kueue.x-k8s.io/queue-name": "lq"}
-CAUSE = "2 more nvidia.com/gpu of cq-sets must become free"
+CAUSE = "2 more GPUs of cq-sets must become free"
 LACKS = QueueMessage(QueueCode.WAITING_FOR_QUOTA, CAUSE)
 GATED: dict[str, Any] = {"gates": ("kueue.x-k8s.io/admission",)}
 
@@ -211,5 +211,5 @@ def test_when_its_last_pod_leaves_the_queue_a_deployment_is_no_gang() -> None:
 
 def test_pods_that_nobody_owns_are_not_suspended() -> None:
     assert unowned(SPARK.meta.ref) == (
-        "Workload spark cannot be suspended: nothing known would make its pods anew."
+        "Workload spark cannot be suspended: no known controller would re-create its pods."
     )

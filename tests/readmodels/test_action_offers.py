@@ -162,7 +162,7 @@ def test_what_no_lever_fits_says_so(owner: Viewer, cluster: Cluster, levers: Lev
     (suspend, _) = read(owner, gang).actions
     assert (suspend.allowed, suspend.why_not) == (
         False,
-        "Pod lonely cannot be suspended: no controller would make it anew.",
+        "Pod lonely cannot be suspended: no controller would re-create it.",
     )
 
 

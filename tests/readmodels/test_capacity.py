@@ -146,7 +146,7 @@ def test_network_devices_are_resources_and_no_accelerators(owner: Viewer, cluste
         ("intel.com/sriov", False, "4"),
         ("vpc.amazonaws.com/efa", False, "16"),
     ]
-    assert row.shapes[0].asks == "4 nvidia.com/gpu, 1 Gi memory, 16 vpc.amazonaws.com/efa"
+    assert row.shapes[0].asks == "4 GPUs, 1 Gi memory, 16 vpc.amazonaws.com/efa"
 
 
 def test_what_nobody_has_is_left_out(owner: Viewer, cluster: Cluster) -> None:
@@ -245,11 +245,11 @@ def test_shapes_with_what_fits(owner: Viewer) -> None:
     assert [
         (one.asks, one.waiting, one.fits_now, one.fits_empty, one.is_short) for one in found
     ] == [
-        ("8 nvidia.com/gpu, 64 cpu", 4, 3, 7, True),
+        ("8 GPUs, 64 cpu", 4, 3, 7, True),
         ("1 cpu", 0, 190, 7, False),
-        ("8 nvidia.com/gpu, 64 cpu", 4, None, None, False),
+        ("8 GPUs, 64 cpu", 4, None, None, False),
         # At most three fit of the four that wait: there is too little in any case.
-        ("8 nvidia.com/gpu, 64 cpu", 4, 3, 7, True),
+        ("8 GPUs, 64 cpu", 4, 3, 7, True),
     ]
     assert [one.where for one in found] == ["", "pool=h100", "", ""]
     assert [one.why for one in found] == ["", "", "not understood: the toleration operator Gt", ""]

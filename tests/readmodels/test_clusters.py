@@ -64,6 +64,27 @@ def test_one_sentence_about_a_cluster(
     assert state.headline == sentence
 
 
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        ({}, (12, 340)),
+        ({"events_a_minute": 0}, (12, 0)),
+        ({"contact_at": NOW - timedelta(seconds=40)}, (None, None)),
+        ({"contact_at": NOW - timedelta(minutes=3)}, (None, None)),
+        ({"problem": "forbidden", "sentence": "Not allowed."}, (None, None)),
+    ],
+)
+def test_the_pace_of_an_api_server_that_answers_now(
+    owner: Viewer, columns: dict[str, Any], shown: tuple[int | None, int | None]
+) -> None:
+    cluster = make_cluster(**{"answer_ms": 12, "events_a_minute": 340, **columns})
+    (state,) = list_clusters(viewer=owner, now=NOW)
+    assert (state.answer_ms, state.events_a_minute) == shown
+    some = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    (state,) = list_clusters(viewer=some, now=NOW)
+    assert (state.answer_ms, state.events_a_minute) == (None, None), "how busy others are"
+
+
 def test_one_failure_of_everything_is_said_once(owner: Viewer) -> None:
     why = "lab.example did not answer in time."
     cluster = make_cluster("lab", problem="timeout", sentence=why)

@@ -27,7 +27,7 @@ def read(viewer: Viewer, cluster: Cluster, **columns: Any) -> GangDetail:
 def test_every_node_is_in_one_line() -> None:
     (shape,) = fit_shapes([make_fit(open_nodes=0)], names_nodes=True)
     assert [(row.text, row.nodes) for row in shape.reasons] == [
-        ("too few free nvidia.com/gpu", 5),
+        ("too few free GPUs", 5),
         ("no room for one more pod", 2),
         (WHY_NOT_HERE, 32),
         ("taint of a node that is not ready", 1),
@@ -38,7 +38,7 @@ def test_every_node_is_in_one_line() -> None:
 
 def test_what_a_pod_asks_for_begins_with_its_devices() -> None:
     (shape,) = fit_shapes([make_fit()], names_nodes=True)
-    assert shape.asks == "8 nvidia.com/gpu, 64 cpu, 512 Gi memory"
+    assert shape.asks == "8 GPUs, 64 cpu, 512 Gi memory"
 
 
 @pytest.mark.parametrize(("waiting", "fits", "short"), [(4, 0, 4), (4, 3, 1), (4, 4, 0), (4, 9, 0)])
@@ -68,7 +68,7 @@ def test_the_bar_shows_the_nodes_in_proportion() -> None:
         ("host ports", "host port is taken"),
         ("required anti-affinity", "kept away by a pod that is there"),
         ("a word of another release", "a word of another release"),
-        ("amd.com/gpu", "too few free amd.com/gpu"),
+        ("amd.com/gpu", "too few free GPUs"),
     ],
 )
 def test_what_fills_a_node_is_said_in_words(label: str, text: str) -> None:

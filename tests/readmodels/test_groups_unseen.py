@@ -185,13 +185,13 @@ def test_only_what_is_asked_for_is_told(owner: Viewer) -> None:
             timedelta(minutes=3),
             "timeout",
             "silent",
-            "Cluster eu-train does not answer: its groups are those of the last look.",
+            "Cluster eu-train does not answer: its groups are as last seen.",
         ),
         (
             timedelta(minutes=3),
             "",
             "silent",
-            "Cluster eu-train is not being read: its groups are those of the last look.",
+            "Cluster eu-train is not being read: its groups are as last seen.",
         ),
         (
             None,
@@ -307,7 +307,7 @@ def test_groups_of_a_silent_cluster_are_of_the_last_look(owner: Viewer) -> None:
     cluster = make_site(contact_at=NOW - timedelta(minutes=4), problem="timeout")
     assert on_its_page(owner, cluster) == (
         "No group of it is known.",
-        ["Cluster eu-train does not answer: its groups are those of the last look."],
+        ["Cluster eu-train does not answer: its groups are as last seen."],
     )
 
 

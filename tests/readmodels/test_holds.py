@@ -141,8 +141,8 @@ def test_a_jobset_made_anew_has_lost_its_hold(owner: Viewer, cluster: Cluster) -
     row = only(owner)
     assert (row.lost, row.in_force, row.face.label) == (True, False, "Hold lost")
     assert row.sentence == (
-        f"Hold lost: this Hold is for uid {gang.uid}, and JobSet/llama has another one: it was made "
-        "anew, or the Hold names another object."
+        f"Hold lost: this Hold is for uid {gang.uid}, but JobSet/llama has another uid. JobSet/llama was "
+        "re-created, or the Hold names another object."
     )
     assert (row.owner_name, row.owner_uid) == ("llama", gang.uid)
 
@@ -179,16 +179,16 @@ def test_a_silent_cluster_says_nothing_about_force(owner: Viewer, cluster: Clust
     (row,) = page.rows
     assert row.in_force is None
     assert row.sentence == (
-        "Cluster eu-train does not answer: whether it is in force is not known."
+        "Cluster eu-train does not answer, so whether the Hold is in force is unknown."
     )
     assert [unseen.state for unseen in page.unseen] == ["silent"]
     Cluster.objects.update(problem="")
     page = read(owner)
     assert page.rows[0].sentence == (
-        "Cluster eu-train is not being read: whether it is in force is not known."
+        "Cluster eu-train is not being read, so whether the Hold is in force is unknown."
     )
     assert [unseen.sentence for unseen in page.unseen] == [
-        "Cluster eu-train is not being read: its Holds are those of the last look."
+        "Cluster eu-train is not being read: its Holds are as last seen."
     ]
 
 
@@ -196,7 +196,7 @@ def test_a_hold_on_a_job_that_runs_says_so(owner: Viewer, cluster: Cluster) -> N
     gang = make_jobset(cluster)
     make_hold(cluster, gang, JOB, action="", by="")
     row = only(owner)
-    assert row.sentence == f"Job {JOB} is not suspended: a Hold alone stops nothing that runs."
+    assert row.sentence == f"Job {JOB} is not suspended: a Hold does not stop a Job that runs."
     assert (row.action_id, row.by) == ("", "")
 
 
@@ -204,7 +204,7 @@ def test_a_job_between_two_attempts(owner: Viewer, cluster: Cluster) -> None:
     held(cluster)
     WatchedObject.objects.filter(resource=JOBS, name=JOB).delete()
     assert only(owner).sentence == (
-        f"There is no Job {JOB} now; when it is made again it is born suspended."
+        f"Job {JOB} does not exist now. If it is created again, it starts suspended."
     )
 
 
@@ -215,9 +215,9 @@ def test_a_hold_past_its_end(owner: Viewer, cluster: Cluster, is_ours: bool) -> 
     hold = make_hold(cluster, make_jobset(cluster, suspended={JOB}), JOB, until=past)
     record(cluster, hold, past if is_ours else None, id=hold.action)
     assert only(owner).sentence == (
-        "Its end has passed and it has not been released yet."
+        "The end of the Hold has passed, but it is not released yet."
         if is_ours
-        else "Its end has passed. gangboard did not set that end: a person has to release it."
+        else "The end of the Hold has passed. gangboard did not set that end, so a person has to release it."
     )
 
 
@@ -247,8 +247,8 @@ def test_a_page_of_holds_costs_the_same_however_many_they_are(
     ("state", "sentence"),
     [
         ("not-served", "The Hold is not installed in cluster eu-train."),
-        ("forbidden", "The reader may not list Holds in cluster eu-train: they cannot be seen."),
-        ("failing", "The Holds of cluster eu-train cannot be read now; what is shown may be old."),
+        ("forbidden", "The reader may not list Holds in cluster eu-train, so they are unknown."),
+        ("failing", "The Holds of cluster eu-train cannot be read now; the list may be outdated."),
     ],
 )
 def test_what_cannot_be_seen_is_said_for_each_cluster(

@@ -162,7 +162,7 @@ def test_who_is_there_with_its_pods_and_how_many_are_elsewhere(owner: Viewer, pl
         ("tools", "shell", 3)
     ]
     assert (found.stay.pods, found.hidden.pods) == (1, 0)
-    assert found.sentence == "2 of 8 nvidia.com/gpu are free."
+    assert found.sentence == "2 of 8 GPUs are free."
 
 
 def test_other_namespaces_are_a_sum_without_names(place: Place) -> None:
@@ -206,7 +206,7 @@ def test_which_waiting_gangs_fit_and_what_keeps_the_others_out(owner: Viewer, pl
     }
     assert said == {
         "fits": ("fits", 2, "2 of 4 pods fit now."),
-        "large": ("kept-out", 0, "Needs 8 nvidia.com/gpu; 2 free."),
+        "large": ("kept-out", 0, "Needs 8 GPUs; 2 free."),
         "other-pool": ("kept-out", 0, "Wants nodes with pool=a100."),
     }
     assert place.seen(owner).waiting[0].gang.name == "fits"
@@ -221,7 +221,7 @@ def test_those_that_the_same_keeps_out_stand_together(owner: Viewer, place: Plac
     found = place.seen(owner)
     assert [row.gang.name for row in found.would_fit] == ["fits"]
     assert {one.sentence: {row.gang.name for row in one.rows} for one in found.kept_out} == {
-        "Needs 8 nvidia.com/gpu; 2 free.": {"large"},
+        "Needs 8 GPUs; 2 free.": {"large"},
         "Wants nodes with pool=a100.": {"other-pool", "and-another"},
     }
     assert found.kept_out[0].rows[0].gang.name == "large", "that waits for the most"
@@ -233,7 +233,7 @@ def test_a_cordon_that_alone_keeps_pods_out_is_told(owner: Viewer, cluster: Clus
     place.gang("nlp", "asr", "4")
     place.waits("multimodal", "4", pods=1)
     found = place.seen(owner)
-    assert found.sentence == "Cordoned: 4 of 8 nvidia.com/gpu stand free and take no new pods."
+    assert found.sentence == "Cordoned: 4 of 8 GPUs stand free and take no new pods."
     (row,) = found.waiting
     assert (row.answer, row.sentence) == ("fits-uncordoned", "Its pod fits once uncordoned.")
     assert found.commands[0].text == "kubectl uncordon h100-09"
@@ -269,9 +269,7 @@ def test_accelerators_without_cpu_are_stranded(owner: Viewer) -> None:
     assert [(one.resource, one.amount, one.for_lack_of) for one in found.stranded] == [
         ("nvidia.com/gpu", Decimal(2), "cpu")
     ]
-    assert found.sentence == (
-        "2 of 8 nvidia.com/gpu are stranded: too little cpu is left for any pod."
-    )
+    assert found.sentence == ("2 of 8 GPUs are stranded: too little cpu is left for any pod.")
 
 
 def test_what_is_not_known_is_not_told(owner: Viewer) -> None:

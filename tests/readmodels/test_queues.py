@@ -341,7 +341,7 @@ def test_a_silent_cluster_shows_its_last_look_and_one_without_queues_says_nothin
     store(with_queues, a_queue("gpu"), an_alias("gpu-lq", to="gpu"), waits("a"))
     found = page(owner)
     assert [(one.cluster, one.state) for one in found.unseen] == [("with", "silent")]
-    assert "those of the last look" in found.unseen[0].sentence
+    assert "as last seen" in found.unseen[0].sentence
     assert (found.rows[0].stale, found.rows[0].in_line) == (True, 1)
 
 

@@ -235,7 +235,7 @@ def test_what_decides_on_the_nodes(owner: Viewer) -> None:
     make_gang(eu, detail=Detail())
     (row,) = rows(read(owner))
     assert row.limits == (
-        Bottleneck("too few free nvidia.com/gpu", 2),
+        Bottleneck("too few free GPUs", 2),
         Bottleneck("too little free cpu", 1),
     )
 

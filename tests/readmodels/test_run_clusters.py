@@ -8,7 +8,6 @@ import pytest
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from gangboard.domain.reading.elsewhere import RUN_CLUSTER
 from gangboard.domain.verdict import Evidence
 from gangboard.readmodels.gang_page import gang_detail
 from gangboard.readmodels.next_steps import TextPiece
@@ -24,7 +23,7 @@ MESSAGE = "Runs in cluster worker1: 1 of 1 Job is ready."
 
 @pytest.fixture
 def mirror() -> Gang:
-    evidence = (Evidence(RUN_CLUSTER, "worker1"),)
+    evidence = (Evidence("status.clusterName", "worker1"),)
     finding = make_finding(message=MESSAGE, evidence=evidence)
     return make_gang(
         make_cluster("manager"), "remote", kind="JobSet", detail=Detail((finding,)), message=MESSAGE

@@ -40,6 +40,7 @@ def an_action(number: int, verb: str, nodes: tuple[str, ...], state: str = "veri
         before={},
         after={},
         steps=(),
+        button="Suspend",
         reverted_by="",
         held_seconds=None,
         until=None,

@@ -90,8 +90,7 @@ def test_why_the_rest_has_no_room() -> None:
     room = room_of(*(node(f"n{index}", used=4) for index in range(4)))
     unit = waiting_gang(6, asks(4), room, quorum=2, on=("n0", "n1", "n2", "n3"))
     assert found("below-size", unit).message == (
-        "4 of 6 members run (quorum 2). 2 pods need 8 nvidia.com/gpu, and none is free on the 4 "
-        "usable nodes."
+        "4 of 6 members run (quorum 2). 2 pods need 8 GPUs, and none is free on the 4 usable nodes."
     )
 
 

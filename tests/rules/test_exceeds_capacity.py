@@ -15,7 +15,7 @@ def test_six_pods_of_four_gpus_on_four_nodes_of_four() -> None:
     finding = found("exceeds-capacity", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "6 pods need 24 nvidia.com/gpu, but the 4 usable nodes have 16 even when empty: only 4 of 6 fit."
+        "6 pods need 24 GPUs, but the 4 usable nodes have 16 even when empty: only 4 of 6 fit."
     )
     assert values(finding, "nvidia.com/gpu") == ["24 needed, 16 free now, 16 when empty"]
     assert first(unit) == "exceeds-capacity"
@@ -30,19 +30,19 @@ def test_twin_that_fits_on_empty_nodes_waits() -> None:
 def test_pods_of_daemonsets_stay() -> None:
     taken = room_of(*(node(f"n{index}", staying=1) for index in range(4)))
     assert told("exceeds-capacity", gang(7, asks(2), taken)) == (
-        "7 pods need 14 nvidia.com/gpu, but the 4 usable nodes have 12 even when empty: only 4 of 7 fit."
+        "7 pods need 14 GPUs, but the 4 usable nodes have 12 even when empty: only 4 of 7 fit."
     )
 
 
 def test_in_pieces_even_when_empty() -> None:
     assert told("exceeds-capacity", gang(5, asks(3), FOUR)) == (
-        "5 pods need 3 nvidia.com/gpu each, but only 4 of 5 fit on the 4 usable nodes even when empty."
+        "5 pods need 3 GPUs each, but only 4 of 5 fit on the 4 usable nodes even when empty."
     )
 
 
 def test_one_node_more_than_there_is() -> None:
     assert told("exceeds-capacity", gang(2, asks(4), room_of(node("n0")))) == (
-        "2 pods need 8 nvidia.com/gpu, but the only usable node has 4 even when empty: only 1 of 2 fits."
+        "2 pods need 8 GPUs, but the only usable node has 4 even when empty: only 1 of 2 fits."
     )
 
 
@@ -62,5 +62,5 @@ def test_the_blocked_shape_wins_over_the_short_one() -> None:
     )
     finding = found("exceeds-capacity", unit)
     assert finding.health is Health.BLOCKED
-    assert "12 nvidia.com/gpu" in finding.message
+    assert "12 GPUs" in finding.message
     assert values(finding, "nodes for driver")

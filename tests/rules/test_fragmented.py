@@ -29,8 +29,7 @@ def test_free_in_pieces_that_are_too_small() -> None:
     finding = found("fragmented", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "2 pods need 8 nvidia.com/gpu each, and 16 are free, but no node has 8 (4 nodes have 4 "
-        "each)."
+        "2 pods need 8 GPUs each, and 16 are free, but no node has 8 (4 nodes have 4 each)."
     )
     assert values(finding, "nvidia.com/gpu") == ["16 needed, 16 free now, 32 when empty"]
     assert values(finding, "scheduler says") == [texts.GPU_SHORT]
@@ -40,7 +39,7 @@ def test_free_in_pieces_that_are_too_small() -> None:
 def test_some_fit_and_the_rest_is_in_pieces() -> None:
     nodes = [node("n0", gpu=8, used=3), node("n1", gpu=8, used=6), node("n2", gpu=8, used=6)]
     assert told("fragmented", gang(3, asks(3), room_of(*nodes))) == (
-        "3 pods need 3 nvidia.com/gpu each, and 9 are free, but in pieces: only 1 of 3 fits (1 "
+        "3 pods need 3 GPUs each, and 9 are free, but in pieces: only 1 of 3 fits (1 "
         "node has 5 and 2 nodes have 2 each)."
     )
 
@@ -60,8 +59,7 @@ def test_cores_and_gpus_are_free_on_different_nodes() -> None:
     unit = gang(1, asks(4, cpu="4"), room_of(no_cores, busy))
     assert first(unit) == "fragmented"
     assert told("fragmented", unit) == (
-        "1 pod needs 4 CPUs and 4 nvidia.com/gpu, and 8 CPUs and 8 nvidia.com/gpu are free, but "
-        "not on the same nodes."
+        "1 pod needs 4 CPUs and 4 GPUs, and 8 CPUs and 8 GPUs are free, but not on the same nodes."
     )
 
 
@@ -74,7 +72,7 @@ def test_one_of_two_finds_both_on_one_node() -> None:
     )
     unit = gang(2, asks(4, cpu="4"), room_of(*nodes))
     assert told("fragmented", unit) == (
-        "2 pods need 4 CPUs and 4 nvidia.com/gpu each, and 18 CPUs and 8 nvidia.com/gpu are free, "
+        "2 pods need 4 CPUs and 4 GPUs each, and 18 CPUs and 8 GPUs are free, "
         "but not on the same nodes: only 1 of 2 fits."
     )
 

@@ -33,7 +33,7 @@ def test_three_of_four_gpus_two_nodes_are_half_full() -> None:
     finding = found("insufficient-resources", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "3 pods need 12 nvidia.com/gpu, and 6 are free on the 4 usable nodes: only 1 of 3 fits."
+        "3 pods need 12 GPUs, and 6 are free on the 4 usable nodes: only 1 of 3 fits."
     )
     assert values(finding, GPU) == ["12 needed, 6 free now, 16 when empty"]
     assert values(finding, "scheduler says") == [texts.GPU_SHORT]
@@ -45,15 +45,14 @@ def test_occupied_is_said_when_no_member_finds_room() -> None:
     """Twin: a little is free, nowhere enough for one."""
     unit = gang(2, asks(4), room_of(*(node(f"n{i}", used=3) for i in range(4))))
     assert told("insufficient-resources", unit) == (
-        "2 pods need 8 nvidia.com/gpu, and 4 are free on the 4 usable nodes, nowhere enough for "
-        "one."
+        "2 pods need 8 GPUs, and 4 are free on the 4 usable nodes, nowhere enough for one."
     )
 
 
 def test_nothing_at_all_is_free() -> None:
     unit = gang(2, asks(4), room_of(*(node(f"n{i}", used=4) for i in range(2))))
     assert told("insufficient-resources", unit) == (
-        "2 pods need 8 nvidia.com/gpu, and none is free on the 2 usable nodes."
+        "2 pods need 8 GPUs, and none is free on the 2 usable nodes."
     )
 
 
@@ -62,8 +61,7 @@ def test_the_quorum_decides_what_is_needed() -> None:
         6, asks(4), room_of(*(node(f"n{i}", used=4 if i else 0) for i in range(4))), quorum=2
     )
     assert told("insufficient-resources", unit) == (
-        "At least 2 of 6 pods need 8 nvidia.com/gpu, and 4 are free on the 4 usable nodes: only 1 "
-        "of 6 fits."
+        "At least 2 of 6 pods need 8 GPUs, and 4 are free on the 4 usable nodes: only 1 of 6 fits."
     )
 
 
@@ -82,7 +80,7 @@ def test_cores_and_bytes_are_said_as_people_say_them() -> None:
 def test_free_room_elsewhere_is_of_no_use() -> None:
     nodes = [node("gpu", used=4), *(node(f"cpu{i}", gpu=0) for i in range(5))]
     assert told("insufficient-resources", gang(1, asks(4), room_of(*nodes))) == (
-        "1 pod needs 4 nvidia.com/gpu, and none is free on the only usable node."
+        "1 pod needs 4 GPUs, and none is free on the only usable node."
     )
 
 
@@ -139,8 +137,7 @@ def test_of_two_shapes_the_one_that_lacks_room_is_named() -> None:
         ("workers", 1, asks(4), workers),
     )
     assert told("insufficient-resources", unit) == (
-        "1 pod of workers needs 4 nvidia.com/gpu, and none is free on the only usable node "
-        "(pool=gpu)."
+        "1 pod of workers needs 4 GPUs, and none is free on the only usable node (pool=gpu)."
     )
 
 

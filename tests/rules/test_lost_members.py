@@ -178,7 +178,7 @@ def test_the_reason_is_in_the_sentence_and_the_second_finding() -> None:
     waiting = a_pod("train-3-new", of=job, text=CORDONED, requests=asks(4), created_at=ago(20))
     unit = with_room(unit_of(job, *running, waiting, facts={"room": room}, memory=ran()))
     assert found("lost-members", unit).message == (
-        "3 of 4 members run. 1 pod needs 4 nvidia.com/gpu, and none is free on the 3 usable "
+        "3 of 4 members run. 1 pod needs 4 GPUs, and none is free on the 3 usable "
         "nodes; 1 more node is cordoned."
     )
     # Without a quorum, too, the reason is what is told beside the loss.

@@ -69,14 +69,23 @@ def test_a_resource_that_no_matching_node_has() -> None:
 def test_more_in_one_pod_than_the_largest_node_has() -> None:
     room = room_of(node("n0", gpu=8, used=8), node("n1", gpu=4), node("n2", gpu=0))
     assert told("no-matching-node", gang(2, asks(16), room)) == (
-        "2 pods ask for 16 nvidia.com/gpu each, and the largest node has 8."
+        "2 pods ask for 16 GPUs each, and the largest node has 8."
+    )
+
+
+def test_where_nodes_have_gpus_of_two_vendors_the_sentence_names_the_resource() -> None:
+    other = replace(
+        node("n1", gpu=0), allocatable={**node("n1", gpu=0).allocatable, "amd.com/gpu": 16}
+    )
+    assert told("no-matching-node", gang(1, asks(16), room_of(node("n0", gpu=8), other))) == (
+        "1 pod asks for 16 nvidia.com/gpu, and the largest node has 8."
     )
 
 
 def test_the_largest_is_sought_among_those_that_match() -> None:
     room = room_of(*(node(f"n{i}", gpu=2 + i, labels=H100) for i in range(2)), node("z", gpu=8))
     assert told("no-matching-node", gang(1, asks(4), room, needs=selecting(gpu="h100"))) == (
-        "1 pod asks for 4 nvidia.com/gpu, and the largest of the 2 nodes that match its node "
+        "1 pod asks for 4 GPUs, and the largest of the 2 nodes that match its node "
         "selector (gpu=h100) has 3."
     )
 
@@ -84,8 +93,7 @@ def test_the_largest_is_sought_among_those_that_match() -> None:
 def test_what_stays_on_the_largest_node_counts() -> None:
     room = room_of(node("n0", gpu=8, staying=1))
     assert told("no-matching-node", gang(1, asks(8), room)) == (
-        "1 pod asks for 8 nvidia.com/gpu, and the largest node has 8, 1 of it taken by pods that "
-        "stay."
+        "1 pod asks for 8 GPUs, and the largest node has 8, 1 of it taken by pods that stay."
     )
 
 

@@ -144,7 +144,7 @@ def test_why_the_replacement_has_no_room() -> None:
     nodes = (a_node("n0"), a_node("n3", ready=None))
     unit = unit_of(job, group, *running, old, new, *nodes, facts={"room": room}, memory=ran())
     assert found("node-lost", with_room(unit)).message == (
-        "3 of 4 members run: node n3 is NotReady. 1 pod needs 4 nvidia.com/gpu, and none is free "
+        "3 of 4 members run: node n3 is NotReady. 1 pod needs 4 GPUs, and none is free "
         "on the 3 usable nodes; 1 more node is not ready."
     )
 

@@ -48,7 +48,7 @@ def test_twin_with_one_node_left_is_short() -> None:
         "insufficient-resources"
     )
     assert told("exceeds-capacity", gang(2, asks(4), room_of(cordoned, node("n1")))) == (
-        "2 pods need 8 nvidia.com/gpu, but the only usable node has 4 even when empty: only 1 of 2 "
+        "2 pods need 8 GPUs, but the only usable node has 4 even when empty: only 1 of 2 "
         "fits; 1 more node is cordoned."
     )
 

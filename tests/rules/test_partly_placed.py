@@ -102,8 +102,7 @@ def test_why_there_is_no_room_for_the_rest() -> None:
     finding = found("partly-placed", plain(6, asks(4), room, on=("n0", "n1", "n2", "n3")))
     assert finding.health is Health.DEGRADED
     assert finding.message == (
-        "2 pods need 8 nvidia.com/gpu, and none is free on the 4 usable nodes; 4 of 6 pods hold a "
-        "node."
+        "2 pods need 8 GPUs, and none is free on the 4 usable nodes; 4 of 6 pods hold a node."
     )
     assert values(finding, "nvidia.com/gpu") == ["8 needed, 0 free now, 16 when empty"]
     assert values(finding, "scheduler says") == [texts.GPU_SHORT]

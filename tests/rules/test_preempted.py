@@ -42,7 +42,7 @@ def test_who_took_the_room_and_what_is_missing_now() -> None:
     finding = found("preempted", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "Its pods were preempted by team-b/urgent-ring; 2 pods need 8 nvidia.com/gpu, and none is "
+        "Its pods were preempted by team-b/urgent-ring; 2 pods need 8 GPUs, and none is "
         "free on the 2 usable nodes."
     )
     (who,) = [one for one in finding.evidence if one.label == "preempted by PodGroup"]

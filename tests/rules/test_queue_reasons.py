@@ -34,7 +34,7 @@ from tests.rules.asking import ask_gang, first_gang, found_gang
 
 RUN = a_jobset("run", a_role("workers", jobs=2))
 QUEUED = a_jobset("run", suspended=True, queue="gpu-lq")
-CAUSE = "3 more nvidia.com/gpu of flavor h100 must become free"
+CAUSE = "3 more GPUs of flavor h100 must become free"
 NEVER = "Queue gpu-lq cannot admit {}"
 WAITS = "Queue gpu-lq has not admitted {} yet"
 SENTENCES = {
@@ -53,7 +53,7 @@ SENTENCES = {
     "exceeds-quota": (
         Health.BLOCKED,
         NEVER,
-        "16 nvidia.com/gpu of flavor l4 are asked for, and at most 8 can be had",
+        "16 GPUs of flavor l4 are needed, but the queue can give at most 8",
     ),
     "not-requeued": (
         Health.BLOCKED,
@@ -128,7 +128,7 @@ def test_the_cause_is_told_of_the_whole_gang() -> None:
         facts_of(QUEUED, an_entry(QUEUED, message=a_message("waiting-for-quota", CAUSE)))
     )
     assert verdict.finding.message == (
-        "Queue gpu-lq has not admitted it yet: 3 more nvidia.com/gpu of flavor h100 must become free."
+        "Queue gpu-lq has not admitted it yet: 3 more GPUs of flavor h100 must become free."
     )
     assert verdict.finding.title == "Waits for quota"
 
@@ -152,8 +152,7 @@ def test_many_jobs_that_wait_for_the_same_are_one_finding() -> None:
         thing for job in child_jobs(jobset) for thing in queued(job, "waiting-for-quota", CAUSE)
     ]
     assert [one.message for one in assess(facts_of(jobset, *things)).findings] == [
-        "Queue gpu-lq has not admitted 6 Jobs yet: 3 more nvidia.com/gpu of flavor h100 must become "
-        "free."
+        "Queue gpu-lq has not admitted 6 Jobs yet: 3 more GPUs of flavor h100 must become free."
     ]
 
 

@@ -14,7 +14,6 @@ from tests.scenarios.scenario import POOL, Room, Scenario, Stage, Step
 from tests.scenarios.topology import RACK
 
 Where = Mapping[str, str]
-GPUS = "nvidia.com/gpu"
 FOUR = Room(gpus=4)
 RUNS = "running", "running"
 DEADLINE_SECONDS = 1800
@@ -72,7 +71,7 @@ ADVISED = (
     Scenario(
         "advised-uncordon", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0], gpu=4), gang(2, gpu=2)),
-        says=("4", GPUS), advises=("ncordon", "advised-uncordon-1"),
+        says=("4", "GPU"), advises=("ncordon", "advised-uncordon-1"),
         rooms=(FOUR, Room(gpus=4, unschedulable=True)), twin="advised-toleration",
         steps=(Step(_uncordon_one, *RUNS, (), {"ready": 2}),),
     ),
@@ -86,7 +85,7 @@ ADVISED = (
     Scenario(
         "advised-suspend", "Job", "run", "insufficient-resources", "waiting",
         **_after(_others(1), 1, gang(2, gpu=4)),
-        says=("8", "4", GPUS), advises=("uspend", "others"), rooms=(FOUR,) * 2,
+        says=("8", "4", "GPU"), advises=("uspend", "others"), rooms=(FOUR,) * 2,
         twin="advised-size", steps=(Step(_suspend_others, *RUNS, (), {"ready": 2}),),
     ),
     # The same, and that Job may run for so long only: nobody has to do anything.
@@ -95,19 +94,19 @@ ADVISED = (
         **_after(
             _others(1, job_spec={"activeDeadlineSeconds": DEADLINE_SECONDS}), 1, gang(2, gpu=4)
         ),
-        says=("8", "4", GPUS), advises=("others", "UTC"), rooms=(FOUR,) * 2,
+        says=("8", "4", "GPU"), advises=("others", "UTC"), rooms=(FOUR,) * 2,
         twin="advised-size", steps=(Step(_let_time_go_by, *RUNS, (), {"ready": 2}),),
     ),
     # 12 wanted, and there are 8 in all.
     Scenario(
         "advised-size", "Job", "run", "exceeds-capacity", "blocked", gang(3, gpu=4),
-        says=("12", "8", GPUS), advises=("parallelism and completions", "from 3 to 2"),
+        says=("12", "8", "GPU"), advises=("parallelism and completions", "from 3 to 2"),
         rooms=(FOUR,) * 2, twin="advised-suspend",
         steps=(Step(_resize, *RUNS, (), {"desired": 2, "ready": 2}),),
     ),
     Scenario(
         "advised-quorum", "PodGroup", "run", "exceeds-capacity", "blocked", quorum(3, 3, gpu=4),
-        says=("12", "8", GPUS), advises=("quorum of PodGroup run", "from 3 to 2"),
+        says=("12", "8", "GPU"), advises=("quorum of PodGroup run", "from 3 to 2"),
         rooms=(FOUR,) * 2, twin="advised-suspend",
     ),
     # 8 in a rack, twice; 12 wanted in one.
@@ -122,7 +121,7 @@ ADVISED = (
     Scenario(
         "advised-free", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0], gpu=4), gang(2, gpu=4)),
-        says=("8", "4", GPUS), advises=("4", GPUS, "advised-free-0"), rooms=(FOUR,) * 2,
+        says=("8", "4", "GPU"), advises=("4", "GPU", "advised-free-0"), rooms=(FOUR,) * 2,
         twin="advised-size",
         steps=(Step(lambda stage: stage.delete("holder-0"), *RUNS, (), {"ready": 2}),),
     ),
@@ -132,14 +131,14 @@ ADVISED_136 = (
     # Nobody asked for this gang: 1.36 makes one of every such Job.
     Scenario(
         "advised-opt-out", "Job", "run", "exceeds-capacity", "blocked", one_job("run", 3, gpu=4),
-        says=("12", "8", GPUS), advises=("NonIndexed", "2 pods fit"), rooms=(FOUR,) * 2,
+        says=("12", "8", "GPU"), advises=("NonIndexed", "2 pods fit"), rooms=(FOUR,) * 2,
         twin="advised-free",
         steps=(Step(_anew(loose(3, gpu=4)), "partly-placed", "degraded", ("2 of 3",)),),
     ),
     Scenario(
         "advised-free", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0], gpu=4), one_job("run", 2, gpu=4)),
-        says=("8", "4", GPUS), advises=("4", GPUS, "advised-free-0"), rooms=(FOUR,) * 2,
+        says=("8", "4", "GPU"), advises=("4", "GPU", "advised-free-0"), rooms=(FOUR,) * 2,
         twin="advised-opt-out",
         steps=(Step(lambda stage: stage.delete("holder-0"), *RUNS, (), {"ready": 2}),),
     ),

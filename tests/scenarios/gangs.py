@@ -226,7 +226,7 @@ GANG_JOBS = (
     ),
     Scenario(
         "short-of-gpus", "Job", "big", "exceeds-capacity", "blocked", _short_of_gpus,
-        says=("24", "16", "nvidia.com/gpu"), members={"desired": 6, "quorum": 6, "created": 6, "scheduled": 0},
+        says=("24", "16", "GPU"), members={"desired": 6, "quorum": 6, "created": 6, "scheduled": 0},
         nodes=4, gpus=4, twin="partly-placed",
     ),
     Scenario(

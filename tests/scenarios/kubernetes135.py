@@ -16,7 +16,6 @@ from tests.scenarios.plain import dropped
 from tests.scenarios.scenario import POOL, Room, Scenario, Stage, Step, patiently
 
 Where = Mapping[str, str]
-GPUS = "nvidia.com/gpu"
 
 
 def _gang(count: int, *, least: int | None = None, **options: Any) -> Objects:
@@ -112,13 +111,13 @@ KUBERNETES_135 = (
     Scenario(
         "bare-short", "Workload", "plan", "insufficient-resources", "waiting",
         all_of(holders([0, 1], gpu=4), _bare(3, least=3, gpu=4)),
-        says=("12", "8", GPUS), members={"quorum": 3, "scheduled": 0}, rooms=(Room(gpus=4),) * 4,
+        says=("12", "8", "GPU"), members={"quorum": 3, "scheduled": 0}, rooms=(Room(gpus=4),) * 4,
         twin="bare-fragmented",
     ),
     Scenario(
         "bare-fragmented", "Workload", "plan", "fragmented", "waiting",
         all_of(holders([0, 1, 2], gpu=2), _bare(2, least=2, gpu=3)),
-        says=("6", GPUS), members={"scheduled": 0}, rooms=(Room(gpus=4),) * 3, twin="bare-short",
+        says=("6", "GPU"), members={"scheduled": 0}, rooms=(Room(gpus=4),) * 3, twin="bare-short",
     ),
     Scenario(
         "wrong-zone", "Job", "run", "no-matching-node", "blocked",

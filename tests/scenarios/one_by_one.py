@@ -25,7 +25,6 @@ from tests.scenarios.scenario import Room, Scenario
 from tests.scenarios.topology import claim_taken, storage
 
 Where = Mapping[str, str]
-GPUS = "nvidia.com/gpu"
 
 
 def _workers(ns: str, where: Where) -> list[Json]:
@@ -43,12 +42,12 @@ def _full(ns: str, where: Where) -> list[Json]:
 ONE_BY_ONE = (
     Scenario(
         "jobset-fragmented", "JobSet", "run", "fragmented", "waiting", _taken,
-        says=("6", GPUS), members={"desired": 2, "scheduled": 0}, rooms=(Room(gpus=4),) * 3,
+        says=("6", "GPU"), members={"desired": 2, "scheduled": 0}, rooms=(Room(gpus=4),) * 3,
         twin="jobset-occupied",
     ),
     Scenario(
         "jobset-occupied", "JobSet", "run", "insufficient-resources", "waiting", _full,
-        says=("6", "3", GPUS), members={"desired": 2, "scheduled": 0}, rooms=(Room(gpus=4),) * 3,
+        says=("6", "3", "GPU"), members={"desired": 2, "scheduled": 0}, rooms=(Room(gpus=4),) * 3,
         twin="jobset-fragmented",
     ),
     Scenario(

@@ -68,7 +68,7 @@ OVER_TIME = (
     ),
     Scenario(
         "nodes-come", "Job", "run", "no-matching-node", "blocked", gang(2, gpu=4),
-        says=("2", GPUS), members={"scheduled": 0}, nodes=2, twin="room-comes",
+        says=("2", "GPU"), members={"scheduled": 0}, nodes=2, twin="room-comes",
         steps=(
             Step(_add(Room(gpus=4)), "exceeds-capacity", "blocked", ("8", "4", GPUS)),
             Step(_add(Room(gpus=4)), *RUNS, (), {"ready": 2}),
@@ -113,7 +113,7 @@ OVER_TIME = (
     Scenario(
         "pieces-join", "Job", "run", "fragmented", "waiting",
         all_of(holders([0, 1, 2], gpu=2), gang(2, gpu=3)),
-        says=("6", GPUS), rooms=(Room(gpus=4),) * 3, twin="quorum-then-all",
+        says=("6", "GPU"), rooms=(Room(gpus=4),) * 3, twin="quorum-then-all",
         steps=(
             Step(_holder_leaves, "fragmented", "waiting", ("3", "8")),
             Step(lambda stage: stage.delete("holder-1"), *RUNS, (), {"ready": 2}),

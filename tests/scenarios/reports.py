@@ -26,7 +26,7 @@ DEVICES = (
     Scenario(
         "devices-withheld", "Job", "run", "exceeds-capacity", "blocked", gang(2, gpu=8),
         says=("16", "8", "devices-withheld-1", "0 of 8"),
-        advises=("8 nvidia.com/gpu of node devices-withheld-1", "device plugin"),
+        advises=("8 GPUs of node devices-withheld-1", "device plugin"),
         rooms=(Room(gpus=8), Room(gpus=8, withheld={GPUS: "0"})), twin="devices-withheld-in-part",
         steps=(Step(_restore, "running", "running", (), {"ready": 2}),),
     ),

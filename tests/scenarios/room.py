@@ -19,7 +19,6 @@ from tests.scenarios.making import (
 )
 from tests.scenarios.scenario import POOL, Room, Scenario, Stage
 
-GPUS = "nvidia.com/gpu"
 FOUR = Room(gpus=4)
 BARE = Room()
 
@@ -35,27 +34,27 @@ TWINS = (
     Scenario(
         "gpu-short", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1], gpu=4), gang(3, gpu=4)),
-        says=("12", "8", GPUS), members={"desired": 3, "quorum": 3, "scheduled": 0},
+        says=("12", "8", "GPU"), members={"desired": 3, "quorum": 3, "scheduled": 0},
         rooms=(FOUR,) * 4, twin="gpu-too-large",
     ),
     # 20 wanted, and the four nodes have 16 in all.
     Scenario(
         "gpu-too-large", "Job", "run", "exceeds-capacity", "blocked",
         all_of(holders([0, 1], gpu=4), gang(5, gpu=4)),
-        says=("20", "16", GPUS), members={"desired": 5, "scheduled": 0},
+        says=("20", "16", "GPU"), members={"desired": 5, "scheduled": 0},
         rooms=(FOUR,) * 4, twin="gpu-short",
     ),
     # 6 wanted by two pods of 3; 2 free on each of three nodes.
     Scenario(
         "gpu-fragmented", "Job", "run", "fragmented", "waiting",
         all_of(holders([0, 1, 2], gpu=2), gang(2, gpu=3)),
-        says=("6", "3", GPUS), members={"scheduled": 0}, rooms=(FOUR,) * 3, twin="gpu-occupied",
+        says=("6", "3", "GPU"), members={"scheduled": 0}, rooms=(FOUR,) * 3, twin="gpu-occupied",
     ),
     # The same, 1 free on each: 3 of 6, and no pod finds room at all.
     Scenario(
         "gpu-occupied", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1, 2], gpu=3), gang(2, gpu=3)),
-        says=("6", "3", GPUS), members={"scheduled": 0}, rooms=(FOUR,) * 3,
+        says=("6", "3", "GPU"), members={"scheduled": 0}, rooms=(FOUR,) * 3,
         twin="gpu-fragmented",
     ),
     # 15 cores wanted by three pods of 5; 4 free on each of four nodes.

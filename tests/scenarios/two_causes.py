@@ -112,14 +112,14 @@ TWO_CAUSES = (
     Scenario(
         "fragmented-and-taint", "Job", "run", "fragmented", "waiting",
         all_of(holders([0, 1, 2], gpu=2), gang(2, gpu=3)),
-        says=("6", "nvidia.com/gpu"), members={"scheduled": 0},
+        says=("6", "GPU"), members={"scheduled": 0},
         rooms=(*(Room(gpus=4),) * 3, Room(gpus=8, taints=[VISION])), twin="racks-and-room",
     ),
     # Not in one rack, and not anywhere either: room is the cause.
     Scenario(
         "racks-and-room", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1, 2], gpu=8), gang(3, gpu=4, topology=RACK)),
-        says=("3", "nvidia.com/gpu"), members={"scheduled": 0},
+        says=("3", "GPU"), members={"scheduled": 0},
         rooms=(
             Room(gpus=8, labels={RACK: "a"}), Room(gpus=8, labels={RACK: "a"}),
             Room(gpus=8, labels={RACK: "b"}), Room(gpus=8, labels={RACK: "b"}),

@@ -112,9 +112,8 @@ def test_read_only_of_one_cluster_and_of_all(east: Cluster) -> None:
     west = make_cluster("west")
     clusters.set_read_only(name="east", on=True, by="ada")
     found = read_all_levers(Cluster.objects.all())
-    assert found[east.pk].read_only == (
-        "Cluster east is switched to read-only (manage.py set_read_only east off ends that)."
-    )
+    assert found[east.pk].read_only == "Cluster east is switched to read-only."
+    assert found[east.pk].read_only_command == "manage.py set_read_only east off"
     assert found[west.pk].read_only == ""
     clusters.set_read_only(name="east", on=False, by="ada")
     clusters.set_read_only(name=None, on=True, by="bob")

@@ -23,7 +23,7 @@ def test_why_does_llama_70b_sft_wait(person: Person) -> None:
     """Its 4 pods want the 8 GPUs of a node each, of a pool that others have."""
     person.search("llama-70b-sft")
     row = person.row("llama-70b-sft", "team-nlp")
-    person.reads(row, "Waiting", "4 pods need 32 nvidia.com/gpu", "pool=h100")
+    person.reads(row, "Waiting", "4 pods need 32 GPUs", "pool=h100")
 
 
 def test_what_would_let_gpt_giant_go(person: Person) -> None:

@@ -314,7 +314,7 @@ class TestSeveral:
         response = operator.client.post("/actions/confirm/", {**form, "reason": REASON})
         assert response.status_code == 200
         page = text_of(response)
-        assert "Not asked for" in page
+        assert "Not requested" in page
         assert "Job llama-workers-1" in page
         assert "oda asked to suspend Job llama-workers-1 already" in page
         assert {action.name for action in Action.objects.all()} == {
@@ -380,7 +380,7 @@ class TestSeveral:
         assert Action.objects.exclude(stop_asked_by="").count() == 0
         (denied,) = AuditEntry.objects.filter(event="denied")
         assert denied.actor_name == viewer.user.username
-        assert "was not let stop the suspend of Job research/" in denied.sentence
+        assert "may not stop “Suspend Job research/" in denied.sentence
         assert denied.source == "127.0.0.1"
 
     def test_the_stop_of_who_asked_is_not_shown_to_others_of_the_same_role(

@@ -251,9 +251,7 @@ class TestRecord:
                 "reason": REASON,
             },
         )
-        assert "was not let suspend Job research/llama-workers-0" in text(
-            operator, "/actions/audit/"
-        )
+        assert "may not suspend Job research/llama-workers-0" in text(operator, "/actions/audit/")
         assert "llama" not in text(make_stranger(), "/actions/audit/")
 
     def test_the_audit_is_narrowed_to_the_last_hours_in_the_words_of_the_actions(

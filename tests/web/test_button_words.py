@@ -11,17 +11,26 @@ from django.utils import timezone
 
 from gangboard.domain.owner import Finish, Outcome, Owner
 from gangboard.store.gangs import pack_detail, unpack_detail
-from gangboard.store.models import Cluster, Gang, WatchedObject
+from gangboard.store.models import Action, AuditEntry, Cluster, Gang, WatchedObject
 from gangboard.store.objects import pack, unpack
 from tests.personas import Person
+from tests.recorded_actions import make_action
 from tests.stored_jobsets import JOBSETS
-from tests.web.acting import confirm_query, hold_job, job_targets, suspend_stored, text_of
+from tests.web.acting import (
+    REASON,
+    confirm_query,
+    hold_job,
+    job_targets,
+    suspend_stored,
+    text_of,
+)
 
 pytestmark = pytest.mark.django_db
 
 HOLD = "Keep this Job suspended when the JobSet resumes."
 RELEASE = "Remove the Hold; the Job resumes with its JobSet."
 LOOK_ONLY = "You may look but not act in this namespace."
+DIALOG = {"HX-Request": "true", "HX-Target": "act-body"}
 FAILED = "has failed: there is nothing left to suspend or resume."
 
 
@@ -31,6 +40,17 @@ def page_of(person: Person, gang: Gang) -> str:
 
 def asked(person: Person, *targets: str, verb: str = "suspend") -> str:
     return text_of(person.client.get("/actions/confirm/", confirm_query(*targets, verb=verb)))
+
+
+def press(person: Person, *targets: str, verb: str = "suspend") -> str:
+    """Ask for it in the dialog; return what the dialog says then."""
+    form = {**confirm_query(*targets, verb=verb), "reason": REASON}
+    return text_of(person.client.post("/actions/confirm/", form, headers=DIALOG))
+
+
+def heading(page: str) -> str:
+    (found,) = re.findall(r"<h1[^>]*>([^<]+)</h1>", page)
+    return str(found)
 
 
 def buttons(page: str) -> list[str]:
@@ -117,6 +137,47 @@ class TestSuspendedWhole:
             ("suspend", "Hold", HOLD),
             ("resume", "Resume", None),
         ]
+
+
+class TestRecord:
+    """What was requested keeps the word of its button: in the dialog, on all pages, in audit and API."""
+
+    def test_a_hold(self, operator: Person, gang: Gang) -> None:
+        suspend_all(gang)
+        what = "Hold Job llama-workers-1"
+        assert heading(press(operator, *job_targets(gang, 1))) == what
+        (action,) = Action.objects.all()
+        assert (action.verb, action.button) == ("suspend", "Hold")
+        for address in ("/actions/", f"/actions/{action.pk}/", f"/gangs/{gang.pk}/"):
+            page = text_of(operator.client.get(address))
+            assert "Hold llama-workers-1" in page or what in page, address
+            assert "Suspend llama-workers-1" not in page, address
+            assert "Suspend Job llama-workers-1" not in page, address
+        answer = operator.client.get(f"/api/v1/actions/{action.pk}/").json()
+        assert (answer["verb"], answer["button"]) == ("suspend", "Hold")
+        assert "oda asked to hold Job" in AuditEntry.objects.get(event="requested").sentence
+
+    def test_a_release_and_its_way_back(
+        self, operator: Person, cluster: Cluster, gang: Gang
+    ) -> None:
+        suspend_all(gang)
+        hold_job(cluster, gang, 0, now=timezone.now())
+        page = press(operator, *job_targets(gang, 0), verb="resume")
+        assert heading(page) == "Release Job llama-workers-0"
+        Action.objects.update(
+            state="verified", lever="hold", finished_at=timezone.now(), message="Done."
+        )
+        page = text_of(operator.client.get(f"/actions/{Action.objects.get().pk}/"))
+        assert re.findall(r"Undo: (\w+)", page) == ["Hold"]
+
+    def test_a_whole_gang_and_a_job_that_runs_are_suspended(
+        self, operator: Person, gang: Gang
+    ) -> None:
+        assert heading(press(operator, *job_targets(gang, 1))) == "Suspend Job llama-workers-1"
+        assert Action.objects.get().button == "Suspend"
+
+    def test_an_action_of_an_older_release_has_its_verb(self, cluster: Cluster) -> None:
+        assert make_action(cluster, verb="resume", context={}).button == "Resume"
 
 
 class TestPartlySuspended:

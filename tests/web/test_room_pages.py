@@ -101,7 +101,7 @@ class TestOwner:
             "2 more free on nodes that take no pods",
             "4 of the used are held by incomplete gangs",
             "type-3",
-            "8 nvidia.com/gpu, 64 cpu",
+            "8 GPUs, 64 cpu",
             "3 pods",
             "at most 11 pods",
             "at most 13 pods",
@@ -134,7 +134,7 @@ class TestOwner:
         assert "cpu 23 % used, memory 25 % used, pods 2 % used" in summary
         assert "1 node without accelerators" in summary
         shapes = folded.partition("Largest gang that fits now")[2].partition("</summary>")[0]
-        assert "largest pods that fit: 1 with 8 nvidia.com/gpu, 64 cpu" in shapes
+        assert "largest pods that fit: 1 with 8 GPUs, 64 cpu" in shapes
         assert "1 of 2 shapes: more pods wait than fit" in shapes
         assert "1 cannot be told" in shapes
 
@@ -152,9 +152,9 @@ class TestOwner:
         page = text_of(owner.client, f"/gangs/{fitted(world)}/")
         for text in (
             "Where the waiting pods could go",
-            "8 nvidia.com/gpu, 64 cpu, 512 Gi memory",
+            "8 GPUs, 64 cpu, 512 Gi memory",
             "4 pods",
-            "full: too few free nvidia.com/gpu",
+            "full: too few free GPUs",
             "h100-1, h100-2, h100-3 and 2 more",
             "excluded: node selector or required node affinity",
             "node.kubernetes.io/unreachable:NoSchedule",
@@ -187,7 +187,7 @@ class TestReader:
 
     def test_sees_numbers_of_nodes_and_no_names(self, reader: Person, world: World) -> None:
         page = text_of(reader.client, f"/gangs/{fitted(world)}/")
-        assert "full: too few free nvidia.com/gpu" in page
+        assert "full: too few free GPUs" in page
         assert "h100-" not in page
         assert "a100-" not in page
 
@@ -317,7 +317,7 @@ class TestNode:
     def test_a_node_says_what_it_offers_and_who_is_on_it(self, owner: Person, nodes: World) -> None:
         put_on_node(nodes, "h100-1")
         page = text_of(owner.client, "/nodes/eu-train/h100-1/")
-        assert "2 of 8 nvidia.com/gpu are free." in page
+        assert "2 of 8 GPUs are free." in page
         assert "On this node: 0 gangs, 1 other pod" in page
         assert "kubectl describe node h100-1" in page
         assert "No gang that you may see has pods that wait for a node." in page

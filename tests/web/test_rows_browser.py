@@ -68,6 +68,23 @@ def test_several_are_ticked_by_keyboard_and_asked_for_together(page: Page, site:
     expect(bar).to_be_hidden()
     asked = "SELECT count(*) FROM store_action WHERE reason = 'the hall is to be cooled'"
     assert site.read(asked) == "2"
+    suspended = "UPDATE store_gang SET health = ?, code = ? WHERE name = 'mixtral'"
+    health, code = (
+        site.read(f"SELECT {one} FROM store_gang WHERE name = 'mixtral'")  # two columns
+        for one in ("health", "code")
+    )
+    site.write(suspended, "suspended", "suspended")
+    expect(page.locator(f"#g-{mixtral} [data-verb=resume]")).to_be_visible()
+    for row in (llama, mixtral):
+        page.locator(f"#g-{row} input[name=target]").check()
+    words = bar.locator("button[name=verb]:visible")
+    expect(words).to_have_text(["Suspend 1 of 2 selected…", "Resume 1 of 2 selected…"])
+    page.locator(f"#g-{llama} input[name=target]").uncheck()
+    expect(words).to_have_text(["Resume selected…"])
+    page.locator(f"#g-{mixtral} th a").focus()
+    page.keyboard.press("s")
+    expect(dialog).to_be_hidden()
+    site.write(suspended, health, code)
     page.get_by_role("checkbox", name="Select all gangs shown").click()
     every = page.locator("#gangs input[name=target]").count()
     expect(bar).to_contain_text(f"{every} selected")

@@ -72,7 +72,9 @@ class TestBoard:
         )
         page = text_of(operator.client.get("/"))
         box = f'id="pick-{element_key(gang.uid)}" form="pick" name="target" value="{owner_target(gang)}"'
-        assert box in page
+        assert f'{box} data-verb="suspend"' in page, (
+            "the words of the buttons follow what is ticked"
+        )
         assert f'id="pick-{element_key(foreign.uid)}"' not in page, "its menu says why"
         assert '<form id="pick" class="gangs-pick" method="get" action="/actions/confirm/"' in page
         assert f'data-most="{MOST_AT_ONCE}"' in page

@@ -34,7 +34,7 @@ class Kept:
     moved: list[str] = field(default_factory=list)
     """Notes: what has changed without undoing it."""
     renewed: bool = False
-    """An object was made anew in the wanted state."""
+    """An object was re-created in the wanted state."""
     raws: list[Json] = field(default_factory=list)
 
 
@@ -49,7 +49,7 @@ def look(
     """Read the changed objects once. Raises KubeError.
 
     `subjects` are those of the action's context; generation and uid in them are brought up to date.
-    `survives`: the lever holds for an object made anew under the same name too.
+    `survives`: the lever also holds for an object that is re-created under the same name.
     """
     kept = Kept()
     for subject in subjects:
@@ -77,13 +77,13 @@ def _compare(
         kept.undone = undone(subject, raw, renewed=renewed, since=since, now=now)
         return
     if renewed:
-        how = "it is held all the same" if survives else "it was made suspended"
-        kept.moved.append(f"{subject['name']} was made anew meanwhile; {how}.")
+        how = "it is still held" if survives else "it was created suspended"
+        kept.moved.append(f"{subject['name']} was re-created meanwhile; {how}.")
         kept.renewed = True
     elif (meta.get("generation") or 0) > (subject["generation"] or 0):
-        still = f"; {patches.in_words(wanted)} is kept" if wanted else ""
+        still = f"; {patches.in_words(wanted)} did not change" if wanted else ""
         kept.moved.append(
-            f"The spec of {subject['name']} was changed by somebody meanwhile (generation "
+            f"Somebody changed the spec of {subject['name']} meanwhile (generation "
             f"{subject['generation']} to {meta['generation']}){still}."
         )
     subject["uid"], subject["generation"] = meta["uid"], meta.get("generation")
@@ -105,8 +105,8 @@ def undone(
     who = manager or "somebody"
     if renewed:
         sentence = (
-            f"{subject['name']} was made anew by {who} with {found} after {seconds:.1f} s: what was "
-            "done to the one before is lost."
+            f"{who} re-created {subject['name']} with {found} after {seconds:.1f} s, so this action has no "
+            "effect any more."
         )
     else:
         sentence = f"{who} set {found} on {subject['name']} after {seconds:.1f} s."

@@ -76,7 +76,7 @@ def _pods(execution: ActionExecution) -> tuple[Pod, ...]:
 
 
 def _follow(execution: ActionExecution, raws: list[Json]) -> None:
-    """A Job was made anew: from now on its pods are those of the new one."""
+    """A Job was re-created: from now on its pods are those of the new one."""
     for raw in raws:
         if is_job(*_kind_of(raw)):
             name = raw["metadata"]["name"]
@@ -115,15 +115,14 @@ def _watched_since(execution: ActionExecution) -> datetime:
 
 
 def _standing(execution: ActionExecution, left: tuple[Pod, ...], acted: bool) -> str:
-    if execution.action.verb != Verb.SUSPEND:
-        return "Resumed, watching that it stays so."
+    watched = f"{execution.done_word}, watching"
     if left:
-        return f"Suspended, watching: {leaving_pods.in_words(left, execution.now)}."
+        return f"{watched}: {leaving_pods.in_words(left, execution.now)}."
     if not acted:
-        return "Suspended, watching: its controller has not said yet that it has acted."
-    if not _has_pods(execution):
-        return "Suspended, watching that it stays so."
-    return "Suspended, watching: its pods are gone."
+        return f"{watched}: its controller has not confirmed it yet."
+    if execution.action.verb != Verb.SUSPEND or not _has_pods(execution):
+        return f"{watched} that it stays so."
+    return f"{watched}: its pods are gone."
 
 
 def _has_pods(execution: ActionExecution) -> bool:
@@ -160,18 +159,17 @@ def _verified(execution: ActionExecution) -> float:
     notes = [*execution.context.get("notes", []), *_sibling_changes(execution)]
     suspends = execution.action.verb == Verb.SUSPEND
     if not suspends:
-        sentence = f"{execution.object_name} was resumed and stays so."
+        sentence = f"{execution.object_name} was {execution.done_word.lower()} and stays so."
         if not execution.context["subjects"]:
-            sentence = (
-                f"The Hold on {execution.object_name} is gone; what suspends it still is above it."
-            )
+            sentence = f"The Hold on {execution.object_name} is gone. Nothing else was changed."
     elif execution.action.lever == HOLD_LEVER:
         sentence = (
             f"{execution.object_name} is held: suspended, its pods are gone, siblings untouched."
         )
     else:
         gone = "; its pods are gone" if _has_pods(execution) else ""
-        sentence = f"{execution.object_name} is suspended and stays so{gone}."
+        state = execution.done_word.lower()
+        sentence = f"{execution.object_name} is {state} and stays so{gone}."
     if notes:
         sentence = sentence.replace(", siblings untouched", "")
 
@@ -223,7 +221,7 @@ def _restart(execution: ActionExecution, above: dict[str, Any]) -> list[str]:
         return []
     return [
         f"{above['name']} has restarted meanwhile (restart {restarts}), so its Jobs have new pods; "
-        "that was not by this action."
+        "this action did not cause that."
     ]
 
 
@@ -239,8 +237,6 @@ def _hold_lost(execution: ActionExecution, why: str) -> float:
 
 
 def _reverted(execution: ActionExecution, undone: kept.Undone) -> float:
-    verb = "suspended" if execution.action.verb == Verb.SUSPEND else "resumed"
-
     def also() -> None:
         _note_native(execution, held=False)
 
@@ -249,7 +245,7 @@ def _reverted(execution: ActionExecution, undone: kept.Undone) -> float:
         execution,
         ActionExit(
             ActionState.REVERTED,
-            f"It did not hold: {undone.sentence} {execution.object_name} is not {verb}.{_advice(execution)}",
+            f"It did not hold: {undone.sentence} {execution.object_name} is not {execution.done_word.lower()}.{_advice(execution)}",
             {
                 "reverted_by": undone.manager[:253],
                 "held_seconds": undone.held_seconds,
@@ -297,7 +293,7 @@ def _given_up(execution: ActionExecution, left: tuple[Pod, ...]) -> float:
     if left:
         why = f"but its pods do not go: {leaving_pods.where(left)}"
     else:
-        why = "but its controller does not say that it has acted"
+        why = "but its controller does not confirm it"
     sentence = f"{execution.object_name} is suspended and has stayed so, {why}."
     finish(
         execution,

@@ -172,6 +172,9 @@ class ActionSerializer(serializers.Serializer[Any]):
 
     id = serializers.CharField()
     verb = serializers.ChoiceField(VERBS)
+    button = serializers.CharField(
+        help_text="The word on the button that asks for it: the verb, or a narrower word such as Hold."
+    )
     target = TargetSerializer(source="*")
     gang_id = WordField(help_text="The gang that the object belongs to.")
     state = serializers.ChoiceField(ACTION_STATES)

@@ -101,6 +101,15 @@ class ClusterSerializer(serializers.Serializer[Any]):
         allow_null=True, help_text="Null until everything was read once: absence means nothing."
     )
     discovered_at = TimeField(allow_null=True)
+    answer_ms = serializers.IntegerField(
+        allow_null=True,
+        help_text="How long the API server took for the last small request, in milliseconds. Null while it does "
+        "not answer, in the first minute, and without a role on the whole cluster.",
+    )
+    events_a_minute = serializers.IntegerField(
+        allow_null=True,
+        help_text="Changes that its watches told in the last minute. Null as for `answer_ms`.",
+    )
     credentials_expire_at = TimeField(source="expiry.at", allow_null=True)
     actor_credentials_expire_at = TimeField(source="actor_expiry.at", allow_null=True)
     levers = LeverSerializer(source="levers.rows", many=True)

@@ -39,7 +39,7 @@ def made_by_owner(gang: GangIndex, made: Owner) -> PlanRefusal:
 def cluster_closed(levers: ClusterLevers) -> PlanRefusal | None:
     """Refuse where nothing may be sent."""
     if levers.read_only:
-        return PlanRefusal(sentence(levers.read_only))
+        return PlanRefusal(sentence(levers.read_only), levers.read_only_command)
     if not levers.has_actor:
         where = f"Cluster {levers.cluster}" if levers.cluster else "This cluster"
         return PlanRefusal(
@@ -107,9 +107,9 @@ def unowned(ref: ObjectRef) -> str:
     """Say why a gang whose root is no known kind of owner is not suspended: a bare pod, or a group of such."""
     name = label(ref)
     if (ref.group, ref.kind) == ("", "Pod"):
-        return f"{name} cannot be suspended: no controller would make it anew."
+        return f"{name} cannot be suspended: no controller would re-create it."
     if ref.group in {one.group for one in registry.queue_entry_resources()}:
-        return f"{name} cannot be suspended: nothing known would make its pods anew."
+        return f"{name} cannot be suspended: no known controller would re-create its pods."
     if ref.group in {api.group for api in registry.grouping_apis()}:
         return (
             f"{name} cannot be suspended: it has no suspend field, and nothing known owns its pods."

@@ -154,7 +154,7 @@ class GangIndex:
             return WaitReason(f"{name} may wait in queue {own.queue}", "that has admitted it")
         if own.standing is QueueStanding.DEACTIVATED:
             listed = names(entry.meta.ref.name for entry in own.entries)
-            why = f"Workload {listed} of {name} is deactivated (spec.active is false)"
+            why = f"{own.entries[0].meta.ref.kind} {listed} of {name} is deactivated"
             return WaitReason(why, "that is activated and admitted")
         return WaitReason(f"{self.queue_system} has not admitted {name}", "it is admitted")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -123,6 +123,9 @@ class Lever:
     """The same while it is watched; empty for the same word."""
     forced_label: str = ""
     """`label` where it was forced; empty for the same."""
+    undo_buttons: Mapping[str, str] = field(default_factory=dict)
+    """Word on the button of an action by it → the word on the button that undoes it, where that is not the
+    other verb."""
     state: str = "suspended"
     """The word in a sentence about a Job that it has stopped."""
     after_restart: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.event import Event
@@ -13,19 +13,8 @@ from gangboard.domain.reading.grace import newest_creation
 from gangboard.domain.reading.progress import missing
 from gangboard.domain.reading.wording import names, quote, sentence, shorten
 
-# By the Job controller and others (controller_utils.go), and by JobSet (constants.go).
+# By the Job controller and others (controller_utils.go).
 _PODS_REFUSED = frozenset({"FailedCreate"})
-_JOBS_REFUSED = frozenset(
-    {"JobCreationFailed", "HeadlessServiceCreationFailed", "PVCCreationFailed"}
-)
-# JobSet's webhooks turn the other pods of a Job away until its first has a node, where a Job has a
-# topology domain for itself: by the one for changes they get no selector then, and the other one
-# says that it misses it (pkg/webhooks/pod_webhook.go of v0.12.0; the second seen on 1.37.0).
-_FOLLOWERS = (
-    "expected, transient error",
-    "follower pod node selector for topology domain not found",
-    "follower pod node selector not set",
-)
 # resourcequota admission prints only the resources that are exceeded, in one order in all lists.
 _QUOTA = re.compile(
     r"exceeded quota: (?P<name>[^,]{1,253}), requested: (?P<requested>\S+), "
@@ -67,11 +56,8 @@ class CreationRefusal:
     """The refusing text without `Error creating:` and the name of the pod."""
     quota: str = ""
     limits: tuple[Limit, ...] = ()
-
-    @property
-    def of_jobs(self) -> bool:
-        """Whether Jobs, or what they need, were refused, and not pods."""
-        return self.event.reason in _JOBS_REFUSED
+    of_jobs: bool = False
+    """Jobs, or what they need, were refused, and not pods."""
 
     def about(self, what: str) -> str:
         """Return the sentence that says who refuses `the rest`, `them` or `it`, and why."""
@@ -97,7 +83,8 @@ def newest_creation_refusal(unit: Unit) -> CreationRefusal | None:
     if not found:
         return None
     newest_event = max(found, key=lambda event: (event.last_seen, event.meta.ref.name))
-    return read_creation_refusal(newest_event, _beginnings(unit, newest_event))
+    refusal = read_creation_refusal(newest_event, _beginnings(unit, newest_event))
+    return replace(refusal, of_jobs=_refuses_jobs(unit, newest_event))
 
 
 def read_creation_refusal(event: Event, beginnings: Iterable[str] = ()) -> CreationRefusal:
@@ -185,16 +172,22 @@ def _shortage(limit: Limit, objects: int) -> int | None:
 
 
 def waits_for_leader(unit: Unit) -> bool:
-    """Whether pods are not made because the first of their Job has no node yet (JobSet)."""
+    """Whether pods are not made because the first of their Job has no node yet."""
     jobs = {job.meta.ref.uid for job in unit.jobs}
     return bool(unit.unplaced) and any(
-        event.regarding.uid in jobs and _is_about_followers(event)
+        event.regarding.uid in jobs and _is_about_followers(unit, event)
         for event in (*unit.events, *unit.facts.events)
     )
 
 
-def _is_about_followers(event: Event) -> bool:
-    return any(text in event.note for text in _FOLLOWERS)
+def _is_about_followers(unit: Unit, event: Event) -> bool:
+    return any(
+        text in event.note for kind in unit.facts.kinds.values() for text in kind.follower_refusals
+    )
+
+
+def _refuses_jobs(unit: Unit, event: Event) -> bool:
+    return event.reason in unit.facts.traits_of(event.regarding).jobs_refused
 
 
 def _events(unit: Unit) -> Iterator[Event]:
@@ -203,11 +196,11 @@ def _events(unit: Unit) -> Iterator[Event]:
     seen = set()
     for event in (*unit.events, *unit.facts.events):
         uid = event.meta.ref.uid
-        if uid in seen or event.regarding.uid not in about or _is_about_followers(event):
+        if uid in seen or event.regarding.uid not in about or _is_about_followers(unit, event):
             continue
         seen.add(uid)
         refuses_pods = event.reason in _PODS_REFUSED or bool(_beginnings(unit, event))
-        if refuses_pods or (event.reason in _JOBS_REFUSED and unit.missing_jobs):
+        if refuses_pods or (_refuses_jobs(unit, event) and unit.missing_jobs):
             yield event
 
 

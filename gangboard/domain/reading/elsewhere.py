@@ -11,13 +11,12 @@ from dataclasses import replace
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner, Reported
+from gangboard.domain.queue import QueueEntry
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.wording import is_or_are, label, names, out_of, shorten
 from gangboard.domain.registry import GangRule
+from gangboard.domain.traits import NO_QUEUE_TRAITS
 from gangboard.domain.verdict import Evidence, Finding
-
-RUN_CLUSTER = "status.clusterName"
-"""Label of the evidence whose value is the cluster that runs an owner."""
 
 
 def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
@@ -46,12 +45,19 @@ def found_elsewhere(rule: GangRule, facts: GangFacts) -> Finding | None:
         f"{where}{counted}.",
         evidence=(
             Evidence(field, owner.managed_by, owner.meta.ref),
-            *(Evidence(RUN_CLUSTER, one.cluster, one.meta.ref) for one in entries),
+            *(
+                Evidence(_run_cluster_field(facts, one), one.cluster, one.meta.ref)
+                for one in entries
+            ),
         ),
     )
     if reported is None or reported.up < reported.wanted:
         return found
     return replace(found, code="running", health=Health.RUNNING, title="Running")
+
+
+def _run_cluster_field(facts: GangFacts, entry: QueueEntry) -> str:
+    return facts.admission.get(entry.meta.ref.group, NO_QUEUE_TRAITS).run_cluster_field
 
 
 def _left_to(owner: Owner, field: str) -> str:

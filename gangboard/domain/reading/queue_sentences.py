@@ -134,7 +134,7 @@ def of_owner(facts: GangFacts) -> str:
     if state.standing is QueueStanding.NOBODY:
         return (
             f"{who} waits for queue {state.queue}, but nobody admits it: this cluster serves no "
-            f"{system(facts)} Workloads."
+            f"{system(facts)} {entry_kind(facts)}s."
         )
     if state.standing is QueueStanding.NOT_KNOWN and not facts.queue_systems:
         return f"{who} is held by queue {state.queue}, which gangboard does not read."
@@ -210,7 +210,7 @@ def _why(facts: GangFacts, state: QueueStatus, it: str, is_late: bool) -> str:
         return f": {state.message.cause}"
     if not state.entries:
         late = " in over 2 min" if is_late else ""
-        return f": {who} has made no Workload for {it}{late}"
+        return f": {who} has made no {entry_kind(facts)} for {it}{late}"
     unnamed = "" if state.queue else ": no queue is named for it"
     if not is_late:
         return unnamed
@@ -226,9 +226,15 @@ def system(facts: GangFacts) -> str:
     return names(own or facts.queue_systems) or "the queue system"
 
 
+def entry_kind(facts: GangFacts) -> str:
+    """Return the kind of the entries that its admission system keeps: `Workload`."""
+    name = system(facts)
+    return next((one.entry for one in facts.admission.values() if one.label == name), "entry")
+
+
 def unseen(facts: GangFacts) -> str:
     """Return why nobody can tell whether something is admitted: half a sentence."""
-    return f"the Workloads of {system(facts)} cannot be read"
+    return f"the {entry_kind(facts)}s of {system(facts)} cannot be read"
 
 
 def taker_text(facts: GangFacts, message: QueueMessage) -> str:
@@ -308,5 +314,5 @@ def queue_evidence(facts: GangFacts, state: QueueStatus, subject: Owner) -> tupl
         if not entry.conditions
     )
     missing = state.standing is QueueStanding.WAITS and not state.entries
-    none = (Evidence("Workload", "none", ref),) if missing else ()
+    none = (Evidence(entry_kind(facts), "none", ref),) if missing else ()
     return (*queue, *entries, *untold, *none, suspend_evidence(facts, subject))

@@ -36,9 +36,8 @@ NO_ROOM = "Unschedulable"
 """The reason by which the scheduler says that it found no place."""
 ONE_SCHEDULER = "should have the same .spec.schedulerName"
 """Part of the error about pods of a group that name several schedulers (schedule_one_podgroup.go, 1.36 and 1.37)."""
-_NO_ATTEMPT = frozenset({"", "SchedulingGated", "Schedulable"})
-"""Reasons that tell of no failed attempt: none, the gates of a pod, and a batch scheduler's word that the pod
-itself could be placed while its gang waits (volcano.sh/volcano v1.14.1, unschedule_info.go)."""
+_NO_ATTEMPT = frozenset({"", "SchedulingGated"})
+"""Reasons that tell of no failed attempt: none, and the gates of a pod."""
 _LACK = "Insufficient "
 _COUNTED = re.compile(r"(\d{1,9}) (.*)")
 _PREEMPTION = re.compile(r"(?:no new claims to deallocate, )?(?:pod group )?preemption: .*")
@@ -114,12 +113,12 @@ def is_error(reason: str) -> bool:
 
 def rejected_pods(unit: Unit) -> tuple[Pod, ...]:
     """Return current pods without a node whose last attempt failed, for whatever reason."""
-    return tuple(pod for pod in unit.unplaced if is_rejection(pod.failed_scheduling))
+    return tuple(pod for pod in unit.unplaced if is_rejection(unit.facts.failed_scheduling(pod)))
 
 
 def has_rejected_pods(unit: Unit) -> bool:
     """Whether there are any `rejected_pods`; the first that is found tells."""
-    return any(is_rejection(pod.failed_scheduling) for pod in unit.unplaced)
+    return any(is_rejection(unit.facts.failed_scheduling(pod)) for pod in unit.unplaced)
 
 
 def group_refusal(unit: Unit) -> Condition | None:
@@ -151,7 +150,7 @@ def _messages(unit: Unit, is_meant: Callable[[str], bool]) -> tuple[SchedulerMes
     found = [
         _scheduler_message(pod.scheduled, pod.meta.ref)
         for pod in unit.unplaced
-        if pod.scheduled is not None and is_meant(pod.failed_scheduling)
+        if pod.scheduled is not None and is_meant(unit.facts.failed_scheduling(pod))
     ]
     condition = group_refusal(unit)
     if condition is not None and unit.group is not None and is_meant(condition.reason):
@@ -161,7 +160,7 @@ def _messages(unit: Unit, is_meant: Callable[[str], bool]) -> tuple[SchedulerMes
 
 def has_scheduler_messages(unit: Unit, reason: str) -> bool:
     """Whether there are any `scheduler_messages`; the first that is found tells."""
-    if any(pod.failed_scheduling == reason for pod in unit.unplaced):
+    if any(unit.facts.failed_scheduling(pod) == reason for pod in unit.unplaced):
         return True
     condition = group_refusal(unit)
     return condition is not None and condition.reason == reason

@@ -14,6 +14,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.reading.wording import MOST_NAMED, quote
 from gangboard.domain.suspension import FieldWriter, RecordedSuspend, Suspension
+from gangboard.domain.traits import NO_QUEUE_TRAITS
 from gangboard.domain.verdict import Evidence
 
 _OURS = "gangboard"
@@ -67,7 +68,8 @@ def deactivation_of(facts: GangFacts, entry: QueueEntry) -> Suspension | None:
     record = facts.recorded_suspends.get(entry.owner_uid)
     if record is not None and _is_ours(writer):
         return recorded(record)
-    evicted = find_condition(entry.conditions, "Evicted")
+    traits = facts.admission.get(entry.meta.ref.group, NO_QUEUE_TRAITS)
+    evicted = find_condition(entry.conditions, traits.eviction)
     noticed_at = evicted.since if evicted is not None and evicted.is_true else None
     return author_of(_confirmed(writer, noticed_at))
 

@@ -44,6 +44,8 @@ GROUPING = GroupingAPI(
     schedulers=("volcano",),
     rules=(*RULES, GATED, LET_IN_AGAIN, OWN_PODS_COUNT_TWICE),
     event_reasons=frozenset({REFUSED}),
+    # The pod itself could be placed while its gang waits (unschedule_info.go of v1.14.1).
+    pod_reasons={"Schedulable": ""},
     notes=GroupingNotes(
         members=(
             "the annotations `scheduling.k8s.io/group-name` and `scheduling.volcano.sh/group-name`; read "

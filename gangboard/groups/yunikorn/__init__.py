@@ -42,6 +42,8 @@ GROUPING = GroupingAPI(
     rules=reasons.RULES,
     gang_rules=rejected.RULES,
     event_reasons=frozenset({reasons.TOLD, reasons.OF_GANG, rejected.FAILED}),
+    # Of a pod that its queue holds back.
+    pod_reasons={"SchedulingSkipped": "Unschedulable"},
     notes=GroupingNotes(
         members=(
             "the label or annotation `yunikorn.apache.org/app-id` (older: the label `applicationId`); read by "

@@ -151,7 +151,7 @@ def _find_reserved(unit: Unit) -> Finding | None:
     if found is None or unit.placed or not untried:
         return None
     event, application = found
-    held = [pod for pod in unit.facts.placeholders if pod.failed_scheduling]
+    held = [pod for pod in unit.facts.placeholders if unit.facts.failed_scheduling(pod)]
     why = _refusal(unit, held)
     end = f", and finds no node for {count(len(held), 'placeholder')}" if held else ""
     return unit_finding(
@@ -198,7 +198,8 @@ def _asked_by(held: Sequence[Pod]) -> Iterator[Evidence]:
     """Yield what the first of these placeholders says of itself."""
     for pod in held[:1]:
         asked = ", ".join(
-            amount_of(name, units(name, size)) for name, size in sorted(pod.requests.items())
+            amount_of(name, units(name, size), named=True)
+            for name, size in sorted(pod.requests.items())
         )
         yield Evidence("requests of a placeholder", asked or "none", pod.meta.ref)
         if pod.scheduled is not None:

@@ -198,6 +198,7 @@ LEVER = Lever(
     needs_nothing=True,
     done="Held",
     applied="Suspended",
+    undo_buttons={"Hold": "Release", "Release": "Hold"},
     state="held",
     after_restart="re-created suspended: the Hold stays",
     renewals="a restart or a resume",

@@ -20,9 +20,9 @@ from gangboard.domain.reading.wording import label, shorten
 def about_there(holds: Sequence[Hold]) -> tuple[str, ...]:
     """Say that a Hold is there already, which is then used."""
     return tuple(
-        f"Hold {hold.meta.ref.name} is there already"
+        f"Hold {hold.meta.ref.name} exists already"
         f"{f', made by {hold.by}' if hold.by else ''}"
-        f"{f', and ends at {moment(hold.until)}' if hold.until else ''}: no other is made."
+        f"{f', and ends at {moment(hold.until)}' if hold.until else ''}: no other is created."
         for hold in holds
     )
 
@@ -58,7 +58,7 @@ def about_cluster(levers: ClusterLevers) -> tuple[str, ...]:
         found.append(f"{said[:1].upper()}{said[1:]}.")
     if levers.hold is PolicyState.NOT_SEEN:
         found.append(
-            "gangboard may not look whether the Hold is installed here: the proof will tell."
+            "gangboard may not read whether the Hold is installed here. The test will show it."
         )
     return tuple(found)
 

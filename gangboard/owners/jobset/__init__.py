@@ -240,6 +240,17 @@ OWNER = OwnerKind(
         role="ReplicatedJob",
         parts="replicatedJobs",
         ends_pods=True,
+        # constants.go of v0.12.0.
+        jobs_refused=frozenset(
+            {"JobCreationFailed", "HeadlessServiceCreationFailed", "PVCCreationFailed"}
+        ),
+        # Of pods in a Job that has a topology domain for itself: the webhook for changes gives them no selector
+        # then, and the other one misses it (pod_webhook.go of v0.12.0; the second text was seen on 1.37.0).
+        follower_refusals=(
+            "expected, transient error",
+            "follower pod node selector for topology domain not found",
+            "follower pod node selector not set",
+        ),
         disruptions={"ExclusivePlacementViolation": "removed by JobSet for exclusive placement"},
     ),
     tries_again=tries_again,

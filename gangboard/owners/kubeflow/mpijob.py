@@ -93,7 +93,7 @@ OWNER = OwnerKind(
         units="the PodGroup that its operator makes for it, else the launcher and the workers",
         queues="Kueue",
         limits=(
-            "it resumes its launcher when that is suspended alone. A worker that failed is made anew only when "
+            "it resumes its launcher when that is suspended alone. A failed worker is re-created only when "
             "its pod is deleted; `Failed` with MPIJobEvicted is no end. In v1 the launcher is a pod"
         ),
         tested="MPI operator 0.8 on 1.37; v1 by its public types",

@@ -198,7 +198,7 @@ def reactions(owner: Owner, _target: Owner, verb: Verb) -> tuple[str, ...]:
         return (pods_made(owner.desired),)
     return (
         pods_deleted(None, owner.grace_seconds),
-        "Its Services and its PodGroup go, too; all of it is made anew when it is resumed.",
+        "Its Services and its PodGroup are deleted too. All of them are re-created when it is resumed.",
     )
 
 

@@ -222,7 +222,7 @@ OWNER = OwnerKind(
         units="as of the JobSet",
         queues="Kueue",
         limits=(
-            "it writes its JobSet anew; one that was suspended below it loses its pods and gets new "
+            "it rewrites its JobSet; one that was suspended below it loses its pods and gets new "
             "ones. Its runtime tells which parts train, which prepare (those are in no gang by "
             "design), and whether a gang is asked for; a PodGroup of another API is decoration for "
             "the stock scheduler"

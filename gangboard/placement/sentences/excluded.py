@@ -17,9 +17,10 @@ from gangboard.domain.reading.node_label_sources import (
 )
 from gangboard.domain.reading.suspensions import author_of, writers_words
 from gangboard.domain.reading.wording import count, listed, names
+from gangboard.domain.resources import is_gpu
 from gangboard.domain.suspension import FieldWriter
 from gangboard.domain.verdict import Evidence
-from gangboard.placement.amount_words import amount_of, bare
+from gangboard.placement.amount_words import amount_of, amounts_of, bare
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for
@@ -86,8 +87,8 @@ def excluded(
     whose = shape.shape.name if len(shapes) > 1 else ""
     crowd = Crowd(shape.count, shape.count, whose)
     if code == "no-matching-node":
-        withheld, named = withheld_devices(unit, [shape])
         unmatched = _unmatched(unit, shape, crowd)
+        withheld, named = withheld_devices(unit, [shape], unmatched)
         added = {key: one for key, one in added_labels(unit).items() if one.text in unmatched}
         text = f"{unmatched}{sources_text(added)}{_unsaid(shape)}{withheld}"
         evidence = (*_labels(shape.shape), *sources_evidence(added), *named)
@@ -213,7 +214,8 @@ def _unmatched(unit: Unit, one: ShapeFit, crowd: Crowd) -> str:
         return _too_small(snapshot, one, crowd)
     if Filter.MISSING_RESOURCE in found:
         resource = found[Filter.MISSING_RESOURCE].details[0][0]
-        asked = amount_of(resource, wanted(shape)[resource])
+        # No node has it: often its name is the cause.
+        asked = amount_of(resource, wanted(shape)[resource], named=True)
         separate = (Filter.SELECTOR, Filter.POD_AFFINITY, Filter.UNSAID)
         left = sum(of.count for why, of in found.items() if why not in separate)
         text = f"{crowd.verb('ask')} for {asked}{crowd.each}, and"
@@ -249,13 +251,13 @@ def _too_small(snapshot: NodeSnapshot, one: ShapeFit, crowd: Crowd) -> str:
     asked = wanted(one.shape)
     short = one.eligibility.excluded[Filter.TOO_SMALL].details
     resource = short[0][0]
-    amount = amount_of(resource, asked[resource])
+    amount = amount_of(resource, asked[resource], named=_has_other_gpus(snapshot, resource))
     suiting = np.flatnonzero(_selecting(snapshot, one.shape))
     stock = snapshot.stock(resource)
     largest = max(suiting.tolist(), key=lambda at: stock.empty[at])
     left, there = int(stock.empty[largest]), int(stock.allocatable[largest])
     if left >= asked[resource]:
-        wants = listed([amount_of(name, asked[name]) for name, _ in short])
+        wants = listed(amounts_of({name: asked[name] for name, _ in short}))
         return f"{crowd.verb('ask')} for {wants}{crowd.each}, and no node has all of it"
     text = f"{crowd.verb('ask')} for {amount}{crowd.each}, and"
     if len(suiting) == _known(one):
@@ -269,6 +271,15 @@ def _too_small(snapshot: NodeSnapshot, one: ShapeFit, crowd: Crowd) -> str:
         beside = bare(resource, there - left)
         return f"{text} has {bare(resource, there)}, {beside} of it taken by pods that stay"
     return f"{text} has {bare(resource, max(0, left))}"
+
+
+def _has_other_gpus(snapshot: NodeSnapshot, resource: str) -> bool:
+    """Whether nodes have GPUs under another name: then `GPUs` would not tell which are meant."""
+    if not is_gpu(resource):
+        return False
+    return any(
+        is_gpu(name) and name != resource for node in snapshot.nodes for name in node.allocatable
+    )
 
 
 def _selecting(snapshot: NodeSnapshot, shape: Shape) -> Mask:

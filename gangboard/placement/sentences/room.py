@@ -11,7 +11,7 @@ from gangboard.domain.capacity import PODS
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Assessment, Filter, PlacementCause, ShapeFit, When
 from gangboard.domain.reading.wording import count, is_or_are, listed
-from gangboard.placement.amount_words import amount_of, bare
+from gangboard.placement.amount_words import amount_of, amounts_of, bare
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for
@@ -216,7 +216,7 @@ def _pieces_when_empty(unit: Unit, assessment: Assessment, shapes: Sequence[Shap
 def _each(one: ShapeFit, crowd: Crowd) -> str:
     """Return what each pod of the shape asks for."""
     asked = {name: amount for name, amount in wanted(one.shape).items() if name != PODS}
-    amounts = [amount_of(name, amount) for name, amount in sorted(asked.items())]
+    amounts = amounts_of(asked)
     return f"{listed(amounts)}{crowd.each}" if amounts else f"a place{crowd.each}"
 
 
@@ -249,11 +249,13 @@ def _is_alone(unit: Unit, one: ShapeFit, resource: str, most: int) -> bool:
 
 def _not_together(assessment: Assessment, one: ShapeFit, end: str) -> str:
     """Return what is said where nodes that have enough of one resource lack another."""
-    free = [
-        amount_of(line.resource, line.free)
-        for line in assessment.totals
-        if line.resource != PODS and line.needed
-    ]
+    free = amounts_of(
+        {
+            line.resource: line.free
+            for line in assessment.totals
+            if line.resource != PODS and line.needed
+        }
+    )
     crowd = crowd_of(assessment)
     text = f"{crowd.verb('need')} {_each(one, crowd)}, and {listed(free)} are free"
     return f"{text}, but not on the same nodes{end}"

@@ -19,10 +19,13 @@ from gangboard.placement.withheld import restored_nodes
 _NAMED = 2
 
 
-def withheld_devices(unit: Unit, shapes: Sequence[ShapeFit]) -> tuple[str, tuple[Evidence, ...]]:
-    """Return `; 8 nvidia.com/gpu of node b are not allocatable (0 of 8)` and the nodes that it names.
+def withheld_devices(
+    unit: Unit, shapes: Sequence[ShapeFit], before: str = ""
+) -> tuple[str, tuple[Evidence, ...]]:
+    """Return `; 8 GPUs of node b are not allocatable (0 of 8)` and the nodes that it names.
 
-    Empty where all devices of nodes that would do can be had.
+    Empty where all devices of nodes that would do can be had. `before` is the sentence that it ends: both call a
+    resource the same.
     """
     asked = {name for one in shapes for name in wanted(one.shape)}
     snapshot = nodes_for(unit)
@@ -34,7 +37,7 @@ def withheld_devices(unit: Unit, shapes: Sequence[ShapeFit]) -> tuple[str, tuple
     ]
     if not found:
         return "", ()
-    texts = [_text(node, name) for node, name in found[:_NAMED]]
+    texts = [_text(node, name, named=name in before) for node, name in found[:_NAMED]]
     if len(found) > _NAMED:
         left = len({node.name for node, _ in found[_NAMED:]})
         texts.append(f"so are devices of {left} more node{'' if left == 1 else 's'}")
@@ -45,10 +48,11 @@ def withheld_devices(unit: Unit, shapes: Sequence[ShapeFit]) -> tuple[str, tuple
     return f"; {listed(texts)}", evidence
 
 
-def _text(node: NodeRoom, name: str) -> str:
+def _text(node: NodeRoom, name: str, *, named: bool) -> str:
     amount = node.withheld[name]
     verb = "is" if amount == 1 else "are"
-    return f"{amount_of(name, amount)} of node {node.name} {verb} not allocatable ({_share(node, name)})"
+    what = amount_of(name, amount, named=named)
+    return f"{what} of node {node.name} {verb} not allocatable ({_share(node, name)})"
 
 
 def _share(node: NodeRoom, name: str) -> str:

@@ -236,7 +236,12 @@ QUEUE = QueueSystem(
     tested="Kueue 0.19 on 1.37",
     takes_over=_takes_over,
     traits=QueueTraits(
-        manager="kueue", suspend_instead="Suspend it by spec.active of its Workload."
+        manager="kueue",
+        suspend_instead="Suspend it by spec.active of its Workload.",
+        active_field="spec.active",
+        eviction="Evicted",
+        deactivation="Deactivated",
+        run_cluster_field="status.clusterName",
     ),
     words=QueueWords(
         nominal="nominal quota",

@@ -116,7 +116,7 @@ def _never_queued(entry: QueueEntry, over: GivenUp) -> PlanRefusal:
     """Refuse to activate a Workload that Kueue gave up: it would stay out of the queue."""
     return PlanRefusal(
         f"Kueue deactivated {label(entry.meta.ref)} itself ({over.reason}) and does not queue it again when it is "
-        "activated: remove the cause, then delete the Workload, which Kueue makes anew."
+        "activated: remove the cause, then delete the Workload so that Kueue creates a new one."
     )
 
 

@@ -36,7 +36,7 @@ def given_up(meta: Meta, conditions: tuple[Condition, ...], *, active: bool) -> 
     return GivenUp(
         reason=evicted.reason,
         cause=_cause(evicted),
-        advice=f"{remedy}, then delete {label(ref)}, which Kueue makes anew.",
+        advice=f"{remedy}, then delete {label(ref)} so that Kueue creates a new one.",
         command=command(
             "kubectl delete workloads.kueue.x-k8s.io {} --namespace={}", ref.name, ref.namespace
         ),

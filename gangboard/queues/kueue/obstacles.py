@@ -11,6 +11,7 @@ from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.reading.wording import count, is_or_are, listed
 from gangboard.domain.registry import DecodeError
+from gangboard.domain.resources import unit_word
 
 # Obstacles of one flavor, or of a resource that no flavor of the queue has.
 _SHORT = re.compile(
@@ -98,7 +99,7 @@ def _of_pod_set(text: str) -> list[_Obstacle]:
 
 def _obstacles(text: str) -> Iterator[_Obstacle]:
     for resource, flavor, lacks in _SHORT.findall(text):
-        cause = f"{lacks} more {resource} of flavor {flavor} must become free"
+        cause = f"{lacks} more {unit_word(resource, lacks)} of flavor {flavor} must become free"
         yield _Obstacle(
             QueueCode.WAITING_FOR_QUOTA, resource, cause, lacks=_lacks(flavor, resource, lacks)
         )
@@ -107,7 +108,8 @@ def _obstacles(text: str) -> Iterator[_Obstacle]:
         yield _Obstacle(
             QueueCode.EXCEEDS_QUOTA,
             resource,
-            f"{asked} {resource} of flavor {flavor} are asked for, and at most {limit} can be had",
+            f"{asked} {unit_word(resource, asked)} of flavor {flavor} are needed, but the queue can give at most "
+            f"{limit}",
             f"Ask for less, or raise the quota for {resource} of flavor {flavor}.",
         )
     for resource in _NOT_COVERED.findall(text):

@@ -1,8 +1,8 @@
 """`deactivated`: the owner or a child Job is suspended because its entry in a queue is inactive.
 
-That is `spec.active: false` of a Workload of Kueue. A person sets it to stop the owner for good; Kueue does it itself when it gives up (too many
-requeues, time limit, a rejected check). Kueue then says `QuotaReserved=False/Pending` as for any that
-waits (observed with v0.19.2, real-control-plane.md §5), so the field decides, not the condition.
+A person deactivates an entry to stop the owner for good. The admission system does so when it gives up (too many
+requeues, time limit, a rejected check). Its conditions then are as for any that waits (Kueue v0.19.2), so the field
+decides, not a condition.
 
 The sentence says who deactivated the entry, when and why. A person did it on purpose, so it has no next step then.
 """
@@ -23,12 +23,10 @@ from gangboard.domain.reading.queue_sentences import kept_jobs
 from gangboard.domain.reading.suspensions import authors_words, deactivation_of
 from gangboard.domain.reading.wording import names, pods_left, sentence
 from gangboard.domain.registry import GangRule, UnitRule
-from gangboard.domain.traits import QueueTraits
+from gangboard.domain.traits import NO_QUEUE_TRAITS, QueueTraits
 from gangboard.domain.verdict import Evidence, Finding
 
 _CODE, _TITLE = "deactivated", "Deactivated"
-# How reasons of `Evicted` begin.
-_REASON = "Deactivated"
 
 
 def find(facts: GangFacts) -> Finding | None:
@@ -44,8 +42,8 @@ def find(facts: GangFacts) -> Finding | None:
         Health.SUSPENDED,
         " ".join(filter(None, (*_sentences(facts, state.entries, state.queue, "it"), left))),
         advice=_advice(facts, state.entries),
-        evidence=_evidence(state.entries),
-        since=_since(state.entries),
+        evidence=_evidence(facts, state.entries),
+        since=_since(facts, state.entries),
     )
 
 
@@ -68,8 +66,8 @@ def find_in_unit(unit: Unit) -> Finding | None:
         unit,
         " ".join(filter(None, _sentences(unit.facts, entries, queue, what))),
         advice=_advice(unit.facts, entries),
-        evidence=_evidence(entries),
-        since=_since(entries),
+        evidence=_evidence(unit.facts, entries),
+        since=_since(unit.facts, entries),
     )
 
 
@@ -88,7 +86,7 @@ def _sentences(
 
 def _named(entries: Sequence[QueueEntry]) -> str:
     listed = names(entry.meta.ref.name for entry in entries)
-    return f"Workload{'' if len(entries) == 1 else 's'} {listed}"
+    return f"{entries[0].meta.ref.kind}{'' if len(entries) == 1 else 's'} {listed}"
 
 
 def _advice(facts: GangFacts, entries: Sequence[QueueEntry]) -> tuple[AdvisedStep | str, ...]:
@@ -99,11 +97,15 @@ def _advice(facts: GangFacts, entries: Sequence[QueueEntry]) -> tuple[AdvisedSte
     given_up = [entry.given_up for entry in entries if entry.given_up is not None]
     stopped = [entry for entry in entries if entry.given_up is None and not _is_meant(facts, entry)]
     it = "it" if len(stopped) == 1 else "them"
-    again = f"Set spec.active of {_named(stopped)} to true to queue {it} again."
-    return (
-        *dict.fromkeys(AdvisedStep(one.advice, command=one.command) for one in given_up),
-        *((again,) if stopped else ()),
-    )
+    steps = tuple(dict.fromkeys(AdvisedStep(one.advice, command=one.command) for one in given_up))
+    if not stopped:
+        return steps
+    field = _traits(facts, stopped[0]).active_field
+    return (*steps, f"Set {field} of {_named(stopped)} to true to queue {it} again.")
+
+
+def _traits(facts: GangFacts, entry: QueueEntry) -> QueueTraits:
+    return facts.admission.get(entry.meta.ref.group, NO_QUEUE_TRAITS)
 
 
 def _is_meant(facts: GangFacts, entry: QueueEntry) -> bool:
@@ -111,30 +113,36 @@ def _is_meant(facts: GangFacts, entry: QueueEntry) -> bool:
     return author is not None and author.by_person
 
 
-def _evidence(entries: Sequence[QueueEntry]) -> tuple[Evidence, ...]:
+def _evidence(facts: GangFacts, entries: Sequence[QueueEntry]) -> tuple[Evidence, ...]:
     return (
-        *(Evidence("spec.active", "false", entry.meta.ref) for entry in entries),
         *(
-            Evidence(f"Evicted: {eviction.reason}", eviction.message)
-            for eviction in _evictions(entries)
+            Evidence(_traits(facts, entry).active_field, "false", entry.meta.ref)
+            for entry in entries
+        ),
+        *(
+            Evidence(f"{eviction.type}: {eviction.reason}", eviction.message)
+            for eviction in _evictions(facts, entries)
             if eviction.message
         ),
     )
 
 
-def _since(entries: Sequence[QueueEntry]) -> datetime | None:
-    times = [eviction.since for eviction in _evictions(entries) if eviction.since is not None]
+def _since(facts: GangFacts, entries: Sequence[QueueEntry]) -> datetime | None:
+    times = [
+        eviction.since for eviction in _evictions(facts, entries) if eviction.since is not None
+    ]
     return max(times, default=None)
 
 
-def _evictions(entries: Sequence[QueueEntry]) -> list[Condition]:
-    return [eviction for entry in entries if (eviction := _eviction(entry)) is not None]
+def _evictions(facts: GangFacts, entries: Sequence[QueueEntry]) -> list[Condition]:
+    return [eviction for entry in entries if (eviction := _eviction(facts, entry)) is not None]
 
 
-def _eviction(entry: QueueEntry) -> Condition | None:
-    """Return the condition by which Kueue says that it deactivated the entry, if it does."""
-    evicted = find_condition(entry.conditions, "Evicted")
-    if evicted is None or not evicted.is_true or not evicted.reason.startswith(_REASON):
+def _eviction(facts: GangFacts, entry: QueueEntry) -> Condition | None:
+    """Return the condition by which the admission system says that it deactivated the entry, if it does."""
+    traits = _traits(facts, entry)
+    evicted = find_condition(entry.conditions, traits.eviction)
+    if evicted is None or not evicted.is_true or not evicted.reason.startswith(traits.deactivation):
         return None
     return evicted
 

@@ -22,6 +22,7 @@ from gangboard.domain.reading.findings import gang_finding, unit_finding
 from gangboard.domain.reading.job_holds import resume_advice
 from gangboard.domain.reading.queue_sentences import (
     admitted_jobs_text,
+    entry_kind,
     health_in_queue,
     is_not_resumed,
     kept_jobs,
@@ -78,8 +79,8 @@ def _look(facts: GangFacts, subjects: Iterable[Owner]) -> tuple[str, ...]:
             "resumed. Its quota is taken meanwhile.",
         )
     return (
-        f"Look whether {system(facts)} runs and manages {who}: then {who} has a Workload, or an event "
-        "of it says why not.",
+        f"Look whether {system(facts)} runs and manages {who}: then {who} has a {entry_kind(facts)}, or an "
+        "event of it says why not.",
     )
 
 

@@ -81,6 +81,11 @@ class Action(models.Model):
     guarded = models.BooleanField(default=False)
     """It is verified and the newest on its object: every poll's word is compared with it."""
 
+    @property
+    def button(self) -> str:
+        """The word on the button that asks for it: `Suspend`, `Resume`, or a narrower one such as `Hold`."""
+        return str(self.context.get("button") or self.verb.capitalize())
+
     class Meta:
         """One open action per object; an idempotency key names one action of a person."""
 

@@ -35,6 +35,10 @@ class Cluster(models.Model):
     discovered_at = models.DateTimeField(null=True)
     contact_at = models.DateTimeField(null=True)
     """Last time at which the API server answered as it should."""
+    answer_ms = models.IntegerField(null=True)
+    """How long the API server took for the last small request, in milliseconds; null while not measured."""
+    events_a_minute = models.IntegerField(null=True)
+    """Events of its watches in the last minute; null while not measured."""
     problem = models.CharField(max_length=32, default="")
     """Code of the error that keeps us from looking at all (kube.errors), empty when none."""
     sentence = models.TextField(default="")

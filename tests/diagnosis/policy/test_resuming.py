@@ -181,7 +181,7 @@ OWN = an_entry("trio-w-1", name="job-trio-w-1-9f8e7", admitted=False, conditions
         ((OWN,), "Kueue has not admitted Job trio-w-1: Job trio-w-1 starts when it is admitted."),
         (
             (replace(OWN, active=False),),
-            "Workload job-trio-w-1-9f8e7 of Job trio-w-1 is deactivated (spec.active is false): "
+            "Workload job-trio-w-1-9f8e7 of Job trio-w-1 is deactivated: "
             "Job trio-w-1 starts when that is activated and admitted.",
         ),
         (

@@ -152,7 +152,7 @@ def test_a_hold_that_is_there_is_used() -> None:
     found = ask(a_context(holds=(a_hold(by="bob"),)), "trio-w-1", "suspend")
     assert [step.kind for step in found.steps] == [StepKind.PROVE_HOLD, StepKind.PATCH]
     assert found.before["Hold"] == found.after["Hold"] == "trio-w-1-h"
-    assert "Hold trio-w-1-h is there already, made by bob: no other is made." in found.reactions
+    assert "Hold trio-w-1-h exists already, made by bob: no other is created." in found.reactions
 
 
 def test_a_hold_of_a_former_jobset_counts_for_nothing() -> None:
@@ -275,7 +275,7 @@ def test_a_hold_is_never_called_more_than_unproved_before_its_proof() -> None:
     assert "The last proof of the Hold failed, at 2026-11-21 11:00 UTC." in says[refuted]
     assert "failed" not in says[proved].replace("fails", "")
     assert "The Hold is tested on this Job first" in says[unseen]
-    assert "may not look whether the Hold is installed" in says[unseen]
+    assert "may not read whether the Hold is installed" in says[unseen]
 
 
 def test_a_child_under_kueue_is_held_and_its_quota_stays() -> None:

@@ -96,7 +96,7 @@ PLAIN_JOBSETS: tuple[Scenario, ...] = (
     # The GPUs are on node 1: 8 - 5 = 3 free, a learner needs 4, so no learner has a place. The actors
     # need none and run. Without the holder both learners fit (2 x 4 = 8).
     Scenario("call-plain-set-half", "JobSet", "run", "partly-placed", "degraded",
-        _actors_and_learners(), rooms=(Room(), Room(gpus=8)), says=("2 of 4", "nvidia.com/gpu"),
+        _actors_and_learners(), rooms=(Room(), Room(gpus=8)), says=("2 of 4", "GPU"),
         members={"desired": 4, "created": 4, "scheduled": 2, "ready": 2},
         twin="call-plain-set-pull"),
     # The same, and the image of the actors is not there. Room would bring no more than learners that

@@ -77,11 +77,11 @@ _CARDS = (Room(extra={_FPGA: "4"}),) * 2
 TWINS: tuple[Scenario, ...] = (
     # Holders take 5 of 8 GPUs on each of 3 nodes: 9 are free for 2 x 4 = 8, but 3 a node at most.
     Scenario("call-gpus-scattered", "Job", "run", "fragmented", "waiting", _gpu_holders(5),
-             says=("nvidia.com/gpu", "9"), members={"desired": 2, "quorum": 2, "scheduled": 0},
+             says=("GPU", "9"), members={"desired": 2, "quorum": 2, "scheduled": 0},
              nodes=3, gpus=8, twin="call-gpus-short"),
     # The same with 6 of 8 taken: 6 are free for 8. Empty, each node takes two members.
     Scenario("call-gpus-short", "Job", "run", "insufficient-resources", "waiting", _gpu_holders(6),
-             says=("nvidia.com/gpu", "8", "6"), members={"desired": 2, "quorum": 2, "scheduled": 0},
+             says=("GPU", "8", "6"), members={"desired": 2, "quorum": 2, "scheduled": 0},
              nodes=3, gpus=8, twin="call-gpus-scattered"),
     # A member counts as max(2, 4) = 4 CPU. 7 are free on each of 2 nodes: 14 for 12, but one member a node.
     # Empty nodes take two each.
@@ -256,7 +256,7 @@ _MIXED: tuple[Scenario, ...] = (
     # no member fits. Without the holder of CPU the other takes both. One lost, its node cordoned: 1 of 2.
     Scenario("call-gpus-stranded", "Job", "run", "fragmented", "waiting",
              all_of(holders([0], gpu=8), holders([1], cpu="6"), gang(2, cpu="4", gpu=4)),
-             says=("nvidia.com/gpu", "CPU"), nodes=2, gpus=8, twin="call-gpus-short", steps=(
+             says=("GPU", "CPU"), nodes=2, gpus=8, twin="call-gpus-short", steps=(
                  Step(lambda stage: stage.delete("holder-1"), "running", "running", (), {"ready": 2}),
                  Step(_lose_member, "lost-members", "degraded", ("1 of 2",), {"ready": 1}),
                  Step(Stage.uncordon, "running", "running", (), {"ready": 2}))),

@@ -30,6 +30,6 @@ class Command(DatabaseCommand):
         self.stdout.write(f"Lever parallelism is {state} on cluster {name}.")
         # What the cluster lets the actor do is another matter: the policy says it there.
         self.stdout.write(
-            "For the cluster to go along, apply what it allows anew: "
+            "To let the cluster allow it, apply the permissions again: "
             f"{roles_command(name, clusters.find_cluster(name=name).context)}"
         )
