@@ -114,7 +114,8 @@ def newest_first(time: datetime) -> float:
 
 def _place(cursor: str, order: str) -> Place:
     read = _decode(cursor)
-    if read.order != order:
+    only_texts = all(isinstance(value, str) for value in read.values)
+    if read.order != order or (order == _TEXTS and not only_texts):
         raise CursorError(_BAD)
     return tuple(read.values)
 

@@ -108,15 +108,21 @@ class Operation:
     @cached_property
     def usual_cases(self) -> list[Case]:
         """What schemathesis tries of every operation: limits, missing fields, other methods."""
-        schema = self.declared.schema
-        found: Iterator[Case] = schema.iter_coverage_cases(
-            self.declared,
-            generation_modes=list(GenerationMode),
-            generation_config=schema.config.generation_for(
-                operation=self.declared, phase="coverage"
-            ),
-        )
-        return list(found)
+        return _usual_cases(self.declared, list(GenerationMode))
+
+    @cached_property
+    def right_cases(self) -> list[Case]:
+        """Those of them that are right, about things that there are."""
+        return _usual_cases(self.known, [GenerationMode.POSITIVE])
+
+
+def _usual_cases(operation: Declared, modes: list[GenerationMode]) -> list[Case]:
+    schema = operation.schema
+    generation = schema.config.generation_for(operation=operation, phase="coverage")
+    found: Iterator[Case] = schema.iter_coverage_cases(
+        operation, generation_modes=modes, generation_config=generation
+    )
+    return list(found)
 
 
 def operations_of(document: Mapping[str, Any], known: Known) -> list[Operation]:
@@ -158,17 +164,18 @@ def try_operation(
     """Send requests of one operation and note what came of them. `number` decides which.
 
     A third is what schemathesis tries of every operation (limits, missing fields, other methods), a third is
-    drawn wrong, and a third right. A single request is one of the first third or, of every other operation, right:
-    wrong ones take long to draw.
+    drawn wrong, and a third right. A single request is not drawn, because
+    that takes long: of every other operation it is a right one.
     """
-    one = cases == 1
-    usual = operation.usual_cases if cases >= 3 or (one and number % 2) else []
-    number_of_usual = min(len(usual), cases if one else cases // 3)
+    if cases == 1:
+        usual = operation.usual_cases if number % 2 else operation.right_cases
+        _send(random.Random(number).choice(usual), sender, tally)
+        return
+    usual = operation.usual_cases
+    number_of_usual = min(len(usual), cases // 3)
     for case in random.Random(number).sample(usual, number_of_usual):
         _send(case, sender, tally)
 
-    if number_of_usual == cases:
-        return
     right = operation.known.as_strategy(generation_mode=GenerationMode.POSITIVE)
     wrong = operation.declared.as_strategy(generation_mode=GenerationMode.NEGATIVE)
 
@@ -180,7 +187,7 @@ def try_operation(
         phases=(Phase.generate,),
         suppress_health_check=list(HealthCheck),
     )
-    @given(case=right if one else right | wrong)
+    @given(case=right | wrong)
     def send(case: Case) -> None:
         _send(case, sender, tally)
 

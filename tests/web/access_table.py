@@ -108,7 +108,7 @@ PAGES = {
     "search/": {"get": "anyone"},
 }
 API = {
-    "api/v1/<path:rest>/": {"get": "nobody"},
+    "api/v1/<path:rest>/": dict.fromkeys(("get", "post", "patch", "delete"), "nobody"),
     "api/v1/": {"get": "anyone"},
     "api/v1/actions": {"get": "anyone", "post": "operate"},
     "api/v1/actions/": {"get": "anyone", "post": "operate"},
