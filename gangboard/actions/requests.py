@@ -183,12 +183,13 @@ def of_same_keys(
     return {row.idempotency_key: row for row in rows} if keys else {}
 
 
-def free_key(viewer: Viewer, action_request: ActionRequest, *, now: datetime) -> None:
-    """Take the key of a request from an older action that it names no longer (at most 1 query)."""
-    if action_request.idempotency_key:
+def free_keys(viewer: Viewer, action_requests: Iterable[ActionRequest], *, now: datetime) -> None:
+    """Take the keys of requests from older actions that they name no longer (at most 1 query)."""
+    keys = {one.idempotency_key for one in action_requests if one.idempotency_key}
+    if keys:
         Action.objects.filter(
             user_id=viewer.user_id,
-            idempotency_key=action_request.idempotency_key,
+            idempotency_key__in=keys,
             requested_at__lte=now - KEY_LIFE,
             finished_at__isnull=False,
         ).update(idempotency_key="")

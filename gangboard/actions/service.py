@@ -85,6 +85,7 @@ def _take(
     complete = [one for one in checked if isinstance(one, ActionRequest)]
     earlier = requests.of_same_keys(viewer, complete, now=now)
     new = [one for one in complete if one.idempotency_key not in earlier]
+    requests.free_keys(viewer, new, now=now)
     subjects = requests.find_subjects(viewer, new)
     words = button_words(viewer, subjects, now=now)
     for one in checked:
@@ -124,7 +125,6 @@ def _create(
         raise subject
     try:
         with transaction.atomic():
-            requests.free_key(viewer, action_request, now=now)
             action = actions.create(
                 action_request,
                 subject.cluster,

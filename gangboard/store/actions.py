@@ -67,7 +67,8 @@ def create(
 ) -> Action:
     """Write the row of a request, which is due at once, and its audit line; belongs inside a transaction.
 
-    `viewer` is who asks; None: gangboard itself. `word` is that of the button, empty where it is the verb. Raises IntegrityError: the key is used, or an action is open.
+    `viewer` is who asks; None: gangboard itself. `word` is that of the button, empty where it is the verb.
+    Raises IntegrityError: the key is used, or an action is open.
     """
     target = action_request.target
     actor = viewer.name if viewer is not None else GANGBOARD

@@ -253,7 +253,7 @@ def test_a_node_in_maintenance_is_not_simply_uncordoned(owner: Viewer, cluster: 
     )
     found = place.seen(owner)
     assert found.sentence == (
-        "Cordoned, for MaintenanceInProgress and karpenter.sh/disrupted: 4 of 8 nvidia.com/gpu stand free "
+        "Cordoned, for MaintenanceInProgress and karpenter.sh/disrupted: 4 of 8 GPUs stand free "
         "and take no new pods."
     )
     assert found.commands[0].text == "kubectl uncordon h100-09"

@@ -195,6 +195,7 @@ def _tenant(word: str, cluster: Cluster, now: datetime) -> Tenant:
         "<str:trial_id>": "0" * 32,
         "<str:ending>": "csv",
         "<path:rest>": "nowhere",
+        "<str:resource>": "gangs",
         "users/<str:name>": f"users/{word}-person",
         "people/<str:name>": f"people/{word}-person",
         "nodes/<str:cluster>/<str:name>": f"nodes/{SHARED}/{word}-onnode",
