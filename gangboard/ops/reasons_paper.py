@@ -36,6 +36,7 @@ LONGER: Mapping[str, str] = {
     "pod-creation-refused": _QUOTE,
     "preempted": "it tells who took the room, and why there is no other",
     "queue-evaluating": "Jobs that wait in several queues are told of one by one",
+    "restarting": "it tells whether a refusal of the missing pods would be seen",
     "scheduler-error": _QUOTE,
     "scheduling-gated": "it names each group that pods wait for",
     "spread-constraints": "constraints are known by labels of nodes with long names",

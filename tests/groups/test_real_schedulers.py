@@ -94,8 +94,8 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
     "volcano-let-in-again": Situation(
         let_in_again, "exceeds-quota", "blocked",
-        "PodGroup run has to be let in again: Volcano asks Queue volcano-let-in-again-run for 2 CPUs "
-        "besides the 1 CPU of pod run-p-1, and it may have at most 2 CPUs.",
+        "Queue volcano-let-in-again-run may have at most 2 CPUs, and PodGroup run asks it for 2 CPUs "
+        "besides the 1 CPU of pod run-p-1.",
         {"desired": 2, "created": 2, "scheduled": 1, "ready": 0, "quorum": 2}, twin="starting",
     ),
     "volcano-lost": Situation(

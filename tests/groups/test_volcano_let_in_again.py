@@ -77,8 +77,8 @@ def test_what_it_holds_itself_keeps_it_out(
     assert (reason.code, reason.health, reason.message) == (
         "exceeds-quota",
         Health.BLOCKED,
-        "PodGroup ring has to be let in again: Volcano asks Queue research for 6 CPUs besides the 2 CPUs "
-        "of pod p0, and it may have at most 7 CPUs.",
+        "Queue research may have at most 7 CPUs, and PodGroup ring asks it for 6 CPUs besides the 2 CPUs "
+        "of pod p0.",
     )
     assert verdict.finding.advice_texts == (
         "Raise capability of Queue research to 8 CPUs at least.",

@@ -94,8 +94,8 @@ def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
     return unit_finding(
         OWN_PODS_COUNT_TWICE,
         unit,
-        f"{label_of_its_group(unit)} has to be let in again: Volcano asks Queue {group.queue} for {asked} "
-        f"besides the {held} of {pods}, and it may have at most {most}.",
+        f"Queue {group.queue} may have at most {most}, and {label_of_its_group(unit)} asks it for {asked} "
+        f"besides the {held} of {pods}.",
         advice=(
             f"Raise capability of Queue {group.queue} to {over.text(over.asked + over.held)} at least.",
             f"{_deletion(holding, pods)}: then all of {label_of_its_group(unit)} is let in at once.",
