@@ -52,6 +52,16 @@ WAITING: tuple[Sequence[str], ...] = (
     ("attack/",),
     ("production/",),
     ("chart/",),
+    (
+        "store/test_on_postgresql.py",
+        "store/test_from_release.py",
+        "store/test_people_at_once.py",
+        "web/test_on_postgresql.py",
+        "notify/test_on_postgresql.py",
+        "actions/test_one_hangs.py",
+        "actions/test_safety_at_once.py",
+    ),
+    ("ops/test_up.py", "ops/test_commands.py"),
 )
 """Pieces of work that wait for others more than they compute, in the order in which they begin.
 
