@@ -33,6 +33,8 @@ _CONTENT_TYPES: dict[str, str] = {
 PATIENCE = 180.0
 """Seconds for which a state is waited for: a busy machine may need long, a quick one waits no longer
 than it takes."""
+SLOWEST_LOOK = 1.0
+"""Seconds between two looks of a wait that takes long."""
 _TIMEOUT = urllib3.Timeout(connect=30, read=60)
 
 
@@ -321,15 +323,17 @@ def wait(
 ) -> T:
     """Call `look` until it returns something true and return that.
 
+    The longer it takes, the longer the pauses: from `every` up to SLOWEST_LOOK seconds. Dozens of tests wait at once.
     Raises `WaitError` naming `what` and, from `seen`, what was there last.
     """
-    deadline = time.monotonic() + timeout
+    began = time.monotonic()
     while True:
         if found := look():
             return found
-        if time.monotonic() >= deadline:
+        waited = time.monotonic() - began
+        if waited >= timeout:
             raise WaitError(f"{what}: not within {timeout:g} s; last seen: {seen()}")
-        time.sleep(every)
+        time.sleep(max(every, min(waited / 10, SLOWEST_LOOK)))
 
 
 def _dry(wanted: bool) -> dict[str, str | int]:
