@@ -6,8 +6,8 @@ PYTHON ?= $(firstword $(foreach one,/usr/bin/python3 python3,$(shell $(one) -c \
 	'import ensurepip, sys, venv; print("$(one)" if sys.version_info >= (3, 11) else "")' 2>/dev/null)) python3)
 PROFILE ?= 1.37
 PORT ?= 8000
-# Processes that a whole run of tests is divided among: all but one wait for control planes, the last computes.
-LANES ?= 3
+# Processes that a whole run of tests is divided among: two begin with control planes, two compute.
+LANES ?= 4
 # Tests of which `make coverage` tells what they went through: the tier `unit` unless it is told otherwise.
 COVERED ?= not services and not production and not controlplane and not browser
 # A run of tests starts hundreds of processes: what one has compiled the others read, whatever is set outside.

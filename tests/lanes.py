@@ -1,11 +1,11 @@
-"""A pytest plugin: which tests of a run go side by side (`pytest -n 3 --dist loadscope`).
+"""A pytest plugin: which tests of a run go side by side (`pytest -n 4 --dist loadscope`).
 
 A lane is a process of pytest-xdist that takes one piece of work after the other. A piece is a file of
 tests, or all files of one line of `WAITING`, which use the same control planes: so these are started in
 one lane only. What runs beside a test (control planes, a whole gangboard) costs processor time for as
-long as it runs, so no more of it goes on at once than two cores can carry: all lanes but one begin with
-the first of `WAITING`, the last lane with the other end, which only computes. What measures time comes
-when all else is over.
+long as it runs, so no more of it goes on at once than two cores can carry: `WAITING_LANES` begin with the
+first of `WAITING`, the others with the other end, which only computes. These wait at times, too, so two of
+them keep both cores at work. What measures time comes when all else is over.
 """
 
 from __future__ import annotations
@@ -68,6 +68,8 @@ WAITING: tuple[Sequence[str], ...] = (
 The first lane goes on with what needs Kueue, whose control plane it has from the first piece.
 """
 
+WAITING_LANES = 2
+
 _HERE = Path(__file__).parent
 
 
@@ -80,7 +82,7 @@ class LaneScheduling(LoadScopeScheduling):
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         pieces = list(self.workqueue)
-        computes = node is self.nodes[-1] and len(self.nodes) > 1
+        computes = self.nodes.index(node) >= WAITING_LANES
         self.workqueue.move_to_end(pieces[-1] if computes else pieces[0], last=False)
         super()._assign_work_unit(node)
 
