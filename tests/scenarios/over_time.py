@@ -68,9 +68,9 @@ OVER_TIME = (
     ),
     Scenario(
         "nodes-come", "Job", "run", "no-matching-node", "blocked", gang(2, gpu=4),
-        says=("2", "nvidia.com/gpu"), members={"scheduled": 0}, nodes=2, twin="room-comes",
+        says=("2", GPUS), members={"scheduled": 0}, nodes=2, twin="room-comes",
         steps=(
-            Step(_add(Room(gpus=4)), "exceeds-capacity", "blocked", ("8", "4", GPUS)),
+            Step(_add(Room(gpus=4)), "exceeds-capacity", "blocked", ("8", "4", "GPU")),
             Step(_add(Room(gpus=4)), *RUNS, (), {"ready": 2}),
         ),
     ),
