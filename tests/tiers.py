@@ -1,7 +1,7 @@
 """A pytest plugin: counts tests by tier, runs quick tiers first, and calls a skipped tier an error in CI.
 
-In CI a test that waits for something and fails is tried once more, because a busy machine alone can make one of
-thousands miss its deadline. Each such test is named with what it said at first, and more than a few of them
+In CI a test that fails is tried once more, because a busy machine alone can make one of thousands
+miss its deadline. Each such test is named with what it said at first, and more than a few of them
 are a failure: a race that shows often is a defect.
 """
 
@@ -24,9 +24,6 @@ TIERS = ("unit", "services", "production", "controlplane", "browser")
 
 BUSY = "tests/scenarios/*"
 """Their gangs wait for ever on the shared control planes: 1.36.3 spends a core on one that does."""
-
-COMPUTE = frozenset({"diagnosis", "groups", "owners", "placement", "queues", "rules"})
-"""Folders whose unit tests only compute: a busy machine changes nothing there, so none of them gets a second try."""
 
 SECOND_TRIES = 3
 """Tests that may need one in a whole run."""
@@ -61,11 +58,6 @@ def tier_of(item: pytest.Item) -> str:
         if item.get_closest_marker(tier) is not None:
             return tier
     return "unit"
-
-
-def _folder_of(item: pytest.Item) -> str:
-    """Return the folder below tests/ that a test is in."""
-    return item.path.relative_to(Path(__file__).parent).parts[0]
 
 
 def _by_lane(span: tuple[tuple[str, str], tuple[float, float]]) -> tuple[str, float]:
@@ -109,9 +101,8 @@ class Tiers:
         else:
             items.sort(key=lambda item: (item.path.match(BUSY), TIERS.index(tier_of(item))))
         for item in items:
-            tier = tier_of(item)
-            item.user_properties.append((_TIER, tier))
-            if _in_ci() and not (tier == "unit" and _folder_of(item) in COMPUTE):
+            item.user_properties.append((_TIER, tier_of(item)))
+            if _in_ci():
                 item.add_marker(pytest.mark.flaky(reruns=1))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
