@@ -36,7 +36,6 @@ WAITING: tuple[Sequence[str], ...] = (
         "placement/test_change_methods.py",
         "rules/test_steps_taken.py",
     ),
-    ("scenarios/",),
     (
         "queues/test_real_",
         "controlplane/test_kueue.py",
@@ -44,6 +43,7 @@ WAITING: tuple[Sequence[str], ...] = (
         "owners/test_mixed_cluster.py",
         "owners/test_real_",
     ),
+    ("scenarios/",),
     ("web/test_browser.py",),
     ("live/",),
     ("web/test_acting_browser.py",),
@@ -65,8 +65,7 @@ WAITING: tuple[Sequence[str], ...] = (
 )
 """Pieces of work that wait for others more than they compute, in the order in which they begin.
 
-What takes longest comes early. The first lane goes on with what needs Kueue, whose control plane it has from the
-first piece.
+The first lane goes on with what needs Kueue, whose control plane it has from the first piece.
 """
 
 WAITING_LANES = 2
