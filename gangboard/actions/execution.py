@@ -66,7 +66,7 @@ class ActionExecution:
 
     @property
     def done_word(self) -> str:
-        """What the object is while the action is watched: `Suspended`, `Paused`, `Resumed`, `Released`."""
+        """The state of the object while the action is watched: `Suspended`, `Paused`, `Resumed`, `Released`."""
         if self.action.verb == Verb.RESUME:
             return f"{self.action.button}d"
         lever = registry.lever(self.action.lever)

@@ -79,7 +79,7 @@ def button_words(
     *,
     now: datetime,
 ) -> dict[ActionRequest, str]:
-    """Return the words of buttons that differ from the verb, such as `Hold`. Only buttons of Jobs have them.
+    """Return the words of buttons that differ from the verb, such as `Hold`. Only Jobs have such buttons.
 
     No query without such a Job, else some 8 for each gang.
     """
