@@ -14,10 +14,11 @@ COPY --from=packages /opt/venv /opt/venv
 WORKDIR /app
 COPY manage.py CHANGELOG.md LICENSE ./
 COPY gangboard gangboard
+COPY simulator simulator
 COPY templates templates
 COPY static static
 # Compiled once here: the processes cannot write the result, and would compile all of it at each start.
-RUN python -m compileall -q gangboard
+RUN python -m compileall -q gangboard simulator
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \

@@ -240,6 +240,9 @@ INSTALLED_APPS = [
     "gangboard.web",
     "gangboard.pages",
 ]
+if (BASE_DIR / "tools").is_dir():
+    # Commands for developers: benchmarks, and the tables of the docs. The image has none of them.
+    INSTALLED_APPS.append("tools")
 MIDDLEWARE = [
     # Before all others: what they take is time that somebody waits, too.
     "gangboard.api.metrics.requests.RequestDurationMiddleware",

@@ -20,9 +20,9 @@ import pytest
 
 from gangboard.diagnosis import registry
 from gangboard.domain.verdict import Finding
-from gangboard.ops.reasons_paper import EXAMPLES, ReasonExample, read_examples
 from tests import random_sets
 from tests.evidence_labels import faults_of
+from tools.reasons_docs import EXAMPLES, ReasonExample, read_examples
 
 _SHOWN = 4
 """Examples of a reason."""

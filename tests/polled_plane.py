@@ -30,11 +30,11 @@ from gangboard.polling.contact_meter import ContactMeter
 from gangboard.polling.reflector import Reflector
 from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
-from gangboard.simulator.clock import SteppedClock
-from gangboard.simulator.plane import Plane
-from gangboard.simulator.requests import parse
 from gangboard.store.cluster_leases import acquire_lease
 from gangboard.store.models import Cluster
+from simulator.clock import SteppedClock
+from simulator.plane import Plane
+from simulator.requests import parse
 
 HOST = "simulated:6443"
 _FOREVER = 1e9

@@ -11,9 +11,9 @@ from django.db import Error
 from gangboard.ops import processes
 from gangboard.ops.kubeconfigs import read_access, save_access, save_actor
 from gangboard.ops.supervisor import Supervisor
-from gangboard.simulator.certificates import is_of_a_simulator
 from gangboard.store import clusters, secrets
 from gangboard.store.models import Cluster
+from simulator.certificates import is_of_a_simulator
 
 
 @dataclass(frozen=True, slots=True)

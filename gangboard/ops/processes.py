@@ -102,7 +102,7 @@ def simulator(
 ) -> Child:
     """Return a simulated cluster, which writes both kubeconfigs when it listens."""
     argv = python_module(
-        "gangboard.simulator",
+        "simulator",
         *("--fleet", fleet, "--name", name, "--kubeconfig", str(kubeconfig)),
         *("--reader-kubeconfig", str(reader_kubeconfig)),
         *(() if hold else ("--no-hold",)),

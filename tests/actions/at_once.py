@@ -24,9 +24,9 @@ from django.db import connection  # noqa: E402
 from gangboard.actions import service  # noqa: E402
 from gangboard.actions.requests import RequestError  # noqa: E402
 from gangboard.domain.action import ActionRequest  # noqa: E402
-from gangboard.simulator import Simulator  # noqa: E402
 from gangboard.store.access import viewer_of  # noqa: E402
 from gangboard.store.models import Action, AuditEntry, Grant  # noqa: E402
+from simulator import Simulator  # noqa: E402
 from tests.actions.conftest import FLEET  # noqa: E402
 from tests.actions.site import Site, make_site  # noqa: E402
 

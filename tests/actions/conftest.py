@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from gangboard.polling import poll
-from gangboard.simulator import Simulator
-from gangboard.simulator.scripts import Fleet, Gang, NodePool, Role
-from gangboard.simulator.shapes import PodTemplate
+from simulator import Simulator
+from simulator.scripts import Fleet, Gang, NodePool, Role
+from simulator.shapes import PodTemplate
 from tests.actions.site import JOBSET, NAMESPACE, Site, make_site
 
 CPU = PodTemplate(cpu="1", pool="cpu")

@@ -17,12 +17,12 @@ from gangboard.actions.engine import Engine
 from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.polling.poll import poll_once
-from gangboard.simulator import Simulator
-from gangboard.simulator.requests import Request
 from gangboard.store.access import Viewer, viewer_of
 from gangboard.store.clusters import add_cluster
 from gangboard.store.models import Action, Cluster, Grant
 from gangboard.store.secrets import seal
+from simulator import Simulator
+from simulator.requests import Request
 
 Json = dict[str, Any]
 NAMESPACE = "team-nlp"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gangboard.simulator.resources import JOBS
 from gangboard.store.models import Action, Grant
+from simulator.resources import JOBS
 from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, PATCH, WORKER, Killed, Site, at, played
 
 

@@ -14,9 +14,9 @@ import pytest
 from gangboard.actions import service
 from gangboard.actions.requests import MOST_AT_ONCE, RequestError, RequestErrorCode
 from gangboard.domain.action import ActionRequest
-from gangboard.simulator.scripts import Fleet, Gang, NodePool, Role
 from gangboard.store import clusters
 from gangboard.store.models import Action
+from simulator.scripts import Fleet, Gang, NodePool, Role
 from tests.actions.conftest import CPU
 from tests.actions.site import JOBSET, NAMESPACE, PATCH, QuickClock, Site
 from tests.live.figures import tell

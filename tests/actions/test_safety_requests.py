@@ -18,9 +18,9 @@ from gangboard.actions import service
 from gangboard.actions.requests import RequestError, RequestErrorCode
 from gangboard.domain.action import ActionRequest
 from gangboard.domain.owner import Owner
-from gangboard.simulator.resources import Resource
 from gangboard.store import action_context
 from gangboard.store.models import Action
+from simulator.resources import Resource
 from tests.actions.site import (
     BATCH,
     JOBSET,

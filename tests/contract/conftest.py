@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gangboard.simulator import Fleet, NodePool, Simulator
-from gangboard.simulator.hold import INSTALLATION
+from simulator import Fleet, NodePool, Simulator
+from simulator.hold import INSTALLATION
 from tests.contract.site import Site
 from tests.controlplane.clearing import clear_nodes
 from tests.controlplane.client import ApiError, Client, Json, wait

@@ -28,11 +28,11 @@ from gangboard.domain.verdict import Finding
 from gangboard.polling.cluster_cache import resources
 from gangboard.readmodels.advice import ShownStep, shown_steps
 from gangboard.readmodels.next_steps import NamedObjects, make_steps_to_take
-from gangboard.simulator.clock import SteppedClock
-from gangboard.simulator.fleet import EAST, MINORS, WEST
-from gangboard.simulator.plane import Plane
-from gangboard.simulator.scripts import Fleet
 from gangboard.store.models import Gang
+from simulator.clock import SteppedClock
+from simulator.fleet import EAST, MINORS, WEST
+from simulator.plane import Plane
+from simulator.scripts import Fleet
 from tests.decode.reading import captures, model
 from tests.diagnosis.captured import models
 from tests.domain_objects import NOW, a_group, a_job, a_pod, ago

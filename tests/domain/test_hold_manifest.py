@@ -7,7 +7,7 @@ import yaml
 from gangboard.decode import admission_policies
 from gangboard.decode.admission_policies import digest_of
 from gangboard.domain.hold_manifest import POLICY_NAME, POLICY_VERSIONS, RESOURCE, policy_manifests
-from gangboard.simulator.hold import INSTALLATION
+from simulator.hold import INSTALLATION
 
 PROVEN = Path(__file__).parents[1] / "scenarios" / "hold.yaml"
 """What was tried by hand on real control planes before any of this was written."""

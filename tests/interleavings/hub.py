@@ -14,7 +14,7 @@ from random import Random
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from gangboard.simulator.clock import SteppedClock
+from simulator.clock import SteppedClock
 from tests.interleavings.trace import Trace
 
 _STEPS = (0.003, 0.01, 0.03, 0.08, 0.2, 0.5, 1.2)

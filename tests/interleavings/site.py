@@ -8,13 +8,13 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from gangboard.kube.connection import JSON
-from gangboard.simulator import Fleet, Gang, NodePool, PodTemplate, Role
-from gangboard.simulator import resources as resources_of_cluster
-from gangboard.simulator.clock import SteppedClock
-from gangboard.simulator.plane import Plane
-from gangboard.simulator.requests import parse
 from gangboard.store.lever_proofs import save_lever_proof
 from gangboard.store.models import Cluster, Grant
+from simulator import Fleet, Gang, NodePool, PodTemplate, Role
+from simulator import resources as resources_of_cluster
+from simulator.clock import SteppedClock
+from simulator.plane import Plane
+from simulator.requests import parse
 from tests.interleavings.wire import owner_uids
 from tests.polled_plane import PolledPlane
 

@@ -23,8 +23,8 @@ from gangboard.kube.connection import JSON, Connection, Query
 from gangboard.kube.errors import KubeError
 from gangboard.kube.faults import SentRequest, status_fault
 from gangboard.kube.transport import TLSConnection
-from gangboard.simulator.plane import Plane
-from gangboard.simulator.requests import parse
+from simulator.plane import Plane
+from simulator.requests import parse
 from tests.interleavings.hub import Hub
 from tests.interleavings.trace import Trace
 from tests.polled_plane import HOST, target_of

@@ -12,8 +12,8 @@ from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import KubeError, Reach
 from gangboard.kube.write_client import WriteClient
-from gangboard.simulator import Simulator
-from gangboard.simulator.faults import Fault
+from simulator import Simulator
+from simulator.faults import Fault
 
 JOB = "/apis/batch/v1/namespaces/team-nlp/jobs/llama-ft-driver-0"
 SEEN = "example.com/seen"

@@ -20,10 +20,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gangboard.simulator import Simulator
-from gangboard.simulator.load import synthetic
-from gangboard.simulator.podstates import pod_status
-from gangboard.simulator.writes import timestamp
+from simulator import Simulator
+from simulator.load import synthetic
+from simulator.podstates import pod_status
+from simulator.writes import timestamp
 from tests.installation import Installation
 from tests.live.figures import TAKEN, Figures, tell
 from tests.live.open_page import OpenPage

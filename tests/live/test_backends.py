@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import urllib3
 
-from gangboard.simulator import Simulator
+from simulator import Simulator
 from tests.controlplane.client import PATIENCE
 from tests.installation import Installation
 from tests.live.figures import tell

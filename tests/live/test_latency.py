@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from gangboard.simulator import Simulator
-from gangboard.simulator.load import synthetic
+from simulator import Simulator
+from simulator.load import synthetic
 from tests.browser import follow_link
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import make_nodes, node

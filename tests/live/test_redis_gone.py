@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.simulator import Simulator
+from simulator import Simulator
 from tests.actions.conftest import FLEET
 from tests.actions.site import BATCH, JOBSET, NAMESPACE
 from tests.controlplane.client import PATIENCE

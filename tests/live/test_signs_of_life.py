@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 import urllib3
 
-from gangboard.simulator import Simulator
+from simulator import Simulator
 from tests.controlplane.client import PATIENCE
 from tests.installation import Installation
 from tests.live.poll_worker import Database, wait_until

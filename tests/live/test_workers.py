@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from gangboard.simulator import Simulator
-from gangboard.simulator.load import synthetic
+from simulator import Simulator
+from simulator.load import synthetic
 from tests.controlplane.client import PATIENCE
 from tests.installation import Installation
 from tests.live.figures import tell

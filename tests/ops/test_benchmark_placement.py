@@ -13,9 +13,9 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.placing import Placing
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
-from gangboard.ops.placement_benchmark import Bench, facts_of
-from gangboard.ops.placement_fleet import make_fleet
 from tests.placement import node_by_node
+from tools.placement_benchmark import Bench, facts_of
+from tools.placement_fleet import make_fleet
 
 SMALL = ("--nodes", "60", "--pods", "400", "--gangs", "30", "--shapes", "20", "--untimed")
 

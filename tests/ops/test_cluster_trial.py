@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from gangboard.simulator import Simulator
 from gangboard.store.models import Cluster
+from simulator import Simulator
 from tests.ops.kubeconfigs import write_kubeconfig
 
 pytestmark = pytest.mark.django_db

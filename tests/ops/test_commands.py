@@ -15,9 +15,9 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from gangboard.simulator import Simulator
 from gangboard.store import authentication, people
 from gangboard.store.models import Cluster, Grant, SignInLink
+from simulator import Simulator
 from tests.ops.kubeconfigs import jwt, write_kubeconfig
 
 

@@ -10,8 +10,8 @@ import yaml
 from django.core.management import call_command
 
 from gangboard.ops.fleet import real_clusters, remove_simulated
-from gangboard.simulator.certificates import make_identity
 from gangboard.store.models import Cluster
+from simulator.certificates import make_identity
 from tests.kube.certificates import issue
 from tests.ops.kubeconfigs import write_kubeconfig
 

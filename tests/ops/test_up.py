@@ -124,7 +124,7 @@ def test_from_a_fresh_folder_to_a_kubeconfig(start_up: Callable[..., Up], tmp_pa
     kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", context="arn:aws:cluster/Prod_1")
     third = start_up("--kubeconfig", str(kubeconfig))
     assert set(third.clusters(third.sign_in())) == {"prod-1"}
-    assert not any("gangboard.simulator" in command_of(p) for p in descendants(third.process.pid))
+    assert not any("simulator" in command_of(p) for p in descendants(third.process.pid))
     _ends_with_all_its_processes(third, signal.SIGINT)
 
 

@@ -24,7 +24,6 @@ from gangboard.kube.errors import KubeError
 from gangboard.polling import tasks, trial_runs
 from gangboard.polling.retention import clean_up
 from gangboard.polling.trial_runs import run_trial
-from gangboard.simulator import Simulator
 from gangboard.store import authentication
 from gangboard.store.cluster_trials import (
     MOST_TRIALS,
@@ -35,6 +34,7 @@ from gangboard.store.cluster_trials import (
 )
 from gangboard.store.models import AuditEntry, Cluster, ClusterTrial, Grant
 from gangboard.store.secrets import unseal
+from simulator import Simulator
 from tests.ops.kubeconfigs import jwt, write_kubeconfig
 from tests.personas import Person, make_operator, make_owner
 

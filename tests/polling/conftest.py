@@ -18,11 +18,11 @@ from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.poll import PollReport, poll_once
 from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
-from gangboard.simulator import Simulator
-from gangboard.simulator.fleet import EAST
 from gangboard.store.cluster_leases import acquire_lease, release_lease
 from gangboard.store.clusters import add_cluster
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
+from simulator import Simulator
+from simulator.fleet import EAST
 
 HOLDER = "the test"
 _NAMES = (

@@ -12,10 +12,10 @@ from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.domain.reading import nominations
 from gangboard.polling import poll
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.simulator import Simulator
-from gangboard.simulator.resources import Resource
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import WatchedObject
+from simulator import Simulator
+from simulator.resources import Resource
 from tests.polling.conftest import Watching
 from tests.polling.test_pending_gangs import put_waiting_job
 

@@ -16,10 +16,10 @@ from django.utils import timezone
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.kube.listing import pages
 from gangboard.polling import reflector
-from gangboard.simulator import Simulator
-from gangboard.simulator.faults import Fault
 from gangboard.store.clusters import replace_credentials
 from gangboard.store.models import Gang, ResourceState
+from simulator import Simulator
+from simulator.faults import Fault
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]

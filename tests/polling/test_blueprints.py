@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gangboard.simulator import Simulator
-from gangboard.simulator.resources import Resource
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Gang
+from simulator import Simulator
+from simulator.resources import Resource
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]

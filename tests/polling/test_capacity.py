@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from gangboard.simulator import Simulator
 from gangboard.store.capacity import ShapeCapacity
 from gangboard.store.models import ClusterCapacity
+from simulator import Simulator
 from tests.polling.conftest import Watching
 from tests.polling.test_pending_gangs import DEVICE, give_devices, node_names, put_waiting_job
 

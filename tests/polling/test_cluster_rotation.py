@@ -19,8 +19,6 @@ from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.cluster_rotation import _following, in_waiting_order
 from gangboard.polling.poll_slots import PollSlots
 from gangboard.polling.window import Window
-from gangboard.simulator import Simulator
-from gangboard.simulator.load import synthetic
 from gangboard.store import cluster_leases
 from gangboard.store.cluster_leases import (
     NEVER_HELD,
@@ -31,6 +29,8 @@ from gangboard.store.cluster_leases import (
 )
 from gangboard.store.heartbeats import beat
 from gangboard.store.models import Cluster, Lease, ResourceState, WatchedObject
+from simulator import Simulator
+from simulator.load import synthetic
 from tests.polling.conftest import HOLDER, Watching
 
 SLOTS = 8

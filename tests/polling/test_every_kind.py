@@ -16,9 +16,9 @@ from gangboard.kube import discovery
 from gangboard.kube.discovery import Discovery
 from gangboard.polling import window
 from gangboard.readmodels.clusters import ResourceRow, cluster_detail
-from gangboard.simulator.resources import Resource, served
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Gang
+from simulator.resources import Resource, served
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]

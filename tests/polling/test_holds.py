@@ -12,12 +12,12 @@ from gangboard.domain.hold import AdmissionPolicy, Hold
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import JobState
 from gangboard.polling.cluster_cache import resources
-from gangboard.simulator.hold import INSTALLATION
-from gangboard.simulator.resources import Resource
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Gang, WatchedObject
 from gangboard.store.objects import unpack
+from simulator.hold import INSTALLATION
+from simulator.resources import Resource
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]

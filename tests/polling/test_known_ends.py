@@ -10,7 +10,7 @@ import pytest
 
 from gangboard.domain.capacity import round_up
 from gangboard.polling import pending, poll
-from gangboard.simulator import Simulator
+from simulator import Simulator
 from tests.polling.conftest import Watching
 from tests.polling.test_pending_gangs import (
     DEVICE,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gangboard.polling import assessor, pending, poll
-from gangboard.simulator import Simulator
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import ClusterCapacity, Gang, NodeCapacity
+from simulator import Simulator
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]

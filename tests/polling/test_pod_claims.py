@@ -12,8 +12,8 @@ from gangboard.decode.claim_objects import RESOURCE_CLAIM, VOLUME_CLAIM
 from gangboard.domain.pod_claims import ClaimProblem, UnusableClaim
 from gangboard.polling import pod_claims, poll
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.simulator import Simulator
-from gangboard.simulator.resources import Resource
+from simulator import Simulator
+from simulator.resources import Resource
 from tests.polling.conftest import Watching
 from tests.polling.test_pending_gangs import put_waiting_job
 from tests.rules.texts import CLAIM_HIDDEN

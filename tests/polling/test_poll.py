@@ -18,12 +18,12 @@ from gangboard.polling import poll, reflector, store_writer
 from gangboard.polling.cluster_cache import resources
 from gangboard.polling.poll import poll_once
 from gangboard.polling.window import LISTS_AT_ONCE, Window
-from gangboard.simulator import EXPECTED
 from gangboard.store.cluster_leases import LeaseLostError, acquire_lease
 from gangboard.store.gang_search import has_name
 from gangboard.store.models import Cluster, Gang, Lease, WatchedObject
 from gangboard.store.observations import ResourceView, save_views
 from gangboard.store.secrets import SecretUnreadableError
+from simulator import EXPECTED
 from tests.polling.conftest import HOLDER, Watching
 
 Watch = Callable[..., Watching]

@@ -11,8 +11,8 @@ from gangboard.domain.event import Event
 from gangboard.domain.objects import ObjectRef
 from gangboard.polling import preemptions
 from gangboard.polling.preemptions import Preemptions
-from gangboard.simulator import Simulator
 from gangboard.store.gangs import unpack_detail
+from simulator import Simulator
 from tests.domain_objects import a_group, a_job, a_pod, an_event
 from tests.polling.conftest import Watching
 

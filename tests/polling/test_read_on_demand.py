@@ -9,10 +9,10 @@ import pytest
 from django.utils import timezone
 
 from gangboard.readmodels.clusters import cluster_detail
-from gangboard.simulator.resources import DEPLOYMENTS, STATEFULSETS
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Gang
+from simulator.resources import DEPLOYMENTS, STATEFULSETS
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]

@@ -110,7 +110,7 @@ class Site:
         """Start a simulated cluster with the packages of the image; return how to reach it."""
         files = Kubeconfigs(self.folder / "reader.kubeconfig", self.folder / "actor.kubeconfig")
         told = ("--fleet", "west", "--no-story", "--reader-kubeconfig", str(files.reader))
-        argv = [self._python / "bin" / "python", "-m", "gangboard.simulator", *told]
+        argv = [self._python / "bin" / "python", "-m", "simulator", *told]
         command = [*map(str, argv), "--kubeconfig", str(files.actor)]
         log = self.folder / "simulator.log"
         self._guard.start("simulator", command, {}, log, cwd=self.folder / "app")

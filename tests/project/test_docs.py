@@ -18,11 +18,11 @@ from gangboard.diagnosis import registry
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 _PATH = re.compile(r"[\w.-]+(/[\w.-]+)*\.(py|md|yaml|yml|sh)|[\w.-]+(/[\w.-]+)+/?")
-_WHERE = ("", "docs", "gangboard", "tests")
+_WHERE = ("", "docs", "gangboard", "simulator", "tools", "tests")
 """Folders below which papers name files; a bare name of a file may be anywhere in the code."""
 _API_GROUPS = {resource.group for resource in registry.resources()}
 """They can end as a shell script does."""
-_OURS = ("gangboard", "tests", "docs", "templates", "static")
+_OURS = ("gangboard", "simulator", "tools", "tests", "docs", "templates", "static")
 
 _COMPOSE_FORM = r"docker compose exec (?:-T )?web python manage\.py ([a-z][^`|<>#)\n]*)"
 _OF_THE_CLIENT = {"GANGBOARD_SERVER", "GANGBOARD_TOKEN"}

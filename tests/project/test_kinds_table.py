@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from gangboard.diagnosis import registry
 from gangboard.domain.registry import GroupingAPI, OwnerKind, QueueSystem
-from gangboard.ops.kinds_table import TABLES, write_tables
+from tools.kinds_docs import TABLES, write_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = ("README.md", "docs/kinds.md")

@@ -22,7 +22,7 @@ LENGTH = 100_000
 thousands of millions of steps."""
 PATIENCE = 2.0
 """Seconds of computing after which a search is given up."""
-NOT_FROM_OUTSIDE = ("gangboard.simulator", "gangboard.ops")
+NOT_FROM_OUTSIDE = ("simulator", "gangboard.ops")
 _SAMPLES = " \t,.0a1-/\"':;([{\n_A=~"
 
 

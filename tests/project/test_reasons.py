@@ -11,7 +11,8 @@ import pytest
 from django.core.management import call_command
 
 from gangboard.diagnosis import registry
-from gangboard.ops.reasons_paper import (
+from tests.catalogue import choose
+from tools.reasons_docs import (
     LONGER,
     LONGEST,
     ReasonExample,
@@ -19,7 +20,6 @@ from gangboard.ops.reasons_paper import (
     read_examples,
     write_catalogue,
 )
-from tests.catalogue import choose
 
 PAPER = Path(__file__).resolve().parents[2] / "docs/reasons.md"
 EXAMPLES = read_examples()

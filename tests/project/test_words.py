@@ -20,7 +20,7 @@ from gangboard.diagnosis import registry
 from gangboard.domain.advice import ChangeMethod
 
 ROOT = Path(__file__).resolve().parents[2]
-AT_HOME = ("owners", "levers", "groups", "queues", "simulator")
+AT_HOME = ("owners", "levers", "groups", "queues")
 WORDS = re.compile(
     r"jobset|trainjob|kubeflow|kueue|leaderworker|disaggregated|cronjob|podclique|podgang|grove|volcano"
     r"|coscheduling|scheduling\.x-k8s|kai\.scheduler|run\.ai|yunikorn|appwrapper|statefulset|ray(job|cluster|service)|ray\.io"
@@ -35,12 +35,6 @@ ALLOWED = {
     ("gangboard/ops/management/commands/explain.py", "JobSet/llama-ft"): "help: an example",
     ("gangboard/readmodels/explain.py", "JobSet/llama-ft"): "help: an example",
     ("gangboard/readmodels/explain.py", "the JobSet, not its Jobs"): "help: an example",
-    (
-        "gangboard/ops/placement_fleet.py",
-        "jobset.x-k8s.io",
-    ): "a benchmark makes up JobSets, as tests do",
-    ("gangboard/ops/placement_fleet.py", "JobSet"): "a benchmark makes up JobSets, as tests do",
-    ("gangboard/ops/placement_fleet.py", "batch/Job"): "a benchmark makes up Jobs, as tests do",
     (
         "gangboard/domain/hold_manifest.py",
         "jobset.sigs.k8s.io/jobset-name",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from gangboard.simulator import Simulator
-from gangboard.simulator.resources import Resource
+from simulator import Simulator
+from simulator.resources import Resource
 
 TOYS = Resource("toys.example", ("v1",), "toys", "Toy", custom=True)
 

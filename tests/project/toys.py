@@ -14,8 +14,8 @@ import gangboard.groups
 import gangboard.levers
 import gangboard.owners
 import gangboard.queues
-from gangboard.simulator import Simulator
-from gangboard.simulator.resources import Resource
+from simulator import Simulator
+from simulator.resources import Resource
 from tests.project.lone_members import forget
 
 TOYS = Path(__file__).parent / "nasty_toys"

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gangboard.simulator import Simulator
+from simulator import Simulator
 from tests.controlplane.client import Client
 
 Start = Callable[..., Simulator]

@@ -15,13 +15,13 @@ from gangboard.actions.engine import Engine
 from gangboard.actions.verify import watching
 from gangboard.diagnosis.policy.plan import all_offers
 from gangboard.domain.action import ActionRequest, ActionTarget, Plan
-from gangboard.simulator import fleet as fleets
-from gangboard.simulator.clock import SteppedClock
-from gangboard.simulator.plane import Plane
 from gangboard.store.access import Viewer, viewer_of
 from gangboard.store.action_context import read_action_context
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster, Gang, Grant
+from simulator import fleet as fleets
+from simulator.clock import SteppedClock
+from simulator.plane import Plane
 from tests.polled_plane import DirectConnection, Moments, PolledPlane
 
 BEGAN = datetime(2020, 1, 6, 8, 0, tzinfo=UTC)

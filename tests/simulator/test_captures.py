@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.simulator import Simulator
+from simulator import Simulator
 from tests.controlplane.client import Client, Json
 from tests.simulator.conftest import client_of
 

@@ -1,4 +1,4 @@
-"""`python -m gangboard.simulator`: the kubeconfig that it writes, and when it ends."""
+"""`python -m simulator`: the kubeconfig that it writes, and when it ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from tests.controlplane.client import Client, wait
 
 ROOT = Path(__file__).parent.parent.parent
-COMMAND = [sys.executable, "-m", "gangboard.simulator", "--no-story"]
+COMMAND = [sys.executable, "-m", "simulator", "--no-story"]
 
 
 @contextmanager

@@ -15,22 +15,22 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from gangboard.ops.reasons_paper import read_examples
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.explain import explain
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gang_page import gang_detail
 from gangboard.readmodels.gangs import GangFilters, list_gangs
-from gangboard.simulator import fleet as fleets
-from gangboard.simulator.clock import SteppedClock
-from gangboard.simulator.plane import Plane
 from gangboard.store.models import Cluster, Gang, NodeCapacity
 from gangboard.web.forms import write_target
+from simulator import fleet as fleets
+from simulator.clock import SteppedClock
+from simulator.plane import Plane
 from tests import random_sets
 from tests.factories import make_cluster, make_heartbeats
 from tests.personas import Person, make_owner
 from tests.polled_plane import PolledPlane
 from tests.stored_jobsets import make_hold
+from tools.reasons_docs import read_examples
 
 pytestmark = pytest.mark.django_db
 LOOKS, SECONDS = 2, 300.0

@@ -9,7 +9,7 @@ from http.client import IncompleteRead
 
 import pytest
 
-from gangboard.simulator import Simulator
+from simulator import Simulator
 from tests.controlplane.client import ApiError, Client
 from tests.simulator.conftest import Wire
 

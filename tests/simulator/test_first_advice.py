@@ -9,11 +9,11 @@ from django.contrib.auth.models import User
 
 from gangboard.domain.advice import Harm
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
-from gangboard.simulator import fleet as fleets
-from gangboard.simulator.clock import SteppedClock
-from gangboard.simulator.plane import Plane
 from gangboard.store.access import viewer_of
 from gangboard.store.models import Cluster, Gang, Grant
+from simulator import fleet as fleets
+from simulator.clock import SteppedClock
+from simulator.plane import Plane
 from tests.polled_plane import Moments, PolledPlane
 
 pytestmark = pytest.mark.django_db

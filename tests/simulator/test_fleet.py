@@ -9,12 +9,12 @@ import pytest
 
 from gangboard.diagnosis import registry
 from gangboard.domain.registry import Resource
-from gangboard.simulator import EXPECTED, Fleet, Gang, NodePool, PodTemplate, Role, Simulator
-from gangboard.simulator.builder import FleetError
-from gangboard.simulator.fleet import EAST, WEST
-from gangboard.simulator.kinds import by_kind
-from gangboard.simulator.placing import Room, requests_of
-from gangboard.simulator.podstates import WORDS
+from simulator import EXPECTED, Fleet, Gang, NodePool, PodTemplate, Role, Simulator
+from simulator.builder import FleetError
+from simulator.fleet import EAST, WEST
+from simulator.kinds import by_kind
+from simulator.placing import Room, requests_of
+from simulator.podstates import WORDS
 from tests.controlplane.client import ApiError, Client, Json
 from tests.simulator.conftest import Start, client_of
 

@@ -6,10 +6,10 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from gangboard.simulator import Fleet, Gang, NodePool, PodTemplate, Role
-from gangboard.simulator.clock import SteppedClock
-from gangboard.simulator.plane import Plane
-from gangboard.simulator.requests import parse
+from simulator import Fleet, Gang, NodePool, PodTemplate, Role
+from simulator.clock import SteppedClock
+from simulator.plane import Plane
+from simulator.requests import parse
 
 TRAINJOB = ("trainer.kubeflow.org/v1alpha1", "TrainJob", "run")
 JOBSET = ("jobset.x-k8s.io/v1alpha2", "JobSet", "run")

@@ -6,8 +6,8 @@ import json
 import time
 from pathlib import Path
 
-from gangboard.simulator.load import Compact, synthetic
-from gangboard.simulator.resources import PODS
+from simulator.load import Compact, synthetic
+from simulator.resources import PODS
 from tests.controlplane.client import wait
 from tests.simulator.conftest import Start, Wire, client_of
 

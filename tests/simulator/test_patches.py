@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.simulator.patches import PatchError, json_patch, merge_patch
+from simulator.patches import PatchError, json_patch, merge_patch
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gangboard.simulator.resources import CLUSTER_QUEUES, JOBSETS, KUEUE_WORKLOADS
-from gangboard.simulator.simulator import Simulator
+from simulator.resources import CLUSTER_QUEUES, JOBSETS, KUEUE_WORKLOADS
+from simulator.simulator import Simulator
 
 Json = dict[str, Any]
 VERSION = "kueue.x-k8s.io/v1beta2"

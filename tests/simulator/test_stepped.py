@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gangboard.simulator import Fleet, Gang, NodePool, PodTemplate, Role
-from gangboard.simulator.clock import SteppedClock
-from gangboard.simulator.plane import Plane
-from gangboard.simulator.requests import parse
+from simulator import Fleet, Gang, NodePool, PodTemplate, Role
+from simulator.clock import SteppedClock
+from simulator.plane import Plane
+from simulator.requests import parse
 
 _BEGAN = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 _JOB = ("batch/v1", "Job")

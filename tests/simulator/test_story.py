@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 
-from gangboard.simulator import EXPECTED, Simulator
-from gangboard.simulator.resources import JOBS, JOBSETS, PODS
+from simulator import EXPECTED, Simulator
+from simulator.resources import JOBS, JOBSETS, PODS
 from tests.controlplane.client import wait
 from tests.simulator.conftest import Start
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from gangboard.simulator import Simulator
-from gangboard.simulator.fleet import EXPECTED
+from simulator import Simulator
+from simulator.fleet import EXPECTED
 from tests.browser import follow_link
 from tests.installation import Installation
 from tests.live.poll_worker import wait_until

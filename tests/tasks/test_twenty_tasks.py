@@ -1,6 +1,6 @@
 """Twenty things that people come for, each in at most four clicks from the Board, by pointer and by keyboard.
 
-What the pages have to say is taken from the scenarios in `gangboard/simulator/fleets/`.
+What the pages have to say is taken from the scenarios in `simulator/fleets/`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import sys
 import pytest
 from playwright.sync_api import Browser, expect
 
-from gangboard.simulator import Simulator
+from simulator import Simulator
 from tests.web.site import NAME, PASSWORD, ROOT, Site
 
 pytestmark = pytest.mark.browser

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gangboard.simulator import Simulator
-from gangboard.simulator.fleet import EAST
-from gangboard.simulator.resources import OF_KUEUE
+from simulator import Simulator
+from simulator.fleet import EAST
+from simulator.resources import OF_KUEUE
 from tests.attack.found import Figures
 from tests.attack.tenant import Json, read, wait_for
 from tests.installation import Installation

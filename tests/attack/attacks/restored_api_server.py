@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from gangboard.simulator import Simulator
-from gangboard.simulator.fleet import EAST
+from simulator import Simulator
+from simulator.fleet import EAST
 from tests.attack.found import Figures
 from tests.installation import Installation
 

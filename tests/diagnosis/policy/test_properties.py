@@ -23,7 +23,7 @@ from gangboard.domain.action import (
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Dependency, Finish, Outcome, Owner
 from gangboard.owners.jobset.policies import Policies
-from gangboard.simulator.patches import PatchError, json_patch
+from simulator.patches import PatchError, json_patch
 from tests.diagnosis.policy.making import CLAIM, a_hold, an_entry, ask
 from tests.domain_objects import NOW, a_group, a_jobset, a_role, ago, child_jobs
 

@@ -1,0 +1,77 @@
+"""What StatefulSets and Deployments of apps/v1 have in common: replicas of one template, and the group of their pods.
+
+A gang of these kinds has one role without a name, whose template names the PodGroup that a person made for it: no
+controller of 1.36 or 1.37 makes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from simulator import jobstates, shapes
+from simulator.resources import Resource
+from simulator.scripts import Gang
+
+if TYPE_CHECKING:
+    from simulator.builder import Builder
+
+Json = dict[str, Any]
+
+MANAGER = "kube-controller-manager"
+
+
+def labels_of(gang: Gang) -> dict[str, str]:
+    """Return the labels by which its pods are selected."""
+    return {"app": gang.name}
+
+
+def make_owner(builder: Builder, gang: Gang, resource: Resource, spec: Json) -> Json:
+    """Make the group of a gang and its StatefulSet or Deployment; `spec` is what not both have. Return the latter."""
+    (role,) = gang.roles
+    builder.groups.by_hand(gang, role.template.group)
+    meta = {"name": gang.name, "namespace": gang.namespace, "labels": labels_of(gang)}
+    common = replicated(gang, labels_of(gang))
+    return builder.create(
+        resource, {"metadata": meta, "spec": {**common, **spec}}, builder.born(gang)
+    )
+
+
+def replicated(gang: Gang, labels: dict[str, str]) -> Json:
+    """Return the spec that a StatefulSet, a Deployment and its ReplicaSet share."""
+    (role,) = gang.roles
+    template = role.template.manifest()
+    template["metadata"] = {"labels": labels}
+    return {"replicas": role.pods, "selector": {"matchLabels": labels}, "template": template}
+
+
+def make_pods(
+    builder: Builder, gang: Gang, maker: Json, meta: Sequence[Json], hosts: Sequence[Json]
+) -> list[Json]:
+    """Make pods in the states that the script says, and let their group know.
+
+    `meta` has name and labels of each, `hosts` what is in its spec besides that of the template; `maker` controls them.
+    """
+    (role,) = gang.roles
+    found = []
+    for index, (own, host) in enumerate(zip(meta, hosts, strict=True)):
+        state = role.state(index)
+        if state == "absent":
+            continue
+        pod = shapes.bare_pod(own["name"], gang.namespace, role.template)
+        pod["metadata"] |= {**own, "ownerReferences": [shapes.owner_reference(maker)]}
+        pod["spec"] |= host
+        found.append(builder.make_pod(gang, pod, state, ""))
+    builder.groups.settle(gang, gang.namespace, role.template.group, found)
+    return found
+
+
+def counts(pods: Sequence[Json]) -> Json:
+    """Return what the status of both says of these pods, which are all of the newest template."""
+    ready = sum(map(jobstates.is_ready, pods))
+    return {
+        "availableReplicas": ready,
+        "readyReplicas": ready,
+        "replicas": len(pods),
+        "updatedReplicas": len(pods),
+    }

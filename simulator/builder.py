@@ -1,0 +1,339 @@
+"""Makes the objects of a fleet: what a real cluster would have if all this had happened on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from simulator import children, jobstates, kinds, shapes
+from simulator.clusterbuilder import make_cluster
+from simulator.groupbuilder import GroupBuilder
+from simulator.podstates import PLACED, pod_status, scheduler_error
+from simulator.resources import HOLDS, JOBS, JOBSETS, PODS, Resource
+from simulator.scripts import Fleet, Gang, Role, span
+from simulator.world import World, key_of, typed
+from simulator.writes import timestamp
+
+Json = dict[str, Any]
+
+
+class FleetError(ValueError):
+    """A script says what cannot be on its nodes."""
+
+
+class Builder:
+    """Builds one fleet into an empty world."""
+
+    def __init__(
+        self, world: World, fleet: Fleet, minor: str, *, hold: bool, identity: str = ""
+    ) -> None:
+        self.world = world
+        self._fleet = fleet
+        self._minor = minor
+        self._hold = hold
+        self._identity = identity
+        self._now = world.clock.now()
+        self.groups = GroupBuilder(world, self._now)
+        """Makes the groups of its gangs."""
+        self._texts: list[tuple[Gang, list[Json]]] = []
+
+    def build(self) -> None:
+        """Make everything; gangs that wait come last, when it is known what is free."""
+        make_cluster(self.world, self._fleet, self._now, hold=self._hold, identity=self._identity)
+        for gang in self._fleet.gangs_of(self._minor):
+            if not self._hold and any(role.held for role in gang.roles):
+                continue
+            try:
+                self._make_gang(gang)
+            except FleetError as error:
+                raise FleetError(f"{gang.key}: {error}") from error
+        for gang, pods in self._texts:
+            try:
+                self.groups.explain(gang, pods)
+            except ValueError as error:
+                raise FleetError(f"{gang.key}: {error}") from error
+            if not gang.error:
+                # They wait for room and nothing else: whoever makes room sees them placed.
+                self.world.thaw(PODS, key_of(pods[0]))
+
+    # Gangs
+
+    def _make_gang(self, gang: Gang) -> None:
+        of_kind = kinds.by_kind().get((gang.kind, gang.api))
+        if of_kind is not None:
+            pods = of_kind.make(self, gang)
+        elif gang.kind == "JobSet":
+            _, pods = self.make_jobset(gang)
+        elif gang.kind == "Job":
+            pods = self._make_standalone(gang)
+        else:
+            pods = self._make_bare(gang)
+        waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
+        for say in gang.events:
+            about = waiting if say.on == "pods" else [self._owner(gang)]
+            for obj in about:
+                self._say(obj, gang, say)
+        if any(pod["status"].get("message") == _LATER for pod in pods):
+            self._texts.append((gang, pods))
+
+    def _say(self, obj: Json, gang: Gang, say: Any) -> None:
+        at = self._now - min(span("4m"), span(gang.age) / 2)
+        self.world.recorder.record(
+            obj,
+            say.reason,
+            say.note,
+            source=say.source,
+            warning=say.warning,
+            at=at,
+            count=say.count,
+        )
+
+    def _owner(self, gang: Gang) -> Json:
+        groups = self.world.resource("podgroups")
+        resource = {"JobSet": JOBSETS, "Job": JOBS, "Pod": PODS}.get(gang.kind, groups)
+        assert resource is not None  # noqa: S101 - the minor serves what its gangs are
+        found = self.world.find(resource, (gang.namespace, gang.name))
+        assert found is not None  # noqa: S101 - it was just made
+        return found
+
+    def make_jobset(
+        self,
+        gang: Gang,
+        *,
+        owner: Json | None = None,
+        manager: str = "kubectl-create",
+        job_labels: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> tuple[Json, list[Json]]:
+        """Make the JobSet of a gang, its Jobs and pods; return it and the pods.
+
+        `owner` made it for a person, as field manager `manager`; `job_labels` are those of the Jobs of each role.
+        """
+        entries = [
+            shapes.replicated_job(
+                role.name,
+                role.template,
+                replicas=role.jobs,
+                pods=role.pods,
+                backoff_limit=role.backoff_limit,
+                depends_on=role.depends_on,
+            )
+            for role in gang.roles
+        ]
+        jobset = shapes.jobset(
+            gang.name,
+            gang.namespace,
+            entries,
+            suspend=gang.suspended,
+            max_restarts=gang.max_restarts,
+            labels=gang.labels,
+        )
+        if owner is not None:
+            jobset["metadata"]["ownerReferences"] = [shapes.owner_reference(owner)]
+        jobset = self.create(JOBSETS, jobset, self.born(gang), manager=manager)
+        if gang.restarts:
+            jobset["status"] = {"restarts": gang.restarts}
+        self.groups.before_jobset(gang, jobset)
+        pods: list[Json] = []
+        jobs: list[Json] = []
+        wanted = children.child_jobs(jobset)
+        for role in gang.roles:
+            mine = [job for entry, job in wanted if entry["name"] == role.name]
+            for index, job in enumerate(mine if role.made else []):
+                job["metadata"]["labels"] |= (job_labels or {}).get(role.name, {})
+                job, made = self.make_job(gang, role, job, index)
+                jobs.append(job)
+                pods += made
+        return self._finish_jobset(gang, jobset, jobs), pods
+
+    def _finish_jobset(self, gang: Gang, jobset: Json, jobs: list[Json]) -> Json:
+        status: Json = {
+            "replicatedJobsStatus": jobstates.replicated_status(jobset, jobs),
+            "restarts": gang.restarts,
+        }
+        if gang.restarts:
+            status["restartsCountTowardsMax"] = gang.restarts
+        conditions = self._jobset_conditions(gang, jobs)
+        if conditions:
+            status["conditions"] = conditions
+        if gang.finish:
+            status["terminalState"] = "Completed" if gang.code == "succeeded" else "Failed"
+        return self.world.set_status(JOBSETS, jobset, status, "jobset")
+
+    def _jobset_conditions(self, gang: Gang, jobs: list[Json]) -> list[Json]:
+        at = timestamp(self.began(gang))
+        failed = [job for job in jobs if jobstates.has_condition(job, "Failed")]
+        first = f"(first failed job: {(failed or jobs)[0]['metadata']['name']})" if jobs else ""
+        rows = []
+        if gang.suspended:
+            rows.append(("Suspended", "True", "SuspendedJobs", "jobset is suspended"))
+        if gang.restarting:
+            text = f"applying RestartJobSet failure policy action {first}"
+            rows.append(("RestartingJobSet", "True", "DefaultFailurePolicy", text))
+        elif gang.restarts and not gang.finish:
+            rows.append(("RestartingJobSet", "False", "JobsReady", "all jobs are ready"))
+        elif gang.restarts:
+            rows.append(("RestartingJobSet", "False", "JobSetFailed", "jobset failed"))
+        texts = {
+            "AllJobsCompleted": "jobset completed successfully",
+            "ReachedMaxRestarts": f"jobset failed due to reaching max number of restarts {first}",
+            "FailedJobs": f"jobset failed due to one or more job failures {first}",
+        }
+        if gang.finish:
+            kind = "Completed" if gang.finish == "AllJobsCompleted" else "Failed"
+            rows.append((kind, "True", gang.finish, texts[gang.finish]))
+        # A JobSet ends when its Jobs do, not when they begin.
+        ended = timestamp(self._ended(gang))
+        last = {"Completed": ended, "Failed": ended}
+        return [jobstates.plain_condition(*row, last.get(row[0], at)) for row in rows]
+
+    def _make_standalone(self, gang: Gang) -> list[Json]:
+        role = gang.roles[0]
+        newest = self.world.version is None or self.world.version == "v1beta1"
+        spec = shapes.job_spec(
+            role.template,
+            role.pods,
+            suspend=gang.suspended,
+            backoff_limit=role.backoff_limit or 6,
+            quorum=gang.quorum if newest else None,
+            topology=gang.topology,
+        )
+        job = shapes.job(gang.name, gang.namespace, spec, labels=gang.labels)
+        if gang.made_by is not None:
+            maker = self._maker(gang, gang.made_by)
+            job["metadata"]["ownerReferences"] = [shapes.owner_reference(maker)]
+        _, pods = self.make_job(gang, role, job, 0)
+        return pods
+
+    def _maker(self, gang: Gang, made_by: Json) -> Json:
+        """Return what a gang was made by; made for the first of them."""
+        served = self.world.store.resources()
+        resource = next(one for one in served if one.kind == made_by["kind"])
+        found = self.world.find(resource, (gang.namespace, made_by["metadata"]["name"]))
+        if found is not None:
+            return found
+        meta = {"namespace": gang.namespace, **made_by["metadata"]}
+        born = self.born(gang) - timedelta(days=20)
+        return self.create(resource, {"metadata": meta, "spec": dict(made_by["spec"])}, born)
+
+    def make_job(self, gang: Gang, role: Role, job: Json, index: int) -> tuple[Json, list[Json]]:
+        """Make the Job of a role of that index, and its pods; return it and these."""
+        if index in role.held:
+            job["spec"]["suspend"] = True
+            marks = job["metadata"].setdefault("annotations", {})
+            marks["gangboard.dev/held-by"] = self._make_hold(gang, job)
+        born = self.began(gang) if gang.restarts else self.born(gang) + timedelta(seconds=1)
+        by_jobset = any(
+            one["kind"] == "JobSet" for one in job["metadata"].get("ownerReferences", ())
+        )
+        job = self.create(JOBS, job, born, manager="jobset" if by_jobset else "kubectl-create")
+        group = self.groups.of_job(gang, job, index, role)
+        pods = []
+        for number in range(role.pods):
+            position = index * role.pods + number
+            state = role.state(position)
+            if state == "absent" or job["spec"].get("suspend"):
+                continue
+            pod = children.pod_of(job, number, self.world.writer.suffix())
+            if group:
+                pod["spec"]["schedulingGroup"] = {"podGroupName": group}
+            node = role.nodes[position] if position < len(role.nodes) else ""
+            pods.append(self.make_pod(gang, pod, state, node))
+        self.groups.settle(gang, job["metadata"]["namespace"], group, pods)
+        return self._finish_job(gang, job, pods), pods
+
+    def _make_hold(self, gang: Gang, job: Json) -> str:
+        owner = job["metadata"]["ownerReferences"][0]
+        name = str(job["metadata"]["name"])
+        spec = {"jobName": name, "ownerUID": owner["uid"], "by": "ada@example.com"}
+        spec["reason"] = "bad data shard, looking into it"
+        meta = {"name": name, "namespace": gang.namespace, "ownerReferences": [dict(owner)]}
+        self.create(HOLDS, {"metadata": meta, "spec": spec}, self.began(gang), manager="gangboard")
+        return name
+
+    def _finish_job(self, gang: Gang, job: Json, pods: list[Json]) -> Json:
+        began, now = timestamp(self.began(gang)), timestamp(self._ended(gang))
+        if not pods and gang.code in ("pods-not-created", "group-creation-failed"):
+            return job
+        status = jobstates.count_pods(pods)
+        if gang.failed_pods:
+            status["failed"] = gang.failed_pods
+        if job["spec"].get("suspend"):
+            status["conditions"] = [jobstates.job_suspended(began)]
+            return self.world.set_status(JOBS, job, status, "kube-controller-manager")
+        status["startTime"] = began
+        phases = {jobstates.phase(pod) for pod in pods}
+        if gang.finish and phases == {"Succeeded"}:
+            status |= {"completionTime": now, "conditions": jobstates.completed(now)}
+        elif gang.finish and "Failed" in phases:
+            status["conditions"] = jobstates.job_failed(now)
+        return self.world.set_status(JOBS, job, status, "kube-controller-manager")
+
+    def _make_bare(self, gang: Gang) -> list[Json]:
+        pods = []
+        if gang.kind != "Pod":
+            self.groups.by_hand(gang, gang.name)
+        for role in gang.roles:
+            for number in range(role.pods):
+                name = gang.name if gang.kind == "Pod" else f"{gang.name}-{role.name}{number}"
+                pod = shapes.bare_pod(name, gang.namespace, role.template)
+                if gang.kind != "Pod":
+                    pod["spec"]["schedulingGroup"] = {"podGroupName": gang.name}
+                pods.append(self.make_pod(gang, pod, role.state(number), ""))
+        if gang.kind != "Pod":
+            self.groups.settle(gang, gang.namespace, gang.name, pods)
+        return pods
+
+    def make_pod(self, gang: Gang, pod: Json, state: str, node: str) -> Json:
+        """Make a pod in a state of `podstates.WORDS`, on a node where it has one (`""`: the first that fits)."""
+        since = timestamp(self._ended(gang) if gang.finish else self.began(gang))
+        if state in PLACED:
+            pod["spec"]["nodeName"] = self._node_for(pod, node)
+        pod["metadata"]["uid"] = self.world.writer.new_uid()
+        if state == "error":
+            pod["status"] = scheduler_error(pod, since, gang.error)
+        elif state == "unschedulable":
+            pod["status"] = {"phase": "Pending", "qosClass": "Burstable", "message": _LATER}
+        else:
+            pod["status"] = pod_status(state, pod, since)
+        made = self.create(PODS, pod, self.began(gang), manager="kube-controller-manager")
+        if state in PLACED:
+            meta, at = made["metadata"], self.began(gang)
+            note = f"Successfully assigned {meta['namespace']}/{meta['name']} to {made['spec']['nodeName']}"
+            self.world.recorder.record(made, "Scheduled", note, source="default-scheduler", at=at)
+        return made
+
+    def _node_for(self, pod: Json, node: str) -> str:
+        if node:
+            return node
+        found, text, _ = self.world.room().place(pod)
+        if not found:
+            raise FleetError(f"pod {pod['metadata']['name']} is said to have a node, but {text}")
+        return found
+
+    # Times
+
+    def born(self, gang: Gang) -> datetime:
+        """Return when its owner was made."""
+        return self._now - span(gang.age)
+
+    def began(self, gang: Gang) -> datetime:
+        """Return when its pods came into their states."""
+        if gang.started:
+            return self._now - span(gang.started)
+        return self.born(gang) + timedelta(seconds=3)
+
+    def _ended(self, gang: Gang) -> datetime:
+        return self.born(gang) + (self._now - self.born(gang)) * 0.8
+
+    def create(
+        self, resource: Resource, obj: Json, at: datetime, *, manager: str = "simulator"
+    ) -> Json:
+        """Make an object that no controller touches; return it as it is served."""
+        obj["metadata"]["creationTimestamp"] = timestamp(at)
+        made = typed(resource, self.world.writer.create(resource, obj, manager=manager))
+        self.world.scripted.add(made["metadata"]["uid"])
+        return self.world.find(resource, key_of(made)) or made
+
+
+_LATER = "to be explained when all others have their places"

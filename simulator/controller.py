@@ -1,0 +1,52 @@
+"""What the simulated controllers have in common: which objects they look at, and when."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from simulator.resources import Resource
+from simulator.store import Key, Record
+from simulator.world import World, key_of
+
+Json = dict[str, Any]
+
+
+class Controller(ABC):
+    """Looks at an object of its kind a moment after it, or something that it owns, has changed."""
+
+    def __init__(
+        self, world: World, resource: Resource, owned: Resource, kind: str, delay: float
+    ) -> None:
+        """`kind` is that of `resource`; `delay` is in seconds."""
+        self._world = world
+        self._resource = resource
+        self._owned = owned
+        self._kind = kind
+        self._delay = delay
+        self._asked: set[Key] = set()
+
+    def reconcile(self, resource: Resource, _record: Record, obj: Json) -> None:
+        """Note an object to look at: itself or one of those that it owns has changed."""
+        if resource == self._resource:
+            self._ask(key_of(obj))
+        elif resource == self._owned:
+            for reference in obj["metadata"].get("ownerReferences", []):
+                if reference["kind"] == self._kind:
+                    self._ask((obj["metadata"]["namespace"], reference["name"]))
+
+    def _ask(self, key: Key) -> None:
+        if key not in self._asked:
+            self._asked.add(key)
+            self._world.clock.soon(lambda: self._look_at(key), self._delay)
+
+    def _look_at(self, key: Key) -> None:
+        self._asked.discard(key)
+        with self._world.store.lock:
+            found = self._world.find(self._resource, key)
+            if found is not None and found["metadata"]["uid"] not in self._world.scripted:
+                self._sync(found)
+
+    @abstractmethod
+    def _sync(self, obj: Json) -> None:
+        """Bring what the object owns, and its status, to what its spec says."""

@@ -1,0 +1,41 @@
+"""The fleets that a simulator can be started with, and what should be said of their gangs."""
+
+from __future__ import annotations
+
+from simulator.fleets import east, pools, west
+from simulator.scripts import Fleet
+
+EAST = Fleet(
+    "east",
+    pools.EAST,
+    east.GANGS,
+    story_pool="a100",
+    story_namespaces=("team-nlp", "team-vision", "team-rl"),
+)
+WEST = Fleet(
+    "west",
+    pools.WEST,
+    west.GANGS,
+    queues=west.QUEUES,
+    story_pool="a100",
+    story_namespaces=("team-ads", "team-maps"),
+    story_gpus=(2, 4),
+    story_gangs=5,
+)
+EMPTY = Fleet("empty", (), ())
+
+FLEETS = {"east": EAST, "demo": EAST, "west": WEST, "empty": EMPTY}
+
+MINORS = {"east": "1.37", "demo": "1.37", "west": "1.36", "empty": "1.37"}
+"""The Kubernetes minor that each fleet is written for."""
+
+EXPECTED: dict[tuple[str, str, str], str] = {**EAST.expected("1.37"), **WEST.expected("1.36")}
+"""Verdict code of every static gang of the demo by (namespace, kind, name), from design.md."""
+
+
+def fleet_named(name: str) -> Fleet:
+    """Return a fleet. Raises `ValueError` naming those there are."""
+    try:
+        return FLEETS[name]
+    except KeyError:
+        raise ValueError(f"no fleet {name!r}; there are {', '.join(FLEETS)}") from None

@@ -1,0 +1,42 @@
+"""MiniClusters as the Flux operator leaves them: one Indexed Job of the same name. A gang has one role without a name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator import jobstates, shapes
+from simulator.resources import MINICLUSTERS
+from simulator.scripts import Gang
+from simulator.writes import timestamp
+
+if TYPE_CHECKING:
+    from simulator.builder import Builder
+
+Json = dict[str, Any]
+
+KIND = "MiniCluster"
+RESOURCES = (MINICLUSTERS,)
+
+
+def make(builder: Builder, gang: Gang) -> list[Json]:
+    """Make a MiniCluster, its Job and pods."""
+    (role,) = gang.roles
+    meta = {"name": gang.name, "namespace": gang.namespace}
+    spec = {"containers": [{"image": role.template.image, "runFlux": True}], "size": role.pods}
+    made = builder.create(MINICLUSTERS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    job = shapes.job(
+        gang.name, gang.namespace, shapes.job_spec(role.template, role.pods, backoff_limit=100)
+    )
+    job["metadata"]["ownerReferences"] = [shapes.owner_reference(made)]
+    _, pods = builder.make_job(gang, role, job, 0)
+    type_ = "JobMiniClusterReady"
+    now = timestamp(builder.began(gang))
+    status = {
+        "conditions": [jobstates.plain_condition(type_, "True", type_, type_, now)],
+        "jobid": "",
+        "maximumSize": role.pods,
+        "selector": f"hpa-selector={gang.name}",
+        "size": role.pods,
+    }
+    builder.world.set_status(MINICLUSTERS, made, status, "manager")
+    return pods

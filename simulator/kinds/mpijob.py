@@ -1,0 +1,85 @@
+"""MPIJobs as mpi-operator 0.8.0 leaves them (seen on Kubernetes 1.37.0): the Job of a launcher, and workers.
+
+The Job is an indexed one, as all of the simulator; a real one is not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator import operators, shapes
+from simulator.resources import JOBS, PODS, Resource
+from simulator.scripts import Gang, Role
+
+if TYPE_CHECKING:
+    from simulator.builder import Builder
+    from simulator.kubelet import Kubelet
+    from simulator.store import Record
+    from simulator.world import World
+
+Json = dict[str, Any]
+
+KIND = "MPIJob"
+MPIJOBS = Resource("kubeflow.org", ("v2beta1",), "mpijobs", KIND, custom=True)
+RESOURCES = (MPIJOBS,)
+_FIELD, _OPERATOR, _LAUNCHER = "mpiReplicaSpecs", "mpi-operator", "Launcher"
+
+
+def make(builder: Builder, gang: Gang) -> list[Json]:
+    """Make an MPIJob, the Job of its launcher, and its pods."""
+    meta = {"name": gang.name, "namespace": gang.namespace}
+    spec = {**operators.spec_of(gang, _FIELD), "slotsPerWorker": 8}
+    made = builder.create(MPIJOBS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    pods: list[Json] = []
+    for role in gang.roles:
+        if role.name == _LAUNCHER:
+            pods += _launch(builder, gang, role, made)
+        else:
+            labels = _labels(gang.name, role.name)
+            pods += operators.make_pods(builder, gang, role, made, labels)
+    operators.begin(builder, gang, MPIJOBS, made, pods)
+    return pods
+
+
+def _launch(builder: Builder, gang: Gang, role: Role, owner: Json) -> list[Json]:
+    spec = shapes.job_spec(role.template, 1, suspend=gang.suspended)
+    spec["template"]["metadata"]["labels"] = _labels(gang.name, role.name)
+    labels = {"app": gang.name}
+    job = shapes.job(f"{gang.name}-launcher", gang.namespace, spec, labels=labels)
+    job["metadata"]["ownerReferences"] = [shapes.owner_reference(owner)]
+    return builder.make_job(gang, role, job, 0)[1]
+
+
+def _labels(name: str, role: str) -> Json:
+    return operators.labels_of(name, _OPERATOR, job_role=role.lower())
+
+
+class _MPIOperator(operators.Operator):
+    """Suspends and resumes the launcher, too, and whatever somebody else does to that it undoes."""
+
+    def labels(self, name: str, role: str) -> Json:
+        return _labels(name, role)
+
+    def makes(self, role: str) -> bool:
+        return role != _LAUNCHER
+
+    def reconcile(self, resource: Resource, record: Record, obj: Json) -> None:
+        """Look after the launcher as after pods."""
+        super().reconcile(PODS if resource == JOBS else resource, record, obj)
+
+    def _sync(self, obj: Json) -> None:
+        wanted = bool(obj["spec"].get("runPolicy", {}).get("suspend"))
+
+        def put(found: Json) -> Json:
+            found["spec"]["suspend"] = wanted
+            return found
+
+        for job in self._world.owned(obj["metadata"]["uid"], JOBS):
+            if bool(job["spec"].get("suspend")) is not wanted:
+                self._world.change(JOBS, job, put, _OPERATOR)
+        super()._sync(obj)
+
+
+def controller(world: World, kubelet: Kubelet) -> operators.Operator:
+    """Return what makes the workers of MPIJobs and looks after their launchers."""
+    return _MPIOperator(world, kubelet, MPIJOBS, _FIELD, _OPERATOR)

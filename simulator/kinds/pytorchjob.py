@@ -1,0 +1,10 @@
+"""PyTorchJobs as training-operator 1.9.3 leaves them (seen on Kubernetes 1.37.0): pods without Jobs."""
+
+from __future__ import annotations
+
+from simulator import operators
+
+KIND = "PyTorchJob"
+_OF = operators.training_kind(KIND, "pytorchReplicaSpecs")
+RESOURCES = (_OF.jobs,)
+make, controller = _OF.make, _OF.controller

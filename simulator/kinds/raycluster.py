@@ -1,0 +1,166 @@
+"""RayClusters as KubeRay 1.6.2 leaves them (seen on Kubernetes 1.37.0): the head and the groups of workers.
+
+The first role of a gang is the head, each other one a group of workers of its name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator import jobstates
+from simulator.controller import Controller
+from simulator.kubelet import Kubelet
+from simulator.resources import PODS, RAYCLUSTERS
+from simulator.scripts import Gang, Role
+from simulator.shapes import finish_pod_spec, owner_reference
+from simulator.world import World
+from simulator.writes import timestamp
+
+if TYPE_CHECKING:
+    from simulator.builder import Builder
+
+Json = dict[str, Any]
+
+KIND = "RayCluster"
+RESOURCES = (RAYCLUSTERS,)
+MANAGER = "ray-operator"
+_HEAD = "headgroup"
+_DELAY = 0.06
+
+
+def make(builder: Builder, gang: Gang) -> list[Json]:
+    """Make a RayCluster and its pods."""
+    return make_cluster(builder, gang, gang.name, None)
+
+
+def spec_of(roles: tuple[Role, ...]) -> Json:
+    """Return the spec of a RayCluster with the defaults of its API server."""
+    head, *groups = roles
+    return {
+        "headGroupSpec": {"rayStartParams": {}, "template": head.template.manifest()},
+        "workerGroupSpecs": [
+            {
+                "groupName": role.name,
+                "maxReplicas": role.pods,
+                "minReplicas": role.pods,
+                "numOfHosts": 1,
+                "rayStartParams": {},
+                "replicas": role.pods,
+                "template": role.template.manifest(),
+            }
+            for role in groups
+        ],
+    }
+
+
+def make_cluster(builder: Builder, gang: Gang, name: str, owner: Json | None) -> list[Json]:
+    """Make one RayCluster with its pods in the states of the roles; return these."""
+    meta: Json = {"name": name, "namespace": gang.namespace}
+    if owner is not None:
+        meta["ownerReferences"] = [owner_reference(owner)]
+    spec = {**spec_of(gang.roles), "suspend": gang.suspended and owner is None}
+    made = builder.create(RAYCLUSTERS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    pods: list[Json] = []
+    for role, pod, index in _pods_of(made, gang.roles):
+        state = role.state(index)
+        if state == "absent" or spec["suspend"]:
+            continue
+        node = role.nodes[index] if index < len(role.nodes) else ""
+        pods.append(builder.make_pod(gang, pod, state, node))
+    status = _status(made, pods, timestamp(builder.began(gang)))
+    builder.world.set_status(RAYCLUSTERS, made, status, MANAGER)
+    return pods
+
+
+def _pods_of(cluster: Json, roles: tuple[Role, ...]) -> list[tuple[Role, Json, int]]:
+    """Return each pod that there should be with its role and its place in that."""
+    by_group = {_HEAD if position == 0 else role.name: role for position, role in enumerate(roles)}
+    found = []
+    for pod, index in wanted_pods(cluster):
+        role = by_group[pod["metadata"]["labels"]["ray.io/group"]]
+        found.append((role, pod, index))
+    return found
+
+
+def wanted_pods(cluster: Json) -> list[tuple[Json, int]]:
+    """Return the pods that a RayCluster asks for, each with its place in its group."""
+    spec = cluster["spec"]
+    found = [(_pod(cluster, _HEAD, 0, spec["headGroupSpec"]["template"]), 0)]
+    for group in spec["workerGroupSpecs"]:
+        found += [
+            (_pod(cluster, group["groupName"], index, group["template"]), index)
+            for index in range(group["replicas"])
+        ]
+    return found
+
+
+def _pod(cluster: Json, group: str, index: int, template: Json) -> Json:
+    name = cluster["metadata"]["name"]
+    is_head = group == _HEAD
+    meta = {
+        "name": f"{name}-head" if is_head else f"{name}-{group}-worker-{index}",
+        "namespace": cluster["metadata"]["namespace"],
+        "labels": {
+            "ray.io/cluster": name,
+            "ray.io/group": group,
+            "ray.io/node-type": "head" if is_head else "worker",
+        },
+        "ownerReferences": [owner_reference(cluster)],
+    }
+    spec: Json = {**template["spec"]}
+    finish_pod_spec(spec, 0)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+
+
+class RayClusterController(Controller):
+    """Makes the pods of each RayCluster, and takes them away while it is suspended."""
+
+    def __init__(self, world: World, kubelet: Kubelet) -> None:
+        super().__init__(world, RAYCLUSTERS, PODS, KIND, _DELAY)
+        self._kubelet = kubelet
+
+    def _sync(self, obj: Json) -> None:
+        there = self._world.owned(obj["metadata"]["uid"], PODS)
+        if obj["spec"].get("suspend"):
+            for pod in there:
+                if "deletionTimestamp" not in pod["metadata"]:
+                    self._world.pardoned.add(pod["metadata"]["uid"])
+                    self._kubelet.end(pod)
+        else:
+            names = {pod["metadata"]["name"] for pod in there}
+            for pod, _ in wanted_pods(obj):
+                if pod["metadata"]["name"] not in names:
+                    self._world.writer.create(PODS, pod, manager=MANAGER)
+        there = self._world.owned(obj["metadata"]["uid"], PODS)
+        status = _status(obj, there, self._world.timestamp())
+        if status != obj.get("status"):
+            self._world.set_status(RAYCLUSTERS, obj, status, MANAGER)
+
+
+def _status(cluster: Json, pods: list[Json], now: str) -> Json:
+    """Return what KubeRay counts, and its conditions."""
+    conditions = list(cluster.get("status", {}).get("conditions", []))
+    suspends = bool(cluster["spec"].get("suspend"))
+    rests = suspends and not pods
+    heads = [pod for pod in pods if pod["metadata"]["labels"]["ray.io/group"] == _HEAD]
+    is_ready = bool(heads) and jobstates.is_ready(heads[0])
+    rows = (
+        ("HeadPodReady", is_ready, "HeadPodRunningAndReady" if is_ready else "ContainersNotReady"),
+        ("RayClusterSuspending", suspends and not rests, "RayClusterSuspending"),
+        ("RayClusterSuspended", rests, "RayClusterSuspended"),
+    )
+    for type_, holds, reason in rows:
+        row = jobstates.plain_condition(type_, str(holds), reason, "", now)
+        jobstates.set_condition(conditions, row)
+    wanted = sum(group["replicas"] for group in cluster["spec"]["workerGroupSpecs"])
+    ready = sum(jobstates.is_ready(pod) for pod in pods if pod not in heads)
+    return {
+        "conditions": conditions,
+        "desiredWorkerReplicas": wanted,
+        "readyWorkerReplicas": ready,
+    }
+
+
+def controller(world: World, kubelet: Kubelet) -> RayClusterController:
+    """Return what plays its controller."""
+    return RayClusterController(world, kubelet)

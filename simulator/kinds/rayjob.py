@@ -1,0 +1,112 @@
+"""RayJobs as KubeRay 1.6.2 leaves them (seen on Kubernetes 1.37.0), submitted by KubeRay itself (`HTTPMode`).
+
+The roles of a gang are those of its RayCluster.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator.controller import Controller
+from simulator.kinds import raycluster
+from simulator.kubelet import Kubelet
+from simulator.resources import PODS, RAYCLUSTERS, RAYJOBS
+from simulator.scripts import Gang
+from simulator.shapes import owner_reference
+from simulator.world import World, key_of
+
+if TYPE_CHECKING:
+    from simulator.builder import Builder
+
+Json = dict[str, Any]
+
+KIND = "RayJob"
+RESOURCES = (RAYJOBS, *raycluster.RESOURCES)
+_DELAY = 0.06
+
+
+def make(builder: Builder, gang: Gang) -> list[Json]:
+    """Make a RayJob, and unless it is suspended its RayCluster and pods."""
+    spec = {
+        "entrypoint": "python train.py",
+        "rayClusterSpec": raycluster.spec_of(gang.roles),
+        "shutdownAfterJobFinishes": True,
+        "submissionMode": "HTTPMode",
+        "suspend": gang.suspended,
+    }
+    meta = {"name": gang.name, "namespace": gang.namespace}
+    made = builder.create(RAYJOBS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    if gang.suspended:
+        builder.world.set_status(RAYJOBS, made, _SUSPENDED, raycluster.MANAGER)
+        return []
+    name = _name(builder.world, gang.name)
+    pods = raycluster.make_cluster(builder, gang, name, made)
+    is_up = all(pod["status"].get("phase") == "Running" for pod in pods)
+    builder.world.set_status(RAYJOBS, made, _status(name, running=is_up), raycluster.MANAGER)
+    return pods
+
+
+_SUSPENDED: Json = {"jobDeploymentStatus": "Suspended", "jobStatus": ""}
+
+
+def _name(world: World, job: str) -> str:
+    """Return a name for another RayCluster of a RayJob."""
+    return f"{job}-{world.writer.suffix()}"
+
+
+def _status(cluster: str, *, running: bool) -> Json:
+    return {
+        "jobDeploymentStatus": "Running" if running else "Initializing",
+        "jobStatus": "RUNNING" if running else "",
+        "rayClusterName": cluster,
+    }
+
+
+class RayJobController(Controller):
+    """Makes a RayCluster for each RayJob, and takes it away while that is suspended."""
+
+    def __init__(self, world: World, kubelet: Kubelet) -> None:
+        super().__init__(world, RAYJOBS, RAYCLUSTERS, KIND, _DELAY)
+        self._kubelet = kubelet
+
+    def _sync(self, obj: Json) -> None:
+        clusters = self._world.owned(obj["metadata"]["uid"], RAYCLUSTERS)
+        if obj["spec"].get("suspend"):
+            for cluster in clusters:
+                self._take_away(cluster)
+            self._say(obj, _SUSPENDED)
+        elif not clusters:
+            name = _name(self._world, obj["metadata"]["name"])
+            meta = {
+                "name": name,
+                "namespace": obj["metadata"]["namespace"],
+                "ownerReferences": [owner_reference(obj)],
+            }
+            made = {
+                "apiVersion": "ray.io/v1",
+                "kind": "RayCluster",
+                "metadata": meta,
+                "spec": obj["spec"]["rayClusterSpec"],
+            }
+            self._world.writer.create(RAYCLUSTERS, made, manager=raycluster.MANAGER)
+            self._say(obj, _status(name, running=False))
+        else:
+            status = clusters[0].get("status", {})
+            workers = status.get("desiredWorkerReplicas")
+            is_up = workers is not None and status.get("readyWorkerReplicas") == workers
+            self._say(obj, _status(clusters[0]["metadata"]["name"], running=is_up))
+
+    def _take_away(self, cluster: Json) -> None:
+        for pod in self._world.owned(cluster["metadata"]["uid"], PODS):
+            self._world.pardoned.add(pod["metadata"]["uid"])
+            self._kubelet.end(pod)
+        self._world.writer.remove(RAYCLUSTERS, key_of(cluster))
+
+    def _say(self, obj: Json, status: Json) -> None:
+        if obj.get("status") != status:
+            self._world.set_status(RAYJOBS, obj, status, raycluster.MANAGER)
+
+
+def controller(world: World, kubelet: Kubelet) -> RayJobController:
+    """Return what plays its controller."""
+    return RayJobController(world, kubelet)

@@ -1,0 +1,52 @@
+"""StatefulSets whose pods a group keeps together, as their controller leaves them (Kubernetes 1.37.0).
+
+One some of whose pods are not made yet makes them one after the other, each when the one before is ready.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator import apps_v1
+from simulator.resources import STATEFULSETS
+from simulator.scripts import Gang
+
+if TYPE_CHECKING:
+    from simulator.builder import Builder
+
+Json = dict[str, Any]
+
+KIND = "StatefulSet"
+RESOURCES = (STATEFULSETS,)
+
+
+def make(builder: Builder, gang: Gang) -> list[Json]:
+    """Make a StatefulSet, the group of its pods, and these."""
+    (role,) = gang.roles
+    policy = "OrderedReady" if "absent" in role.states else "Parallel"
+    spec = {"podManagementPolicy": policy, "serviceName": gang.name}
+    made = apps_v1.make_owner(builder, gang, STATEFULSETS, spec)
+    revision = f"{gang.name}-{builder.world.writer.suffix(10)}"
+    names = [f"{gang.name}-{index}" for index in range(role.pods)]
+    meta = [_meta(gang, name, index, revision) for index, name in enumerate(names)]
+    hosts = [{"hostname": name, "subdomain": gang.name} for name in names]
+    pods = apps_v1.make_pods(builder, gang, made, meta, hosts)
+    status = {
+        **apps_v1.counts(pods),
+        "collisionCount": 0,
+        "currentReplicas": len(pods),
+        "currentRevision": revision,
+        "updateRevision": revision,
+    }
+    builder.world.set_status(STATEFULSETS, made, status, apps_v1.MANAGER)
+    return pods
+
+
+def _meta(gang: Gang, name: str, index: int, revision: str) -> Json:
+    labels = {
+        **apps_v1.labels_of(gang),
+        "apps.kubernetes.io/pod-index": str(index),
+        "controller-revision-hash": revision,
+        "statefulset.kubernetes.io/pod-name": name,
+    }
+    return {"generateName": f"{gang.name}-", "name": name, "labels": labels}

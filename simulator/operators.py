@@ -1,0 +1,180 @@
+"""What the operators of kubeflow.org make of a job, and how they stop and start it (real-owners-2.md §1 and 2).
+
+A job of theirs has a pod `<job>-<role>-<index>` for each replica; `spec.runPolicy.suspend` takes them away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from simulator import jobstates, shapes
+from simulator.controller import Controller
+from simulator.resources import PODS, Resource
+from simulator.scripts import Gang, Role
+from simulator.shapes import owner_reference
+from simulator.world import World
+from simulator.writes import timestamp
+
+if TYPE_CHECKING:
+    from simulator.builder import Builder
+    from simulator.kubelet import Kubelet
+
+Json = dict[str, Any]
+
+LABEL = "training.kubeflow.org"
+_DELAY = 0.06
+"""Seconds to react: Suspended was True after 62 to 92 ms."""
+
+
+def spec_of(gang: Gang, field: str) -> Json:
+    """Return the spec of a job; `field` is where its kind has its roles."""
+    specs = {
+        role.name: {
+            "replicas": role.pods,
+            "restartPolicy": "OnFailure",
+            "template": role.template.manifest(),
+        }
+        for role in gang.roles
+    }
+    return {field: specs, "runPolicy": {"suspend": gang.suspended}}
+
+
+def labels_of(name: str, operator: str, **more: str) -> Json:
+    """Return the labels of a pod; `more` are those that not all have, such as `replica_type`."""
+    given = {"job-name": name, "operator-name": operator, **more}
+    return {f"{LABEL}/{key.replace('_', '-')}": value for key, value in given.items()}
+
+
+def make_pods(builder: Builder, gang: Gang, role: Role, owner: Json, labels: Json) -> list[Json]:
+    """Make the pods of a role in the states that its script says."""
+    found = []
+    for index in range(role.pods):
+        state = role.state(index)
+        if state == "absent" or gang.suspended:
+            continue
+        pod = pod_of(owner, role.name, index, role.template.manifest(), labels)
+        node = role.nodes[index] if index < len(role.nodes) else ""
+        found.append(builder.make_pod(gang, pod, state, node))
+    return found
+
+
+def pod_of(owner: Json, role: str, index: int, template: Json, labels: Json) -> Json:
+    """Return a pod of a role as it is when nobody has looked at it yet."""
+    spec = dict(template["spec"])
+    shapes.finish_pod_spec(spec, 0)
+    meta = {
+        "name": f"{owner['metadata']['name']}-{role.lower()}-{index}",
+        "namespace": owner["metadata"]["namespace"],
+        "labels": {**labels, f"{LABEL}/replica-index": str(index)},
+        "ownerReferences": [owner_reference(owner)],
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+
+
+def begin(
+    builder: Builder, gang: Gang, resource: Resource, job: Json, pods: Sequence[Json]
+) -> None:
+    """Write the status that a job has with these pods, as its script says."""
+    at = timestamp(builder.began(gang))
+    found = [_condition(gang.kind, gang.name, "Created", at)]
+    if gang.suspended:
+        found.append(_condition(gang.kind, gang.name, "Suspended", at))
+    elif any(map(jobstates.is_ready, pods)):
+        found.append(_condition(gang.kind, gang.name, "Running", at))
+    status = {"conditions": found, "startTime": at}
+    builder.world.set_status(resource, job, status, "training-operator")
+
+
+class Operator(Controller):
+    """Makes the pods of a job, takes them away while that is suspended, and says so."""
+
+    def __init__(
+        self, world: World, kubelet: Kubelet, resource: Resource, field: str, operator: str
+    ) -> None:
+        super().__init__(world, resource, PODS, resource.kind, _DELAY)
+        self._kubelet, self._field, self._operator = kubelet, field, operator
+
+    def labels(self, name: str, role: str) -> Json:
+        """Return the labels of a pod of a role."""
+        return labels_of(name, self._operator, replica_type=role.lower())
+
+    def makes(self, _role: str) -> bool:
+        """Whether it makes the pods of a role itself."""
+        return True
+
+    def _sync(self, obj: Json) -> None:
+        suspended = bool(obj["spec"].get("runPolicy", {}).get("suspend"))
+        pods = self._world.owned(obj["metadata"]["uid"], PODS)
+        if suspended:
+            for pod in pods:
+                if "deletionTimestamp" not in pod["metadata"]:
+                    self._world.pardoned.add(pod["metadata"]["uid"])
+                    self._kubelet.end(pod)
+        else:
+            self._fill(obj, {pod["metadata"]["name"] for pod in pods})
+        self._say(obj, suspended)
+
+    def _fill(self, obj: Json, there: set[str]) -> None:
+        name = obj["metadata"]["name"]
+        for role, spec in obj["spec"][self._field].items():
+            for index in range(spec["replicas"] if self.makes(role) else 0):
+                labels = self.labels(name, role)
+                pod = pod_of(obj, role, index, spec["template"], labels)
+                if pod["metadata"]["name"] not in there:
+                    self._world.writer.create(PODS, pod, manager=self._operator)
+
+    def _say(self, obj: Json, suspended: bool) -> None:
+        now, name = self._world.timestamp(), obj["metadata"]["name"]
+        old = obj.get("status", {})
+        conditions = [dict(one) for one in old.get("conditions", [])]
+        if suspended or jobstates.condition_of(obj, "Suspended"):
+            type_ = "Suspended" if suspended else "Resumed"
+            jobstates.set_condition(conditions, _condition(self._kind, name, type_, now))
+        if conditions != old.get("conditions", []):
+            status = {**old, "conditions": conditions}
+            self._world.set_status(self._resource, obj, status, self._operator)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingKind:
+    """A kind of the training operator: it has all in common with the others but names."""
+
+    jobs: Resource
+    field: str
+    """Where it has its roles."""
+
+    @property
+    def operator(self) -> str:
+        """Return how its controller is called, which its pods tell by a label."""
+        return f"{self.jobs.kind.lower()}-controller"
+
+    def make(self, builder: Builder, gang: Gang) -> list[Json]:
+        """Make a job and its pods."""
+        meta = {"name": gang.name, "namespace": gang.namespace}
+        spec = spec_of(gang, self.field)
+        made = builder.create(self.jobs, {"metadata": meta, "spec": spec}, builder.born(gang))
+        pods: list[Json] = []
+        for role in gang.roles:
+            labels = labels_of(gang.name, self.operator, replica_type=role.name.lower())
+            pods += make_pods(builder, gang, role, made, labels)
+        begin(builder, gang, self.jobs, made, pods)
+        return pods
+
+    def controller(self, world: World, kubelet: Kubelet) -> Operator:
+        """Return what makes the pods of such jobs."""
+        return Operator(world, kubelet, self.jobs, self.field, self.operator)
+
+
+def training_kind(kind: str, field: str) -> TrainingKind:
+    """Return a kind of kubeflow.org/v1, which has its roles in this field."""
+    plural = f"{kind.lower()}s"
+    return TrainingKind(Resource("kubeflow.org", ("v1",), plural, kind, custom=True), field)
+
+
+def _condition(kind: str, name: str, state: str, now: str) -> Json:
+    """Return the condition that says a state of a job, in the words of its operator."""
+    type_, status = ("Suspended", "False") if state == "Resumed" else (state, "True")
+    text = f"{kind} {name} is {state.lower()}."
+    return jobstates.plain_condition(type_, status, f"{kind}{state}", text, now)

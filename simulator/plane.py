@@ -1,0 +1,92 @@
+"""`Plane`: a simulated control plane without its transport: store, API, controllers and a clock."""
+
+from __future__ import annotations
+
+from simulator import kinds
+from simulator import resources as served_resources
+from simulator.api import API
+from simulator.builder import Builder
+from simulator.clock import Clock
+from simulator.faults import Faults
+from simulator.hold import HoldPolicy
+from simulator.job_controller import JobController
+from simulator.jobset_controller import JobSetController
+from simulator.kubelet import Collector, Kubelet
+from simulator.objects import Objects
+from simulator.queueing import Queueing
+from simulator.resources import Resource
+from simulator.scheduler import Scheduler
+from simulator.scripts import Fleet
+from simulator.store import Store
+from simulator.world import World
+from simulator.writes import Writer
+
+
+class Plane:
+    """One control plane in this process. `api.answer` takes its requests; `clock` is its time.
+
+    With a `SteppedClock` nothing happens but in the calls of a test, and a seed repeats all of it.
+    """
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        minor: str,
+        clock: Clock,
+        *,
+        hold: bool = True,
+        independent: bool = False,
+        seed: int = 1,
+        history: int = 20_000,
+        bookmark_seconds: float = 10.0,
+        extra: tuple[Resource, ...] = (),
+        identity: str = "",
+    ) -> None:
+        """`hold` installs the Hold; `independent` has the JobSet controller honour that mode.
+
+        `identity` is the uid of its namespace `kube-system`, one of the seed by default.
+        """
+        self.clock = clock
+        self.faults = Faults()
+        of_kinds = tuple(one for one in kinds.served_for(fleet) if one not in extra)
+        kueue = served_resources.OF_KUEUE if fleet.queues else ()
+        served = served_resources.served(minor, hold=hold, extra=(*of_kinds, *kueue, *extra))
+        self.store = Store(served, history=history)
+        self.writer = Writer(self.store, seed=seed, now=clock.now)
+        if hold:
+            self.writer.admission = HoldPolicy(self.store)
+        version = served_resources.gang_version(minor)
+        self.world = World(self.store, self.writer, clock, version=version)
+        Builder(self.world, fleet, minor, hold=hold, identity=identity).build()
+        self.queueing = Queueing(self.world, fleet)
+        if fleet.queues:
+            self.queueing.build()
+        self.kubelet = Kubelet(self.world)
+        self.scheduler = Scheduler(self.world, self.kubelet)
+        self._attach_controllers(independent)
+        self.api = API(
+            store=self.store,
+            writer=self.writer,
+            resources=served,
+            minor=minor,
+            faults=self.faults,
+            bookmark_seconds=bookmark_seconds,
+        )
+        self.api.on_write = self._let_go
+        self.objects = Objects(self.store, self.writer, self.world)
+
+    def _attach_controllers(self, independent: bool) -> None:
+        jobs = JobController(self.world, self.kubelet)
+        jobsets = JobSetController(self.world, independent=independent)
+        self.scheduler.adopt()
+        collector = Collector(self.world, self.kubelet)
+        for part in (self.kubelet, jobs, jobsets, self.queueing, self.scheduler, collector):
+            self.world.watch(part.reconcile)
+        for kind in kinds.by_kind().values():
+            if hasattr(kind, "controller") and kind.RESOURCES[0] in self.store.resources():
+                self.world.watch(kind.controller(self.world, self.kubelet).reconcile)
+
+    def _let_go(self, resource: Resource, key: tuple[str, str]) -> None:
+        """Hand a scripted gang to the controllers when a client writes to it."""
+        self.world.thaw(resource, key)
+        self.scheduler.look_again()

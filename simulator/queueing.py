@@ -1,0 +1,323 @@
+"""Kueue, as small as a demo needs it: one resource, one flavor a gang, quotas that a cohort shares.
+
+What it writes is what v0.19.2 was seen to write: `QuotaReserved=False/Pending` with the missing amount
+in its text, usage with what is borrowed, and the owner's `spec.suspend` by the field manager `kueue`.
+Whoever is admitted stays so until somebody deactivates its Workload.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from simulator.children import PRIORITIES
+from simulator.jobstates import has_condition, plain_condition, set_condition
+from simulator.resources import (
+    CLUSTER_QUEUES,
+    JOBSETS,
+    KUEUE_WORKLOADS,
+    LOCAL_QUEUES,
+    RESOURCE_FLAVORS,
+    Resource,
+)
+from simulator.scripts import Fleet, QueueScript
+from simulator.shapes import GPU
+from simulator.world import World, key_of, typed
+
+Json = dict[str, Any]
+
+MANAGER = "kueue"
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+_DELAY = 0.1
+_POD_SET = "couldn't assign flavors to pod set "
+
+
+class Queueing:
+    """The queues of a fleet, and the Workloads of the JobSets that name one."""
+
+    def __init__(self, world: World, fleet: Fleet) -> None:
+        self._world = world
+        self._fleet = fleet
+        self._asked = False
+
+    # Making
+
+    def build(self) -> None:
+        """Make flavors, queues and a Workload for each JobSet with a queue: admitted where it runs."""
+        for flavor in dict.fromkeys(name for queue in self._fleet.queues for name in queue.gpus):
+            nodes = {"nodeLabels": {"pool": flavor}}
+            self._create(RESOURCE_FLAVORS, {"metadata": {"name": flavor}, "spec": nodes})
+        for queue in self._fleet.queues:
+            flavors = [
+                {"name": name, "resources": [{"name": GPU, "nominalQuota": str(gpus)}]}
+                for name, gpus in queue.gpus.items()
+            ]
+            group = {"coveredResources": [GPU], "flavors": flavors}
+            spec = {"cohortName": queue.cohort, "resourceGroups": [group],
+                    "queueingStrategy": "BestEffortFIFO", "namespaceSelector": {},
+                    "stopPolicy": queue.stop_policy}  # fmt: skip
+            self._create(CLUSTER_QUEUES, {"metadata": {"name": queue.name}, "spec": spec})
+            for namespace in queue.namespaces:
+                meta = {"name": queue.name, "namespace": namespace}
+                local = {"clusterQueue": queue.name, "stopPolicy": "None"}
+                self._create(LOCAL_QUEUES, {"metadata": meta, "spec": local})
+        for jobset in self._all(JOBSETS):
+            if QUEUE_LABEL in jobset["metadata"].get("labels", {}):
+                self._make_workload(jobset)
+        self._explain()
+
+    def _create(self, resource: Resource, obj: Json) -> Json:
+        return typed(resource, self._world.writer.create(resource, obj, manager=MANAGER))
+
+    def _make_workload(self, jobset: Json) -> None:
+        meta = jobset["metadata"]
+        pod_sets = [
+            {"name": entry["name"], "count": entry["replicas"] * entry["template"]["spec"]["parallelism"],
+             "template": entry["template"]["spec"]["template"]}
+            for entry in jobset["spec"]["replicatedJobs"]
+        ]  # fmt: skip
+        spec = pod_sets[0]["template"]["spec"]
+        reference = {"apiVersion": jobset["apiVersion"], "kind": "JobSet", "name": meta["name"],
+                     "uid": meta["uid"], "controller": True, "blockOwnerDeletion": True}  # fmt: skip
+        workload = {
+            "metadata": {
+                "name": f"jobset-{meta['name']}-{meta['uid'][:5]}",
+                "namespace": meta["namespace"],
+                "creationTimestamp": meta["creationTimestamp"],
+                "labels": {"kueue.x-k8s.io/job-uid": meta["uid"]},
+                "ownerReferences": [reference],
+            },
+            "spec": {
+                "active": True,
+                "queueName": meta["labels"][QUEUE_LABEL],
+                "priority": PRIORITIES.get(spec.get("priorityClassName", ""), 0),
+                "podSets": pod_sets,
+            },
+        }
+        made = self._create(KUEUE_WORKLOADS, workload)
+        if not jobset["spec"].get("suspend"):
+            self._admit(made, at=meta["creationTimestamp"])
+
+    # Acting
+
+    def reconcile(self, resource: Resource, _record: object, _obj: Json) -> None:
+        """Look at everything a moment after a Workload has changed."""
+        if resource == KUEUE_WORKLOADS and not self._asked:
+            self._asked = True
+            self._world.clock.soon(self._settle, _DELAY)
+
+    def _settle(self) -> None:
+        self._asked = False
+        with self._world.store.lock:
+            for workload in self._all(KUEUE_WORKLOADS):
+                if not workload["spec"]["active"] and not _is(workload, "Evicted"):
+                    self._deactivate(workload)
+                elif workload["spec"]["active"] and _is(workload, "Evicted"):
+                    self._requeue(workload)
+            for workload in self._line():
+                if self._queue_of(workload).stop_policy == "None" and self._lacks(workload) <= 0:
+                    self._admit(workload, at=self._world.timestamp())
+            self._explain()
+
+    def _deactivate(self, workload: Json) -> None:
+        now = self._world.timestamp()
+        status = workload.get("status", {})
+        text = "The workload is deactivated"
+        conditions = list(status.get("conditions", []))
+        for kind, value, reason in (
+            ("Evicted", "True", "Deactivated"),
+            ("QuotaReserved", "False", "Pending"),
+            ("Admitted", "False", "NoReservation"),
+        ):
+            set_condition(conditions, plain_condition(kind, value, reason, text, now))
+        status = {**status, "conditions": conditions}
+        status.pop("admission", None)
+        self._set(workload, status)
+        self._suspend(workload, suspended=True)
+
+    def _requeue(self, workload: Json) -> None:
+        now, status = self._world.timestamp(), workload["status"]
+        conditions = list(status["conditions"])
+        text = "The workload was reactivated"
+        set_condition(conditions, plain_condition("Evicted", "False", "Reactivated", text, now))
+        set_condition(conditions, plain_condition("Requeued", "True", "Reactivated", text, now))
+        self._set(workload, {**status, "conditions": conditions})
+
+    def _admit(self, workload: Json, *, at: str) -> None:
+        queue = self._queue_of(workload)
+        status = workload.get("status", {})
+        conditions = [c for c in status.get("conditions", []) if c["type"] == "Evicted"]
+        for kind, text in (
+            ("QuotaReserved", f"Quota reserved in ClusterQueue {queue.name}"),
+            ("Admitted", "The workload is admitted"),
+        ):
+            conditions.append(plain_condition(kind, "True", kind, text, at))
+        assignments = [
+            {"name": one["name"], "count": one["count"], "flavors": {GPU: flavor},
+             "resourceUsage": {GPU: str(gpus)}}
+            for one, flavor, gpus in _pod_sets(workload)
+        ]  # fmt: skip
+        admission = {"clusterQueue": queue.name, "podSetAssignments": assignments}
+        self._set(workload, {"conditions": conditions, "admission": admission})
+        self._suspend(workload, suspended=False)
+
+    def _suspend(self, workload: Json, *, suspended: bool) -> None:
+        owner = workload["metadata"]["ownerReferences"][0]
+        key = (workload["metadata"]["namespace"], owner["name"])
+        found = self._world.find(JOBSETS, key)
+        if found is None or bool(found["spec"].get("suspend")) == suspended:
+            return
+
+        def put(jobset: Json) -> Json:
+            jobset["spec"]["suspend"] = suspended
+            return jobset
+
+        self._world.thaw(JOBSETS, key)
+        self._world.change(JOBSETS, found, put, MANAGER)
+
+    # Telling
+
+    def _explain(self) -> None:
+        """Write why those wait who do, and the numbers of the queues."""
+        for workload in self._line():
+            text = self._why(workload)
+            now = workload["metadata"]["creationTimestamp"]
+            status = workload.get("status", {})
+            conditions = [
+                c for c in status.get("conditions", []) if c["type"] in ("Evicted", "Requeued")
+            ]
+            conditions.append(plain_condition("QuotaReserved", "False", "Pending", text, now))
+            requests = [
+                {"name": one["name"], "resources": {GPU: str(gpus)}}
+                for one, _, gpus in _pod_sets(workload)
+            ]
+            self._set(workload, {"conditions": conditions, "resourceRequests": requests})
+        for obj in self._all(CLUSTER_QUEUES):
+            self._set_numbers(CLUSTER_QUEUES, obj, self._of_queue(obj["metadata"]["name"]))
+        for obj in self._all(LOCAL_QUEUES):
+            mine = [
+                one for one in self._of_queue(obj["spec"]["clusterQueue"])
+                if one["metadata"]["namespace"] == obj["metadata"]["namespace"]
+            ]  # fmt: skip
+            self._set_numbers(LOCAL_QUEUES, obj, mine)
+
+    def _why(self, workload: Json) -> str:
+        queue = self._queue_of(workload)
+        if queue.stop_policy != "None":
+            return f"ClusterQueue {queue.name} is inactive"
+        name = next((one["name"] for one, _, gpus in _pod_sets(workload) if gpus), "")
+        ((flavor, need),) = self._needs(workload).items()
+        most = sum(one.gpus.get(flavor, 0) for one in self._sharing(queue))
+        if need > most:
+            return (
+                f"{_POD_SET}{name}: insufficient quota for {GPU} in flavor {flavor}, previously considered "
+                f"podsets requests (0) + current podset request ({need}) > maximum capacity ({most})"
+            )
+        return (
+            f"{_POD_SET}{name}: insufficient unused quota for {GPU} in flavor {flavor}, "
+            f"{self._lacks(workload)} more needed"
+        )
+
+    def _set_numbers(self, resource: Resource, obj: Json, workloads: list[Json]) -> None:
+        admitted = [one for one in workloads if _is(one, "Admitted")]
+        waiting = [one for one in workloads if one["spec"]["active"] and not _is(one, "Admitted")]
+        used: Counter[str] = Counter()
+        for one in admitted:
+            used.update(self._needs(one))
+        quotas = self._script(obj["spec"].get("clusterQueue", obj["metadata"]["name"])).gpus
+        rows = []
+        for flavor, nominal in quotas.items():
+            amounts = {"name": GPU, "total": str(used[flavor])}
+            if resource == CLUSTER_QUEUES:
+                amounts["borrowed"] = str(max(0, used[flavor] - nominal))
+            rows.append({"name": flavor, "resources": [amounts]})
+        stopped = self._script(obj["spec"].get("clusterQueue", obj["metadata"]["name"])).stop_policy
+        active = stopped == "None"
+        condition = plain_condition(
+            "Active", "True" if active else "False", "Ready" if active else "Stopped",
+            "Can admit new workloads" if active else "Can't admit new workloads: is stopped.",
+            obj["metadata"]["creationTimestamp"],
+        )  # fmt: skip
+        self._world.set_status(
+            resource,
+            obj,
+            {
+                "conditions": [condition],
+                "flavorsReservation": rows,
+                "flavorsUsage": rows,
+                "pendingWorkloads": len(waiting),
+                "reservingWorkloads": len(admitted),
+                "admittedWorkloads": len(admitted),
+            },
+            MANAGER,
+        )
+
+    # Finding
+
+    def _all(self, resource: Resource) -> list[Json]:
+        keys = sorted(self._world.store.table(resource).objects)
+        return [found for key in keys if (found := self._world.find(resource, key)) is not None]
+
+    def _line(self) -> list[Json]:
+        """Return who waits, the first first."""
+        waiting = [
+            one for one in self._all(KUEUE_WORKLOADS)
+            if one["spec"]["active"] and not _is(one, "Admitted")
+        ]  # fmt: skip
+        return sorted(
+            waiting,
+            key=lambda one: (-one["spec"]["priority"], one["metadata"]["creationTimestamp"]),
+        )
+
+    def _of_queue(self, name: str) -> list[Json]:
+        return [one for one in self._all(KUEUE_WORKLOADS) if self._queue_of(one).name == name]
+
+    def _queue_of(self, workload: Json) -> QueueScript:
+        return self._script(workload["spec"]["queueName"])
+
+    def _script(self, name: str) -> QueueScript:
+        return next(queue for queue in self._fleet.queues if queue.name == name)
+
+    def _sharing(self, queue: QueueScript) -> list[QueueScript]:
+        return [one for one in self._fleet.queues if one.cohort == queue.cohort]
+
+    def _needs(self, workload: Json) -> dict[str, int]:
+        """Return flavor → devices."""
+        needs: Counter[str] = Counter()
+        for _, flavor, gpus in _pod_sets(workload):
+            if gpus:
+                needs[flavor] += gpus
+        return dict(needs)
+
+    def _lacks(self, workload: Json) -> int:
+        """Return how many devices have to become free before it fits into the quota of its cohort."""
+        sharing = self._sharing(self._queue_of(workload))
+        names = {one.name for one in sharing}
+        used: Counter[str] = Counter()
+        for other in self._all(KUEUE_WORKLOADS):
+            if _is(other, "Admitted") and self._queue_of(other).name in names:
+                used.update(self._needs(other))
+        return max(
+            need + used[flavor] - sum(one.gpus.get(flavor, 0) for one in sharing)
+            for flavor, need in self._needs(workload).items()
+        ) if self._needs(workload) else 0  # fmt: skip
+
+    def _set(self, workload: Json, status: Json) -> None:
+        found = self._world.find(KUEUE_WORKLOADS, key_of(workload))
+        if found is not None and found.get("status") != status:
+            self._world.set_status(KUEUE_WORKLOADS, found, status, MANAGER)
+
+
+def _is(workload: Json, kind: str) -> bool:
+    return has_condition(workload, kind)
+
+
+def _pod_sets(workload: Json) -> list[tuple[Json, str, int]]:
+    """Return each pod set with its flavor, which is the pool that it selects, and its devices."""
+    found = []
+    for one in workload["spec"]["podSets"]:
+        spec = one["template"]["spec"]
+        requests = spec["containers"][0]["resources"].get("requests", {})
+        flavor = spec.get("nodeSelector", {}).get("pool", "")
+        found.append((one, flavor, int(requests.get(GPU, 0)) * one["count"]))
+    return found

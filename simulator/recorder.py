@@ -1,0 +1,88 @@
+"""Events as the scheduler, the kubelet and the controllers write them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from simulator.resources import EVENTS
+from simulator.writes import Writer, microtime, timestamp
+
+Json = dict[str, Any]
+
+_NEW_STYLE = {"default-scheduler": "Binding", "jobset": "Reconciling"}
+"""Who writes the newer form, and the action it names (FailedScheduling names its own)."""
+_LONGEST = 1024
+_KEPT = 4000
+
+
+class Recorder:
+    """Writes events; the oldest go when there are too many, as they do after an hour."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._names: list[tuple[str, str]] = []
+
+    def record(
+        self,
+        about: Json,
+        reason: str,
+        note: str,
+        *,
+        source: str,
+        warning: bool = False,
+        at: datetime | None = None,
+        count: int = 1,
+    ) -> None:
+        """Write an event about an object that carries its apiVersion, kind and uid."""
+        moment = at or self._writer.now()
+        meta = about["metadata"]
+        namespace = meta.get("namespace", "default")
+        name = f"{meta['name']}.18ea{self._writer.suffix(12)}"
+        if len(note) > _LONGEST:
+            note = note[: _LONGEST - 4] + " ..."
+        regarding = {
+            "apiVersion": about["apiVersion"],
+            "kind": about["kind"],
+            "name": meta["name"],
+            "namespace": namespace,
+            "uid": meta["uid"],
+        }
+        event: Json = {
+            "metadata": {
+                "name": name,
+                "namespace": namespace,
+                "creationTimestamp": timestamp(moment),
+            },
+            "reason": reason,
+            "note": note,
+            "type": "Warning" if warning else "Normal",
+            "regarding": regarding,
+            "reportingController": source,
+            **_times(source, reason, moment, count),
+        }
+        self._writer.create(EVENTS, event)
+        self._names.append((namespace, name))
+        if len(self._names) > _KEPT:
+            self._writer.remove(EVENTS, self._names.pop(0))
+
+
+def _times(source: str, reason: str, moment: datetime, count: int) -> Json:
+    if source in _NEW_STYLE:
+        found: Json = {
+            "action": "Scheduling" if reason == "FailedScheduling" else _NEW_STYLE[source],
+            "eventTime": microtime(moment),
+            "reportingInstance": f"{source}-host",
+            "deprecatedSource": {},
+        }
+        if count > 1:
+            found["series"] = {"count": count, "lastObservedTime": microtime(moment)}
+        return found
+    return {
+        "eventTime": None,
+        "reportingInstance": "",
+        "deprecatedCount": count,
+        "deprecatedFirstTimestamp": timestamp(moment),
+        "deprecatedLastTimestamp": timestamp(moment),
+        "deprecatedSource": {"component": source},
+    }

@@ -1,0 +1,116 @@
+"""A request as the API server understands it: which resource, which object, which verb."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from simulator import refusals
+from simulator.resources import Resource
+
+AUTHORIZATION = "authorization.k8s.io"
+_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+@dataclass(slots=True)
+class Request:
+    """One request. `resource` is None for discovery and other paths without objects."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: Mapping[str, str]
+    body: bytes = b""
+    user: str = ""
+    read_only: bool = False
+    resource: Resource | None = None
+    version: str = ""
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    verb: str = "discovery"
+    segments: list[str] = field(default_factory=list)
+
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether nothing must be stored."""
+        return self.query.get("dryRun") == "All"
+
+    @property
+    def manager(self) -> str:
+        """Who stands in managedFields: as asked, or the front of the user agent."""
+        agent = self.headers.get("User-Agent") or "unknown"
+        return self.query.get("fieldManager") or agent.split("/", 1)[0][:128]
+
+    @property
+    def wants(self) -> str:
+        """The media types that the client takes."""
+        return self.headers.get("Accept") or "*/*"
+
+    def number(self, name: str) -> int | None:
+        """Return a query parameter as a number, None when it is not given. Raises a 400."""
+        text = self.query.get(name, "")
+        if not text:
+            return None
+        try:
+            return int(text)
+        except ValueError:
+            why = f'strconv.ParseInt: parsing "{text}": invalid syntax'
+            raise refusals.bad_request(why) from None
+
+    def json(self) -> Any:
+        """Return the decoded body. Raises a 400 `Refusal` when it is not JSON."""
+        try:
+            return json.loads(self.body) if self.body else {}
+        except ValueError as error:
+            raise refusals.bad_request(f"the object provided is unrecognized: {error}") from error
+
+
+def parse(method: str, target: str, headers: Mapping[str, str], body: bytes) -> Request:
+    """Return the request, its resource still unknown."""
+    parts = urlsplit(target)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    segments = [unquote(part) for part in parts.path.strip("/").split("/") if part]
+    return Request(method, parts.path, query, headers, body, segments=segments)
+
+
+def resolve(request: Request, resources: tuple[Resource, ...]) -> None:
+    """Fill in what the path names. Paths of discovery stay without a resource.
+
+    Raises a 404 `Refusal` for a resource that is not served.
+    """
+    parts = request.segments
+    if parts[:1] == ["api"] and len(parts) > 2:
+        group, version, rest = "", parts[1], parts[2:]
+    elif parts[:1] == ["apis"] and len(parts) > 3:
+        group, version, rest = parts[1], parts[2], parts[3:]
+        if group == AUTHORIZATION:  # it has reviews, which are asked and never stored
+            return
+    else:
+        return
+    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] != "status":
+        request.namespace, rest = rest[1], rest[2:]
+    for resource in resources:
+        if (resource.group, resource.plural) == (group, rest[0]) and version in resource.versions:
+            break
+    else:
+        if group and not any(resource.group == group for resource in resources):
+            raise refusals.PageNotFound
+        raise refusals.path_not_found()
+    request.resource, request.version = resource, version
+    request.name = rest[1] if len(rest) > 1 else ""
+    request.subresource = rest[2] if len(rest) > 2 else ""
+    if request.subresource not in ("", "status") or len(rest) > 3:
+        raise refusals.path_not_found()
+    request.verb = _verb(request)
+
+
+def _verb(request: Request) -> str:
+    if request.method == "GET":
+        if request.query.get("watch", "").lower() in ("1", "true"):
+            return "watch"
+        return "get" if request.name else "list"
+    return _VERBS.get(request.method, request.method.lower())

@@ -1,0 +1,182 @@
+"""The words in which fleets are written: gangs as data.
+
+A `Gang` says what a person made (kind, roles, quorum) and in which state each of its pods is. The
+builder makes the objects that a real cluster would have then, down to the texts of the scheduler,
+which it computes: a pod that is said to be unschedulable must truly find no room on the fleet's
+nodes, or building fails.
+
+To add a gang, append a `Gang` to a tuple in `fleets/`:
+
+    Gang(
+        "team-nlp", "Job", "bert-ft", "running",       # where, kind, name, the code expected of it
+        age="5h",                                      # made five hours ago
+        roles=(Role("", PodTemplate(gpus=2, pool="a100"), pods=4),),
+        quorum=4,                                      # a gang; without: basic (1.37)
+    )
+
+`states` of a role lists one word for each of its pods, Job by Job; the last one goes on. The words
+are those of `podstates.WORDS`, and `absent` for a pod that was never made. The expected code is
+what design.md says of such objects: write it from there, not from what the product answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from simulator.shapes import PodTemplate
+
+Json = dict[str, Any]
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def span(text: str) -> timedelta:
+    """Return a time span written as `90s`, `10m`, `1d12h`."""
+    parts = re.findall(r"(\d+)([smhd])", text)
+    return timedelta(**{_UNITS[unit]: int(number) for number, unit in parts})
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """`jobs` Jobs of `pods` pods each. A Job or a PodGroup has one role, without a name."""
+
+    name: str
+    template: PodTemplate
+    jobs: int = 1
+    pods: int = 1
+    states: tuple[str, ...] = ("running",)
+    nodes: tuple[str, ...] = ()
+    """Nodes of its pods in order, where the first that fits is not meant."""
+    depends_on: Mapping[str, str] = field(default_factory=dict)
+    made: bool = True
+    """Whether its Jobs exist."""
+    held: tuple[int, ...] = ()
+    """Indexes of Jobs with a Hold on them."""
+    backoff_limit: int = 0
+    quorum: int | None = None
+    """Makes a PodGroup for each Job, under the CompositePodGroup of the gang."""
+
+    def state(self, position: int) -> str:
+        """Return the state of a pod by its position in the role."""
+        return self.states[min(position, len(self.states) - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """An event on the gang's own object (`on="pods"`: on each of its unplaced pods)."""
+
+    reason: str
+    note: str
+    source: str
+    warning: bool = True
+    on: str = "owner"
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """One gang of a fleet and the verdict code that it should get."""
+
+    namespace: str
+    kind: str
+    name: str
+    code: str
+    age: str = "3h"
+    roles: tuple[Role, ...] = ()
+    quorum: int | None = None
+    """The quorum of a Job or PodGroup, or of the one PodGroup that all pods of a JobSet share."""
+    topology: str = ""
+    started: str = ""
+    """How long its pods have been in their states; nearly all of its age by default."""
+    suspended: bool = False
+    restarts: int = 0
+    max_restarts: int | None = None
+    finish: str = ""
+    """Reason of its end: CompletionsReached, BackoffLimitExceeded, AllJobsCompleted, …"""
+    restarting: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    events: tuple[Say, ...] = ()
+    group: str = "made"
+    """`made`, `none` (no group although one was asked for), `missing`, `going` or `error`."""
+    error: str = ""
+    """What the scheduler says with `group="error"`."""
+    failed_pods: int = 0
+    """Failures that its Job has counted so far."""
+    made_by: Json | None = None
+    """What a person made and whose controller made this Job (a CronJob): kind, name and spec."""
+    api: str = ""
+    """Its API group, where its kind is called as another one."""
+    minors: tuple[str, ...] = ("1.37", "1.36", "plain")
+    """Kubernetes minors on which this gang can be as it is."""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Return namespace, kind and name."""
+        return self.namespace, self.kind, self.name
+
+
+@dataclass(frozen=True, slots=True)
+class NodePool:
+    """Nodes that are alike: `<name>-1` to `<name>-<count>`, some of them in trouble."""
+
+    name: str
+    count: int
+    gpus: int = 0
+    cpu: str = "96"
+    memory: str = "1Ti"
+    product: str = ""
+    rack_size: int = 4
+    rack_label: str = ""
+    """A label of its own for its racks, besides that of all racks."""
+    taint: str = ""
+    cordoned: tuple[int, ...] = ()
+    lost: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueScript:
+    """A ClusterQueue with quotas of GPUs, and a LocalQueue of its name in each namespace.
+
+    JobSets with its name in label `kueue.x-k8s.io/queue-name` are in it: admitted, or suspended and waiting.
+    """
+
+    name: str
+    gpus: Mapping[str, int]
+    """Flavor, which is a node pool, → nominal quota."""
+    namespaces: tuple[str, ...]
+    cohort: str
+    stop_policy: str = "None"
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Nodes, namespaces and gangs of one cluster, and what its story needs to know of it."""
+
+    name: str
+    pools: tuple[NodePool, ...]
+    gangs: tuple[Gang, ...]
+    story_pool: str = ""
+    """Nodes on which the story's gangs run; without it there is no story."""
+    story_namespaces: tuple[str, ...] = ()
+    story_gpus: tuple[int, ...] = (4, 4, 8)
+    """Sizes of the story's pods, to be picked from."""
+    queues: tuple[QueueScript, ...] = ()
+    story_gangs: int = 8
+    """How many gangs of the story there are at most: a few more than there is room for."""
+
+    def gangs_of(self, minor: str) -> tuple[Gang, ...]:
+        """Return the gangs that can exist on a minor."""
+        return tuple(gang for gang in self.gangs if minor in gang.minors)
+
+    def expected(self, minor: str) -> dict[tuple[str, str, str], str]:
+        """Return the verdict code of each gang on a minor, by namespace, kind and name."""
+        return {gang.key: gang.code for gang in self.gangs_of(minor)}
+
+    def namespaces(self) -> tuple[str, ...]:
+        """Return the namespaces of all its gangs and of its story."""
+        named = dict.fromkeys(gang.namespace for gang in self.gangs)
+        return ("default", *dict.fromkeys((*named, *self.story_namespaces)))

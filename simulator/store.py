@@ -1,0 +1,308 @@
+"""Where objects are: tables of bytes, one growing resourceVersion, and a bounded history to watch.
+
+Objects are kept as the bytes that go to the wire, so a list of 100,000 pods is a join and a page
+shows one moment however long its reader takes: bytes never change, they are only replaced.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import json
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from simulator import refusals
+from simulator.resources import CORE_EVENTS, EVENTS, Resource
+
+Json = dict[str, Any]
+Key = tuple[str, str]
+"""Namespace (empty for cluster-scoped objects) and name."""
+
+_FIRST_VERSION = 1000
+_SNAPSHOTS = 16  # lists being paged through at the same time; older ones answer 410
+
+
+class Stored(Protocol):
+    """One object as it is kept."""
+
+    @property
+    def version(self) -> int:
+        """Its resourceVersion."""
+
+    def body(self) -> bytes:
+        """Return it as JSON without apiVersion and kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An object as ready-made bytes."""
+
+    version: int
+    raw: bytes
+
+    def body(self) -> bytes:
+        """Return it as JSON without apiVersion and kind."""
+        return self.raw
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One change. `previous` is what was there before, None for something new."""
+
+    version: int
+    type: str
+    """ADDED, MODIFIED or DELETED."""
+    key: Key
+    stored: Stored
+    previous: Stored | None
+
+
+class History:
+    """The last changes of one table. Positions count from the first change ever made."""
+
+    def __init__(self, start: int, limit: int) -> None:
+        self._records: deque[Record] = deque(maxlen=limit)
+        self._first = 0
+        self.forgotten = start
+        """The newest version of which nothing is known any more."""
+
+    @property
+    def end(self) -> int:
+        """The position after the last change."""
+        return self._first + len(self._records)
+
+    def add(self, record: Record) -> None:
+        """Append a change; the oldest goes when there is no room."""
+        if len(self._records) == self._records.maxlen:
+            self.forgotten = self._records[0].version
+            self._first += 1
+        self._records.append(record)
+
+    def position(self, version: int) -> int:
+        """Return the position of the first change after `version`. Raises a 410 `Refusal`."""
+        if version < self.forgotten:
+            raise refusals.too_old_version(version, self.forgotten)
+        found = bisect.bisect_right(self._records, version, key=lambda record: record.version)
+        return self._first + found
+
+    def read(self, position: int, limit: int = 500) -> list[Record]:
+        """Return changes from a position on. Raises a 410 `Refusal` when the reader is too slow."""
+        if position < self._first:
+            raise refusals.too_old_version(self.forgotten, self._records[0].version)
+        start = position - self._first
+        return list(itertools.islice(self._records, start, start + limit))
+
+    def forget(self, version: int) -> None:
+        """Drop all changes, as if compacted at `version`."""
+        self._first = self.end
+        self._records.clear()
+        self.forgotten = version
+
+
+class Table:
+    """All objects of one resource and their history."""
+
+    def __init__(self, resource: Resource, lock: threading.RLock, start: int, limit: int) -> None:
+        self.resource = resource
+        self.objects: dict[Key, Stored] = {}
+        self.history = History(start, limit)
+        self.changed = threading.Condition(lock)
+        self._sorted: list[Key] | None = None
+
+    def ordered(self) -> list[Key]:
+        """Return all keys in the order of lists."""
+        if self._sorted is None:
+            self._sorted = sorted(self.objects)
+        return self._sorted
+
+    def put(self, key: Key, stored: Stored) -> None:
+        """Replace or add without a record."""
+        if key not in self.objects:
+            self._sorted = None
+        self.objects[key] = stored
+
+    def drop(self, key: Key) -> None:
+        """Remove without a record."""
+        del self.objects[key]
+        self._sorted = None
+
+    def replace(self, objects: dict[Key, Stored]) -> None:
+        """Have these objects and no others, without a record."""
+        self.objects = dict(objects)
+        self._sorted = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All objects of a list at one version, for its later pages."""
+
+    version: int
+    items: list[tuple[Key, Stored]]
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """All objects of a store at one version."""
+
+    version: int
+    objects: dict[tuple[str, str], dict[Key, Stored]]
+    """By API group and plural of their resource."""
+
+
+@dataclass
+class _Snapshots:
+    """The lists that are being paged through, oldest first."""
+
+    kept: OrderedDict[tuple[str, int, str], Snapshot] = field(default_factory=OrderedDict)
+
+    def keep(self, name: tuple[str, int, str], snapshot: Snapshot) -> None:
+        self.kept[name] = snapshot
+        while len(self.kept) > _SNAPSHOTS:
+            self.kept.popitem(last=False)
+
+
+Listener = Callable[[Resource, Record], None]
+
+
+class Store:
+    """All tables of a server. Every method may be called from any thread."""
+
+    def __init__(self, resources: tuple[Resource, ...], *, history: int = 20_000) -> None:
+        self.lock = threading.RLock()
+        self._version = _FIRST_VERSION
+        self._tables = {
+            (resource.group, resource.plural): Table(resource, self.lock, _FIRST_VERSION, history)
+            for resource in resources
+            if resource != CORE_EVENTS
+        }
+        self._snapshots = _Snapshots()
+        self._listeners: list[Listener] = []
+
+    @property
+    def version(self) -> int:
+        """The newest resourceVersion."""
+        return self._version
+
+    def table(self, resource: Resource) -> Table:
+        """Return the table of a resource; both forms of events share one."""
+        chosen = EVENTS if resource == CORE_EVENTS else resource
+        return self._tables[(chosen.group, chosen.plural)]
+
+    def has(self, resource: Resource) -> bool:
+        """Whether there is a table for it."""
+        return (resource.group, resource.plural) in self._tables
+
+    def resources(self) -> Iterator[Resource]:
+        """Return the resource of each table."""
+        return (table.resource for table in self._tables.values())
+
+    def subscribe(self, listener: Listener) -> None:
+        """Call `listener` after each change, with the lock held: it must only take note."""
+        self._listeners.append(listener)
+
+    def next_version(self) -> int:
+        """Take the next resourceVersion. The caller holds the lock."""
+        self._version += 1
+        return self._version
+
+    def find(self, resource: Resource, key: Key) -> Json | None:
+        """Return one object decoded, without apiVersion and kind."""
+        stored = self.table(resource).objects.get(key)
+        return None if stored is None else json.loads(stored.body())
+
+    def commit(self, resource: Resource, key: Key, stored: Stored | None) -> Record:
+        """Put (or with None remove) an object that carries a version taken under this lock.
+
+        A removal keeps what was there as the object of its record, under a new version.
+        """
+        table = self.table(resource)
+        previous = table.objects.get(key)
+        if stored is None:
+            if previous is None:
+                raise KeyError(key)
+            table.drop(key)
+            last = self._farewell(previous)
+            record = Record(last.version, "DELETED", key, last, previous)
+        else:
+            table.put(key, stored)
+            kind = "ADDED" if previous is None else "MODIFIED"
+            record = Record(stored.version, kind, key, stored, previous)
+        table.history.add(record)
+        table.changed.notify_all()
+        for listener in self._listeners:
+            listener(table.resource, record)
+        return record
+
+    def _farewell(self, previous: Stored) -> Written:
+        obj = json.loads(previous.body())
+        version = self.next_version()
+        obj["metadata"]["resourceVersion"] = str(version)
+        return Written(version, encode(obj))
+
+    def snapshot(self, resource: Resource, namespace: str) -> Snapshot:
+        """Return all objects (of a namespace, or with an empty one of all) at this moment."""
+        with self.lock:
+            table = self.table(resource)
+            objects = table.objects
+            keys = table.ordered()
+            if namespace:
+                start = bisect.bisect_left(keys, (namespace, ""))
+                end = bisect.bisect_left(keys, (namespace + "\0", ""))
+                keys = keys[start:end]
+            return Snapshot(self._version, [(key, objects[key]) for key in keys])
+
+    def keep_snapshot(self, resource: Resource, namespace: str, snapshot: Snapshot) -> None:
+        """Remember a list for its later pages."""
+        with self.lock:
+            self._snapshots.keep((resource.full, snapshot.version, namespace), snapshot)
+
+    def kept_snapshot(self, resource: Resource, namespace: str, version: int) -> Snapshot | None:
+        """Return a list that is being paged through, None when it was forgotten."""
+        return self._snapshots.kept.get((resource.full, version, namespace))
+
+    def forget(self) -> None:
+        """Forget all history and all lists being paged through, as an etcd compaction does."""
+        with self.lock:
+            self._snapshots.kept.clear()
+            for table in self._tables.values():
+                table.history.forget(self._version)
+                table.changed.notify_all()
+
+    def back_up(self) -> Backup:
+        """Return all objects as they are now."""
+        with self.lock:
+            objects = {name: dict(table.objects) for name, table in self._tables.items()}
+            return Backup(self._version, objects)
+
+    def restore(self, backup: Backup) -> None:
+        """Bring back the objects and the version of a backup, with no history, as etcd does.
+
+        It does not call subscribers.
+        """
+        with self.lock:
+            self._version = backup.version
+            for name, table in self._tables.items():
+                table.replace(backup.objects[name])
+            self.forget()
+
+    def wake(self) -> None:
+        """Wake everybody who waits for changes, so that they can look whether to stop."""
+        with self.lock:
+            for table in self._tables.values():
+                table.changed.notify_all()
+
+
+def encode(obj: Json) -> bytes:
+    """Return an object as its wire bytes without apiVersion and kind."""
+    bare = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}
+    return json.dumps(bare, separators=(",", ":")).encode()
+
+
+def with_type(body: bytes, resource: Resource, version: str | None = None) -> bytes:
+    """Return wire bytes with apiVersion and kind in front."""
+    head = f'{{"kind":"{resource.kind}","apiVersion":"{resource.api_version(version)}"'
+    return head.encode() + (b"," if body != b"{}" else b"") + body[1:]

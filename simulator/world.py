@@ -1,0 +1,207 @@
+"""What controllers share: the objects by who owns them, what is on which node, and time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from simulator.clock import Clock
+from simulator.placing import Room, requests_of
+from simulator.recorder import Recorder
+from simulator.resources import CRONJOBS, NODES, PODS, Resource
+from simulator.store import Key, Record, Store, Written
+from simulator.writes import Writer, timestamp
+
+Json = dict[str, Any]
+Change = Callable[[Json], Json]
+_Name = TypeVar("_Name")
+_Item = TypeVar("_Item")
+_MAKERS_OF_GANGS = (CRONJOBS,)
+"""What they make are gangs of their own: somebody who acts on one of them acts on no other."""
+Reconcile = Callable[[Resource, Record, Json], None]
+
+
+class World:
+    """The cluster as controllers see it."""
+
+    def __init__(self, store: Store, writer: Writer, clock: Clock, *, version: str | None) -> None:
+        """`version` is that of core PodGroups, None where there are none."""
+        self.store = store
+        self.writer = writer
+        self.clock = clock
+        self.version = version
+        self.recorder = Recorder(writer)
+        self.scripted: set[str] = set()
+        """Uids of objects that a fleet script put into a state: controllers leave them alone."""
+        self.pardoned: set[str] = set()
+        """Uids of pods that a controller took away: their end is no failure of their Job."""
+        self._owned: dict[str, set[tuple[Resource, Key]]] = {}
+        self._members: dict[Key, set[Key]] = {}
+        self._placements: dict[Key, tuple[str, dict[str, int]]] = {}
+        self._room: Room | None = None
+        self._watchers: list[Reconcile] = []
+        store.subscribe(self._note)
+
+    def timestamp(self) -> str:
+        """Return the time as controllers write it into objects."""
+        return timestamp(self.clock.now())
+
+    def watch(self, reconcile: Reconcile) -> None:
+        """Call `reconcile` (on the clock's thread, soon) with each change of an object."""
+        self._watchers.append(reconcile)
+
+    def resource(self, plural: str) -> Resource | None:
+        """Return a served resource of `scheduling.k8s.io` by its plural, None when not served."""
+        for resource in self.store.resources():
+            if resource.group == "scheduling.k8s.io" and resource.plural == plural:
+                return resource
+        return None
+
+    # Finding
+
+    def find(self, resource: Resource, key: Key) -> Json | None:
+        """Return an object with its apiVersion and kind, None when it is not there."""
+        found = self.store.find(resource, key)
+        return None if found is None else typed(resource, found)
+
+    def owned(self, uid: str, resource: Resource) -> list[Json]:
+        """Return objects of a resource that name the uid as an owner, by name."""
+        with self.store.lock:
+            keys = sorted(key for kind, key in self._owned.get(uid, ()) if kind == resource)
+            return [found for key in keys if (found := self.find(resource, key)) is not None]
+
+    def owned_by(self, uid: str) -> list[tuple[Resource, Key]]:
+        """Return everything that names the uid as an owner."""
+        with self.store.lock:
+            return sorted(self._owned.get(uid, ()), key=lambda item: (item[0].plural, item[1]))
+
+    def members(self, namespace: str, group: str) -> list[Json]:
+        """Return the pods that name a PodGroup."""
+        with self.store.lock:
+            keys = sorted(self._members.get((namespace, group), ()))
+            return [found for key in keys if (found := self.find(PODS, key)) is not None]
+
+    def room(self) -> Room:
+        """Return what is free on all nodes: a copy, for whoever tries to place pods."""
+        with self.store.lock:
+            if self._room is None:
+                nodes = self.store.table(NODES).objects.values()
+                self._room = Room(json.loads(stored.body()) for stored in nodes)
+                for node, needs in self._placements.values():
+                    self._room.take(node, needs)
+            return self._room.copy()
+
+    # Changing
+
+    def change(self, resource: Resource, obj: Json, change: Change, manager: str) -> Json:
+        """Change an object as a controller; it may have gone meanwhile."""
+        key = key_of(obj)
+        with self.store.lock:
+            if key not in self.store.table(resource).objects:
+                return obj
+            return typed(resource, self.writer.change(resource, key, change, manager=manager))
+
+    def set_status(self, resource: Resource, obj: Json, status: Json, manager: str) -> Json:
+        """Replace an object's status."""
+
+        def write(found: Json) -> Json:
+            found["status"] = status
+            return found
+
+        key = key_of(obj)
+        with self.store.lock:
+            if key not in self.store.table(resource).objects:
+                return obj
+            made = self.writer.change(resource, key, write, manager=manager, subresource="status")
+        return typed(resource, made)
+
+    # Scripts
+
+    def thaw(self, resource: Resource, key: Key) -> None:
+        """Hand the gang of an object over to the controllers: somebody is acting on it."""
+        with self.store.lock:
+            found = self.store.find(resource, key)
+            if found is None:
+                return
+            top = self._top(found)
+            for uid in (found["metadata"]["uid"], *self._tree(top)):
+                self.scripted.discard(uid)
+
+    def _top(self, obj: Json) -> str:
+        """Return the uid of the topmost owner that is there."""
+        meta = obj["metadata"]
+        served = {(one.group, one.kind): one for one in self.store.resources()}
+        for reference in meta.get("ownerReferences", []):
+            group = reference["apiVersion"].rpartition("/")[0]
+            resource = served.get((group, reference["kind"]))
+            if resource is None or resource in _MAKERS_OF_GANGS:
+                continue
+            owner = self.store.find(resource, (meta["namespace"], reference["name"]))
+            if owner is not None and owner["metadata"]["uid"] == reference["uid"]:
+                return self._top(owner)
+        return str(meta["uid"])
+
+    def _tree(self, uid: str) -> Iterator[str]:
+        yield uid
+        for resource, key in list(self._owned.get(uid, ())):
+            found = self.store.find(resource, key)
+            if found is not None:
+                yield from self._tree(found["metadata"]["uid"])
+
+    # Taking note
+
+    def _note(self, resource: Resource, record: Record) -> None:
+        """Keep the indexes; the store's lock is held."""
+        if resource == NODES:
+            self._room = None
+        if not isinstance(record.stored, Written):
+            return  # made by a load generator: nobody controls it
+        obj = json.loads(record.stored.raw)
+        for reference in obj["metadata"].get("ownerReferences", []):
+            _keep(self._owned, reference["uid"], (resource, record.key), record.type != "DELETED")
+        if resource == PODS:
+            self._note_pod(record, obj)
+        if self._watchers:
+            typed_obj = typed(resource, obj)
+            self.clock.soon(lambda: self._tell(resource, record, typed_obj))
+
+    def _note_pod(self, record: Record, pod: Json) -> None:
+        group = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
+        node = pod["spec"].get("nodeName")
+        gone = record.type == "DELETED"
+        if group:
+            _keep(self._members, (record.key[0], group), record.key, not gone)
+        finished = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+        before = self._placements.pop(record.key, None)
+        if before is not None and self._room is not None:
+            self._room.take(*before, +1)
+        if node and not gone and not finished:
+            now = self._placements[record.key] = (node, requests_of(pod))
+            if self._room is not None:
+                self._room.take(*now)
+
+    def _tell(self, resource: Resource, record: Record, obj: Json) -> None:
+        for watcher in self._watchers:
+            watcher(resource, record, obj)
+
+
+def _keep(index: dict[_Name, set[_Item]], name: _Name, item: _Item, present: bool) -> None:
+    """Add an item to an index or take it out; names without items go, for stories are long."""
+    if present:
+        index.setdefault(name, set()).add(item)
+    elif name in index:
+        index[name].discard(item)
+        if not index[name]:
+            del index[name]
+
+
+def key_of(obj: Json) -> Key:
+    """Return the key of an object."""
+    meta = obj["metadata"]
+    return meta.get("namespace", ""), meta["name"]
+
+
+def typed(resource: Resource, obj: Json) -> Json:
+    """Return an object with its apiVersion and kind in front."""
+    return {"apiVersion": resource.api_version(), "kind": resource.kind, **obj}

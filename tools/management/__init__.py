@@ -1,0 +1,1 @@
+"""Django finds commands by this folder."""

@@ -1,0 +1,108 @@
+"""What it costs to read the pods of a large cluster: a simulated one, in a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection as Pipe
+
+from gangboard.decode.page import Page, read_event, read_page
+from gangboard.kube.connection import Connection
+from gangboard.kube.credentials import read_kubeconfig
+from gangboard.kube.discovery import path_for
+from gangboard.kube.listing import pages
+from gangboard.kube.watching import Watch
+from gangboard.polling.cluster_cache import resources
+from tools.flooded_cluster import serve
+
+WATCH_SECONDS = 300
+
+PODS = next(resource for resource in resources() if resource.key == "pods")
+PATH = path_for("", "v1", "pods")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one pass costs; times are seconds of CPU of this process."""
+
+    objects: int
+    wire: float
+    """Bytes only: what the client costs."""
+    decoded: float
+    """With decoding, as a poll reads them."""
+
+
+class Bench:
+    """Reads one cluster over and over."""
+
+    def __init__(self, connection: Connection, pipe: Pipe) -> None:
+        self._connection = connection
+        self._pipe = pipe
+
+    def relist(self) -> Cost:
+        """List all pods in pages, twice."""
+        wire, _ = _timed(lambda: sum(1 for _ in pages(self._connection, PATH, _Envelope)))
+        decoded, objects = _timed(lambda: sum(len(page.objects) for page in self._pages()))
+        return Cost(objects, wire, decoded)
+
+    def watch(self, changes: int) -> Cost:
+        """Take in so many changes that wait for a watch, twice."""
+        version = ""
+        for page in self._pages():
+            version = page.resource_version
+        self._pipe.send(changes)
+        self._pipe.recv()
+        wire, _ = _timed(lambda: self._drain(version, changes, len))
+        decoded, _ = _timed(lambda: self._drain(version, changes, _decode))
+        return Cost(changes, wire, decoded)
+
+    def _pages(self) -> Iterator[Page]:
+        return pages(self._connection, PATH, lambda body: read_page(body, PODS))
+
+    def _drain(self, version: str, changes: int, take: Callable[[bytes], object]) -> None:
+        left = changes
+        with Watch(self._connection, PATH, version, timeout_seconds=WATCH_SECONDS) as watch:
+            for lines in watch:
+                for line in lines:
+                    take(line)
+                left -= len(lines)
+                if left <= 0:
+                    return
+
+
+def _decode(line: bytes) -> object:
+    return read_event(line, PODS)
+
+
+class _Envelope:
+    """As little of a page as the next one needs: its metadata stand before its items."""
+
+    def __init__(self, body: bytes) -> None:
+        page = read_page(body[: body.index(b'"items"')] + b'"items":[]}', PODS)
+        self.continue_token = page.continue_token
+        self.resource_version = page.resource_version
+
+
+@contextmanager
+def bench(pods: int, changes: int) -> Iterator[Bench]:
+    """Start a cluster of so many pods that remembers so many changes, and end it with the block."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=serve, args=(theirs, pods, changes), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        with Connection(read_kubeconfig(ours.recv())) as connection:
+            yield Bench(connection, ours)
+    finally:
+        ours.close()
+        process.join()
+
+
+def _timed(run: Callable[[], int | None]) -> tuple[float, int]:
+    began = time.process_time()
+    objects = run()
+    return time.process_time() - began, objects or 0
