@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis import registry
 from gangboard.domain.verdict import Finding
+from gangboard.plugins import registry
 from tests import random_sets
 from tests.evidence_labels import faults_of
 from tools.reasons_docs import EXAMPLES, ReasonExample, read_examples

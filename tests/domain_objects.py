@@ -12,9 +12,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from gangboard.diagnosis import registry
 from gangboard.domain.event import Event
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
@@ -23,7 +21,9 @@ from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests, Role
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState
+from gangboard.facts.gang import GangFacts, Unit
 from gangboard.owners.jobset.policies import POLICIES, written
+from gangboard.plugins import registry
 from gangboard.queues.kueue.deactivations import given_up
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -19,10 +19,10 @@ from gangboard.decode.holds import HOLD
 from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
-from gangboard.diagnosis import registry
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.registry import Resource
 from gangboard.domain.verdict import Evidence
+from gangboard.plugins import registry
 
 PLAIN_WORDS = frozenset(
     {

@@ -12,7 +12,6 @@ from gangboard.domain.event import Event
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
-from gangboard.domain.reading.bottleneck import bottleneck_of
 from gangboard.domain.verdict import (
     Evidence,
     Finding,
@@ -20,6 +19,7 @@ from gangboard.domain.verdict import (
     MemberState,
     Scheduling,
 )
+from gangboard.facts.bottleneck import bottleneck_of
 from gangboard.store.gang_search import save_search
 from gangboard.store.gangs import Detail, gang_id, pack_detail
 from gangboard.store.models import (

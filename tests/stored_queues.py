@@ -5,11 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from gangboard.diagnosis import registry
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount, Queue, QueueLevel, QueueState, Quota
+from gangboard.plugins import registry
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Gang, ResourceState
 from tests.domain_objects import a_jobset, ago, an_entry

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from gangboard.diagnosis import registry
-from gangboard.domain.registry import OwnerKind, Resource
+from gangboard.domain.api_resource import Resource
+from gangboard.plugins import registry
+from gangboard.plugins.owner_kind import OwnerKind
 
 _NOT = "no"
 

@@ -16,11 +16,11 @@ from django.test import Client
 from django.test.utils import setup_test_environment, teardown_test_environment
 from django.utils import timezone
 
-from gangboard.diagnosis import registry
 from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.health import NOT_WHOLE, Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Evidence, Finding, FitReason, FitRow, MemberState
+from gangboard.plugins import registry
 from gangboard.store.gangs import Detail, gang_id, pack_advice, pack_detail
 from gangboard.store.models import Cluster, Gang, Grant, Heartbeat, TrendPoint
 from gangboard.store.trends import QUARTER, quarter_of

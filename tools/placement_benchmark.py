@@ -7,17 +7,17 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.capacity import ClusterRoom
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
+from gangboard.facts.gang import GangFacts
+from gangboard.plugins import registry
 from gangboard.polling.node_usage import NodeUsageTracker
 from tools.placement_fleet import NOW, Fleet, Gang
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gangboard.diagnosis import registry
 from gangboard.domain.health import Stage
-from gangboard.domain.registry import GangRule, UnitRule
+from gangboard.plugins import registry
+from gangboard.plugins.rule import GangRule, UnitRule
 
 EXAMPLES = Path(__file__).with_name("reason_examples.json")
 """What rules said in tests, as `pytest --write-reasons` has recorded it: nobody writes it by hand."""

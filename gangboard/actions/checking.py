@@ -12,8 +12,6 @@ from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.actions.live import Live, LiveOwner
 from gangboard.decode.holds import HOLD
-from gangboard.diagnosis import registry
-from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import (
     ActionContext,
     ActionState,
@@ -27,8 +25,10 @@ from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.job_holds import hold_on
-from gangboard.domain.reading.wording import label
+from gangboard.domain.text import label
+from gangboard.facts.job_holds import hold_on
+from gangboard.plugins import registry
+from gangboard.policy.plan import plan
 from gangboard.store import action_context, actions
 from gangboard.store.levers import read_levers
 from gangboard.store.models import ActionStep, Cluster, Gang

@@ -12,7 +12,7 @@ from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit
 from gangboard.domain.action import ActionContext, ActionState, Plan, StepKind
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.reading.wording import label
+from gangboard.domain.text import label
 
 
 def exit_for(execution: ActionExecution, ground: ActionContext, planned: Plan) -> ActionExit | None:

@@ -13,9 +13,9 @@ from typing import Any
 
 from gangboard.actions.actor_client import ActorClient, ClientFactory
 from gangboard.actions.clock import Clock
-from gangboard.diagnosis import registry
 from gangboard.domain.action import ActionState, Verb
 from gangboard.logs import get_logger
+from gangboard.plugins import registry
 from gangboard.store import actions
 from gangboard.store.actions import LEASE_SECONDS, ActionLease, ActionLostError
 from gangboard.store.audit import audit

@@ -15,7 +15,6 @@ from gangboard.actions.actor_client import ActorClient, Json, get_object
 from gangboard.actions.clock import Clock
 from gangboard.actions.retries import TRANSIENT_CODES
 from gangboard.actions.verify import holding, kept
-from gangboard.diagnosis import registry
 from gangboard.domain.action import ActionState
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
@@ -23,6 +22,7 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
+from gangboard.plugins import registry
 from gangboard.store import actions, chore_locks
 from gangboard.store.action_context import action_models
 from gangboard.store.audit import audit

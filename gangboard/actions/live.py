@@ -11,18 +11,19 @@ from gangboard.actions.actor_client import ActorClient, Json, get_body, object_p
 from gangboard.decode.holds import HOLD
 from gangboard.decode.page import Page, TooLargeError, build_model, read_object, read_page
 from gangboard.decode.pods import POD
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.current_attempt import current_uids
 from gangboard.diagnosis.ownership_tree import tree_of
 from gangboard.domain.action import ActionContext
+from gangboard.domain.api_resource import DecodeError, Resource
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.registry import DecodeError, OwnerKind, Resource
 from gangboard.kube.discovery import path_for
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.listing import pages
+from gangboard.plugins import registry
+from gangboard.plugins.owner_kind import OwnerKind
 
 Model = TypeVar("Model")
 

@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 from gangboard.actions import requests
 from gangboard.actions.requests import RequestError, Subject
-from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import ActionContext, ActionRequest, ClusterLevers, Plan
 from gangboard.domain.silence import why_closed
+from gangboard.policy.plan import plan
 from gangboard.store import action_context
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_levers

@@ -10,10 +10,10 @@ from enum import StrEnum
 
 from django.db.models import Q
 
-from gangboard.diagnosis import registry
 from gangboard.domain.action import ActionRequest, ActionTarget
 from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
 from gangboard.domain.owner import Owner
+from gangboard.plugins import registry
 from gangboard.store import action_context, actions
 from gangboard.store.access import Viewer
 from gangboard.store.models import Action, Cluster, Gang

@@ -11,8 +11,8 @@ import json
 from typing import Any
 
 from gangboard.decode.wire import Wire, WireMeta, read_meta
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.hold import AdmissionPolicy
-from gangboard.domain.registry import Resource
 
 POLICY_NAME = "gangboard-hold"
 """Name of the MutatingAdmissionPolicy and of its binding."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from gangboard.decode.wire import Wire, WireMeta, read_meta, read_text
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.pod_claims import (
     OF_DEVICES,
     OF_VOLUMES,
@@ -16,7 +17,6 @@ from gangboard.domain.pod_claims import (
     StorageClass,
     VolumeClaim,
 )
-from gangboard.domain.registry import Resource
 
 _STORAGE, _DEVICES = "storage.k8s.io", "resource.k8s.io"
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from functools import partial
 
 from gangboard.decode.wire import Int32, Wire, WireMeta, api_group, read_meta, read_text, read_time
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.event import Event
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.registry import Resource
 
 EVENT_REASONS = frozenset(
     {

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from gangboard.domain.registry import Resource
+from gangboard.domain.api_resource import Resource
 
 _Path = tuple[str, ...]
 _Type = TypeVar("_Type")

@@ -7,6 +7,7 @@ import msgspec
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import Name, Wire, WireMeta, read_meta, read_moment, read_text
+from gangboard.domain.api_resource import DecodeError, Resource
 from gangboard.domain.hold import (
     HOLD_GROUP,
     HOLD_VERSION,
@@ -14,7 +15,6 @@ from gangboard.domain.hold import (
     LONGEST_REASON,
     Hold,
 )
-from gangboard.domain.registry import DecodeError, Resource
 
 
 class _WireHoldMeta(WireMeta):

@@ -16,8 +16,8 @@ from gangboard.decode.wire import (
     read_meta,
     read_text,
 )
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.autoscaling import KARPENTER, NodeClaim
-from gangboard.domain.registry import Resource
 
 
 class _WireLabels(Wire):

@@ -20,9 +20,9 @@ from gangboard.decode.wire import (
     read_meta,
     read_time,
 )
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.capacity import CORDON, Taint
 from gangboard.domain.node import Node
-from gangboard.domain.registry import Resource
 from gangboard.domain.resource_units import units
 from gangboard.domain.suspension import FieldWriter
 

@@ -18,8 +18,8 @@ from gangboard.decode.fitting import lacks_fields
 from gangboard.decode.owner_meta import with_labels
 from gangboard.decode.problems import DecodeProblem, PartlyDecoded
 from gangboard.decode.wire import Wire, read_text
+from gangboard.domain.api_resource import DecodeError, Resource
 from gangboard.domain.owner import Owner
-from gangboard.domain.registry import DecodeError, Resource
 
 __all__ = [
     "DecodeProblem",

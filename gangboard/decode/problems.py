@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gangboard.domain.registry import DecodeError
+from gangboard.domain.api_resource import DecodeError
 
 Model = TypeVar("Model")
 

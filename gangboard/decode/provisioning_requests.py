@@ -16,8 +16,8 @@ from gangboard.decode.wire import (
     read_meta,
     read_text,
 )
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.autoscaling import CLUSTER_AUTOSCALER, ProvisioningRequest
-from gangboard.domain.registry import Resource
 
 
 class WireConsumer(Wire):

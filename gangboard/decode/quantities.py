@@ -6,8 +6,8 @@ import re
 from decimal import Context, Decimal
 from functools import lru_cache
 
+from gangboard.domain.api_resource import DecodeError
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
-from gangboard.domain.registry import DecodeError
 from gangboard.domain.resource_units import units
 
 # The grammar of k8s.io/apimachinery/pkg/api/resource/quantity.go. `1E` is exa, `1E3` an exponent.

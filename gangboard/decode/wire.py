@@ -14,8 +14,8 @@ from typing import Annotated
 
 import msgspec
 
+from gangboard.domain.api_resource import DecodeError
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
-from gangboard.domain.registry import DecodeError
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.bare_objects import as_owner
 from gangboard.diagnosis.concerned import concerning
 from gangboard.diagnosis.current_attempt import current_uids, natural
@@ -19,7 +18,6 @@ from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.event import Event, NotMade
-from gangboard.domain.facts import NO_ROOM, GangFacts, Unobserved, Victim
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
@@ -29,9 +27,11 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import NO_UNUSABLE_CLAIMS, UnusableClaims
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import QueueTree
-from gangboard.domain.reading.replicas import MOST_NAMED, numbered_replicas
 from gangboard.domain.suspension import RecordedSuspend
 from gangboard.domain.verdict import UnitMemory
+from gangboard.facts.gang import NO_ROOM, GangFacts, Unobserved, Victim
+from gangboard.facts.replicas import MOST_NAMED, numbered_replicas
+from gangboard.plugins import registry
 
 Kept = TypeVar("Kept", Owner, Pod, Group, Hold, QueueEntry)
 

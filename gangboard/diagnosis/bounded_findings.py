@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from gangboard.domain.reading.wording import count
+from gangboard.domain.text import count
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 
 MOST_CHARACTERS = 4_000

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.object_links import Linked
-from gangboard.domain.facts import Unobserved
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.registry import OwnerKind
+from gangboard.facts.gang import Unobserved
+from gangboard.plugins import registry
+from gangboard.plugins.owner_kind import OwnerKind
 
 
 def concerning(

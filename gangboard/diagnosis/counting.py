@@ -9,15 +9,15 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from gangboard.diagnosis.current_attempt import standing
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.owner import MOST_PODS, PodRequests
-from gangboard.domain.reading.attempt_history import attempt_start
-from gangboard.domain.reading.preemption import last_preemption
-from gangboard.domain.reading.progress import is_full, ready_count, succeeded
-from gangboard.domain.reading.retry import fits_since
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import Members, UnitMemory
+from gangboard.facts.attempt_history import attempt_start
+from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.preemption import last_preemption
+from gangboard.facts.retry import fits_since
+from gangboard.facts.unit_counts import is_full, ready_count, succeeded
 
 _MEMORY_OF_GONE = timedelta(days=1)
 """A unit can go and come back under its name, as Jobs do in a restart of their JobSet."""

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 
-from gangboard.diagnosis import registry
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.plugins import registry
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 """On pods of an Indexed Job, since Kubernetes 1.28; with older ones pods count as NonIndexed."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.bounded_findings import findings_of_jobs, first_findings
 from gangboard.diagnosis.counting import count_members, remember, request_texts, weight
 from gangboard.diagnosis.current_attempt import natural
@@ -25,15 +24,16 @@ from gangboard.diagnosis.unit_findings import (
     with_placing,
 )
 from gangboard.diagnosis.units_placed_together import merge_units_placed_together
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueCode
-from gangboard.domain.reading.job_holds import idle_holds
-from gangboard.domain.reading.retry import retry_due
 from gangboard.domain.verdict import Finding, Verdict
+from gangboard.facts.gang import GangFacts
+from gangboard.facts.job_holds import idle_holds
+from gangboard.facts.retry import retry_due
 from gangboard.placement.fit_rows import fit_rows
 from gangboard.placement.unit_placement import placing_of
+from gangboard.plugins import registry
 
 _SYMPTOM = 4
 """A symptom waits for another unit, whose finding is nearer to the cause."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import GangForm, Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.wording import count, is_or_are, names
+from gangboard.domain.text import count, is_or_are, names
 from gangboard.domain.verdict import GangMode
+from gangboard.facts.gang import GangFacts, Unit
 
 LABELS: Mapping[str, str] = {
     GangForm.WHOLE: "One gang",

@@ -12,18 +12,18 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.bare_objects import group_size, loose_groups, pods_by_group
 from gangboard.diagnosis.current_attempt import natural, pods_by_job
 from gangboard.diagnosis.object_links import COMPOSITE, POD_GROUP, WORKLOAD
 from gangboard.diagnosis.workload_entries import takes_pods
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.replicas import name_of_several
 from gangboard.domain.verdict import UnitMemory
+from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.replicas import name_of_several
+from gangboard.plugins import registry
 
 MOST_APART = 64
 """The number of units without any object that are judged one by one. All further ones are one unit, with a count.

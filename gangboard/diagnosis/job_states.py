@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.current_attempt import natural, pods_by_job, standing
 from gangboard.diagnosis.scheduling_mode import GroupIndex, scheduling_of
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Container, Pod
-from gangboard.domain.reading.job_holds import hold_of, holds_by_job, is_held
 from gangboard.domain.verdict import NOT_STARTING, Finding, JobState, MemberState
+from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.job_holds import hold_of, holds_by_job, is_held
+from gangboard.plugins import registry
 
 # What a container waits for in every ordinary start.
 _ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing"})

@@ -11,14 +11,14 @@ from collections.abc import Hashable, Iterable, Iterator, Set
 from sys import intern
 from typing import Generic, NamedTuple, TypeVar
 
-from gangboard.diagnosis import registry
 from gangboard.domain.group import Group, Policy, read_entry
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.reading.pod_makers import makes_occupants
+from gangboard.facts.builtin_controllers import makes_occupants
+from gangboard.plugins import registry
 
 CORE = "scheduling.k8s.io"
 POD_GROUP, COMPOSITE, WORKLOAD = "PodGroup", "CompositePodGroup", "Workload"

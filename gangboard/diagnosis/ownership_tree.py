@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from gangboard.diagnosis import registry
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner
+from gangboard.plugins import registry
 
 
 def tree_of(

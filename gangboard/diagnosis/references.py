@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gangboard.diagnosis import registry
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.reading.wording import label
+from gangboard.domain.text import label
+from gangboard.facts.gang import GangFacts
+from gangboard.plugins import registry
 
 
 def with_known_controller(thing: Owner | Pod, owners: Mapping[str, Owner]) -> Owner | Pod:

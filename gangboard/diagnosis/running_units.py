@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from gangboard.domain.facts import GangFacts, Unit
-from gangboard.domain.reading.progress import seats, succeeded
-from gangboard.domain.reading.wording import all_of, is_or_are, sentence_case
+from gangboard.domain.text import all_of, is_or_are, sentence_case
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.unit_counts import seats, succeeded
 
 RUNNING = "running"
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from gangboard.diagnosis import registry
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
-from gangboard.domain.registry import QueueSystem, Resource
 from gangboard.domain.traits import NO_QUEUE_WORDS, QueueWords
+from gangboard.plugins import registry
+from gangboard.plugins.queue_system import QueueSystem
 
 
 @cache

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 
 from gangboard.diagnosis.object_links import CORE
 from gangboard.diagnosis.workload_entries import takes_pods
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group, Policy, label_of_group, read_entry
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.gang_requests import request_for
-from gangboard.domain.reading.wording import count, label
+from gangboard.domain.text import count, label
 from gangboard.domain.verdict import Scheduling
+from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang_requests import request_for
 
 LABELS = {
     "gang": "Gang",

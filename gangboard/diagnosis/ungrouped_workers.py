@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.unit_findings import (
     HEALTH_RANKS,
     Arithmetic,
@@ -18,11 +17,12 @@ from gangboard.diagnosis.unit_findings import (
     first,
     with_placing,
 )
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Policy
 from gangboard.domain.health import Stage
 from gangboard.domain.placing import PlacementCause
 from gangboard.domain.verdict import Finding
+from gangboard.facts.gang import GangFacts, Unit
+from gangboard.plugins import registry
 
 _OPEN = frozenset({PlacementCause.FITS, PlacementCause.TOO_FEW_PODS, PlacementCause.CANNOT_TELL})
 """Answers that do not prove that the waiting members find no room."""

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.bounded_findings import bounded_finding
 from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.capacity import PlacementRequest
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.placing import Placing
-from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.gang import GangFacts, Unit
+from gangboard.plugins import registry
+from gangboard.plugins.rule import GangRule, UnitRule
 
 Subject = TypeVar("Subject", GangFacts, Unit)
 Arithmetic = Callable[[Unit], Placing | None]

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.ungrouped_workers import (
     MOST_KINDS,
     is_decided,
@@ -24,11 +23,12 @@ from gangboard.diagnosis.unit_findings import (
     first,
     with_placing,
 )
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Group
 from gangboard.domain.pod import Pod
-from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
+from gangboard.facts.gang import GangFacts, Unit
+from gangboard.plugins import registry
+from gangboard.plugins.rule import UnitRule
 
 
 def merge_units_placed_together(

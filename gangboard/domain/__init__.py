@@ -1,5 +1,5 @@
 """The words: frozen dataclasses and enums.
 
 Nothing happens here: no clock, no network, no database, no rule. Only the standard library may be
-imported. Every other room speaks in these words. `reading` has what rules share in reading them.
+imported. Every other room speaks in these words.
 """

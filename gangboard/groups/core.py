@@ -14,10 +14,11 @@ import msgspec
 
 from gangboard.decode.unions import WireUnion, read_union, set_members
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group, GroupClaim, GroupTemplate, Policy
 from gangboard.domain.objects import Condition, find_condition
-from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
 from gangboard.domain.traits import KindTraits
+from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
 
 _GROUP = "scheduling.k8s.io"
 _PLACED = (

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 
 from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import find_condition
-from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
+from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
 
 _GROUP = "scheduler.grove.io"
 

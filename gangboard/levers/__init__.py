@@ -2,5 +2,5 @@
 change for it, how it is confirmed.
 
 Facts about one gang enter, a `Decision` or a refusal comes out. Which lever is pulled, and what the kinds
-and the queue do meanwhile, is decided in `diagnosis.policy`. Found by folder; the files never import each other.
+and the queue do meanwhile, is decided in `policy`. Found by folder; the files never import each other.
 """

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from gangboard.domain.acting.decision import (
+from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
+from gangboard.domain.owner import Owner
+from gangboard.domain.text import label
+from gangboard.facts.gang_index import GangIndex
+from gangboard.plugins.lever import Lever, LeverState, Readiness
+from gangboard.policy.decision import (
     Decision,
     DesiredAction,
     PlanRefusal,
@@ -18,13 +23,8 @@ from gangboard.domain.acting.decision import (
     shown,
     watch,
 )
-from gangboard.domain.acting.gang_index import GangIndex
-from gangboard.domain.acting.lever import Lever, LeverState, Readiness
-from gangboard.domain.acting.phrases import gang_resumed, gang_stopped, job_resumed, pods_of_job
-from gangboard.domain.acting.requests import resume_job, suspend_job
-from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
-from gangboard.domain.owner import Owner
-from gangboard.domain.reading.wording import label
+from gangboard.policy.phrases import gang_resumed, gang_stopped, job_resumed, pods_of_job
+from gangboard.policy.requests import resume_job, suspend_job
 
 _SHORT_BUILD = 12
 """Characters of a build that are shown."""

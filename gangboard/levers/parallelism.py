@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from shlex import quote
 
-from gangboard.domain.acting.decision import Decision, DesiredAction, PlanRefusal, shown, watch
-from gangboard.domain.acting.gang_index import GangIndex, is_paused
-from gangboard.domain.acting.lever import Lever, LeverState, Readiness, Rule
-from gangboard.domain.acting.phrases import job_resumed, pods_of_job
-from gangboard.domain.acting.requests import FieldChange, patch_owner
 from gangboard.domain.action import ClusterLevers
 from gangboard.domain.group import Policy
 from gangboard.domain.hold import ACTION_ANNOTATION, PAUSED_PARALLELISM
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.wording import label
+from gangboard.domain.text import label
+from gangboard.facts.gang_index import GangIndex, is_paused
+from gangboard.plugins.lever import Lever, LeverState, Readiness, Rule
+from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal, shown, watch
+from gangboard.policy.phrases import job_resumed, pods_of_job
+from gangboard.policy.requests import FieldChange, patch_owner
 
 _FIELD = ("spec", "parallelism")
 _IMMUTABLE = "v1alpha2"

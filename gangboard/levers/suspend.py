@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from gangboard.domain.acting.decision import (
+from gangboard.domain.action import ClusterLevers, Verb
+from gangboard.domain.hold import ACTION_ANNOTATION
+from gangboard.domain.owner import Owner
+from gangboard.facts.gang_index import GangIndex
+from gangboard.plugins.lever import Lever, LeverState
+from gangboard.policy.decision import (
     Decision,
     DesiredAction,
     PlanRefusal,
@@ -11,13 +16,8 @@ from gangboard.domain.acting.decision import (
     shown,
     watch,
 )
-from gangboard.domain.acting.gang_index import GangIndex
-from gangboard.domain.acting.lever import Lever, LeverState
-from gangboard.domain.acting.phrases import gang_resumed, gang_stopped
-from gangboard.domain.acting.requests import FieldChange, patch_owner
-from gangboard.domain.action import ClusterLevers, Verb
-from gangboard.domain.hold import ACTION_ANNOTATION
-from gangboard.domain.owner import Owner
+from gangboard.policy.phrases import gang_resumed, gang_stopped
+from gangboard.policy.requests import FieldChange, patch_owner
 
 
 def _change(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004  # Django's name
 
 from gangboard import env
-from gangboard.diagnosis import registry
+from gangboard.plugins import registry
 from gangboard.store.schema import check_server
 
 SHORTEST_TOKEN = 32

@@ -18,15 +18,17 @@ from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import Int32, Wire, or_one, read_meta, read_text
-from gangboard.domain.facts import Unit
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner, PodRequests
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.state_since import not_formed_since
-from gangboard.domain.reading.wording import label
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource, UnitRule
+from gangboard.domain.text import label
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.state_since import not_formed_since
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
+from gangboard.plugins.rule import UnitRule
 
 _GROUP = "apps"
 _STATEFULSET, _DEPLOYMENT, _REPLICASET = "StatefulSet", "Deployment", "ReplicaSet"

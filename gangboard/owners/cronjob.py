@@ -13,9 +13,10 @@ from gangboard.decode.managers import last_writer
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, read_meta, read_text, read_time
 from gangboard.domain.action import Verb
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.wording import label
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource
+from gangboard.domain.text import label
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _SCHEDULE, _ZONE, _CONCURRENCY, _DEADLINE = "schedule", "timeZone", "concurrencyPolicy", "deadline"
 

@@ -16,10 +16,11 @@ from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import Int32, Wire, WireCondition, or_one, read_conditions, read_meta
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _GROUP = "disaggregatedset.x-k8s.io"
 _MADE = "leaderworkerset.x-k8s.io", "LeaderWorkerSet"

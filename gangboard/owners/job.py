@@ -19,10 +19,11 @@ from gangboard.decode.wire import (
     read_meta,
     read_time,
 )
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition, first_true, resumed_at
 from gangboard.domain.owner import Outcome, Owner, PodRequests, Reported, finish_by
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _OWN_MANAGERS = ("kubernetes.io/job-controller",)
 _ENDS = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}

@@ -14,12 +14,13 @@ from typing import Any
 from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, WireCondition, read_conditions, read_meta
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.facts import Unit
 from gangboard.domain.owner import Owner, Role
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
+from gangboard.facts.gang import Unit
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _GROUP, _KIND = "flux-framework.org", "MiniCluster"
 _LOWEST, _HIGHEST = "minSize", "maxSize"  # in `detail`

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from gangboard.domain.advice import Advice, Harm, harm_of
-from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Constraint, PlacementCause
+from gangboard.facts.gang import Unit
 from gangboard.placement.advice_ends import (
     counting_on,
     deletions,

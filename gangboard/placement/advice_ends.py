@@ -17,7 +17,7 @@ import numpy as np
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import PODS, NodeRoom, Resident
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.reading.wording import count, is_or_are, listed
+from gangboard.domain.text import count, is_or_are, listed
 from gangboard.placement.advice_words import node_names, shown, then_fits
 from gangboard.placement.endings import End, Endings, clock, endings_of
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot

@@ -10,9 +10,9 @@ import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import PlacementRequest, PodSet, Taint, Toleration
-from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Constraint
-from gangboard.domain.reading.wording import names
+from gangboard.domain.text import names
+from gangboard.facts.gang import Unit
 from gangboard.placement.advice_labels import mend_sources, select_another
 from gangboard.placement.advice_size import job_of, most_that_fit, so_many
 from gangboard.placement.advice_words import marked, then_fits

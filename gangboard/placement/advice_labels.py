@@ -10,8 +10,8 @@ import numpy as np
 from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.domain.capacity import HOSTNAME, PlacementRequest, PodSet
 from gangboard.domain.placing import FitAnswer, PlacementCause, When
-from gangboard.domain.reading.node_label_sources import added_labels
-from gangboard.domain.reading.wording import label, listed
+from gangboard.domain.text import label, listed
+from gangboard.facts.node_label_sources import added_labels
 from gangboard.placement.advice_words import marked, then_fit_when_empty, then_fits
 from gangboard.placement.change_methods import ChangedObject, change_method
 from gangboard.placement.fits import fits

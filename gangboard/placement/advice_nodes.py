@@ -10,7 +10,7 @@ import numpy as np
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import CORDON, PODS, NodeRoom
 from gangboard.domain.placing import Filter, FitAnswer, When
-from gangboard.domain.reading.suspensions import writers_words
+from gangboard.facts.suspensions import writers_words
 from gangboard.placement.advice_words import node_names, room_of, shown, then_fits
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.cheapest import cheapest

@@ -12,7 +12,7 @@ import numpy as np
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import NodeRoom, Resident
 from gangboard.domain.placing import FitAnswer
-from gangboard.domain.reading.wording import is_or_are, listed, plural
+from gangboard.domain.text import is_or_are, listed, plural
 from gangboard.placement.advice_words import then_fits
 from gangboard.placement.amount_words import amount_of
 from gangboard.placement.amounts import taken

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import NodeRoom
-from gangboard.domain.facts import Unit
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.placing import When
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.wording import label, names
+from gangboard.domain.text import label, names
+from gangboard.facts.gang import Unit
 from gangboard.placement.advice_words import fit_when, marked, sized
 from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.change_methods import ChangedObject, change_method

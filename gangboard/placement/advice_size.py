@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group, Policy, label_of_group
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.placing import When
-from gangboard.domain.reading.copied_commands import patch_command
-from gangboard.domain.reading.wording import label, names
+from gangboard.domain.text import label, names
+from gangboard.facts.copied_commands import patch_command
+from gangboard.facts.gang import Unit
 from gangboard.placement.advice_parts import lower_size_of_parts
 from gangboard.placement.advice_words import fit_when, marked, sized
 from gangboard.placement.change_methods import ChangedObject, change_method

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gangboard.domain.advice import Advice, AdviceKind
-from gangboard.domain.reading.wording import listed
+from gangboard.domain.text import listed
 from gangboard.placement.advice_nodes import fewest
 from gangboard.placement.advice_words import node_names, shown, then_fits
 from gangboard.placement.amount_words import amounts_of

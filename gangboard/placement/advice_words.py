@@ -8,7 +8,7 @@ from typing import TypeVar
 from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.owner import Owner
 from gangboard.domain.placing import When
-from gangboard.domain.reading.wording import all_of, listed
+from gangboard.domain.text import all_of, listed
 from gangboard.placement.amount_words import amounts_of
 from gangboard.placement.what_if import WhatIf
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gangboard.domain.capacity import PODS
-from gangboard.domain.reading.wording import count
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.resources import is_gpu, unit_word
+from gangboard.domain.text import count
 from gangboard.placement.amounts import base_units
 
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gangboard.domain.capacity import Load, NodeRoom, PlacementRequest, Resident
-from gangboard.domain.facts import Unit
 from gangboard.domain.placing import FitAnswer, When
+from gangboard.facts.gang import Unit
 from gangboard.placement.fits import fits
 from gangboard.placement.neighbours import more
 from gangboard.placement.pod_removal import without

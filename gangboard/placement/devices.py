@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gangboard.domain.capacity import PlacementRequest, PodSet, Shape, Toleration
-from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.scheduler_text import node_reasons, scheduler_messages
+from gangboard.facts.gang import Unit
+from gangboard.facts.scheduler_text import node_reasons, scheduler_messages
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import snapshot_of

@@ -20,9 +20,9 @@ from gangboard.domain.capacity import (
     Shape,
     Spread,
 )
-from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.wording import count, listed
+from gangboard.domain.text import count, listed
+from gangboard.facts.gang import Unit
 from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.devices import may_be_served
 from gangboard.placement.neighbours import NO_TERMS, fewer, matcher

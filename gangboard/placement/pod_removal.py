@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from gangboard.domain.capacity import Load, NodeRoom
-from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
+from gangboard.facts.gang import Unit
 from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for, waiting

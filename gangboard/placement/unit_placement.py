@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from gangboard.domain.capacity import PodSet, Spread
-from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Constraint, PlacementCause, Placing, ShapeFit, When
-from gangboard.domain.reading.retry import last_refusal
+from gangboard.facts.gang import Unit
+from gangboard.facts.retry import last_refusal
 from gangboard.placement.anti_affinity import most_one_per_domain
 from gangboard.placement.assess import assess
 from gangboard.placement.domains import domains_of

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gangboard.cluster_networks import cluster_destinations
-from gangboard.diagnosis.policy.lever_rights import LeverRights, Right, lever_rights
-from gangboard.diagnosis.policy.levered import Wanted
-from gangboard.domain.reading.wording import names
+from gangboard.domain.text import names
 from gangboard.kube.access_reviews import is_allowed, namespace_rules
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError, KubeErrorCode
+from gangboard.policy.lever_rights import LeverRights, Right, lever_rights
+from gangboard.policy.levered import Wanted
 from gangboard.polling.cluster_access import Access
 from gangboard.polling.cluster_trial import ANSWER_DEADLINE, CONNECT_DEADLINE, TRIAL_SECONDS
 from gangboard.store.clusters import gang_namespaces

@@ -10,21 +10,21 @@ from typing import Any
 
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.autoscaling import Autoscaling
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.event import Event
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.reading.wholeness import is_whole
 from gangboard.domain.verdict import Verdict
 from gangboard.domain.watch_state import WatchState
+from gangboard.facts.gang import GangFacts
+from gangboard.facts.wholeness import is_whole
+from gangboard.plugins import registry
 from gangboard.polling.assessment_index import waiting_pod_sets
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.rows import differs, gang_row

@@ -13,8 +13,8 @@ from gangboard.domain.autoscaling import Autoscaling, NodeClaim, ProvisioningReq
 from gangboard.domain.event import Event
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.nominations import is_about_claim, named_claim
 from gangboard.domain.watch_state import WatchState
+from gangboard.facts.node_claim_nominations import is_about_claim, named_claim
 from gangboard.polling.visibility import is_unobserved
 from gangboard.polling.watched import Watched
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from gangboard.decode.problems import DecodeProblem
 from gangboard.diagnosis.object_links import Linked
-from gangboard.domain.reading.wholeness import is_whole
 from gangboard.domain.watch_state import WatchState
+from gangboard.facts.wholeness import is_whole
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.store.cluster_leases import renew_lease
 from gangboard.store.models import Gang, ResourceState, WatchedObject

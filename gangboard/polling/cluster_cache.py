@@ -13,12 +13,11 @@ from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import events_of
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.event import Event
-from gangboard.domain.facts import Unobserved
 from gangboard.domain.group import Group
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.node import Node
@@ -28,10 +27,11 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import ResourceClaim, StorageClass, VolumeClaim
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue, QueueCheck
-from gangboard.domain.registry import Resource
+from gangboard.facts.gang import Unobserved
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError
+from gangboard.plugins import registry
 from gangboard.polling.assessment_index import AssessmentIndex
 from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingTracker
 from gangboard.polling.blueprints import BlueprintTracker

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gangboard.diagnosis import registry
 from gangboard.kube.errors import KubeError
 from gangboard.kube.openapi import LONGEST_HASH, schema_hash
 from gangboard.logs import get_logger
+from gangboard.plugins import registry
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.discovery_schedule import run_in_thread
 from gangboard.store.observations import save_controller_build

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from gangboard.diagnosis import registry
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.pod_makers import makes_same_pod_anew
+from gangboard.facts.builtin_controllers import makes_same_pod_anew
+from gangboard.plugins import registry
 
 _MOST = 10 * 365 * 86_400
 """Seconds; nobody waits for later ends."""

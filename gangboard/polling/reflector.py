@@ -19,7 +19,7 @@ from gangboard.decode.page import (
     read_event,
     read_page,
 )
-from gangboard.domain.registry import DecodeError
+from gangboard.domain.api_resource import DecodeError
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import path_for

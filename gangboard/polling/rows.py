@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.references import unread_owners
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
-from gangboard.domain.reading.bottleneck import bottleneck_of
-from gangboard.domain.reading.wording import is_or_are, names
 from gangboard.domain.resources import is_accelerator
+from gangboard.domain.text import is_or_are, names
 from gangboard.domain.verdict import Verdict
+from gangboard.facts.bottleneck import bottleneck_of
+from gangboard.facts.gang import GangFacts
+from gangboard.plugins import registry
 from gangboard.store.gangs import Detail, gang_id, pack_advice, pack_detail, pack_memory
 
 _BOOKKEEPING = {"observed_at", "changed_version", "memory", "recheck_at"}

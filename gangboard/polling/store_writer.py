@@ -10,9 +10,9 @@ from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
 from gangboard.decode.page import DecodeProblem
-from gangboard.diagnosis import registry
 from gangboard.domain.event import Event
 from gangboard.domain.watch_state import WatchState
+from gangboard.plugins import registry
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
 from gangboard.polling.cluster_cache import ClusterCache

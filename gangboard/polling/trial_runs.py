@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from gangboard.domain.reading.wording import sentence_case
+from gangboard.domain.text import sentence_case
 from gangboard.kube.errors import CredentialError, KubeError, KubeErrorCode, clean_text
 from gangboard.kube.kubeconfig import context_names
 from gangboard.logs import get_logger

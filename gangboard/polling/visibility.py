@@ -11,14 +11,14 @@ from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME
 from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
-from gangboard.diagnosis import registry
 from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.facts import Unobserved
 from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueVisibility
 from gangboard.domain.quota import Queue
 from gangboard.domain.watch_state import WatchState
+from gangboard.facts.gang import Unobserved
+from gangboard.plugins import registry
 from gangboard.polling.watched import Watched
 
 PODS_KEY = "pods"

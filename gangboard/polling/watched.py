@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from gangboard.decode.page import DecodeProblem
-from gangboard.domain.registry import Resource
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.errors import KubeError
 from gangboard.polling.revisions import Revision

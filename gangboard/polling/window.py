@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 
 from gangboard.decode.admission_policies import POLICY
 from gangboard.decode.holds import HOLD
-from gangboard.diagnosis import registry
 from gangboard.domain.second_names import second_name_sentence
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.logs import get_logger
+from gangboard.plugins import registry
 from gangboard.polling import controller_builds
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import News

@@ -14,11 +14,12 @@ from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts, Quantity
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.advice import AdvisedStep
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota, QuotaTerm
-from gangboard.domain.registry import QueueSystem, Resource
 from gangboard.domain.shell import command
 from gangboard.domain.traits import QueueWords
+from gangboard.plugins.queue_system import QueueSystem
 
 _GROUP, _KIND = "scheduling.volcano.sh", "Queue"
 _ROOT = "root"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gangboard.diagnosis import registry
 from gangboard.domain.action import ActionState, Verb
+from gangboard.plugins import registry
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
 

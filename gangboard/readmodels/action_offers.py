@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gangboard.diagnosis import registry
-from gangboard.diagnosis.policy.plan import all_offers, offers
-from gangboard.diagnosis.policy.refusals import cluster_closed, unowned
 from gangboard.domain.action import ActionContext, ClusterLevers, Plan, Verb
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.verdict import JobState
+from gangboard.plugins import registry
+from gangboard.policy.plan import all_offers, offers
+from gangboard.policy.refusals import cluster_closed, unowned
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from gangboard.domain.action import ActionTarget
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.wording import count
 from gangboard.domain.resources import is_accelerator
+from gangboard.domain.text import count
 from gangboard.domain.verdict import MemberState
 from gangboard.store.action_context import action_models, find_gangs
 from gangboard.store.gangs import Detail, unpack_detail

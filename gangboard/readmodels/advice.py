@@ -17,9 +17,9 @@ from gangboard.domain.action import ActionTarget
 from gangboard.domain.advice import AdviceKind, AdvisedStep, Harm, harm_of
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.reading.wholeness import is_whole
-from gangboard.domain.reading.wording import count
 from gangboard.domain.shell import command_line
+from gangboard.domain.text import count
+from gangboard.facts.wholeness import is_whole
 from gangboard.readmodels.ages import age_text
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import face_of

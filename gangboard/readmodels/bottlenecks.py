@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gangboard.domain.reading.bottleneck import FULL
+from gangboard.facts.bottleneck import FULL
 from gangboard.readmodels.fit import full_text
 from gangboard.readmodels.printable import printable
 

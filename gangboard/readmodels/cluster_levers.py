@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from shlex import quote
 
-from gangboard.diagnosis import registry
-from gangboard.domain.acting.lever import Lever, Readiness
-from gangboard.domain.acting.roles_command import roles_command
 from gangboard.domain.action import ClusterLevers, PolicyState
-from gangboard.domain.reading.wording import sentence
+from gangboard.domain.roles_command import roles_command
+from gangboard.domain.text import sentence
+from gangboard.plugins import registry
+from gangboard.plugins.lever import Lever, Readiness
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
 

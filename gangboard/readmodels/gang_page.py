@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gangboard.diagnosis import registry
 from gangboard.domain.advice import in_cluster
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.verdict import Finding, GangMode, JobState
+from gangboard.plugins import registry
 from gangboard.readmodels.action_offers import (
     gang_offers,
     job_subject,

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import msgspec
 from django.db.models import Q
 
-from gangboard.diagnosis import registry
 from gangboard.domain.group import Group
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
+from gangboard.plugins import registry
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from gangboard.domain.reading.wording import listed
+from gangboard.domain.text import listed
 from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.unseen import unseen_sentence, unseen_states

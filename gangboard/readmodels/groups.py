@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gangboard.diagnosis import registry
 from gangboard.domain.group import Group, GroupClaim, GroupTemplate, Policy
 from gangboard.domain.objects import Condition
-from gangboard.domain.registry import GroupingAPI
+from gangboard.plugins import registry
+from gangboard.plugins.grouping_api import GroupingAPI
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey, read_page
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.group_gangs import GangName, find_gangs

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gangboard.diagnosis import registry
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.watch_state import WatchState
+from gangboard.plugins import registry
 from gangboard.readmodels.action_rows import HoldPage, HoldRow, UnseenHolds
 from gangboard.readmodels.cursors import CLUSTER_NAME, CursorError, SortKey, read_page
 from gangboard.readmodels.freshness import Freshness, read_freshness

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gangboard.diagnosis import registry
 from gangboard.domain.shell import command, command_line, in_context, is_context
 from gangboard.domain.verdict import NOT_STARTING
+from gangboard.plugins import registry
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.members import MemberRow
 

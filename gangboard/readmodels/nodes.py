@@ -14,15 +14,15 @@ from decimal import Decimal
 from django.db.models import F
 
 from gangboard.decode.nodes import NODE
-from gangboard.diagnosis import registry
 from gangboard.domain.health import NOT_WHOLE
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.suspensions import writers_words
-from gangboard.domain.reading.wording import listed
 from gangboard.domain.resources import is_accelerator, unit_word
+from gangboard.domain.text import listed
+from gangboard.facts.suspensions import writers_words
 from gangboard.placement.maintenance import maintenance_words
 from gangboard.placement.one_node import Stranded, stranded_on
+from gangboard.plugins import registry
 from gangboard.readmodels.capacity import blind_of
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow, build_rows

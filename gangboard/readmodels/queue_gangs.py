@@ -16,8 +16,8 @@ from gangboard.domain.group import Group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.queue import QueueCode, QueueEntry, QueueMessage
 from gangboard.domain.quota import FlavorAmount
-from gangboard.domain.registry import QueueSystem
 from gangboard.domain.resources import is_accelerator
+from gangboard.plugins.queue_system import QueueSystem
 from gangboard.readmodels.group_gangs import find_gangs
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Gang, WatchedObject

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TypeVar
 
-from gangboard.diagnosis import registry
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount, Queue, QueueLevel, QueueName, QueueTree
-from gangboard.domain.registry import Resource
+from gangboard.plugins import registry
 from gangboard.readmodels.queue_gangs import QueuedGang, read_queued_gangs
 from gangboard.store.models import WatchedObject
 from gangboard.store.objects import unpack

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.scheduler_queues import scheduler_queues
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.quota import Queue, QueueLevel
+from gangboard.plugins import registry
 from gangboard.store.models import Gang, WatchedObject
 from gangboard.store.objects import unpack
 

@@ -9,8 +9,8 @@ from datetime import datetime
 from gangboard.diagnosis.scheduler_queues import scheduler_queues
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount
-from gangboard.domain.reading.wording import sentence
 from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.text import sentence
 from gangboard.readmodels.group_gangs import GangName, gangs_above
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import amount_text

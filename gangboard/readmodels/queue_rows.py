@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gangboard.diagnosis.scheduler_queues import queue_system, queue_words
 from gangboard.domain.quota import Queue, QueueState
-from gangboard.domain.reading.wording import listed
+from gangboard.domain.text import listed
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.queue_lines import QueuesOfCluster

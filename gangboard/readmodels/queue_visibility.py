@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.scheduler_queues import group_resources_in_queues
 from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue
-from gangboard.domain.reading.wording import listed
+from gangboard.domain.text import listed
 from gangboard.domain.watch_state import WatchState
+from gangboard.plugins import registry
 from gangboard.readmodels.freshness import Freshness, Level
 from gangboard.readmodels.unseen import unseen_sentence, unseen_state
 from gangboard.store.access import Viewer

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import NamedTuple
 
-from gangboard.diagnosis import registry
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount, Queue
 from gangboard.domain.resource_units import decimal_text
+from gangboard.plugins import registry
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import amount_text, quantity_text

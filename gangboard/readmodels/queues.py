@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.scheduler_queues import queue_words, scheduler_queues
 from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue, QueueLevel, QueueName
-from gangboard.domain.reading.wording import sentence
 from gangboard.domain.resources import is_accelerator
+from gangboard.domain.text import sentence
+from gangboard.plugins import registry
 from gangboard.readmodels.cursors import page_of
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.printable import printable

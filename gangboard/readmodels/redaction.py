@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from gangboard.diagnosis import registry
 from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.quota import Queue
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.plugins import registry
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import decode_detail
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gangboard.domain.reading.wording import sentence_case
+from gangboard.domain.text import sentence_case
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import ROLES, Viewer
 from gangboard.store.models import Cluster

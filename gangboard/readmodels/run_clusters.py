@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gangboard.diagnosis import registry
 from gangboard.domain.verdict import Finding
+from gangboard.plugins import registry
 from gangboard.readmodels.freshness import Freshness
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang

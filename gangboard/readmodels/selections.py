@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gangboard.diagnosis.policy.selection import Selection, of_selection
 from gangboard.domain.action import ActionContext, ActionTarget, Verb
-from gangboard.domain.reading.wording import label, names
+from gangboard.domain.text import label, names
+from gangboard.policy.selection import Selection, of_selection
 from gangboard.readmodels.action_offers import gang_offers, no_right, owner_subject
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness, read_freshness

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from gangboard.diagnosis import registry
 from gangboard.domain.health import Health, Stage
+from gangboard.plugins import registry
 from gangboard.readmodels.printable import printable
 
 

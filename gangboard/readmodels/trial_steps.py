@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gangboard.domain.acting.roles_command import roles_command
+from gangboard.domain.roles_command import roles_command
 from gangboard.domain.shell import command_line, in_context, is_context
 from gangboard.readmodels.kubectl import KubectlCommand
 

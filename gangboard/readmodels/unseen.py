@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.domain.reading.wording import listed
+from gangboard.domain.text import listed
 from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.freshness import Freshness, Level, joined
 from gangboard.store.models import ResourceState

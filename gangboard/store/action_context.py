@@ -8,7 +8,6 @@ from operator import itemgetter
 from typing import Any
 
 from gangboard.decode.holds import HOLD
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.current_attempt import current_uids
 from gangboard.diagnosis.ownership_tree import tree_of
 from gangboard.domain.action import ActionContext
@@ -17,6 +16,7 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.watch_state import WatchState
+from gangboard.plugins import registry
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from gangboard.store.objects import BATCH, unpack

@@ -13,14 +13,14 @@ from django.db.models import Q
 
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.holds import HOLD
-from gangboard.diagnosis import registry
-from gangboard.diagnosis.policy.installation import installation
-from gangboard.diagnosis.policy.levered import Wanted
 from gangboard.domain.action import ClusterLevers
 from gangboard.domain.hold import HOLD_LEVER, AdmissionPolicy
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.domain.queue_status import QueueVisibility
 from gangboard.domain.watch_state import WatchState
+from gangboard.plugins import registry
+from gangboard.policy.installation import installation
+from gangboard.policy.levered import Wanted
 from gangboard.store.actions import READ_ONLY
 from gangboard.store.models import Cluster, LeverRecord, ResourceState, Switch, WatchedObject
 from gangboard.store.objects import unpack

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gangboard.domain.action import Verb
-from gangboard.domain.reading.wording import for_each
+from gangboard.domain.text import for_each
 from gangboard.readmodels.action_labels import shared_label
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.gang_page import GangDetail, JobRow

@@ -10,7 +10,7 @@ from gangboard.actions.previews import NO_SELECTION, preview_many
 from gangboard.actions.requests import RequestError, RequestErrorCode
 from gangboard.domain.action import ActionRequest, ActionTarget, Plan, Step
 from gangboard.domain.hold import HOLD_LEVER
-from gangboard.domain.reading.wording import for_each
+from gangboard.domain.text import for_each
 from gangboard.readmodels.action_labels import lever_label
 from gangboard.readmodels.action_offers import printable_lines
 from gangboard.readmodels.actions import LONGEST_PATCH

@@ -10,9 +10,9 @@ import pytest
 from gangboard.actions import service
 from gangboard.actions.actor_client import open_client
 from gangboard.actions.live import Live
-from gangboard.diagnosis import registry
-from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import ActionRequest, Plan
+from gangboard.plugins import registry
+from gangboard.policy.plan import plan
 from gangboard.store.action_context import served_versions
 from gangboard.store.levers import read_levers
 from tests.actions.site import BATCH, HOLDS, JOBSET, JOBSETS, WORKER, Site

@@ -13,9 +13,9 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.domain.advice import Advice, AdviceKind, Harm, harm_of
 from gangboard.domain.capacity import PODS, ClusterRoom, Resident
-from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
+from gangboard.facts.gang import Unit
 from gangboard.placement.unit_placement import placing_of
 from gangboard.placement.usage import Usage
 from tests.agreement import objects

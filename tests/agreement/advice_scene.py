@@ -12,16 +12,16 @@ from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.registry import grouping_apis, owner_kinds
 from gangboard.domain.advice import Advice
 from gangboard.domain.capacity import ClusterRoom
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group
 from gangboard.domain.node import Node
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.facts.gang import Unit
 from gangboard.placement.advice import advise
 from gangboard.placement.unit_placement import placing_of
+from gangboard.plugins.registry import grouping_apis, owner_kinds
 from gangboard.polling.node_usage import NodeUsageTracker
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.nodes import make_nodes, node

@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.gang_units import units
-from gangboard.diagnosis.registry import owner_kinds
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.facts.gang import Unit
 from gangboard.placement.unit_placement import placing_of
+from gangboard.plugins.registry import owner_kinds
 from tests.agreement.advice_cases import room_with_gangs
 from tests.agreement.arena import GANGS, Look
 from tests.agreement.jobs import BATCH

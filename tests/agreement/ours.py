@@ -11,13 +11,13 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.gang_units import units
-from gangboard.diagnosis.registry import grouping_apis
 from gangboard.domain.capacity import ClusterRoom, PodTerm, Shape
-from gangboard.domain.facts import Unit
 from gangboard.domain.placing import FitAnswer
 from gangboard.domain.pod import Pod
+from gangboard.facts.gang import Unit
 from gangboard.placement.unit_placement import placing_of
 from gangboard.placement.usage import Usage
+from gangboard.plugins.registry import grouping_apis
 from tests.agreement.arena import Look
 from tests.decode.reading import model
 

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from gangboard.decode.page import build_model, read_object
-from gangboard.diagnosis import registry
+from gangboard.plugins import registry
 from gangboard.store.models import Cluster, Gang
 from tests.api.conftest import World, found, make_gang, token_of
 

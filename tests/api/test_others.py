@@ -12,7 +12,7 @@ from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.validation import validate_schema
 
 from gangboard.api.schema import read_document
-from gangboard.diagnosis import registry
+from gangboard.plugins import registry
 from gangboard.store.models import Cluster, ResourceState
 from tests.api.conftest import World, make_gang, make_group, token_of
 from tests.domain_objects import a_node, a_queue

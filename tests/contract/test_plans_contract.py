@@ -12,8 +12,6 @@ import msgspec
 
 from gangboard.decode.holds import HOLD
 from gangboard.decode.page import build_model
-from gangboard.diagnosis.policy.plan import plan
-from gangboard.diagnosis.registry import owner_kinds
 from gangboard.domain.action import (
     ActionContext,
     ActionRequest,
@@ -25,7 +23,9 @@ from gangboard.domain.action import (
     StepKind,
     Verb,
 )
-from gangboard.domain.registry import Resource
+from gangboard.domain.api_resource import Resource
+from gangboard.plugins.registry import owner_kinds
+from gangboard.policy.plan import plan
 from tests.contract.site import Site
 from tests.controlplane.client import Json, wait
 from tests.controlplane.objects import JOBSET, job, jobset

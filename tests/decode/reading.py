@@ -9,7 +9,7 @@ from typing import Any
 
 from gangboard.decode.page import build_model, read_page
 from gangboard.decode.problems import DecodeProblem
-from gangboard.domain.registry import Resource
+from gangboard.domain.api_resource import Resource
 
 Json = dict[str, Any]
 CAPTURES = Path(__file__).parents[1] / "captures"

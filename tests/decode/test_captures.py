@@ -7,7 +7,7 @@ import pytest
 from gangboard.decode.events import EVENT, EVENT_REASONS
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.registry import grouping_apis, owner_kinds
+from gangboard.plugins.registry import grouping_apis, owner_kinds
 from tests.decode.reading import captured, captures
 
 INDEX = "batch.kubernetes.io/job-completion-index"

@@ -3,7 +3,7 @@
 import pytest
 
 from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
-from gangboard.domain.registry import Resource
+from gangboard.domain.api_resource import Resource
 from tests.decode.reading import Json, model, with_identity
 
 BETA = "volume.beta.kubernetes.io/storage-class"

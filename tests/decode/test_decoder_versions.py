@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from gangboard.decode.fitting import KeyField
-from gangboard.domain.registry import Resource
+from gangboard.domain.api_resource import Resource
 from gangboard.polling.cluster_cache import resources
 
 KNOWN: dict[str, tuple[int, str]] = {

@@ -11,7 +11,7 @@ import pytest
 from gangboard.decode.density import MOST_OF_OBJECT, MOST_OF_PAGE, is_denser
 from gangboard.decode.page import TooLargeError, read_event, read_object, read_page
 from gangboard.decode.pods import POD
-from gangboard.domain.registry import DecodeError
+from gangboard.domain.api_resource import DecodeError
 from tests.decode.reading import list_body, with_identity
 
 MIB = 1024 * 1024

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from gangboard.decode.page import build_model
-from gangboard.diagnosis import registry
-from gangboard.domain.registry import Resource
+from gangboard.domain.api_resource import Resource
+from gangboard.plugins import registry
 
 RESOURCES = {resource.key: resource for resource in registry.resources()}
 GROUPS, WORKLOADS = "podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io"

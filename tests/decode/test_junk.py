@@ -14,8 +14,8 @@ from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.decode.page import build_model, read_event, read_page
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.registry import grouping_apis, owner_kinds, queue_systems
-from gangboard.domain.registry import DecodeError, Resource
+from gangboard.domain.api_resource import DecodeError, Resource
+from gangboard.plugins.registry import grouping_apis, owner_kinds, queue_systems
 from tests.decode.reading import list_body, with_identity
 
 RESOURCES = [

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from gangboard.decode.managers import last_writer
-from gangboard.domain.registry import OwnerKind
 from gangboard.domain.suspension import FieldWriter
 from gangboard.owners.job import OWNER as JOB
 from gangboard.owners.jobset import OWNER as JOBSET
+from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.queues.kueue import QUEUE
 from tests.decode.reading import Json, model, with_identity
 

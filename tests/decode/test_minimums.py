@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from gangboard.decode.unions import Union, read_union
-from gangboard.diagnosis import registry
-from gangboard.domain.registry import Resource
+from gangboard.domain.api_resource import Resource
+from gangboard.plugins import registry
 from gangboard.polling.cluster_cache import resources
 from tests.decode.reading import model, with_identity
 

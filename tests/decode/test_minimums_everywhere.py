@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec import inspect
 
-from gangboard.domain.registry import Resource
+from gangboard.domain.api_resource import Resource
 from gangboard.polling.cluster_cache import resources
 from tests.decode.reading import model, with_identity
 

@@ -5,7 +5,7 @@ import pytest
 
 from gangboard.decode.page import build_model, read_event, read_page
 from gangboard.decode.pods import POD
-from gangboard.domain.registry import DecodeError
+from gangboard.domain.api_resource import DecodeError
 from tests.decode.reading import Json, list_body, read, with_identity
 
 

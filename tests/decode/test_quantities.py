@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gangboard.decode.quantities import format_quantity, parse_quantity
-from gangboard.domain.registry import DecodeError
+from gangboard.domain.api_resource import DecodeError
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,14 @@ from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.registry import grouping_apis, owner_kinds
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.event import Event
-from gangboard.domain.facts import NO_ROOM
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
+from gangboard.facts.gang import NO_ROOM
 from gangboard.placement.usage import Usage
+from gangboard.plugins.registry import grouping_apis, owner_kinds
 from tests.decode.reading import captured, captures
 
 __all__ = ["captures", "models", "verdicts"]

@@ -9,10 +9,10 @@ import pytest
 
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.facts import GangFacts, Unobserved
 from gangboard.domain.health import Health
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.verdict import UnitMemory, Verdict
+from gangboard.facts.gang import GangFacts, Unobserved
 from tests.domain_objects import (
     NOW,
     Made,

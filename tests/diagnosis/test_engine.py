@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.advice import advised_steps
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Finding
+from gangboard.facts.gang import GangFacts, Unit
+from gangboard.plugins import registry
+from gangboard.plugins.rule import GangRule, UnitRule
 from tests.domain_objects import (
     NOW,
     Made,

@@ -9,9 +9,9 @@ import pytest
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.counting import count_members
 from gangboard.diagnosis.gang_units import units
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import Outcome, Owner
+from gangboard.facts.gang import GangFacts, Unit
 from tests.domain_objects import (
     NOW,
     Made,

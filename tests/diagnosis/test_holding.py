@@ -13,8 +13,8 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.reading.job_holds import hold_on
 from gangboard.domain.verdict import Evidence, JobState, Verdict
+from gangboard.facts.job_holds import hold_on
 from tests.domain_objects import (
     NOW,
     a_hold,

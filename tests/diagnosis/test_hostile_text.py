@@ -18,12 +18,12 @@ from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.event import Event
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.quota import Queue, QueueTree
-from gangboard.domain.registry import Resource
 from gangboard.domain.verdict import Finding
 from gangboard.polling.cluster_cache import resources
 from gangboard.readmodels.advice import ShownStep, shown_steps

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.counting import count_members
 from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.facts import Unit
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.registry import OwnerKind
+from gangboard.facts.gang import Unit
 from gangboard.owners.job import OWNER as JOB
+from gangboard.plugins import registry
+from gangboard.plugins.owner_kind import OwnerKind
 from tests.domain_objects import NOW, Made, a_group, a_job, a_meta, a_pod, an_event
 
 LABEL, RING = "toys.example.com/name", "toys.example.com/ring"

@@ -7,12 +7,12 @@ from itertools import permutations
 
 import pytest
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
-from gangboard.domain.registry import OwnerKind
 from gangboard.owners.job import OWNER as JOB
+from gangboard.plugins import registry
+from gangboard.plugins.owner_kind import OwnerKind
 from tests.domain_objects import (
     Made,
     a_composite,

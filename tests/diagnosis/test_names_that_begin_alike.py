@@ -15,15 +15,15 @@ from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.policy.indexing import gang_of
 from gangboard.domain.action import ActionContext
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.job_holds import hold_on
-from gangboard.domain.reading.naming import may_be_pod_of
-from gangboard.domain.reading.preemption import last_preemption
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.job_holds import hold_on
+from gangboard.facts.job_pod_names import may_be_pod_of
+from gangboard.facts.preemption import last_preemption
+from gangboard.policy.indexing import gang_of
 from gangboard.rules.admission.job_suspended import RULE
 from tests.domain_objects import (
     NOW,

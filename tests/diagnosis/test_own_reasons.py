@@ -7,18 +7,19 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.registry import OwnerKind, UnitRule
 from gangboard.domain.verdict import Evidence, Finding, Verdict
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
 from gangboard.owners.job import OWNER as JOB
+from gangboard.plugins import registry
+from gangboard.plugins.owner_kind import OwnerKind
+from gangboard.plugins.rule import UnitRule
 from tests.domain_objects import NOW, Made, a_group, a_meta, a_pod, ago
 
 REFUSED = "0/1 nodes are available: 1 Insufficient cpu."

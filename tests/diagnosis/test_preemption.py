@@ -5,10 +5,10 @@ from typing import Any
 
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.facts import GangFacts, Victim
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory
+from gangboard.facts.gang import GangFacts, Victim
 from tests.domain_objects import NOW, a_job, a_pod, ago, an_event
 
 LOW, URGENT = a_job("low", pods=1), a_job("urgent", pods=1)

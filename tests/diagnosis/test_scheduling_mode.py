@@ -9,10 +9,10 @@ import pytest
 
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.scheduling_mode import LABELS, GroupIndex, scheduling_of
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.pod import Pod
+from gangboard.facts.gang import GangFacts
 from tests.domain_objects import (
     NOW,
     Made,

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ungrouped_workers import MOST_KINDS
 from gangboard.domain.capacity import ClusterRoom, Needs, NodeRoom
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency, Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory, Verdict
+from gangboard.facts.gang import GangFacts
 from tests.domain_objects import (
     NOW,
     a_group,

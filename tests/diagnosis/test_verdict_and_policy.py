@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.policy.plan import all_offers
 from gangboard.domain.action import ActionContext, ClusterLevers, Plan, PolicyState
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller
@@ -20,6 +18,8 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.verdict import JobState, Verdict
+from gangboard.facts.gang import GangFacts
+from gangboard.policy.plan import all_offers
 from tests.domain_objects import (
     NOW,
     a_condition,

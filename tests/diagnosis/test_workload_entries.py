@@ -10,10 +10,10 @@ from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.job_states import member_states
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Policy, WorkloadEntry, label_of_group, read_entry
 from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
+from gangboard.facts.gang import GangFacts, Unit
 from tests.domain_objects import (
     NOW,
     Made,

@@ -17,7 +17,7 @@ from gangboard.domain import bounded_cache as module
 from gangboard.domain import resources
 from gangboard.domain.bounded_cache import bounded_cache, weigh
 from gangboard.domain.capacity import HostPort
-from gangboard.domain.reading import scheduler_text
+from gangboard.facts import scheduler_text
 from gangboard.placement import node_info
 from gangboard.placement.sentences import scheduler_message
 

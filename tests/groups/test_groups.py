@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import gangboard.groups
-from gangboard.diagnosis.registry import grouping_apis
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
-from gangboard.domain.registry import Resource
+from gangboard.plugins.registry import grouping_apis
 from tests.decode.reading import Json, model, with_identity
 
 ROOM = Path(gangboard.groups.__path__[0])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gangboard.diagnosis.policy.indexing import gang_of
-from gangboard.domain.acting.decision import Decision, DesiredAction, PlanRefusal
 from gangboard.domain.action import ActionContext, ClusterLevers, PolicyState, StepKind, Verb
 from gangboard.domain.hold import Hold
 from gangboard.levers.hold import LEVER
+from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal
+from gangboard.policy.indexing import gang_of
 from tests.domain_objects import NOW, a_jobset, a_meta, a_role, child_jobs
 
 

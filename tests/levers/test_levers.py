@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import gangboard.levers
-from gangboard.diagnosis import registry
-from gangboard.domain.acting.lever import Lever
 from gangboard.domain.action import ClusterLevers, PolicyState
+from gangboard.plugins import registry
+from gangboard.plugins.lever import Lever
 
 ROOM = Path(gangboard.levers.__path__[0])
 MEMBERS = sorted(file.stem for file in ROOM.iterdir() if not file.stem.startswith("_"))

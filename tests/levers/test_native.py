@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gangboard.diagnosis.policy.indexing import gang_of
 from gangboard.domain.action import ActionContext, ClusterLevers
 from gangboard.levers.native import LEVER
+from gangboard.policy.indexing import gang_of
 from tests.domain_objects import a_jobset, a_role, child_jobs
 
 CLAIM = "jobset.sigs.k8s.io/reconciliation-mode: Independent"

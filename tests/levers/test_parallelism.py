@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gangboard.diagnosis.policy.indexing import gang_of
 from gangboard.domain.action import ActionContext, ClusterLevers
 from gangboard.domain.group import Policy
 from gangboard.levers.parallelism import LEVER
+from gangboard.policy.indexing import gang_of
 from tests.domain_objects import a_group, a_jobset, a_role, child_jobs
 
 ON = ClusterLevers(cluster="east", parallelism=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from gangboard.diagnosis.policy.indexing import gang_of
-from gangboard.domain.acting.decision import Decision, DesiredAction, PlanRefusal
 from gangboard.domain.action import ActionContext, ClusterLevers, Verb
 from gangboard.levers.suspend import LEVER
+from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal
+from gangboard.policy.indexing import gang_of
 from tests.domain_objects import NOW, a_jobset, a_role
 
 

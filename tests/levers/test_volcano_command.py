@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.policy.indexing import gang_of
-from gangboard.domain.acting.decision import Decision, DesiredAction, PlanRefusal
 from gangboard.domain.action import ActionContext, ClusterLevers, StepKind, Verb
 from gangboard.domain.owner import Owner
 from gangboard.levers.volcano_command import LEVER
+from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal
+from gangboard.policy.indexing import gang_of
 from tests.domain_objects import NOW, a_meta
 
 

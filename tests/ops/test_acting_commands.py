@@ -10,8 +10,8 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
-from gangboard.diagnosis import registry
 from gangboard.ops.who import command_author
+from gangboard.plugins import registry
 from gangboard.store.levers import read_levers
 from gangboard.store.models import AuditEntry, Cluster
 from tests.factories import make_resource

@@ -9,10 +9,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.placing import Placing
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
+from gangboard.facts.gang import GangFacts, Unit
 from tests.placement import node_by_node
 from tools.placement_benchmark import Bench, facts_of
 from tools.placement_fleet import make_fleet

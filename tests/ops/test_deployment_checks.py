@@ -11,9 +11,9 @@ from django.core.checks import Tags, run_checks
 from django.core.checks.registry import registry as django_checks
 from pytest_django import Settings
 
-from gangboard.diagnosis import registry
-from gangboard.domain.acting.lever import Lever
 from gangboard.ops.checks import registries_are_whole
+from gangboard.plugins import registry
+from gangboard.plugins.lever import Lever
 from tests.ops.test_commands import manage
 
 LOOK = """

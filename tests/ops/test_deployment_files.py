@@ -12,7 +12,7 @@ from django.conf import settings
 from gangboard import env
 from gangboard.celery import app
 from gangboard.database_limits import HEARTBEATS
-from gangboard.diagnosis import registry
+from gangboard.plugins import registry
 from gangboard.serving.bodies import BODY_SECONDS, LARGEST_BODY
 from gangboard.serving.command import WEB_SERVER
 from tests.production.compose import (

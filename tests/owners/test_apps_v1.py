@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
@@ -18,6 +17,7 @@ from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Finding
+from gangboard.plugins import registry
 from tests.decode.reading import Json, model, with_identity
 from tests.domain_objects import NOW, Made, a_group, a_meta, a_pod, ago, placed
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.registry import owner_kinds
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
 from gangboard.domain.verdict import Finding
+from gangboard.plugins.registry import owner_kinds
 from tests.decode.reading import model, with_identity
 from tests.domain_objects import an_entry, facts_of
 

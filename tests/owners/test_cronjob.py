@@ -16,14 +16,14 @@ import pytest
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.policy.plan import all_offers
 from gangboard.domain.action import ActionContext, Verb
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
 from gangboard.owners.cronjob import OWNER
+from gangboard.policy.plan import all_offers
 from tests.decode.reading import Json, model
-from tests.diagnosis.policy.making import READY, ask, bodies
 from tests.domain_objects import NOW, Made, a_job, ago, pods_of
+from tests.policy.making import READY, ask, bodies
 
 CRONJOB: Json = {
     "apiVersion": "batch/v1",

@@ -8,7 +8,6 @@ from typing import Any
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.policy.plan import offers
 from gangboard.domain.action import ActionContext
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
@@ -16,9 +15,10 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
 from gangboard.owners.disaggregatedset import OWNER
 from gangboard.owners.leaderworkerset import OWNER as LWS
+from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model
-from tests.diagnosis.policy.making import READY
 from tests.domain_objects import NOW, Made, a_pod, ago
+from tests.policy.making import READY
 
 PREFIX = "leaderworkerset.sigs.k8s.io"
 CONTROLLER = Controller("disaggregatedset.x-k8s.io", "DisaggregatedSet", "serve", "uid-serve")

@@ -12,19 +12,19 @@ from typing import Any, cast
 import pytest
 
 from gangboard.decode.pods import POD
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.policy.plan import offers
 from gangboard.domain.action import ActionContext
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.registry import Resource
 from gangboard.domain.verdict import Verdict
+from gangboard.plugins import registry
+from gangboard.policy.plan import offers
 from tests.controlplane.client import Client
 from tests.controlplane.grove import (
     Operator,
@@ -34,8 +34,8 @@ from tests.controlplane.grove import (
     scaling_group,
 )
 from tests.decode.reading import Json, model, read
-from tests.diagnosis.policy.making import READY
 from tests.domain_objects import NOW, ago, an_event
+from tests.policy.making import READY
 
 FORMS = ("v1alpha1", "v1alpha2", "v1alpha3")
 SERVED = {"v1alpha1": "v1alpha1", "v1alpha2": "v1alpha2", "v1alpha3": "v1beta1", "": ""}

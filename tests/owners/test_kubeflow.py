@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from gangboard.actions import patches
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
@@ -26,8 +25,8 @@ from gangboard.domain.owner import Owner, PodRequests
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.owners.kubeflow import OWNERS, launching
+from gangboard.plugins import registry
 from tests.decode.reading import Json, model
-from tests.diagnosis.policy.making import ask
 from tests.domain_objects import (
     NOW,
     Made,
@@ -39,6 +38,7 @@ from tests.domain_objects import (
     ago,
     an_event,
 )
+from tests.policy.making import ask
 
 GROUP, LABEL = "kubeflow.org", "training.kubeflow.org"
 KINDS = {

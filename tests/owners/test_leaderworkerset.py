@@ -12,16 +12,16 @@ import pytest
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.policy.plan import offers
 from gangboard.domain.action import ActionContext
 from gangboard.domain.objects import Condition, Controller
 from gangboard.domain.owner import LeaderState, Owner, PodRequests
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
 from gangboard.owners.leaderworkerset import OWNER
+from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model
-from tests.diagnosis.policy.making import READY
 from tests.domain_objects import NOW, Made, a_pod, ago, an_event
+from tests.policy.making import READY
 from tests.rules.asking import unit_of
 
 PREFIX = "leaderworkerset.sigs.k8s.io"

@@ -10,14 +10,14 @@ from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.policy.plan import offers
 from gangboard.domain.action import ActionContext
 from gangboard.domain.owner import Finish, Outcome, Owner
 from gangboard.domain.verdict import Verdict
 from gangboard.owners.minicluster import OWNER
+from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model
-from tests.diagnosis.policy.making import READY
 from tests.domain_objects import NOW, a_job, a_pod, ago
+from tests.policy.making import READY
 
 MINICLUSTER: Json = {
     "apiVersion": "flux-framework.org/v1alpha2",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis import registry
+from gangboard.plugins import registry
 from tests.controlplane import flux, scheduled_elsewhere
 from tests.controlplane.clearing import clear_nodes, delete_namespace
 from tests.controlplane.client import Client, Json, wait

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import gangboard.owners
-from gangboard.diagnosis.registry import owner_kinds
 from gangboard.domain.owner import Owner
-from gangboard.domain.registry import OwnerKind
+from gangboard.plugins.owner_kind import OwnerKind
+from gangboard.plugins.registry import owner_kinds
 from tests.decode.reading import Json, model, with_identity
 
 ROOM = Path(gangboard.owners.__path__[0])

@@ -15,7 +15,6 @@ from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.policy.plan import offers
 from gangboard.diagnosis.ungrouped_workers import merge_units
 from gangboard.domain.action import ActionContext, Plan
 from gangboard.domain.advice import AdviceKind
@@ -27,9 +26,10 @@ from gangboard.owners.ray.raycluster import OWNER as RAYCLUSTER
 from gangboard.owners.ray.rayjob import OWNER as RAYJOB
 from gangboard.owners.ray.rayservice import OWNER as RAYSERVICE
 from gangboard.placement.unit_placement import placing_of
+from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model
-from tests.diagnosis.policy.making import READY
 from tests.domain_objects import NOW, a_job, a_pod, ago, an_event
+from tests.policy.making import READY
 
 MADE = "2026-11-21T09:00:00Z"
 NO_ROOM = "0/1 nodes are available: 1 Insufficient cpu."

@@ -11,7 +11,6 @@ from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.policy.plan import offers
 from gangboard.domain.action import ActionContext, ClusterLevers, PolicyState
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health
@@ -21,6 +20,7 @@ from gangboard.domain.verdict import Verdict
 from gangboard.owners.job import OWNER as JOB
 from gangboard.owners.jobset import OWNER as JOBSET
 from gangboard.owners.trainjob import OWNER
+from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model, with_identity
 from tests.domain_objects import NOW, a_group, a_workload
 

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from gangboard.decode.page import build_model
-from gangboard.diagnosis import registry
-from gangboard.domain.acting.decision import DesiredAction
 from gangboard.domain.action import ClusterLevers, Step, Verb
 from gangboard.domain.owner import Owner
+from gangboard.plugins import registry
+from gangboard.policy.decision import DesiredAction
 from tests.controlplane.client import Client, Json
 
 DESIRED = DesiredAction(

@@ -12,9 +12,9 @@ from gangboard.actions.permissions import cel
 from gangboard.actions.permissions.manifests import manifests
 from gangboard.actions.permissions.names import ACTOR, READER, Manifest, Wanted
 from gangboard.actions.permissions.printing import yaml_text
-from gangboard.diagnosis import registry
-from gangboard.domain.registry import OwnerKind
 from gangboard.kube.kubeconfig import COMMANDS
+from gangboard.plugins import registry
+from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.polling.cluster_cache import resources
 
 READ = {"get", "list", "watch"}

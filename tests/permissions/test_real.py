@@ -11,11 +11,11 @@ from dataclasses import replace
 import pytest
 
 from gangboard.actions.permissions.names import Wanted
-from gangboard.diagnosis import registry
-from gangboard.diagnosis.policy.indexing import gang_of
-from gangboard.domain.acting.decision import Decision
-from gangboard.domain.acting.requests import FieldChange, patch_owner, suspend_job
 from gangboard.domain.action import ActionContext, ClusterLevers, Verb
+from gangboard.plugins import registry
+from gangboard.policy.decision import Decision
+from gangboard.policy.indexing import gang_of
+from gangboard.policy.requests import FieldChange, patch_owner, suspend_job
 from gangboard.polling.actor_trial import ActorTrial
 from gangboard.polling.cluster_cache import resources
 from tests.controlplane.client import ApiError, Client, wait

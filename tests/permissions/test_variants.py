@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 
 from gangboard.actions.permissions.names import Wanted
-from gangboard.diagnosis import registry
-from gangboard.diagnosis.policy.indexing import gang_of
-from gangboard.domain.acting.decision import Decision
 from gangboard.domain.action import ActionContext, Verb
 from gangboard.domain.hold import PAUSED_PARALLELISM
 from gangboard.domain.owner import Owner
+from gangboard.plugins import registry
+from gangboard.policy.decision import Decision
+from gangboard.policy.indexing import gang_of
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Namespaces

@@ -23,7 +23,6 @@ from gangboard.domain.capacity import (
     Spread,
     Terms,
 )
-from gangboard.domain.facts import Unit
 from gangboard.domain.placing import (
     Assessment,
     Eligibility,
@@ -36,6 +35,7 @@ from gangboard.domain.placing import (
     Total,
     When,
 )
+from gangboard.facts.gang import Unit
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.anti_affinity import OnePerDomain, one_per_domain_of
 from gangboard.placement.anti_affinity import place as one_each_place

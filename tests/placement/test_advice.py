@@ -11,9 +11,9 @@ import pytest
 
 from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.domain.capacity import ClusterRoom, Load, Needs, NodeRoom, Resident, Taint
-from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import GangRequest
+from gangboard.facts.gang import Unit
 from gangboard.placement.advice import advise
 from gangboard.placement.sentences.finding import advice_of
 from gangboard.placement.unit_placement import placing_of

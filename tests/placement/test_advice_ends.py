@@ -9,8 +9,8 @@ from typing import Any
 
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import Ending, Load, Needs, NodeRoom, Resident
-from gangboard.domain.facts import Unit
 from gangboard.domain.verdict import NAMED_IN_ADVICE
+from gangboard.facts.gang import Unit
 from gangboard.placement.advice import advise
 from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import NOW

@@ -10,7 +10,7 @@ import numpy as np
 
 from gangboard.domain.advice import AdviceKind
 from gangboard.domain.capacity import ClusterRoom, Load, NodeRoom, Taint
-from gangboard.domain.facts import Unit
+from gangboard.facts.gang import Unit
 from gangboard.placement.advice import advise
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import request_of

@@ -24,11 +24,11 @@ from gangboard.domain.capacity import (
     Resident,
     Toleration,
 )
-from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.placing import When
 from gangboard.domain.pod import Pod
+from gangboard.facts.gang import Unit
 from gangboard.placement.advice import advise
 from gangboard.placement.unit_placement import placing_of
 from tests.agreement.advice_cases import is_plain_wait, on_paper, taken

@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
-from gangboard.diagnosis import registry
 from gangboard.kube import discovery
 from gangboard.kube.discovery import Discovery
+from gangboard.plugins import registry
 from gangboard.polling import window
 from gangboard.readmodels.clusters import ResourceRow, cluster_detail
 from gangboard.store.access import Scope, Viewer

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Finding, Members, Verdict
+from gangboard.facts.gang import GangFacts
 from gangboard.polling.rows import differs, gang_row
 from tests.domain_objects import a_job
 

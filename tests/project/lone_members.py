@@ -11,7 +11,7 @@ from unittest.mock import patch
 import gangboard.groups
 import gangboard.owners
 import gangboard.queues
-from gangboard.diagnosis import registry
+from gangboard.plugins import registry
 from gangboard.store import action_context
 
 ROOMS = (gangboard.owners, gangboard.groups, gangboard.queues)

@@ -13,7 +13,7 @@ import pytest
 from django.core.management import call_command, get_commands, load_command_class
 
 from gangboard import env
-from gangboard.diagnosis import registry
+from gangboard.plugins import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -18,22 +18,22 @@ import pytest
 from gangboard.actions.permissions.manifests import manifests
 from gangboard.actions.permissions.names import ACTOR, Wanted
 from gangboard.decode.pods import POD
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.policy.plan import all_offers
 from gangboard.domain.action import ActionContext, ClusterLevers, PolicyState, Verb
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.registry import Resource
+from gangboard.plugins import registry
+from gangboard.policy.plan import all_offers
 from tests.decode.reading import Json, captured, model
-from tests.diagnosis.policy.making import an_entry
 from tests.domain_objects import NOW, a_jobset, a_role, facts_of
+from tests.policy.making import an_entry
 from tests.project.lone_members import MEMBERS, members
 
 CAPTURES = Path(__file__).resolve().parents[1] / "captures/1.37"

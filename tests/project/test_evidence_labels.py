@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gangboard.diagnosis import registry
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.registry import Resource
+from gangboard.plugins import registry
 from tests.evidence_labels import field_paths, fields_named, is_field_of_any, wrong_fields
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from gangboard.diagnosis import registry
-from gangboard.domain.registry import GroupingAPI, OwnerKind, QueueSystem
+from gangboard.plugins import registry
+from gangboard.plugins.grouping_api import GroupingAPI
+from gangboard.plugins.owner_kind import OwnerKind
+from gangboard.plugins.queue_system import QueueSystem
 from tools.kinds_docs import TABLES, write_tables
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -20,7 +20,8 @@ TOY_KIND = '''
 
 from gangboard.decode.wire import Wire, WireMeta, read_meta
 from gangboard.domain.owner import Owner
-from gangboard.domain.registry import OwnerKind, Resource
+from gangboard.domain.api_resource import Resource
+from gangboard.plugins.owner_kind import OwnerKind
 
 
 class ToySpec(Wire):
@@ -50,9 +51,9 @@ OWNER = OwnerKind(
 TOY_RULE = '''
 """A toy that wants thirteen pods is unlucky."""
 
-from gangboard.domain.facts import GangFacts
+from gangboard.facts.gang import GangFacts
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.registry import GangRule
+from gangboard.plugins.rule import GangRule
 from gangboard.domain.verdict import Finding
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from gangboard.diagnosis import registry
+from gangboard.plugins import registry
 from tests.catalogue import choose
 from tools.reasons_docs import (
     LONGER,

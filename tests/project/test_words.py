@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from gangboard.diagnosis import registry
 from gangboard.domain.advice import ChangeMethod
+from gangboard.plugins import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 AT_HOME = ("owners", "levers", "groups", "queues")
@@ -40,9 +40,9 @@ ALLOWED = {
         "jobset.sigs.k8s.io/jobset-name",
     ): "a policy selects by one label and a selector has no `or`: another kind whose Jobs can be held "
     "needs a policy of its own",
-    ("gangboard/domain/reading/pod_makers.py", "StatefulSet"): "the one place about kinds that "
+    ("gangboard/facts/builtin_controllers.py", "StatefulSet"): "the one place about kinds that "
     "are never listed",
-    ("gangboard/domain/reading/pod_makers.py", "apps/StatefulSet"): "the same",
+    ("gangboard/facts/builtin_controllers.py", "apps/StatefulSet"): "the same",
     (
         "gangboard/domain/objects.py",
         "batch/Job",

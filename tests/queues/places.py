@@ -10,12 +10,12 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.capacity import ClusterRoom
-from gangboard.domain.facts import NO_ROOM
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.quota import Queue, QueueTree
-from gangboard.domain.registry import Resource
 from gangboard.domain.verdict import Verdict
+from gangboard.facts.gang import NO_ROOM
 from gangboard.owners.job import OWNER as JOB
 from gangboard.owners.jobset import OWNER
 from gangboard.placement.usage import Usage

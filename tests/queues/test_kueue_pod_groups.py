@@ -10,13 +10,13 @@ import pytest
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.policy.refusals import unowned
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueCode, QueueEntry, QueueMessage
 from gangboard.domain.verdict import Verdict
+from gangboard.policy.refusals import unowned
 from gangboard.queues.kueue import QUEUE
 from tests.decode.reading import Json, model, with_identity
 from tests.domain_objects import NOW, Made, a_group, a_pod, an_entry

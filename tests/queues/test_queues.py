@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import gangboard.queues
-from gangboard.diagnosis.registry import queue_systems
+from gangboard.plugins.registry import queue_systems
 
 ROOM = Path(gangboard.queues.__path__[0])
 MEMBERS = sorted(file.stem for file in ROOM.iterdir() if not file.stem.startswith("_"))

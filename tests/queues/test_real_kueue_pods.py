@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from gangboard.decode.pods import POD
-from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.quota import QueueTree
 from gangboard.domain.verdict import Verdict
+from gangboard.plugins import registry
 from gangboard.queues.kueue import QUEUE
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane

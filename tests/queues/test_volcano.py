@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis import registry
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota, QuotaTerm
+from gangboard.plugins import registry
 from gangboard.queues.volcano import QUEUE
 from tests.decode.reading import Json, model
 

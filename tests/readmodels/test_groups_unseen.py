@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis import registry
 from gangboard.domain.verdict import Scheduling
+from gangboard.plugins import registry
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gang_page import gang_detail
 from gangboard.readmodels.groups import (

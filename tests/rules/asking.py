@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, TypeVar
 
-from gangboard.diagnosis.registry import gang_rules, rules, unit_rules
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Stage
-from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Finding, UnitMemory
+from gangboard.facts.gang import GangFacts, Unit
+from gangboard.plugins.registry import gang_rules, rules, unit_rules
+from gangboard.plugins.rule import GangRule, UnitRule
 from tests.domain_objects import Made, a_unit, ago, facts_of
 
 Rule = TypeVar("Rule", GangRule, UnitRule)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.registry import owner_kinds
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
-from gangboard.domain.registry import OwnerKind
+from gangboard.plugins.owner_kind import OwnerKind
+from gangboard.plugins.registry import owner_kinds
 from tests.domain_objects import a_meta, ago, an_entry, facts_of
 
 

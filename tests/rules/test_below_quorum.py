@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from gangboard.domain.event import Event
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import GroupTemplate, Policy
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.verdict import UnitMemory
+from gangboard.facts.gang import Unit
 from tests.domain_objects import (
     a_group,
     a_hold,

@@ -3,10 +3,10 @@
 import pytest
 
 from gangboard.domain.advice import AdviceKind
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.reading.copied_commands import look_at_unready
+from gangboard.facts.copied_commands import look_at_unready
+from gangboard.facts.gang import Unit
 from tests.domain_objects import (
     Made,
     a_group,

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from gangboard.domain.capacity import Needs
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
+from gangboard.facts.gang import Unit
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks

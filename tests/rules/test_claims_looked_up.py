@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from gangboard.domain.capacity import ClusterRoom, Needs
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
@@ -24,6 +23,7 @@ from gangboard.domain.pod_claims import (
     PodClaim,
     UnusableClaim,
 )
+from gangboard.facts.gang import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_meta, a_pod, ago
 from tests.domain_objects import placed as said_of_group
 from tests.placement.making import node

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, SuspendChange
+from gangboard.facts.gang import GangFacts
 from tests.domain_objects import (
     NOW,
     a_job,

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
 from gangboard.domain.suspension import FieldWriter, RecordedSuspend
+from gangboard.facts.gang import GangFacts
 from tests.domain_objects import (
     Made,
     a_condition,

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gangboard.domain.advice import AdviceKind
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
+from gangboard.facts.gang import Unit
 from tests.domain_objects import a_jobset, a_role, ago, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 

@@ -8,14 +8,14 @@ from types import ModuleType
 import pytest
 
 import gangboard.rules
-from gangboard.diagnosis.registry import (
+from gangboard.plugins.registry import (
     RegistryError,
     find_members,
     gang_rules,
     rules,
     unit_rules,
 )
-from gangboard.domain.registry import UnitRule
+from gangboard.plugins.rule import UnitRule
 from gangboard.rules.admission import queue_reasons
 from gangboard.rules.placement import placement_reasons
 

@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gangboard.diagnosis.registry import unit_rules
-from gangboard.domain.facts import Unit
 from gangboard.domain.owner import Dependency
 from gangboard.domain.verdict import UnitMemory
+from gangboard.facts.gang import Unit
 from gangboard.placement.unit_placement import placing_of
+from gangboard.plugins.registry import unit_rules
 from tests.domain_objects import (
     NOW,
     a_container,

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from gangboard.domain.health import Health
-from gangboard.domain.reading.scheduler_text import group_refusal
 from gangboard.domain.verdict import Finding
+from gangboard.facts.scheduler_text import group_refusal
 from tests.domain_objects import a_group, a_job, an_event
 from tests.domain_objects import placed as said_of_group
 from tests.placement.making import GPU, node

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
+from gangboard.facts.gang import Unit
 from tests.domain_objects import (
     NOW,
     a_group,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.domain.reading import scheduler_text
+from gangboard.facts import scheduler_text
 from gangboard.placement.sentences import scheduler_message
 
 LONG = 100_000

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.registry import unit_rules
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory
+from gangboard.facts.gang import Unit
+from gangboard.plugins.registry import unit_rules
 from tests.domain_objects import (
     Made,
     a_condition,

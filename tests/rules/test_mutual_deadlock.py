@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gangboard.domain.capacity import ClusterRoom, Load, Needs, PodSet, Resident
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
+from gangboard.facts.gang import Unit
 from gangboard.placement.members import shape_of
 from tests.domain_objects import a_job
 from tests.placement.making import GPU, node

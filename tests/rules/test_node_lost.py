@@ -3,8 +3,8 @@
 from typing import Any
 
 from gangboard.domain.capacity import Taint
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
+from gangboard.facts.gang import Unit
 from tests.domain_objects import (
     Made,
     a_condition,

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import UnitMemory
+from gangboard.facts.gang import Unit
 from tests.domain_objects import (
     Made,
     a_condition,

@@ -3,10 +3,10 @@
 import pytest
 
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.registry import owner_kinds
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner, Reported
-from gangboard.domain.registry import OwnerKind
+from gangboard.plugins.owner_kind import OwnerKind
+from gangboard.plugins.registry import owner_kinds
 from tests.domain_objects import (
     a_job,
     a_jobset,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gangboard.domain.event import NotMade
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
+from gangboard.facts.gang import Unit
 from tests.domain_objects import a_jobset, ago, an_event, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
+from gangboard.facts.gang import Unit
 from tests.domain_objects import a_group, a_job, a_jobset, a_pod, a_role, child_jobs, placed
 from tests.placement.making import node
 from tests.rules import texts

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
+from gangboard.facts.gang import Unit
 from tests.domain_objects import (
     a_group,
     a_job,

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.verdict import UnitMemory
+from gangboard.facts.gang import Unit
 from tests.domain_objects import (
     a_composite,
     a_group,

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gangboard.domain.facts import Unit, Victim
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
+from gangboard.facts.gang import Unit, Victim
 from tests.domain_objects import a_group, a_job, a_pod, ago
 from tests.domain_objects import placed as said_of_group
 from tests.placement.making import node

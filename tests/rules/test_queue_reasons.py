@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.registry import rules
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
@@ -15,6 +13,8 @@ from gangboard.domain.queue import QueueCode, QueueEntry, QueueMessage
 from gangboard.domain.queue_status import queue_statuses_of
 from gangboard.domain.quota import QueueName, QueueState, QueueTree
 from gangboard.domain.verdict import Evidence
+from gangboard.facts.gang import GangFacts
+from gangboard.plugins.registry import rules
 from tests.domain_objects import (
     a_hold,
     a_job,

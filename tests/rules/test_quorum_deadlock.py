@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
+from gangboard.facts.gang import Unit
 from tests.domain_objects import a_group, a_jobset, a_pod, a_role, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import UnitMemory
+from gangboard.facts.gang import Unit
 from tests.domain_objects import (
     a_condition,
     a_container,

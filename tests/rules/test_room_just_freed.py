@@ -14,10 +14,10 @@ import pytest
 
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.capacity import ClusterRoom, Needs
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from gangboard.domain.reading.retry import retry_due
 from gangboard.domain.verdict import UnitMemory, Verdict
+from gangboard.facts.gang import Unit
+from gangboard.facts.retry import retry_due
 from tests.domain_objects import (
     NOW,
     a_group,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gangboard.domain.reading.scheduler_text import (
+from gangboard.facts.scheduler_text import (
     best_scheduler_message,
     clean,
     node_reasons,

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from gangboard.diagnosis.registry import owner_kinds
 from gangboard.domain.advice import AdviceKind
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
-from gangboard.domain.registry import OwnerKind
 from gangboard.domain.suspension import RecordedSuspend
+from gangboard.plugins.owner_kind import OwnerKind
+from gangboard.plugins.registry import owner_kinds
 from tests.domain_objects import (
     a_condition,
     a_group,

@@ -10,10 +10,10 @@ import pytest
 
 from gangboard.domain.autoscaling import Autoscaling, NodeClaim
 from gangboard.domain.event import Event
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition
 from gangboard.domain.verdict import Finding
+from gangboard.facts.gang import Unit
 from tests.domain_objects import NOW, a_condition, a_meta, ago, an_event
 from tests.placement.making import node
 from tests.rules.asking import ask, first, found

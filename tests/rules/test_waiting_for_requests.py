@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gangboard.domain.autoscaling import Autoscaling, ProvisioningRequest
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition
+from gangboard.facts.gang import Unit
 from tests.domain_objects import NOW, a_condition, a_meta, ago
 from tests.placement.making import node
 from tests.rules.asking import first, found

@@ -2,17 +2,17 @@
 
 import pytest
 
-from gangboard.domain.reading.wording import (
+from gangboard.domain.text import (
     count,
     for_each,
     names,
     out_of,
     pods_left,
     quote,
-    scope,
     sentence,
     shorten,
 )
+from gangboard.facts.findings import scope
 from tests.domain_objects import a_job, a_jobset, a_pod, a_role, ago
 from tests.rules.asking import ask, unit_of
 

@@ -13,8 +13,8 @@ from gangboard.actions import service
 from gangboard.actions.actor_client import KubeActorClient
 from gangboard.actions.engine import Engine
 from gangboard.actions.verify import watching
-from gangboard.diagnosis.policy.plan import all_offers
 from gangboard.domain.action import ActionRequest, ActionTarget, Plan
+from gangboard.policy.plan import all_offers
 from gangboard.store.access import Viewer, viewer_of
 from gangboard.store.action_context import read_action_context
 from gangboard.store.levers import read_levers

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gangboard.diagnosis import registry
-from gangboard.domain.registry import Resource
+from gangboard.domain.api_resource import Resource
+from gangboard.plugins import registry
 from simulator import EXPECTED, Fleet, Gang, NodePool, PodTemplate, Role, Simulator
 from simulator.builder import FleetError
 from simulator.fleet import EAST, WEST

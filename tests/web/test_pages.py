@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from gangboard.diagnosis import registry
+from gangboard.plugins import registry
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Heartbeat, ResourceState, WatchedObject
 from tests.factories import PODGROUPS, make_cluster, make_gang, make_gangs, make_resource

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from gangboard.actions.permissions import cel
 from gangboard.actions.permissions.names import ACTOR, Manifest, Wanted, user_name
-from gangboard.diagnosis.policy.levered import Levered, Parent, levered, made
 from gangboard.domain.hold import HOLD_GROUP
+from gangboard.policy.levered import Levered, Parent, levered, made
 
 _API = "admissionregistration.k8s.io/v1"
 _OURS = f"{HOLD_GROUP}/"

@@ -13,11 +13,11 @@ from gangboard.decode.holds import HOLD
 from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
-from gangboard.diagnosis import registry
-from gangboard.diagnosis.policy.levered import levered, made, only_read
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.hold_manifest import POLICY_NAME
-from gangboard.domain.registry import Resource
 from gangboard.kube.discovery import SYSTEM_NAMESPACE
+from gangboard.plugins import registry
+from gangboard.policy.levered import levered, made, only_read
 
 _RBAC = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.wording import count, is_or_are
+from gangboard.domain.text import count, is_or_are
 
 
 def remaining(pods: Iterable[Pod]) -> tuple[Pod, ...]:

@@ -13,11 +13,11 @@ from gangboard.actions.finishing import ActionExit, exit_early, finish
 from gangboard.actions.live import Live
 from gangboard.actions.verify import holding, kept, leaving_pods, siblings
 from gangboard.actions.verify.guarding import guard
-from gangboard.diagnosis import registry
 from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.objects import is_job
 from gangboard.domain.pod import Pod
+from gangboard.plugins import registry
 from gangboard.store.hold_records import relied_on
 from gangboard.store.lever_proofs import save_lever_proof
 from gangboard.store.levers import read_levers

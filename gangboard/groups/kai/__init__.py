@@ -12,10 +12,11 @@ has a node.
 from __future__ import annotations
 
 from gangboard.decode.fitting import key_fields
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
-from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
 from gangboard.groups.kai.reasons import EVICTED_BY, RULES
 from gangboard.groups.kai.wire import GROUP, WirePodGroup, build
+from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
 
 GROUPING = GroupingAPI(
     label="KAI",

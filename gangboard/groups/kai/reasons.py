@@ -8,23 +8,23 @@ from datetime import datetime, timedelta
 from gangboard.decode.durations import read_duration
 from gangboard.decode.wire import read_time
 from gangboard.domain.advice import ChangeMethod
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.gang_refusal import gang_refusal, queue_of
-from gangboard.domain.reading.losses import how_many_run
-from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_rules import (
+from gangboard.domain.text import count, label, plural, quote
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.gang_refusal import gang_refusal, queue_of
+from gangboard.facts.lost_members import how_many_run
+from gangboard.facts.scheduler_rules import (
     exceeds_quota,
     no_room,
     queue_missing,
     waiting_for_quota,
 )
-from gangboard.domain.reading.wording import count, label, plural, quote
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.unit_counts import lacks_room
 from gangboard.groups.kai.wire import GROUP, PREEMPTION_DELAY, REASON, STALE, STALE_GRACE
+from gangboard.plugins.rule import UnitRule
 
 _QUEUES = f"Queue.{GROUP}"
 EVICTED_BY = "Evict"

@@ -13,12 +13,13 @@ a PodGroup in stands in events alone (proportion.go, capacity.go, overcommit.go)
 from __future__ import annotations
 
 from gangboard.decode.fitting import key_fields
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
-from gangboard.domain.registry import GroupingAPI, GroupingNotes, Resource
 from gangboard.groups.volcano.let_in_again import LET_IN_AGAIN, OWN_PODS_COUNT_TWICE
 from gangboard.groups.volcano.queue_gate import GATED
 from gangboard.groups.volcano.reasons import RULES
 from gangboard.groups.volcano.wire import GROUP, REFUSED, WirePodGroup, build
+from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
 
 GROUPING = GroupingAPI(
     label="Volcano",

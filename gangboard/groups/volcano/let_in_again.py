@@ -12,18 +12,17 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.quota import Queue
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.gang_refusal import queue_of
-from gangboard.domain.reading.losses import how_many_run
-from gangboard.domain.reading.progress import missing
-from gangboard.domain.reading.wording import names
-from gangboard.domain.registry import UnitRule
 from gangboard.domain.resource_units import units
+from gangboard.domain.text import names
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.gang_refusal import queue_of
+from gangboard.facts.lost_members import how_many_run
+from gangboard.facts.unit_counts import missing
 from gangboard.groups.volcano.queue_words import (
     NO_QUOTA,
     is_back_in_queue,
@@ -33,6 +32,7 @@ from gangboard.groups.volcano.queue_words import (
     queue_name,
 )
 from gangboard.placement.amount_words import amount_of
+from gangboard.plugins.rule import UnitRule
 
 
 def _find_let_in_again(unit: Unit) -> Finding | None:

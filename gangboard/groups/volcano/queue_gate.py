@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_rules import waiting_for_quota
-from gangboard.domain.reading.wording import out_of
+from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.scheduler_rules import waiting_for_quota
+from gangboard.facts.unit_counts import lacks_room
 
 _GATE = "scheduling.volcano.sh/queue-allocation-gate"
 

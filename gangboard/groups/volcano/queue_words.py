@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from gangboard.domain.event import Event
-from gangboard.domain.facts import Unit
-from gangboard.domain.reading.progress import missing
-from gangboard.domain.reading.wording import label, out_of, plural
+from gangboard.domain.text import label, out_of, plural
 from gangboard.domain.verdict import Evidence
+from gangboard.facts.gang import Unit
+from gangboard.facts.unit_counts import missing
 from gangboard.groups.volcano.wire import PHASE, REFUSED
 
 NO_QUOTA = re.compile(r"queue resource quota insufficient: (?:insufficient )?(.*)")

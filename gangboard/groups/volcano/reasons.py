@@ -6,25 +6,24 @@ import re
 from collections.abc import Iterator
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.quota import Queue, QueueState
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.gang_refusal import gang_refusal, lacks_queue, queue_of
-from gangboard.domain.reading.grace import ATTEMPT_GRACE
-from gangboard.domain.reading.scheduler_rules import (
+from gangboard.domain.resource_units import units
+from gangboard.domain.shell import command
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.gang_refusal import gang_refusal, lacks_queue, queue_of
+from gangboard.facts.grace_periods import ATTEMPT_GRACE
+from gangboard.facts.scheduler_rules import (
     exceeds_quota,
     no_room,
     queue_missing,
     queue_stopped,
     waiting_for_quota,
 )
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.resource_units import units
-from gangboard.domain.shell import command
-from gangboard.domain.verdict import Evidence, Finding
 from gangboard.groups.volcano.queue_words import (
     NO_QUOTA,
     OVERUSED,
@@ -39,6 +38,7 @@ from gangboard.groups.volcano.queue_words import (
 )
 from gangboard.groups.volcano.wire import GROUP, PHASE, REFUSED
 from gangboard.placement.amount_words import amount_of
+from gangboard.plugins.rule import UnitRule
 
 _QUEUES = f"Queue.{GROUP}"
 

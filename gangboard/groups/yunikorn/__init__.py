@@ -18,8 +18,8 @@ What YuniKorn says stands on the pods, and most of it in events alone (k8shim an
 from __future__ import annotations
 
 from gangboard.domain.group import QueueMark
-from gangboard.domain.registry import GroupingAPI, GroupingNotes
 from gangboard.groups.yunikorn import reasons, rejected
+from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
 
 GROUPING = GroupingAPI(
     label=reasons.WHO,

@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gangboard.domain.event import Event
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.gang_refusal import gang_refusal
-from gangboard.domain.reading.scheduler_rules import no_room, waiting_for_quota
-from gangboard.domain.reading.wording import count, is_or_are, out_of, quote, sentence
-from gangboard.domain.registry import UnitRule
 from gangboard.domain.resource_units import units
+from gangboard.domain.text import count, is_or_are, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.gang_refusal import gang_refusal
+from gangboard.facts.scheduler_rules import no_room, waiting_for_quota
 from gangboard.groups.yunikorn.resource_maps import AMOUNTS, too_little
 from gangboard.placement.amount_words import amount_of
+from gangboard.plugins.rule import UnitRule
 
 TOLD, OF_GANG = "Informational", "GangScheduling"
 """Reasons of its events."""

@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterator
 
 from gangboard.domain.event import Event
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Outcome
-from gangboard.domain.reading.findings import gang_finding
-from gangboard.domain.reading.wording import quote, sentence
-from gangboard.domain.registry import GangRule
+from gangboard.domain.text import quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import gang_finding
+from gangboard.facts.gang import GangFacts
 from gangboard.groups.yunikorn.resource_maps import AMOUNTS, too_little
+from gangboard.plugins.rule import GangRule
 
 FAILED = "ApplicationFailed"
 """The reason of its event."""

@@ -8,23 +8,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from gangboard.domain.acting.decision import (
-    PROVED_SECONDS,
-    Decision,
-    DesiredAction,
-    PlanRefusal,
-    generation_unknown,
-    shown,
-)
-from gangboard.domain.acting.gang_index import GangIndex
-from gangboard.domain.acting.lever import Lever, LeverState, Readiness
-from gangboard.domain.acting.phrases import job_resumed, moment, pods_of_job
-from gangboard.domain.acting.requests import prove, resume_job, suspend_job
-from gangboard.domain.acting.roles_command import roles_command
 from gangboard.domain.action import ClusterLevers, PolicyState, Step, StepKind
 from gangboard.domain.hold import HOLD_LEVER, Hold
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.wording import label, sentence
+from gangboard.domain.roles_command import roles_command
+from gangboard.domain.text import label, sentence
+from gangboard.facts.gang_index import GangIndex
 from gangboard.levers.hold.limits import makes
 from gangboard.levers.hold.steps import create_hold, delete_hold, hold_name
 from gangboard.levers.hold.words import (
@@ -40,6 +29,17 @@ from gangboard.levers.hold.words import (
     of_removal,
     parent_of,
 )
+from gangboard.plugins.lever import Lever, LeverState, Readiness
+from gangboard.policy.decision import (
+    PROVED_SECONDS,
+    Decision,
+    DesiredAction,
+    PlanRefusal,
+    generation_unknown,
+    shown,
+)
+from gangboard.policy.phrases import job_resumed, moment, pods_of_job
+from gangboard.policy.requests import prove, resume_job, suspend_job
 
 _SMALL = ("The ", "A ", "An ", "No ", "It ", "Its ", "This ")
 

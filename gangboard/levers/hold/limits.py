@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gangboard.domain.acting.lever import Made, Rule
 from gangboard.domain.hold import (
     HOLD_GROUP,
 )
+from gangboard.plugins.lever import Made, Rule
 
 _MANAGED_BY = "app.kubernetes.io/managed-by"
 _OURS = f"{HOLD_GROUP}/"

@@ -5,14 +5,6 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC
 
-from gangboard.domain.acting.decision import (
-    DesiredAction,
-)
-from gangboard.domain.acting.gang_index import GangIndex
-from gangboard.domain.acting.requests import (
-    json_text,
-    object_path,
-)
 from gangboard.domain.action import ActionContext, Step, StepKind
 from gangboard.domain.hold import (
     ACTION_ANNOTATION,
@@ -25,7 +17,15 @@ from gangboard.domain.hold import (
 )
 from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.wording import label
+from gangboard.domain.text import label
+from gangboard.facts.gang_index import GangIndex
+from gangboard.policy.decision import (
+    DesiredAction,
+)
+from gangboard.policy.requests import (
+    json_text,
+    object_path,
+)
 
 _MAX_NAME = 63
 _DIGITS = 8

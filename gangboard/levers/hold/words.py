@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gangboard.domain.acting.decision import (
-    DesiredAction,
-)
-from gangboard.domain.acting.gang_index import GangIndex
-from gangboard.domain.acting.phrases import moment
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.hold import (
     Hold,
 )
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.wording import label, shorten
+from gangboard.domain.text import label, shorten
+from gangboard.facts.gang_index import GangIndex
+from gangboard.policy.decision import (
+    DesiredAction,
+)
+from gangboard.policy.phrases import moment
 
 
 def about_there(holds: Sequence[Hold]) -> tuple[str, ...]:

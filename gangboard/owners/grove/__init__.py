@@ -26,9 +26,9 @@ from gangboard.decode.owner_meta import labels_as
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import or_one, read_conditions, read_meta
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.owners.grove import failures, gates
 from gangboard.owners.grove.sizes import (
     Scaled,
@@ -57,6 +57,7 @@ from gangboard.owners.grove.wire import (
     WireSetTemplate,
     last_error,
 )
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _NOUN = "PodClique"
 

@@ -6,16 +6,16 @@ import re
 from collections.abc import Sequence
 
 from gangboard.domain.event import Event, last_seen_seconds
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import is_formed, missing, succeeded
-from gangboard.domain.reading.wording import label, names, out_of, quote, sentence
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import label, names, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.unit_counts import is_formed, missing, succeeded
 from gangboard.owners.grove.lookup import clique_of, error_of, podgangs_of
+from gangboard.plugins.rule import UnitRule
 
 # A backend tells so in an event on the PodGang (kai/backend.go), or as the cause of an error.
 _BACKEND_REFUSED = "BackendMappingFailed"

@@ -6,17 +6,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group, label_of_group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.findings import still_starting, unit_finding
-from gangboard.domain.reading.grace import COUNT_GRACE, CREATION_GRACE, newest_creation
-from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.wording import count, label, names, out_of, plural
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import count, label, names, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import still_starting, unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
+from gangboard.facts.unit_counts import lacks_room
 from gangboard.owners.grove.lookup import (
     PODGANGS,
     clique_named,
@@ -24,6 +23,7 @@ from gangboard.owners.grove.lookup import (
     podgangs_of,
 )
 from gangboard.owners.grove.wire import CLIQUE_LABEL, PODGANG_LABEL
+from gangboard.plugins.rule import UnitRule
 
 _BASE_LABEL = "grove.io/base-podgang"
 _GATE = "grove.io/podgang-pending-creation"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group
 from gangboard.domain.owner import Owner
+from gangboard.facts.gang import Unit
 from gangboard.owners.grove.wire import (
     CLIQUE_LABEL,
     GROUP,

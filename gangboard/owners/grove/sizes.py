@@ -12,7 +12,7 @@ import msgspec
 from gangboard.decode.wire import or_one
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, PodRequests, Role
-from gangboard.domain.reading.replicas import MOST_NAMED, name_replicas, replica_index
+from gangboard.facts.replicas import MOST_NAMED, name_replicas, replica_index
 from gangboard.owners.grove.wire import (
     GROUP,
     GROUP_INDEX,

@@ -14,6 +14,7 @@ from gangboard.decode.owner_meta import labels_as
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import read_conditions, read_meta, read_time
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition, find_condition, resumed_at
 from gangboard.domain.owner import (
     Dependency,
@@ -25,7 +26,6 @@ from gangboard.domain.owner import (
     Role,
     finish_by,
 )
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.jobset.conduct import CONDUCT, tries_again
 from gangboard.owners.jobset.gangs import with_gang_requests
@@ -39,6 +39,7 @@ from gangboard.owners.jobset.wire import (
     read_independent_claim,
     read_policies,
 )
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _OWN_MANAGERS = ("jobset.sigs.k8s.io/jobset-controller",)
 _ENDS = {"Failed": Outcome.FAILED, "Completed": Outcome.SUCCEEDED}

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from gangboard.domain.acting.gang_index import GangIndex
-from gangboard.domain.acting.lever import Lever
-from gangboard.domain.acting.phrases import they_are
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.wording import count, is_or_are, label, names
-from gangboard.domain.registry import JobConduct, Jobs
+from gangboard.domain.text import count, is_or_are, label, names
+from gangboard.facts.gang_index import GangIndex
 from gangboard.owners.jobset.policies import FailureRule, Policies, policies_of
+from gangboard.plugins.lever import Lever
+from gangboard.plugins.owner_kind import JobConduct, Jobs
+from gangboard.policy.phrases import they_are
 
 _ONE_JOB_ACTIONS = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
 _UNLIMITED = "AndIgnoreMaxRestarts"

@@ -19,7 +19,7 @@ from gangboard.decode.jobs import WireScheduling, read_gang_request
 from gangboard.decode.podspec import NULL
 from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.owner import GangForm, GangRequest, Role
-from gangboard.domain.reading.wording import names
+from gangboard.domain.text import names
 
 _SCHEDULING = "spec.scheduling"
 _POLICY = "spec.gangPolicy"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from gangboard.domain.registry import KindNotes, OwnerKind
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.kubeflow import mpijob
 from gangboard.owners.kubeflow.training import (
@@ -26,6 +25,7 @@ from gangboard.owners.kubeflow.training import (
     role_of,
 )
 from gangboard.owners.kubeflow.wire import JOB_NAME, OPERATOR
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _FIRST = "PyTorchJob"
 """The kind that most use, in whose line stands what holds for all."""

@@ -8,18 +8,18 @@ somebody has deleted its pod (getOrCreateWorker of mpi-operator 0.8.0; made anew
 from __future__ import annotations
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.losses import how_many_run
-from gangboard.domain.reading.progress import is_full
-from gangboard.domain.reading.wording import all_of, count, is_or_are, label, names
-from gangboard.domain.registry import UnitRule
 from gangboard.domain.shell import command
+from gangboard.domain.text import all_of, count, is_or_are, label, names
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.lost_members import how_many_run
+from gangboard.facts.unit_counts import is_full
 from gangboard.owners.kubeflow.training import role_of
 from gangboard.owners.kubeflow.wire import LAUNCHER, WORKER
+from gangboard.plugins.rule import UnitRule
 
 MOST_IN_COMMAND = 50
 """Pods that one command names."""

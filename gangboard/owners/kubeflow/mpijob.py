@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gangboard.domain.acting.phrases import pods_deleted, pods_made
 from gangboard.domain.action import Verb
 from gangboard.domain.owner import Dependency, Finish, Owner, Role
-from gangboard.domain.registry import KindNotes, OwnerKind
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.kubeflow import launching, training
 from gangboard.owners.kubeflow.wire import (
@@ -25,6 +23,8 @@ from gangboard.owners.kubeflow.wire import (
     WireTrainingSpec,
     WireTrainingStatus,
 )
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
+from gangboard.policy.phrases import pods_deleted, pods_made
 
 _KIND = "MPIJob"
 _JOBS, _PODS = "v2beta1", "v1"

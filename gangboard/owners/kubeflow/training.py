@@ -12,9 +12,8 @@ from gangboard.decode.minimums import set_minimum
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import or_one, read_conditions, read_meta, read_time
-from gangboard.domain.acting.phrases import pods_deleted, pods_made
 from gangboard.domain.action import Verb
-from gangboard.domain.facts import Unit
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition, find_condition, first_true, resumed_at
 from gangboard.domain.owner import (
     Finish,
@@ -27,8 +26,8 @@ from gangboard.domain.owner import (
     finish_by,
 )
 from gangboard.domain.pod import Pod
-from gangboard.domain.registry import Resource
 from gangboard.domain.verdict import Evidence
+from gangboard.facts.gang import Unit
 from gangboard.owners.kubeflow.wire import (
     GROUP,
     JOB_ROLE,
@@ -42,6 +41,7 @@ from gangboard.owners.kubeflow.wire import (
     WireTrainingStatus,
     role_name,
 )
+from gangboard.policy.phrases import pods_deleted, pods_made
 
 SUSPEND = ("spec", "runPolicy", "suspend")
 MANAGED_BY = ("spec", "runPolicy", "managedBy")

@@ -37,17 +37,19 @@ from gangboard.decode.wire import (
     read_meta,
 )
 from gangboard.domain.advice import ChangeMethod
-from gangboard.domain.facts import Unit
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import LeaderState, Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.creation_refusal import newest_creation_refusal
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import is_formed, missing
-from gangboard.domain.reading.wording import out_of
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource, UnitRule
+from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.creation_refusal import newest_creation_refusal
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.unit_counts import is_formed, missing
 from gangboard.owners.leaderworkerset import groups
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
+from gangboard.plugins.rule import UnitRule
 
 _GROUP = "leaderworkerset.x-k8s.io"
 _PREFIX = "leaderworkerset.sigs.k8s.io"

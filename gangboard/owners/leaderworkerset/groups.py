@@ -5,14 +5,14 @@ Read in KEP-666 (kubernetes-sigs/lws#979) and its code (lws#982). No release has
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, find_condition
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import missing
-from gangboard.domain.reading.wording import label, quote, sentence
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import label, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.unit_counts import missing
+from gangboard.plugins.rule import UnitRule
 
 _CONDITION = "WorkloadSchedulingReady"
 _NOT_MADE = "The groups of {name} cannot be made"

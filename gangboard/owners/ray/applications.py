@@ -10,11 +10,10 @@ from typing import Any
 
 from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.advice import AdviceKind, AdvisedStep
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef, find_condition
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.wording import (
+from gangboard.domain.shell import command
+from gangboard.domain.text import (
     all_of,
     is_or_are,
     label,
@@ -22,10 +21,11 @@ from gangboard.domain.reading.wording import (
     sentence,
     sentence_case,
 )
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.shell import command
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
 from gangboard.owners.ray import reasons
+from gangboard.plugins.rule import UnitRule
 
 APPLICATION = "application"  # in `detail`
 _BROKEN = frozenset({"DEPLOY_FAILED", "UNHEALTHY"})

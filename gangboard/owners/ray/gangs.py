@@ -6,16 +6,16 @@ autoscaler (gate KubernetesWAS, ray-project/kuberay#4962). No status says so.
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import STOCK_SCHEDULER
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.state_since import first_creation
-from gangboard.domain.reading.wording import count, is_or_are
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import count, is_or_are
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.state_since import first_creation
 from gangboard.owners.ray.reasons import cluster_of
 from gangboard.owners.ray.wire import AUTOSCALED, GANG_LABEL
+from gangboard.plugins.rule import UnitRule
 
 _SPOKEN = "v1alpha2"
 _LAST_WITH_IT = 1, 36

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from gangboard.decode.fitting import key_fields
 from gangboard.decode.wire import Wire, read_conditions, read_text
-from gangboard.domain.acting.phrases import pods_made
 from gangboard.domain.action import Verb
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.wording import count
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource
+from gangboard.domain.text import count
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.ray import gangs, reasons, unknown_reasons
 from gangboard.owners.ray.wire import (
@@ -28,6 +27,8 @@ from gangboard.owners.ray.wire import (
     WireRayMeta,
     build_owner,
 )
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
+from gangboard.policy.phrases import pods_made
 
 VERSION = "KubeRay"  # in `detail`
 

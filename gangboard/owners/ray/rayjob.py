@@ -13,12 +13,11 @@ from typing import Any
 
 from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.wire import Int32, Wire, read_text, read_time
-from gangboard.domain.acting.phrases import pods_made
 from gangboard.domain.action import Verb
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Finish, Outcome, Owner, Reported
-from gangboard.domain.reading.wording import count, label
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource
+from gangboard.domain.text import count, label
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.ray import gangs, reasons, unknown_reasons
 from gangboard.owners.ray.raycluster import OWNER as RAYCLUSTER
@@ -38,6 +37,8 @@ from gangboard.owners.ray.wire import (
     build_owner,
     is_cluster,
 )
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
+from gangboard.policy.phrases import pods_made
 
 # In `detail`.
 _STATUS, _CLUSTER, _SHARED, _KEPT = "status", "cluster", "clusterSelector", "kept"

@@ -12,14 +12,13 @@ from dataclasses import replace
 
 from gangboard.decode.fitting import key_fields
 from gangboard.decode.wire import Wire, WireCondition, read_conditions, read_text
-from gangboard.domain.acting.phrases import pods_made
 from gangboard.domain.action import Verb
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.owner import Finish, Outcome, Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.wording import count, label
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource
+from gangboard.domain.text import count, label
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.ray import applications, gangs, reasons, unknown_reasons
 from gangboard.owners.ray.applications import APPLICATION, WireServed
@@ -37,6 +36,8 @@ from gangboard.owners.ray.wire import (
     build_owner,
     is_cluster,
 )
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
+from gangboard.policy.phrases import pods_made
 
 # In `detail`.
 _ACTIVE, _PENDING = "active", "pending"

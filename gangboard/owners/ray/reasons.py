@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from gangboard.domain.event import Event
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Container, Pod
-from gangboard.domain.reading.creation_refusal import read_creation_refusal, remedy
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import is_formed, missing, succeeded
-from gangboard.domain.reading.wording import out_of, plural
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.creation_refusal import read_creation_refusal, remedy
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.unit_counts import is_formed, missing, succeeded
 from gangboard.owners.ray.wire import CLUSTER_LABEL, GROUP_LABEL, HEAD, is_cluster
+from gangboard.plugins.rule import UnitRule
 
 _WAITS_FOR_HEAD = "wait-gcs-ready"
 """The init container that KubeRay puts into workers (DefaultWorkerPodTemplate in pod.go)."""

@@ -5,16 +5,16 @@ Known reasons are those of KubeRay 1.6.2 (raycluster_types.go, rayservice_types.
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import is_formed, is_full, missing, succeeded
-from gangboard.domain.reading.wording import label, out_of, quote, sentence
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import label, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.unit_counts import is_formed, is_full, missing, succeeded
 from gangboard.owners.ray.reasons import CREATION_FAILURES, cluster_of
+from gangboard.plugins.rule import UnitRule
 
 _KNOWN = {
     "RayClusterProvisioned": frozenset({"", "RayClusterPodsProvisioning", "Unknown"}),

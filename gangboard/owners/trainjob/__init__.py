@@ -28,11 +28,11 @@ from gangboard.decode.wire import (
     read_meta,
     read_time,
 )
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import resumed_at
 from gangboard.domain.owner import Outcome, Owner, Reported, finish_by
-from gangboard.domain.reading.wording import label
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource
+from gangboard.domain.text import label
 from gangboard.owners.trainjob.runtime import (
     GROUP,
     NODES,
@@ -41,6 +41,7 @@ from gangboard.owners.trainjob.runtime import (
     named_runtime,
     with_runtime,
 )
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _OWN_MANAGERS = ("trainer.kubeflow.org/trainjob-controller",)
 _JOBSETS = "jobset.x-k8s.io", "JobSet"

@@ -16,11 +16,11 @@ from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.jobs import WireScheduling, read_gang_request
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.advice import ChangeMethod
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Asked, GangRequest, Owner, Role
-from gangboard.domain.reading.wording import label
-from gangboard.domain.registry import Resource
+from gangboard.domain.text import label
 
 GROUP = "trainer.kubeflow.org"
 NODES = "numNodes"

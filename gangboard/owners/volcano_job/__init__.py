@@ -15,14 +15,15 @@ from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import Int32, Wire, read_meta, read_text, read_time
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.registry import KindNotes, OwnerKind, Resource
 from gangboard.domain.traits import KindTraits
 from gangboard.levers import volcano_command
 from gangboard.levers.volcano_command import MOST_RETRIES, PHASE, RETRIES
 from gangboard.owners.volcano_job.restarts import RESTARTING
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _GROUP = "batch.volcano.sh"
 _TASK = "volcano.sh/task-spec"

@@ -10,19 +10,19 @@ from __future__ import annotations
 from datetime import datetime
 
 from gangboard.domain.advice import AdvisedStep
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt_history import latest, restart_under_way
-from gangboard.domain.reading.creation_refusal import newest_creation_refusal
-from gangboard.domain.reading.dead_nodes import bring_back, give_up
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.grace import COUNT_GRACE, CREATION_GRACE, newest_creation
-from gangboard.domain.reading.progress import missing, sick_nodes
-from gangboard.domain.reading.wording import is_or_are, label, names, out_of
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import is_or_are, label, names, out_of
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.attempt_history import latest, restart_under_way
+from gangboard.facts.creation_refusal import newest_creation_refusal
+from gangboard.facts.dead_nodes import bring_back, give_up
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
+from gangboard.facts.unit_counts import missing, sick_nodes
+from gangboard.plugins.rule import UnitRule
 
 _CONTROLLER = "Volcano's controller (vc-controller-manager)"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.domain.reading.wording import listed
+from gangboard.domain.text import listed
 from gangboard.pages.add_cluster.trial_words import PURPOSES as PURPOSE_WORDS
 from gangboard.pages.add_cluster.trial_words import TrialFace, trial_face
 from gangboard.pages.core.rows import shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.domain.reading.wording import sentence_case
+from gangboard.domain.text import sentence_case
 
 
 def sentence_of(error: Exception) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.placing import (
     Assessment,
     Constraint,
@@ -11,14 +10,15 @@ from gangboard.domain.placing import (
     Placing,
     When,
 )
-from gangboard.domain.reading.retry import is_refused_since, retry_due
-from gangboard.domain.reading.scheduler_text import (
+from gangboard.domain.verdict import Evidence
+from gangboard.facts.gang import Unit
+from gangboard.facts.retry import is_refused_since, retry_due
+from gangboard.facts.scheduler_text import (
     group_refusal,
     has_rejected_pods,
     node_reasons,
     scheduler_messages,
 )
-from gangboard.domain.verdict import Evidence
 from gangboard.placement.assess import relaxed
 from gangboard.placement.devices import without_devices
 from gangboard.placement.fits import fits

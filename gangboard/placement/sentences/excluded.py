@@ -8,18 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from gangboard.domain.capacity import NodeRoom, PodTerm, Requirement, Shape, Toleration
-from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Assessment, Excluded, Filter, ShapeFit
-from gangboard.domain.reading.node_label_sources import (
+from gangboard.domain.resources import is_gpu
+from gangboard.domain.suspension import FieldWriter
+from gangboard.domain.text import count, listed, names
+from gangboard.domain.verdict import Evidence
+from gangboard.facts.gang import Unit
+from gangboard.facts.node_label_sources import (
     added_labels,
     sources_evidence,
     sources_text,
 )
-from gangboard.domain.reading.suspensions import author_of, writers_words
-from gangboard.domain.reading.wording import count, listed, names
-from gangboard.domain.resources import is_gpu
-from gangboard.domain.suspension import FieldWriter
-from gangboard.domain.verdict import Evidence
+from gangboard.facts.suspensions import author_of, writers_words
 from gangboard.placement.amount_words import amount_of, amounts_of, bare
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of

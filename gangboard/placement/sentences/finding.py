@@ -7,29 +7,29 @@ from datetime import datetime
 
 from gangboard.domain.advice import Advice, AdvisedStep
 from gangboard.domain.event import Event, last_seen_seconds
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.placing import Assessment, ShapeFit, Total
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.grace import newest_creation
-from gangboard.domain.reading.nominations import nominations
-from gangboard.domain.reading.preemption import never_preempts
-from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.provisioning import provisions
-from gangboard.domain.reading.scheduler_text import (
+from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import newest_creation
+from gangboard.facts.node_claim_nominations import nominations
+from gangboard.facts.preemption import never_preempts
+from gangboard.facts.provisioning import provisions
+from gangboard.facts.scheduler_text import (
     SchedulerMessage,
     best_scheduler_message,
     scheduler_errors,
     scheduler_messages,
 )
-from gangboard.domain.reading.state_since import waits_since
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
+from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.advice import advise
 from gangboard.placement.amount_words import bare
 from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.sentences.maintenance import maintenance_evidence
 from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref, source_of
+from gangboard.plugins.rule import UnitRule
 
 _REFUSED = "Unschedulable"
 _SHOWN = 3

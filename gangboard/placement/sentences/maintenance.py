@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import islice
 
 from gangboard.domain.capacity import NodeRoom
-from gangboard.domain.facts import Unit
 from gangboard.domain.objects import Condition
 from gangboard.domain.placing import Filter
 from gangboard.domain.verdict import Evidence
+from gangboard.facts.gang import Unit
 from gangboard.placement.eligibility import filters
 from gangboard.placement.maintenance import nodes_in_maintenance
 from gangboard.placement.members import nodes_for

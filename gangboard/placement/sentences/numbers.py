@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gangboard.domain.capacity import Shape
 from gangboard.domain.placing import Assessment
-from gangboard.domain.reading.wording import count, names, plural
+from gangboard.domain.text import count, names, plural
 from gangboard.placement.amount_words import amount_of, bare, is_bytes
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Evidence
+from gangboard.facts.gang import Unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import OF_VOLUMES, ClaimName, ClaimProblem, UnusableClaim
-from gangboard.domain.reading.scheduler_text import group_refusal, has_rejected_pods
-from gangboard.domain.reading.wording import count, names, plural
+from gangboard.domain.text import count, names, plural
 from gangboard.domain.verdict import Evidence
+from gangboard.facts.gang import Unit
+from gangboard.facts.scheduler_text import group_refusal, has_rejected_pods
 from gangboard.placement.sentences.placement_reason import PlacementReason
 from gangboard.placement.sentences.scheduler_message import CLAIM, VOLUME, together
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gangboard.domain.capacity import NodeRoom
-from gangboard.domain.facts import Unit
 from gangboard.domain.placing import ShapeFit
-from gangboard.domain.reading.wording import listed
+from gangboard.domain.text import listed
 from gangboard.domain.verdict import Evidence
+from gangboard.facts.gang import Unit
 from gangboard.placement.amount_words import amount_of, bare
 from gangboard.placement.amounts import wanted
 from gangboard.placement.members import nodes_for

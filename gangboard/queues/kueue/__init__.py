@@ -21,12 +21,13 @@ from gangboard.decode.wire import (
     read_text,
     read_time,
 )
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition, Meta, find_condition
 from gangboard.domain.queue import AssignedNodes, GivenUp, QueueCode, QueueEntry, QueueMessage
 from gangboard.domain.quota import FlavorAmount
-from gangboard.domain.reading.wording import names
-from gangboard.domain.registry import QueueSystem, Resource
+from gangboard.domain.text import names
 from gangboard.domain.traits import QueueTraits, QueueWords
+from gangboard.plugins.queue_system import QueueSystem
 from gangboard.queues.kueue.acting import LEVER, job_reactions, job_warnings
 from gangboard.queues.kueue.admission_checks import AdmissionCheck
 from gangboard.queues.kueue.deactivations import given_up

@@ -5,7 +5,13 @@ Kueue undoes a change of `spec.suspend` of an owner that it manages, in both dir
 
 from __future__ import annotations
 
-from gangboard.domain.acting.decision import (
+from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
+from gangboard.domain.owner import Owner
+from gangboard.domain.queue import GivenUp, QueueEntry
+from gangboard.domain.text import label
+from gangboard.facts.gang_index import GangIndex
+from gangboard.plugins.lever import Lever, LeverState
+from gangboard.policy.decision import (
     Decision,
     DesiredAction,
     PlanRefusal,
@@ -14,14 +20,8 @@ from gangboard.domain.acting.decision import (
     shown,
     watch,
 )
-from gangboard.domain.acting.gang_index import GangIndex
-from gangboard.domain.acting.lever import Lever, LeverState
-from gangboard.domain.acting.phrases import gang_stopped
-from gangboard.domain.acting.requests import FieldChange, json_patch, object_path
-from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
-from gangboard.domain.owner import Owner
-from gangboard.domain.queue import GivenUp, QueueEntry
-from gangboard.domain.reading.wording import label
+from gangboard.policy.phrases import gang_stopped
+from gangboard.policy.requests import FieldChange, json_patch, object_path
 from gangboard.queues.kueue.deactivations import given_up
 
 _WORKLOADS = "workloads.kueue.x-k8s.io"

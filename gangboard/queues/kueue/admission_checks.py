@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gangboard.domain.objects import Condition
 from gangboard.domain.queue import QueueCode, QueueMessage
-from gangboard.domain.reading.wording import count, listed, names, quote_ends
+from gangboard.domain.text import count, listed, names, quote_ends
 
 _LIST = re.compile(r"AdmissionChecks? in \w+ state: (.*)", re.DOTALL)
 """How Kueue lists checks with their messages (buildAdmissionChecksMessage of v0.19.2)."""

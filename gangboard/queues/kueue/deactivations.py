@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from gangboard.domain.objects import Condition, Meta, find_condition
 from gangboard.domain.queue import GivenUp
-from gangboard.domain.reading.wording import label, quote_ends
 from gangboard.domain.shell import command
+from gangboard.domain.text import label, quote_ends
 from gangboard.queues.kueue.admission_checks import checks_text
 
 _DUE_TO = "DeactivatedDueTo"

@@ -10,10 +10,10 @@ from gangboard.decode.wire import (
     read_meta,
     read_text,
 )
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.capacity import Taint
 from gangboard.domain.quota import Flavor, QueueCheck
-from gangboard.domain.reading.wording import shorten
-from gangboard.domain.registry import Resource
+from gangboard.domain.text import shorten
 from gangboard.queues.kueue.queues import GROUP, VERSIONS
 
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.queue import GivenUp, QueueCode, QueueMessage
 from gangboard.domain.quota import QueueName
-from gangboard.domain.reading.wording import quote
+from gangboard.domain.text import quote
 from gangboard.queues.kueue.admission_checks import AdmissionCheck, checks_text, open_checks
 from gangboard.queues.kueue.obstacles import flavor_message
 from gangboard.queues.kueue.queues import GROUP

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gangboard.decode.quantities import parse_amount
+from gangboard.domain.api_resource import DecodeError
 from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.quota import FlavorAmount
-from gangboard.domain.reading.wording import count, is_or_are, listed
-from gangboard.domain.registry import DecodeError
 from gangboard.domain.resources import unit_word
+from gangboard.domain.text import count, is_or_are, listed
 
 # Obstacles of one flavor, or of a resource that no flavor of the queue has.
 _SHORT = re.compile(

@@ -15,10 +15,10 @@ from decimal import Decimal
 from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts, Quantity
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, pick_condition, read_meta
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota
-from gangboard.domain.reading.wording import names, shorten
-from gangboard.domain.registry import Resource
+from gangboard.domain.text import names, shorten
 
 GROUP = "kueue.x-k8s.io"
 VERSIONS = ("v1beta2", "v1beta1")

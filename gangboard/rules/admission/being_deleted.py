@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt_history import latest
-from gangboard.domain.reading.findings import gang_finding
-from gangboard.domain.reading.wording import is_or_are, label, names, pods_left
-from gangboard.domain.registry import GangRule
+from gangboard.domain.text import is_or_are, label, names, pods_left
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.attempt_history import latest
+from gangboard.facts.findings import gang_finding
+from gangboard.facts.gang import GangFacts
+from gangboard.plugins.rule import GangRule
 
 _STUCK = timedelta(minutes=2)
 """Kubelets and controllers that are busy are late; later than this something is in the way."""

@@ -17,15 +17,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner, SuspendChange
 from gangboard.domain.queue_status import QueueStatus
-from gangboard.domain.reading.findings import gang_finding
-from gangboard.domain.reading.wording import count, label, names, plural, shorten
-from gangboard.domain.registry import GangRule
+from gangboard.domain.text import count, label, names, plural, shorten
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import gang_finding
+from gangboard.facts.gang import GangFacts
+from gangboard.plugins.rule import GangRule
 
 _LEAST = 5
 """Changes in turn: with these each side has undone the other twice."""

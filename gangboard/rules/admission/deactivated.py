@@ -13,18 +13,18 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from gangboard.domain.advice import AdvisedStep
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueStanding
-from gangboard.domain.reading.findings import gang_finding, unit_finding
-from gangboard.domain.reading.queue_sentences import kept_jobs
-from gangboard.domain.reading.suspensions import authors_words, deactivation_of
-from gangboard.domain.reading.wording import names, pods_left, sentence
-from gangboard.domain.registry import GangRule, UnitRule
+from gangboard.domain.text import names, pods_left, sentence
 from gangboard.domain.traits import NO_QUEUE_TRAITS, QueueTraits
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import gang_finding, unit_finding
+from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.queue_sentences import kept_jobs
+from gangboard.facts.suspensions import authors_words, deactivation_of
+from gangboard.plugins.rule import GangRule, UnitRule
 
 _CODE, _TITLE = "deactivated", "Deactivated"
 

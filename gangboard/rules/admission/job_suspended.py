@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.job_holds import (
+from gangboard.domain.text import is_or_are, out_of, pods_left, sentence
+from gangboard.domain.verdict import Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.job_holds import (
     born_suspended,
     hold_evidence,
     hold_of,
@@ -24,12 +26,10 @@ from gangboard.domain.reading.job_holds import (
     listed_with_holders,
     resume_advice,
 )
-from gangboard.domain.reading.progress import is_full, missing
-from gangboard.domain.reading.queue_sentences import kept_jobs
-from gangboard.domain.reading.suspensions import suspend_evidence
-from gangboard.domain.reading.wording import is_or_are, out_of, pods_left, sentence
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Finding
+from gangboard.facts.queue_sentences import kept_jobs
+from gangboard.facts.suspensions import suspend_evidence
+from gangboard.facts.unit_counts import is_full, missing
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

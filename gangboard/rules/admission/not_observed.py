@@ -7,14 +7,14 @@ another cluster is not observed here either.
 
 from __future__ import annotations
 
-from gangboard.domain.facts import GangFacts, Unobserved
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.elsewhere import found_elsewhere
-from gangboard.domain.reading.findings import gang_finding
-from gangboard.domain.reading.wording import names, sentence
-from gangboard.domain.registry import GangRule
+from gangboard.domain.text import names, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.domain.watch_state import WatchState
+from gangboard.facts.elsewhere import found_elsewhere
+from gangboard.facts.findings import gang_finding
+from gangboard.facts.gang import GangFacts, Unobserved
+from gangboard.plugins.rule import GangRule
 
 
 def _why(unobserved: Unobserved) -> str:

@@ -9,17 +9,17 @@ The sentence says which person paused a Job, when and why. What a person meant h
 from __future__ import annotations
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.copied_commands import patch_command
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import active_jobs, asks_for_nothing, is_paused
-from gangboard.domain.reading.suspensions import authors_words, pause_of
-from gangboard.domain.reading.wording import label, names, sentence
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import label, names, sentence
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.copied_commands import patch_command
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.suspensions import authors_words, pause_of
+from gangboard.facts.unit_counts import active_jobs, asks_for_nothing, is_paused
 from gangboard.placement.change_methods import ChangedObject, change_method
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

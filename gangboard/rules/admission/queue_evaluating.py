@@ -12,15 +12,17 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from gangboard.domain.advice import AdvisedStep
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueCode
 from gangboard.domain.queue_status import QueueStanding
-from gangboard.domain.reading.findings import gang_finding, unit_finding
-from gangboard.domain.reading.job_holds import resume_advice
-from gangboard.domain.reading.queue_sentences import (
+from gangboard.domain.text import label, pods_left, sentence
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import gang_finding, unit_finding
+from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.job_holds import resume_advice
+from gangboard.facts.queue_sentences import (
     admitted_jobs_text,
     entry_kind,
     health_in_queue,
@@ -34,9 +36,7 @@ from gangboard.domain.reading.queue_sentences import (
     sign_due,
     system,
 )
-from gangboard.domain.reading.wording import label, pods_left, sentence
-from gangboard.domain.registry import GangRule, UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.plugins.rule import GangRule, UnitRule
 
 _CODE, _TITLE = "queue-evaluating", "Waits in a queue"
 

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.domain.advice import AdvisedStep
-from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.queue_status import QueueStatus
-from gangboard.domain.reading.findings import gang_finding, unit_finding
-from gangboard.domain.reading.queue_sentences import (
+from gangboard.domain.text import count, names, pods_left, sentence
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import gang_finding, unit_finding
+from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.queue_sentences import (
     admitted_jobs_text,
     kept_jobs,
     message_evidence,
@@ -26,9 +28,7 @@ from gangboard.domain.reading.queue_sentences import (
     taker_text,
     with_its_queue,
 )
-from gangboard.domain.reading.wording import count, names, pods_left, sentence
-from gangboard.domain.registry import GangRule, UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.plugins.rule import GangRule, UnitRule
 
 
 @dataclass(frozen=True, slots=True)

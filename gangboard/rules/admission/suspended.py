@@ -10,21 +10,11 @@ old condition while the gang is suspended: it is not shown.
 from __future__ import annotations
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue_status import QueueStanding
-from gangboard.domain.reading.copied_commands import resume_command
-from gangboard.domain.reading.findings import gang_finding
-from gangboard.domain.reading.job_holds import hold_evidence, listed_with_holders, resume_advice
-from gangboard.domain.reading.queue_sentences import kept_jobs
-from gangboard.domain.reading.suspensions import (
-    suspend_evidence,
-    suspension_of,
-    suspension_words,
-)
-from gangboard.domain.reading.wording import (
+from gangboard.domain.text import (
     all_of,
     is_or_are,
     label,
@@ -32,8 +22,18 @@ from gangboard.domain.reading.wording import (
     sentence,
     sentence_case,
 )
-from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Finding
+from gangboard.facts.copied_commands import resume_command
+from gangboard.facts.findings import gang_finding
+from gangboard.facts.gang import GangFacts
+from gangboard.facts.job_holds import hold_evidence, listed_with_holders, resume_advice
+from gangboard.facts.queue_sentences import kept_jobs
+from gangboard.facts.suspensions import (
+    suspend_evidence,
+    suspension_of,
+    suspension_words,
+)
+from gangboard.plugins.rule import GangRule
 
 
 def find(facts: GangFacts) -> Finding | None:

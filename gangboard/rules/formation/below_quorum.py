@@ -13,24 +13,27 @@ from __future__ import annotations
 from collections import Counter
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.attempt_history import restart_under_way
-from gangboard.domain.reading.creation_refusal import newest_creation_refusal
-from gangboard.domain.reading.dependencies import waiting_roles
-from gangboard.domain.reading.findings import still_starting, unit_finding
-from gangboard.domain.reading.grace import COUNT_GRACE, unchanged_since
-from gangboard.domain.reading.job_holds import how_to_resume
-from gangboard.domain.reading.pod_makers import tells_what_it_cannot_make
-from gangboard.domain.reading.preemption import (
+from gangboard.domain.text import count, label
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.attempt_history import restart_under_way
+from gangboard.facts.builtin_controllers import tells_what_it_cannot_make
+from gangboard.facts.creation_refusal import newest_creation_refusal
+from gangboard.facts.dependencies import waiting_roles
+from gangboard.facts.findings import still_starting, unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import COUNT_GRACE, unchanged_since
+from gangboard.facts.job_holds import how_to_resume
+from gangboard.facts.preemption import (
     has_lost_all,
     last_preemption,
     takers_evidence,
     takers_text,
 )
-from gangboard.domain.reading.progress import (
+from gangboard.facts.state_since import not_formed_since
+from gangboard.facts.unit_counts import (
     failing_jobs,
     is_bare_group,
     is_formed,
@@ -40,11 +43,8 @@ from gangboard.domain.reading.progress import (
     seats,
     succeeded,
 )
-from gangboard.domain.reading.state_since import not_formed_since
-from gangboard.domain.reading.wording import count, label
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.change_methods import ChangedObject, change_method
+from gangboard.plugins.rule import UnitRule
 
 _CORE = "scheduling.k8s.io"
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.dependencies import reached_jobs
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt_history import attempt_start
-from gangboard.domain.reading.copied_commands import look_at_unready
-from gangboard.domain.reading.dependencies import Waiting, waiting_roles
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import is_formed
-from gangboard.domain.reading.wording import is_or_are, label, out_of
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import is_or_are, label, out_of
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.attempt_history import attempt_start
+from gangboard.facts.copied_commands import look_at_unready
+from gangboard.facts.dependencies import Waiting, waiting_roles
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.unit_counts import is_formed
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

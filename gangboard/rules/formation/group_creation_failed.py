@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.event import Event
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.creation_refusal import raise_quota, read_creation_refusal
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.grace import newest_creation
-from gangboard.domain.reading.progress import missing
-from gangboard.domain.reading.wording import quote, sentence
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.creation_refusal import raise_quota, read_creation_refusal
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import newest_creation
+from gangboard.facts.unit_counts import missing
+from gangboard.plugins.rule import UnitRule
 
 _TEMPLATE_NAME = "podGroupTemplates[0].name"
 _SUFFIX = "-pgt-0"

@@ -13,18 +13,18 @@ refuses others.
 from __future__ import annotations
 
 from gangboard.domain.advice import ChangeMethod
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group, Policy, label_of_group, read_entry
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.pod import STOCK_SCHEDULER, Pod
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.gang_requests import asks_for_gang, request_for
-from gangboard.domain.reading.state_since import first_creation
-from gangboard.domain.reading.wording import count, is_or_are, label, names
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import count, is_or_are, label, names
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.gang_requests import asks_for_gang, request_for
+from gangboard.facts.state_since import first_creation
+from gangboard.plugins.rule import UnitRule
 
 _GATES = {
     (1, 36): (("GenericWorkload", "GangScheduling"), "v1alpha2"),

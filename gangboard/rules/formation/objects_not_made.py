@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 
 from gangboard.domain.event import NotMade
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.grace import newest_creation
-from gangboard.domain.reading.progress import missing
-from gangboard.domain.reading.wording import label, quote, sentence
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import label, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import newest_creation
+from gangboard.facts.unit_counts import missing
+from gangboard.plugins.rule import UnitRule
 
 # What a Kubernetes client says of a kind that is not served (apimachinery, meta.NoKindMatchError).
 _NOT_SERVED = re.compile(r'no matches for kind "(?P<kind>\w+)" in version "(?P<version>[\w./-]+)"')

@@ -7,18 +7,18 @@ quorum is past this: what it lacks is then below its size.
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.creation_refusal import (
+from gangboard.domain.text import count, is_or_are, names, out_of
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.creation_refusal import (
     CreationRefusal,
     newest_creation_refusal,
     remedy,
 )
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import is_formed, missing, succeeded
-from gangboard.domain.reading.wording import count, is_or_are, names, out_of
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.unit_counts import is_formed, missing, succeeded
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

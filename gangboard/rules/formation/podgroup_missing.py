@@ -9,16 +9,16 @@ is missed only when its pods are 30 seconds old.
 from __future__ import annotations
 
 from gangboard.domain.advice import ChangeMethod
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import label_of_group, read_entry
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.findings import still_starting, unit_finding
-from gangboard.domain.reading.grace import COUNT_GRACE, newest_creation
-from gangboard.domain.reading.missing_groups import waiting_for_missing_group
-from gangboard.domain.reading.state_since import first_creation
-from gangboard.domain.reading.wording import count, plural
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import count, plural
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import still_starting, unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import COUNT_GRACE, newest_creation
+from gangboard.facts.missing_groups import waiting_for_missing_group
+from gangboard.facts.state_since import first_creation
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

@@ -7,14 +7,14 @@ have a node is left alone.
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import is_bare_group
-from gangboard.domain.reading.wording import count, label, plural
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import count, label, plural
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.unit_counts import is_bare_group
+from gangboard.plugins.rule import UnitRule
 
 _CORE = "scheduling.k8s.io"
 

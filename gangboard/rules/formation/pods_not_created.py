@@ -8,21 +8,25 @@ by another controller (`spec.managedBy`) is ignored by the Job controller: the m
 from __future__ import annotations
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep
-from gangboard.domain.facts import Unit
 from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.attempt_history import restart_under_way
-from gangboard.domain.reading.creation_refusal import newest_creation_refusal, waits_for_leader
-from gangboard.domain.reading.dependencies import held_back_pods, unexplained_jobs
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.grace import CREATION_GRACE, creation_due
-from gangboard.domain.reading.preemption import (
+from gangboard.domain.shell import command
+from gangboard.domain.text import count, label, names, out_of, plural
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.attempt_history import restart_under_way
+from gangboard.facts.creation_refusal import newest_creation_refusal, waits_for_leader
+from gangboard.facts.dependencies import held_back_pods, unexplained_jobs
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import CREATION_GRACE, creation_due
+from gangboard.facts.preemption import (
     has_lost_all,
     last_preemption,
     takers_evidence,
     takers_text,
 )
-from gangboard.domain.reading.progress import (
+from gangboard.facts.state_since import unmade_since
+from gangboard.facts.unit_counts import (
     active_jobs,
     failing_jobs,
     is_bare_group,
@@ -32,11 +36,7 @@ from gangboard.domain.reading.progress import (
     missing,
     succeeded,
 )
-from gangboard.domain.reading.state_since import unmade_since
-from gangboard.domain.reading.wording import count, label, names, out_of, plural
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.shell import command
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.plugins.rule import UnitRule
 
 _JOB = "the Job controller (kube-controller-manager)"
 _NO_WORD = "it has reported no refusal"

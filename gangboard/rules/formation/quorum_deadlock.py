@@ -8,16 +8,16 @@ dependsOn driver Ready: permanent, `status: {}` (real-control-plane.md §3).
 from __future__ import annotations
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.copied_commands import patch_command
-from gangboard.domain.reading.dependencies import Waiting, held_back_pods, waiting_roles
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import live_count, seats
-from gangboard.domain.reading.state_since import not_formed_since
-from gangboard.domain.reading.wording import count, is_or_are
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import count, is_or_are
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.copied_commands import patch_command
+from gangboard.facts.dependencies import Waiting, held_back_pods, waiting_roles
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.state_since import not_formed_since
+from gangboard.facts.unit_counts import live_count, seats
+from gangboard.plugins.rule import UnitRule
 
 # Versions in which `gang.minCount` can be changed (1.37); in 1.36 a PodGroup is immutable.
 _MUTABLE = ("v1", "v1beta1", "v1alpha3")

@@ -9,17 +9,17 @@ of Kubernetes itself: other schedulers count finished members.
 from __future__ import annotations
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.job_holds import how_to_resume
-from gangboard.domain.reading.progress import given_up, live_count, seats, succeeded
-from gangboard.domain.reading.queue_sentences import pods_to_be_admitted
-from gangboard.domain.reading.wording import count, label, names, plural
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import count, label, names, plural
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.job_holds import how_to_resume
+from gangboard.facts.queue_sentences import pods_to_be_admitted
+from gangboard.facts.unit_counts import given_up, live_count, seats, succeeded
 from gangboard.placement.change_methods import ChangedObject, change_method
+from gangboard.plugins.rule import UnitRule
 
 _CORE = "scheduling.k8s.io"
 # Versions in which `gang.minCount` can be changed (1.37); lowering it there lets the replacement

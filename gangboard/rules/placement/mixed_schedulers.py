@@ -13,21 +13,21 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gangboard.domain.advice import ChangeMethod
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import STOCK_SCHEDULER, Pod
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.grace import newest_creation
-from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import (
+from gangboard.domain.text import count, names
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import newest_creation
+from gangboard.facts.scheduler_text import (
     ONE_SCHEDULER,
     SchedulerMessage,
     scheduler_errors,
 )
-from gangboard.domain.reading.state_since import waits_since
-from gangboard.domain.reading.wording import count, names
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit_counts import lacks_room
+from gangboard.plugins.rule import UnitRule
 
 _LOOKS_AT_PLACED = (1, 37)
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.capacity import Resident
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import has_scheduler_messages, scheduler_messages
-from gangboard.domain.reading.state_since import waits_since
-from gangboard.domain.reading.wording import out_of
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.scheduler_text import has_scheduler_messages, scheduler_messages
+from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.deadlock import find_rival
 from gangboard.placement.sentences.finding import evidence_of, said_evidence
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

@@ -12,18 +12,18 @@ from collections import Counter
 from datetime import datetime
 
 from gangboard.domain.advice import ChangeMethod
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt_history import latest, restart_under_way
-from gangboard.domain.reading.findings import still_starting, unit_finding
-from gangboard.domain.reading.grace import ATTEMPT_GRACE, newest_creation
-from gangboard.domain.reading.missing_groups import waiting_for_missing_group
-from gangboard.domain.reading.progress import is_formed, lacks_room
-from gangboard.domain.reading.scheduler_text import group_refusal
-from gangboard.domain.reading.wording import count, label, names, plural
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import count, label, names, plural
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.attempt_history import latest, restart_under_way
+from gangboard.facts.findings import still_starting, unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import ATTEMPT_GRACE, newest_creation
+from gangboard.facts.missing_groups import waiting_for_missing_group
+from gangboard.facts.scheduler_text import group_refusal
+from gangboard.facts.unit_counts import is_formed, lacks_room
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

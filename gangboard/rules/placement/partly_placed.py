@@ -9,21 +9,21 @@ of the sentence. The loss is told of a gang that ran before, and the reason besi
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.losses import is_loss
-from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import (
+from gangboard.domain.text import count, out_of, plural, quote, sentence
+from gangboard.domain.verdict import Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.lost_members import is_loss
+from gangboard.facts.scheduler_text import (
     best_scheduler_message,
     scheduler_messages,
 )
-from gangboard.domain.reading.state_since import waits_since
-from gangboard.domain.reading.wording import count, out_of, plural, quote, sentence
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Finding
+from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gangboard.domain.capacity import HOSTNAME
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.queue_sentences import system
-from gangboard.domain.reading.wording import is_or_are, names, out_of, plural
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import is_or_are, names, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.queue_sentences import system
+from gangboard.plugins.rule import UnitRule
 
 _NAME = "metadata.name"
 """The field by which required affinity names a node."""

@@ -6,11 +6,11 @@ only one reason knows; which of them it is, is decided there as well.
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
+from gangboard.facts.gang import Unit
 from gangboard.placement.sentences.finding import placement_finding
+from gangboard.plugins.rule import UnitRule
 
 
 def _rule(code: str, title: str, order: int, health: Health, *, of_room: bool = True) -> UnitRule:

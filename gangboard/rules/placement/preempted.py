@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.preemption import last_preemption, takers_evidence, takers_text
-from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import scheduler_messages
-from gangboard.domain.reading.wording import count, plural
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import count, plural
 from gangboard.domain.verdict import Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.preemption import last_preemption, takers_evidence, takers_text
+from gangboard.facts.scheduler_text import scheduler_messages
+from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

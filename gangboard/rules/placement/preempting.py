@@ -13,23 +13,23 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from gangboard.domain.facts import Unit, Victim
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.preemption import never_preempts, victims_of
-from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import (
+from gangboard.domain.text import count, names, plural
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit, Victim
+from gangboard.facts.preemption import never_preempts, victims_of
+from gangboard.facts.scheduler_text import (
     SchedulerMessage,
     node_reasons,
     scheduler_messages,
 )
-from gangboard.domain.reading.state_since import waits_since
-from gangboard.domain.reading.wording import count, names, plural
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.sentences.placement_reason import node_ref
+from gangboard.plugins.rule import UnitRule
 
 _ONGOING = re.compile(
     r"preempting \d+ victims?|ongoing preemption on nominated nodes|"

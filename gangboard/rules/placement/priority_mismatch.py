@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections import Counter
 
 from gangboard.domain.advice import ChangeMethod
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import scheduler_errors
-from gangboard.domain.reading.state_since import waits_since
-from gangboard.domain.reading.wording import count, is_or_are, names
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import count, is_or_are, names
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.scheduler_text import scheduler_errors
+from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit_counts import lacks_room
+from gangboard.plugins.rule import UnitRule
 
 _TEXT = "should have the same priority"
 

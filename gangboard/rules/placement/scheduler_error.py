@@ -8,21 +8,21 @@ not interpreted, and where the cause was seen otherwise (no nodes, a claim) that
 from __future__ import annotations
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import (
+from gangboard.domain.text import count, quote, sentence
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.scheduler_text import (
     ONE_SCHEDULER,
     SchedulerMessage,
     best_scheduler_message,
     scheduler_errors,
 )
-from gangboard.domain.reading.state_since import waits_since
-from gangboard.domain.reading.wording import count, quote, sentence
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.sentences.cause import explains_error
+from gangboard.plugins.rule import UnitRule
 
 _ONE_PREEMPTION = "should have the same preemption policy"
 

@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt_history import latest
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.grace import CREATION_GRACE, newest_creation
-from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.queue_sentences import system
-from gangboard.domain.reading.scheduler_text import has_rejected_pods
-from gangboard.domain.reading.wording import names, out_of, plural
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import names, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.attempt_history import latest
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import CREATION_GRACE, newest_creation
+from gangboard.facts.queue_sentences import system
+from gangboard.facts.scheduler_text import has_rejected_pods
+from gangboard.facts.unit_counts import lacks_room
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

@@ -8,23 +8,23 @@ gang is past placement and this is silent.
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.placing import Assessment, FitAnswer, PlacementCause
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.retry import fits_now, is_refused_since
-from gangboard.domain.reading.scheduler_text import (
+from gangboard.domain.text import count, names, quote, sentence
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.retry import fits_now, is_refused_since
+from gangboard.facts.scheduler_text import (
     SchedulerMessage,
     best_scheduler_message,
     scheduler_messages,
 )
-from gangboard.domain.reading.state_since import waits_since
-from gangboard.domain.reading.wording import count, names, quote, sentence
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
 from gangboard.placement.sentences.placement_reason import node_ref
+from gangboard.plugins.rule import UnitRule
 
 _SHOWN = 3
 

@@ -15,21 +15,21 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from gangboard.domain.event import Event
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.nominations import NodeClaimProgress, Nomination, nominations
-from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.provisioning import Provision, provisions
-from gangboard.domain.reading.scheduler_text import (
+from gangboard.domain.text import out_of, quote, sentence
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.node_claim_nominations import NodeClaimProgress, Nomination, nominations
+from gangboard.facts.provisioning import Provision, provisions
+from gangboard.facts.scheduler_text import (
     SchedulerMessage,
     has_scheduler_messages,
     scheduler_messages,
 )
-from gangboard.domain.reading.wording import out_of, quote, sentence
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.sentences.finding import said_evidence
+from gangboard.plugins.rule import UnitRule
 
 _PROVISIONING = timedelta(minutes=15)
 _TRIGGERED = re.compile(r"^pod triggered scale-up: \[?(.*?)\]?$")

@@ -7,23 +7,23 @@ with 4 pods, 2 fit, group True, the rest Unschedulable).
 from __future__ import annotations
 
 from gangboard.domain.advice import AdvisedStep
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.attempt_history import restart_under_way
-from gangboard.domain.reading.copied_commands import look_at_unready
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.grace import growing_until
-from gangboard.domain.reading.losses import are_kept_away, how_many_run, how_they_left
-from gangboard.domain.reading.missing_members import (
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.attempt_history import restart_under_way
+from gangboard.facts.copied_commands import look_at_unready
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import growing_until
+from gangboard.facts.lost_members import are_kept_away, how_many_run, how_they_left
+from gangboard.facts.missing_members import (
     missing_advice,
     missing_evidence,
     missing_reason,
 )
-from gangboard.domain.reading.progress import given_up, is_full, ready_count, runs_enough
-from gangboard.domain.reading.state_since import quorum_since
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.state_since import quorum_since
+from gangboard.facts.unit_counts import given_up, is_full, ready_count, runs_enough
 from gangboard.placement.sentences.finding import advice_of, reason_of
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

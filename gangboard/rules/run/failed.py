@@ -6,16 +6,16 @@ nothing is replaced, so the missing pods are no news.
 
 from __future__ import annotations
 
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Outcome, Owner
-from gangboard.domain.reading.containers import Exit, common_exit
-from gangboard.domain.reading.findings import gang_finding
-from gangboard.domain.reading.progress import is_bad_ending
-from gangboard.domain.reading.state_since import announced_since
-from gangboard.domain.reading.wording import count, label, pods_left, pods_stay, sentence, shorten
-from gangboard.domain.registry import GangRule
+from gangboard.domain.text import count, label, pods_left, pods_stay, sentence, shorten
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.containers import Exit, common_exit
+from gangboard.facts.findings import gang_finding
+from gangboard.facts.gang import GangFacts
+from gangboard.facts.state_since import announced_since
+from gangboard.facts.unit_counts import is_bad_ending
+from gangboard.plugins.rule import GangRule
 
 _SPENT = {"BackoffLimitExceeded": "has no retries left"}
 """What a reason of the Job controller means, where how its containers ended is told beside it."""

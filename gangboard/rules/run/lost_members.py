@@ -7,21 +7,21 @@ the sentence. With a node as the cause it is `node-lost`.
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.losses import by_node, disrupted, how_many_run, how_they_left, is_loss
-from gangboard.domain.reading.missing_members import (
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.lost_members import by_node, disrupted, how_many_run, how_they_left, is_loss
+from gangboard.facts.missing_members import (
     missing_advice,
     missing_evidence,
     missing_reason,
 )
-from gangboard.domain.reading.preemption import last_preemption, takers_evidence
-from gangboard.domain.reading.progress import ready_count, sick_nodes
-from gangboard.domain.reading.state_since import fell_since
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.preemption import last_preemption, takers_evidence
+from gangboard.facts.state_since import fell_since
+from gangboard.facts.unit_counts import ready_count, sick_nodes
 from gangboard.placement.sentences.finding import advice_of, reason_of
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

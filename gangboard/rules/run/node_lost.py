@@ -7,22 +7,22 @@ A silent node takes about 52 s to show; until its pods are deleted they stay `Ru
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.dead_nodes import bring_back, give_up
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.losses import by_node, how_many_run, is_loss
-from gangboard.domain.reading.missing_members import (
+from gangboard.domain.text import is_or_are, names
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.dead_nodes import bring_back, give_up
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.lost_members import by_node, how_many_run, is_loss
+from gangboard.facts.missing_members import (
     missing_advice,
     missing_evidence,
     missing_reason,
 )
-from gangboard.domain.reading.progress import sick_nodes
-from gangboard.domain.reading.state_since import fell_since
-from gangboard.domain.reading.wording import is_or_are, names
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.state_since import fell_since
+from gangboard.facts.unit_counts import sick_nodes
 from gangboard.placement.sentences.finding import advice_of, reason_of
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.queue_sentences import system
-from gangboard.domain.reading.wording import names
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import names
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.queue_sentences import system
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

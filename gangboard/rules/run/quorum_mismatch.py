@@ -5,12 +5,12 @@ Said beside whatever the gang does: while all of it runs nothing is amiss, and t
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.wording import count, label
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import count, label
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.attempt_history import restart_under_way
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.grace import growing_until
-from gangboard.domain.reading.losses import are_kept_away, how_many_run
-from gangboard.domain.reading.missing_members import missing_reason
-from gangboard.domain.reading.progress import is_full, runs_enough
-from gangboard.domain.reading.state_since import quorum_since
-from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.attempt_history import restart_under_way
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import growing_until
+from gangboard.facts.lost_members import are_kept_away, how_many_run
+from gangboard.facts.missing_members import missing_reason
+from gangboard.facts.state_since import quorum_since
+from gangboard.facts.unit_counts import is_full, runs_enough
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

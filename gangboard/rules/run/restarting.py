@@ -11,21 +11,21 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from gangboard.domain.advice import AdvisedStep
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt_history import Restart, restart_under_way
-from gangboard.domain.reading.containers import common_exit
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.grace import next_recheck
-from gangboard.domain.reading.losses import are_kept_away
-from gangboard.domain.reading.progress import failing_jobs, is_formed, lacks_room, runs_enough
-from gangboard.domain.reading.scheduler_text import has_rejected_pods
-from gangboard.domain.reading.state_since import announced_since
-from gangboard.domain.reading.wording import label, out_of, quote, sentence
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import label, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.attempt_history import Restart, restart_under_way
+from gangboard.facts.containers import common_exit
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.grace_periods import next_recheck
+from gangboard.facts.lost_members import are_kept_away
+from gangboard.facts.scheduler_text import has_rejected_pods
+from gangboard.facts.state_since import announced_since
+from gangboard.facts.unit_counts import failing_jobs, is_formed, lacks_room, runs_enough
+from gangboard.plugins.rule import UnitRule
 
 _SPENT = "BackoffLimitExceeded"
 """By which the Job controller says that no retry is left, and no more than that in its text."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import (
+from gangboard.domain.text import all_of, is_or_are, sentence_case
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.state_since import whole_since
+from gangboard.facts.unit_counts import (
     asks_for_nothing,
     failing_jobs,
     given_up,
@@ -15,10 +18,7 @@ from gangboard.domain.reading.progress import (
     seats,
     succeeded,
 )
-from gangboard.domain.reading.state_since import whole_since
-from gangboard.domain.reading.wording import all_of, is_or_are, sentence_case
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

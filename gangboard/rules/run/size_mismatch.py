@@ -5,13 +5,13 @@ It runs, and is not what was asked for: a training that counts on all its nodes 
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Asked, Role
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.wording import count, label
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import count, label
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

@@ -6,15 +6,15 @@ terminate (KEP-3998).
 
 from __future__ import annotations
 
-from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Outcome
-from gangboard.domain.reading.findings import gang_finding
-from gangboard.domain.reading.progress import is_bad_ending
-from gangboard.domain.reading.state_since import announced_since
-from gangboard.domain.reading.wording import pods_left, pods_stay, sentence, shorten
-from gangboard.domain.registry import GangRule
+from gangboard.domain.text import pods_left, pods_stay, sentence, shorten
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import gang_finding
+from gangboard.facts.gang import GangFacts
+from gangboard.facts.state_since import announced_since
+from gangboard.facts.unit_counts import is_bad_ending
+from gangboard.plugins.rule import GangRule
 
 
 def find(facts: GangFacts) -> Finding | None:

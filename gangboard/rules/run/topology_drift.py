@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import AssignedNodes, QueueEntry
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import is_full
-from gangboard.domain.reading.queue_sentences import queue_text, system
-from gangboard.domain.reading.wording import count, is_or_are, names
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import count, is_or_are, names
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.queue_sentences import queue_text, system
+from gangboard.facts.unit_counts import is_full
+from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:

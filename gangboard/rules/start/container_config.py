@@ -7,10 +7,11 @@ error of a runtime there, so a reason that is not known is an error, too.
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
-from gangboard.domain.reading.containers import (
+from gangboard.domain.text import quote, sentence
+from gangboard.domain.verdict import Finding
+from gangboard.facts.containers import (
     BENIGN_REASONS,
     CRASH_LOOP,
     IMAGE_REASONS,
@@ -18,12 +19,11 @@ from gangboard.domain.reading.containers import (
     container_health,
     find_container_problem,
 )
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.kubelet_text import absent_object, telling_part, wrong_template
-from gangboard.domain.reading.state_since import problem_since
-from gangboard.domain.reading.wording import quote, sentence
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.kubelet_text import absent_object, telling_part, wrong_template
+from gangboard.facts.state_since import problem_since
+from gangboard.plugins.rule import UnitRule
 
 _REASONS = frozenset(
     {

@@ -7,10 +7,11 @@ With `restartPolicy: OnFailure` each restart counts against the Job's backoffLim
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
-from gangboard.domain.reading.containers import (
+from gangboard.domain.text import count
+from gangboard.domain.verdict import Finding
+from gangboard.facts.containers import (
     CRASH_LOOP,
     container_evidence,
     container_health,
@@ -18,10 +19,9 @@ from gangboard.domain.reading.containers import (
     find_container_problem,
     last_end,
 )
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.wording import count
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.plugins.rule import UnitRule
 
 # One restart can be chance; the kubelet itself says CrashLoopBackOff after the first.
 _REPEATED = 2

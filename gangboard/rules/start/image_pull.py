@@ -9,21 +9,21 @@ from __future__ import annotations
 import re
 
 from gangboard.domain.advice import ChangeMethod
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
-from gangboard.domain.reading.containers import (
+from gangboard.domain.text import count, quote, sentence
+from gangboard.domain.verdict import Finding
+from gangboard.facts.containers import (
     IMAGE_REASONS,
     ContainerProblem,
     container_evidence,
     container_health,
     find_container_problem,
 )
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.state_since import problem_since
-from gangboard.domain.reading.wording import count, quote, sentence
-from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Finding
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.state_since import problem_since
+from gangboard.plugins.rule import UnitRule
 
 _IMAGE = re.compile(r'[Ii]mage "(?P<image>[^"]+)"')
 # What comes before the registry's own words, in the order in which it is wrapped.

@@ -15,15 +15,15 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from gangboard.domain.event import Event
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.containers import container_health
-from gangboard.domain.reading.findings import still_starting, unit_finding
-from gangboard.domain.reading.kubelet_text import absent_object
-from gangboard.domain.reading.wording import count, quote, sentence
-from gangboard.domain.registry import UnitRule
+from gangboard.domain.text import count, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.containers import container_health
+from gangboard.facts.findings import still_starting, unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.kubelet_text import absent_object
+from gangboard.plugins.rule import UnitRule
 
 _REASONS = frozenset(
     {

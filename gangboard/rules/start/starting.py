@@ -6,22 +6,9 @@ the unit has its quorum, is whole, or comes back from a restart, for each of whi
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt_history import restart_under_way
-from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import (
-    failing_jobs,
-    is_full,
-    is_paused,
-    lacks_room,
-    runs_enough,
-    sick_nodes,
-    succeeded,
-)
-from gangboard.domain.reading.state_since import starts_since
-from gangboard.domain.reading.wording import (
+from gangboard.domain.text import (
     all_of,
     count,
     is_or_are,
@@ -30,8 +17,21 @@ from gangboard.domain.reading.wording import (
     plural,
     sentence_case,
 )
-from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.attempt_history import restart_under_way
+from gangboard.facts.findings import unit_finding
+from gangboard.facts.gang import Unit
+from gangboard.facts.state_since import starts_since
+from gangboard.facts.unit_counts import (
+    failing_jobs,
+    is_full,
+    is_paused,
+    lacks_room,
+    runs_enough,
+    sick_nodes,
+    succeeded,
+)
+from gangboard.plugins.rule import UnitRule
 
 _CREATING = frozenset({"ContainerCreating", "PodInitializing"})
 

@@ -16,7 +16,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET
 
-from gangboard.domain.reading.wording import sentence_case
+from gangboard.domain.text import sentence_case
 from gangboard.logs import get_logger
 from gangboard.peers import client_address, network_of
 from gangboard.readmodels.ages import duration_text

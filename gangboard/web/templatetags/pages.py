@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from gangboard.domain.reading.wording import listed
+from gangboard.domain.text import listed
 from gangboard.readmodels.action_labels import lever_label
 from gangboard.readmodels.action_rows import ActionRow, OfferRow, UnseenHolds
 from gangboard.readmodels.ages import age_text, duration_text

@@ -18,7 +18,7 @@ READ = f"""
 import json, resource, time
 from gangboard.decode.page import read_page
 from gangboard.decode.pods import POD
-from gangboard.domain.registry import DecodeError
+from gangboard.domain.api_resource import DecodeError
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

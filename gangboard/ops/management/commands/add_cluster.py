@@ -5,7 +5,6 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from gangboard.diagnosis.policy.levered import Wanted
 from gangboard.kube.errors import CredentialError, KubeError
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.kubeconfigs import (
@@ -17,6 +16,7 @@ from gangboard.ops.kubeconfigs import (
 )
 from gangboard.ops.trial_lines import actor_lines, step_lines, unanswered_lines
 from gangboard.ops.who import command_author
+from gangboard.policy.levered import Wanted
 from gangboard.polling.actor_trial import try_actor
 from gangboard.polling.cluster_access import Access, in_cluster_access
 from gangboard.polling.cluster_trial import Trial, try_cluster

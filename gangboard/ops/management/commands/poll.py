@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from gangboard.domain.reading.wording import count
+from gangboard.domain.text import count
 from gangboard.domain.watch_state import WatchState
 from gangboard.logs import one_line
 from gangboard.ops.database_command import DatabaseCommand

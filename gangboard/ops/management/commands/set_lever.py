@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from gangboard.domain.acting.roles_command import roles_command
+from gangboard.domain.roles_command import roles_command
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.who import command_author
 from gangboard.store import clusters

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gangboard.decode.wire import Wire, WireMeta, read_meta
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group, Policy
-from gangboard.domain.registry import GroupingAPI, Resource
+from gangboard.plugins.grouping_api import GroupingAPI
 
 
 class _Spec(Wire):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gangboard.domain.acting.decision import Decision, DesiredAction, PlanRefusal, nothing_to_do
-from gangboard.domain.acting.gang_index import GangIndex
-from gangboard.domain.acting.lever import Lever, LeverState, Made, Readiness, Rule
-from gangboard.domain.acting.phrases import gang_resumed, gang_stopped
-from gangboard.domain.acting.requests import json_text, object_path
 from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
 from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
+from gangboard.facts.gang_index import GangIndex
+from gangboard.plugins.lever import Lever, LeverState, Made, Readiness, Rule
+from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal, nothing_to_do
+from gangboard.policy.phrases import gang_resumed, gang_stopped
+from gangboard.policy.requests import json_text, object_path
 
 
 def _ask(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:

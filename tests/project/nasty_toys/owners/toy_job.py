@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from gangboard.decode.wire import Wire, WireMeta, read_meta
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.owner import Owner
-from gangboard.domain.registry import OwnerKind, Resource
+from gangboard.plugins.owner_kind import OwnerKind
 
 
 class _Labels(Wire):

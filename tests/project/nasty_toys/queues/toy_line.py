@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gangboard.decode.wire import Wire, WireMeta, read_meta
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.registry import QueueSystem, Resource
+from gangboard.plugins.queue_system import QueueSystem
 
 
 class _Spec(Wire):

@@ -1,0 +1,188 @@
+"""What a unit was in its current attempt: whether it ran, what it lost, what it comes back from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gangboard.domain.objects import ObjectRef
+from gangboard.facts.gang import Unit
+from gangboard.facts.unit_counts import (
+    active_jobs,
+    given_up,
+    is_full,
+    on_sick_nodes,
+    ready_count,
+    succeeded,
+)
+
+# API servers, kubelets and gangboard have clocks of their own.
+_SKEW = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """A restart or retry that is under way."""
+
+    word: str
+    """`Restart` of an owner or Job by its owner, `Retry` of pods by their Job."""
+    number: int
+    """0 where nobody counts them."""
+    limit: int | None
+    source: ObjectRef
+    counted: int | None = None
+    """How many restarts of the owner count towards the limit."""
+
+    @property
+    def text(self) -> str:
+        """Return `Restart 1 of 3`, or with restarts that are not counted `Restart 5 (2 of 3 counted)`."""
+        if not self.number:
+            return f"{self.word}ing"
+        if self.limit is None:
+            return f"{self.word} {self.number}"
+        if self.counted is not None and self.counted != self.number:
+            return f"{self.word} {self.number} ({self.counted} of {self.limit} counted)"
+        return f"{self.word} {min(self.number, self.limit)} of {self.limit}"
+
+
+def attempt_start(unit: Unit) -> datetime | None:
+    """Return when the current attempt began: a restart makes new Jobs, a resume new pods."""
+    jobs = active_jobs(unit) or (unit.owner,)
+    return latest(time for job in jobs for time in (job.meta.created_at, job.resumed_at))
+
+
+def whole_in_attempt(unit: Unit) -> bool:
+    """Whether its quorum (without one: its size) was seen ready since the attempt began."""
+    if unit.missing_jobs and not active_jobs(unit):
+        return False
+    start, memory = attempt_start(unit), unit.memory
+    whole = memory.whole_attempt or memory.whole_at
+    return whole is not None and (start is None or whole >= start)
+
+
+def was_placed_whole(unit: Unit) -> bool:
+    """Whether the scheduler placed the gang since the attempt began.
+
+    The condition stays True for ever (1.37) and over suspends and restarts (observed on 1.36.3),
+    so one that is older than the attempt says nothing. Of a basic group it says nothing at all.
+    """
+    placed = unit.group.placed if unit.group is not None else None
+    if unit.quorum is None or placed is None or not placed.is_true:
+        return False
+    start = attempt_start(unit)
+    return start is None or placed.since is None or placed.since >= start
+
+
+def has_lost(unit: Unit) -> bool:
+    """Whether it ran, fell below its quorum (without one: its size), and some member still runs.
+
+    What it needs can have grown since it was whole: as long as no fewer run or are done than then,
+    nobody was lost. Without a memory of it running, an unready member may never have been ready: then only
+    members without a place count as lost, and those that were ready when their node went silent.
+    """
+    there = ready_count(unit) + succeeded(unit)
+    if given_up(unit) and (unit.ready or is_full(unit)):
+        return there < unit.needed
+    if is_full(unit) or not (unit.ready or _others_run(unit)):
+        return False
+    if _was_whole_before_silence(unit):
+        return there < unit.needed
+    if whole_in_attempt(unit):
+        before = unit.memory.whole_count
+        return there < (unit.needed if before is None else min(unit.needed, before))
+    if not was_placed_whole(unit):
+        return False
+    others = sum(pod.is_live and pod.is_placed for pod in unit.foreign_pods)
+    sick = on_sick_nodes(unit)
+    placed = sum(pod not in sick for pod in unit.placed)
+    return placed + succeeded(unit) + others < unit.needed
+
+
+def _others_run(unit: Unit) -> bool:
+    """Whether members of the gang run that are in no group and not in this unit.
+
+    Without groups the gang is what runs, whichever of its Jobs has lost all of its pods.
+    """
+    if unit.group is not None or unit.group_name:
+        return False
+    return unit.facts.ready > 0 and (whole_in_attempt(unit) or _was_whole_before_silence(unit))
+
+
+def _was_whole_before_silence(unit: Unit) -> bool:
+    """Whether silent nodes alone make it unready.
+
+    Only `Ready` turns False in a pod on a silent node; its containers still say that they are
+    ready, as its kubelet reported last (observed on 1.37.0).
+    """
+    silent = sum(
+        bool(pod.containers) and all(one.ready for one in pod.containers if not one.init)
+        for pod in on_sick_nodes(unit)
+    )
+    return silent > 0 and ready_count(unit) + succeeded(unit) + silent >= unit.needed
+
+
+def restart_under_way(unit: Unit) -> Restart | None:
+    """Return the restart or retry that it is still coming back from; None when all are ready."""
+    if is_full(unit) or not (active_jobs(unit) or unit.missing_jobs or _restarts_pods(unit)):
+        return None
+    return _restart_of_owner(unit) or _restart_of_job(unit) or _retry(unit)
+
+
+def _restarts_pods(unit: Unit) -> bool:
+    """Whether the owner says that it makes pods anew which it makes without Jobs: one by one, in one attempt."""
+    return unit.owner.restarting and not unit.facts.jobs
+
+
+def _restart_of_owner(unit: Unit) -> Restart | None:
+    owner = unit.owner
+    if _restarts_pods(unit):
+        return Restart("Restart", owner.restarts, owner.max_restarts, owner.meta.ref)
+    if whole_in_attempt(unit):
+        return None
+    # JobSet v0.12 says when a restart is over; before that only the count is there.
+    says_over = any(one.type.startswith("Restarting") and one.is_false for one in owner.conditions)
+    if owner.restarting or (owner.restarts and not says_over):
+        number = max(owner.restarts, owner.counted_restarts, 1)
+        limit, counted = owner.max_restarts, owner.counted_restarts
+        return Restart("Restart", number, limit, owner.meta.ref, counted)
+    return None
+
+
+def _restart_of_job(unit: Unit) -> Restart | None:
+    if whole_in_attempt(unit):
+        return None
+    owner = unit.owner
+    do_all_count = owner.restarts + sum(owner.job_restarts.values()) <= owner.counted_restarts
+    for job in active_jobs(unit):
+        restarts = owner.job_restarts.get(job.meta.ref.name, 0)
+        if restarts:
+            limit = owner.max_restarts if do_all_count else None
+            return Restart("Restart", restarts, limit, job.meta.ref)
+    return None
+
+
+def _retry(unit: Unit) -> Restart | None:
+    """Return the retry of a Job: pods of it failed, and since then it has not been whole."""
+    retrying = [job for job in active_jobs(unit) if job.retries > job.failed_index_count]
+    if not retrying or (whole_in_attempt(unit) and not _failed_lately(unit)):
+        return None
+    job = max(retrying, key=lambda job: job.retries)
+    return Restart("Retry", job.retries, job.max_retries, job.meta.ref)
+
+
+def _failed_lately(unit: Unit) -> bool:
+    """Whether a pod failed after the unit was last whole, within what clocks may differ."""
+    whole = unit.memory.whole_at
+    failures = [
+        pod.ready.since if pod.ready is not None else pod.meta.created_at
+        for pod in unit.pods
+        if pod.phase == "Failed"
+    ]
+    return whole is not None and any(at is not None and at >= whole - _SKEW for at in failures)
+
+
+def latest(times: Iterable[datetime | None]) -> datetime | None:
+    """Return the latest of the times that are known; None when none is."""
+    known = [time for time in times if time is not None]
+    return max(known) if known else None

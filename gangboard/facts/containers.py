@@ -1,0 +1,170 @@
+"""Containers that do not come up: which, in how many pods, and how bad that is for the gang."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
+from gangboard.domain.health import Health
+from gangboard.domain.pod import Container, Pod
+from gangboard.domain.shell import command
+from gangboard.domain.text import count
+from gangboard.domain.verdict import Evidence
+from gangboard.facts.gang import Unit
+
+_SHOWN = 3
+OUT_OF_MEMORY = "OOMKilled"
+CRASH_LOOP = "CrashLoopBackOff"
+IMAGE_REASONS = frozenset(
+    {
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "ErrImageNeverPull",
+        "ImageInspectError",
+        "RegistryUnavailable",
+        "SignatureValidationFailed",
+    }
+)
+"""Reasons of `state.waiting` about images (pkg/kubelet/images/types.go)."""
+BENIGN_REASONS = frozenset({"", "ContainerCreating", "PodInitializing", "RestartingAllContainers"})
+"""Reasons of `state.waiting` of containers that come up by themselves (pkg/kubelet/kubelet_pods.go of 1.37)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerProblem:
+    """A container, by name, and the pods in which it has a problem."""
+
+    name: str
+    found: tuple[tuple[Pod, Container], ...]
+
+    @property
+    def pods(self) -> int:
+        """In how many pods."""
+        return len(self.found)
+
+    @property
+    def worst(self) -> Container:
+        """Its state in the pod where it restarted most often."""
+        return self.worst_pair[1]
+
+    @property
+    def worst_pair(self) -> tuple[Pod, Container]:
+        """That pod, and its state there."""
+        return max(self.found, key=lambda pair: pair[1].restarts)
+
+    @property
+    def where(self) -> str:
+        """Return `Container main of 3 pods`."""
+        return f"Container {self.name} of {count(self.pods, 'pod')}"
+
+
+def find_container_problem(
+    unit: Unit, has_problem: Callable[[Container], bool]
+) -> ContainerProblem | None:
+    """Return the container that most pods of the unit have in such a state; None without one.
+
+    Only pods that are on a node and stay there are looked at.
+    """
+    pairs = [
+        (pod, container)
+        for pod in unit.placed
+        for container in pod.containers
+        if has_problem(container)
+    ]
+    if not pairs:
+        return None
+    often = Counter(container.name for _, container in pairs)
+    name = min(often, key=lambda name: (-often[name], name))
+    return ContainerProblem(name, tuple(pair for pair in pairs if pair[1].name == name))
+
+
+def container_health(unit: Unit) -> Health:
+    """Return degraded, or blocked when no member of the whole gang runs."""
+    return Health.DEGRADED if unit.facts.ready else Health.BLOCKED
+
+
+def container_evidence(problem: ContainerProblem) -> tuple[Evidence, ...]:
+    """Return the state of the container in the first few pods, in the kubelet's words."""
+    return tuple(
+        Evidence(
+            f"{pod.meta.ref.name} {container.name}",
+            f"{container.reason or container.state}: {container.message}".rstrip(": "),
+            pod.meta.ref,
+        )
+        for pod, container in problem.found[:_SHOWN]
+    )
+
+
+def crash_advice(problem: ContainerProblem) -> tuple[AdvisedStep, ...]:
+    """Return the next step for a container that ends again and again."""
+    pod, container = problem.worst_pair
+    ended = container.state == "terminated"
+    reason = container.reason if ended else container.last_reason
+    # What waits has nothing but its last end; what has ended for the first time has no earlier one.
+    return (after_end(pod, container.name, reason, earlier=not ended or container.restarts > 0),)
+
+
+def after_end(pod: Pod, container: str, reason: str, *, earlier: bool) -> AdvisedStep:
+    """Return the next step after such an end: more memory, or the command that shows its words.
+
+    No command where a name in it is not fit for a shell.
+
+    `earlier`: the words are those of an instance before the present one.
+    """
+    if reason == OUT_OF_MEMORY:
+        return AdvisedStep(
+            f"Give container {container} more memory, or let it use less ({ChangeMethod.RECREATE})."
+        )
+    ref, previous = pod.meta.ref, " --previous" if earlier else ""
+    words = command(
+        f"kubectl logs -n {{}} {{}} -c {{}}{previous}", ref.namespace, ref.name, container
+    )
+    what = "it" if words else f"container {container} of pod {ref.name}"
+    return AdvisedStep(f"Read what {what} wrote last.", AdviceKind.LOOK, words)
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a container of failed pods ended."""
+
+    container: str
+    code: int
+    reason: str
+    pods: tuple[Pod, ...]
+
+    @property
+    def advice(self) -> tuple[AdvisedStep, ...]:
+        """The next step; none where no pod is left whose kubelet would still know."""
+        known = [pod for pod in self.pods if not pod.reason and pod.disruption is None]
+        return tuple(
+            after_end(pod, self.container, self.reason, earlier=False) for pod in known[:1]
+        )
+
+
+def common_exit(pods: Iterable[Pod]) -> Exit | None:
+    """Return how containers of most failed pods ended with an error; None where nothing tells."""
+    exits: dict[tuple[str, int, str], list[Pod]] = {}
+    for pod in pods:
+        if pod.phase != "Failed":
+            continue
+        for container in pod.containers:
+            if container.exit_code:
+                end = container.name, container.exit_code, container.reason
+                exits.setdefault(end, []).append(pod)
+    if not exits:
+        return None
+    (name, code, reason), found = max(exits.items(), key=lambda item: (len(item[1]), str(item[0])))
+    return Exit(name, code, reason, tuple(found))
+
+
+def last_end(container: Container) -> str:
+    """Return `exit code 137 (OOMKilled)` of its last end; empty when it never ended."""
+    code, reason = container.last_exit_code, container.last_reason
+    if container.state == "terminated":
+        code, reason = container.exit_code, container.reason
+    if code is None:
+        return ""
+    return f"exit code {code}" + (f" ({reason})" if reason else "")

@@ -1,0 +1,68 @@
+"""What is not made yet on purpose: roles that wait for another role, and pods that wait for their leader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gangboard.domain.owner import Dependency, LeaderState, Role
+from gangboard.facts.gang import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A role that waits for another role of the same owner."""
+
+    role: Role
+    dependency: Dependency
+    on: Role | None
+    """The role it waits for; None when the owner has no role of that name."""
+
+
+def waiting_roles(unit: Unit) -> tuple[Waiting, ...]:
+    """Return roles of which Jobs are not made, or not started, because they depend on another."""
+    unmet = unit.facts.unmet
+    waiting = [role for role in unit.roles if role.name in unmet]
+    if not waiting:
+        return ()
+    absent = frozenset(unit.missing_jobs)
+    suspended = {job.role_name for job in unit.jobs if job.suspended}
+    return tuple(
+        Waiting(role, dependency, on)
+        for role in waiting
+        if role.name in suspended or not absent.isdisjoint(role.child_names)
+        for dependency, on in unmet[role.name]
+    )
+
+
+def unexplained_jobs(unit: Unit) -> tuple[str, ...]:
+    """Return missing child Jobs that do not wait for another role."""
+    waiting = {name for wait in waiting_roles(unit) for name in wait.role.child_names}
+    return tuple(name for name in unit.missing_jobs if name not in waiting)
+
+
+def held_back_pods(unit: Unit) -> int:
+    """Return how many of the wanted pods are not made because their role waits for another."""
+    roles = {wait.role.name: wait.role for wait in waiting_roles(unit)}
+    absent = frozenset(unit.missing_jobs) if roles else frozenset()
+    of_jobs = sum(role.pods * len(absent.intersection(role.child_names)) for role in roles.values())
+    return of_jobs + _followers(unit)
+
+
+def _followers(unit: Unit) -> int:
+    """Return the pods of a role that are not made until its first pod, which is there, is placed or ready."""
+    if len(unit.roles) != 1 or len(unit.current) != 1:
+        return 0
+    (role,), (leader,) = unit.roles, unit.current
+    met = {LeaderState.PLACED: leader.is_placed, LeaderState.READY: leader.is_ready}
+    return 0 if role.followers_wait is None or met[role.followers_wait] else role.pods - 1
+
+
+def followers_due(unit: Unit) -> datetime | None:
+    """Return when the only pod of a role came to be what its other pods waited for; None for none."""
+    if len(unit.roles) != 1 or len(unit.current) != 1:
+        return None
+    (role,), (leader,) = unit.roles, unit.current
+    reached = {LeaderState.PLACED: leader.scheduled, LeaderState.READY: leader.ready}
+    condition = reached[role.followers_wait] if role.followers_wait is not None else None
+    return condition.since if condition is not None and condition.is_true else None

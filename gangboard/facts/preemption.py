@@ -1,0 +1,148 @@
+"""Who took the room of a unit, and who leaves for it: what events `Preempted` tell, and the memory of them.
+
+The event is about the victim, which is often gone already, and is not kept for ever. It names a
+PodGroup that took the room (1.36, 1.37) or, on 1.35, the pod; on 1.37 a pod only by its uid (all
+observed).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gangboard.domain.event import Event
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.text import names
+from gangboard.domain.verdict import Evidence
+from gangboard.facts.attempt_history import attempt_start
+from gangboard.facts.gang import Unit, Victim
+from gangboard.facts.job_pod_names import may_be_pod_of
+from gangboard.facts.unit_counts import is_bare_group
+
+# API servers, kubelets and gangboard have clocks of their own.
+_SKEW = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """The last time that the scheduler took pods of a unit away."""
+
+    at: datetime
+    by: tuple[ObjectRef, ...] = ()
+    """The gangs that it was for, else the groups or pods that events name; empty when nobody knows."""
+    event: Event | None = None
+    """The newest that tells of it, while it is kept."""
+
+
+def last_preemption(unit: Unit) -> Preemption | None:
+    """Return the last preemption of its pods in this attempt that it has not come back from."""
+    events, memory = _events(unit), unit.memory
+    times = [event.last_seen for event in events if event.last_seen is not None]
+    if memory.preempted_at is not None and _counts(unit, memory.preempted_at):
+        times.append(memory.preempted_at)
+    if not times:
+        return None
+    return Preemption(max(times), _takers(unit, events), events[0] if events else None)
+
+
+def takers_text(taken: Preemption | None) -> str:
+    """Return who took the room, by name where it is known."""
+    if taken is None or not taken.by:
+        return "pods of higher priority"
+    return names(_name(ref) for ref in taken.by)
+
+
+def takers_evidence(taken: Preemption | None) -> tuple[Evidence, ...]:
+    """Return who took the room, with the references by which names are shown or hidden."""
+    if taken is None:
+        return ()
+    if taken.by:
+        return tuple(Evidence(f"preempted by {ref.kind}", _name(ref), ref) for ref in taken.by)
+    event = taken.event
+    return (Evidence("Preempted", event.note, event.regarding),) if event is not None else ()
+
+
+def _name(ref: ObjectRef) -> str:
+    return f"{ref.namespace}/{ref.name}"
+
+
+def victims_of(unit: Unit) -> tuple[Victim, ...]:
+    """Return pods that make room for the unit's own pods and group and are still there, by name."""
+    own = {pod.meta.ref.uid for pod in unit.current}
+    if unit.group is not None:
+        own.add(unit.group.meta.ref.uid)
+    found = [victim for victim in unit.facts.victims if victim.taker in own]
+    return tuple(sorted(found, key=lambda one: (one.pod.namespace, one.pod.name)))
+
+
+def never_preempts(unit: Unit) -> ObjectRef | None:
+    """Return the group or pod whose `preemptionPolicy` is Never, if nobody is taken away for what waits.
+
+    Without a policy of its own a group never preempts if one of its pods does not
+    (resolvePreemptionPolicy in scheduler/framework/preemption/types.go of 1.37.2).
+    """
+    if unit.group is not None and not unit.group.preempts:
+        return unit.group.meta.ref
+    polite = [pod for pod in unit.unplaced if not pod.preempts]
+    if not polite or (unit.quorum is None and len(polite) < len(unit.unplaced)):
+        return None
+    return min(polite, key=lambda pod: pod.meta.ref.name).meta.ref
+
+
+def has_lost_all(unit: Unit) -> bool:
+    """Whether a bare group has none of the pods left that it had: nobody makes them anew."""
+    if not is_bare_group(unit) or unit.pods or unit.foreign_pods:
+        return False
+    return unit.memory.whole_at is not None or last_preemption(unit) is not None
+
+
+def _events(unit: Unit) -> tuple[Event, ...]:
+    """Return the events of preemptions that count, newest first."""
+    alive = {pod.meta.ref.uid for pod in unit.current}
+    found = [
+        event
+        for event in unit.events
+        if event.reason == "Preempted"
+        and event.regarding.kind == "Pod"
+        and event.regarding.uid not in alive
+        and event.last_seen is not None
+        and _counts(unit, event.last_seen)
+        and _is_of(unit, event)
+    ]
+    return tuple(sorted(found, key=lambda one: one.last_seen or unit.now, reverse=True))
+
+
+def _counts(unit: Unit, at: datetime) -> bool:
+    """Whether what happened then is of this attempt, and the unit was not whole again after it."""
+    start, memory = attempt_start(unit), unit.memory
+    return (
+        (start is None or at >= start - _SKEW)
+        and (memory.whole_at is None or at >= memory.whole_at - _SKEW)
+        and (memory.recovered_from is None or at > memory.recovered_from)
+    )
+
+
+def _is_of(unit: Unit, event: Event) -> bool:
+    """Whether the pod, which may be gone, was one of this unit.
+
+    The name tells it when the pod is gone and no other Job of the gang could have made it.
+    """
+    name = event.regarding.name
+    if any(pod.meta.ref.uid == event.regarding.uid for pod in unit.pods):
+        return True
+    if len(unit.facts.jobs) < 2:
+        return True
+    own = {job.meta.ref.uid for job in unit.jobs if may_be_pod_of(job, name)}
+    return bool(own) and not any(
+        job.meta.ref.uid not in own and may_be_pod_of(job, name) for job in unit.facts.jobs
+    )
+
+
+def _takers(unit: Unit, events: tuple[Event, ...]) -> tuple[ObjectRef, ...]:
+    """Return the gangs that took the room; where none is known, what the events name."""
+    named = [event.related for event in events if event.related is not None]
+    gangs = [unit.facts.takers.get(ref.uid) for ref in named]
+    told = {ref.uid for ref in named}
+    remembered = [ref for ref in unit.memory.preempted_by if ref.uid not in told]
+    known = dict.fromkeys([*(ref for ref in gangs if ref is not None), *remembered])
+    return tuple(known or dict.fromkeys(ref for ref in named if ref.name))

@@ -1,0 +1,138 @@
+"""Which resources the actor may change, and what of them: from the registries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from gangboard.domain.api_resource import Resource
+from gangboard.domain.hold_manifest import POLICY_VERSIONS
+from gangboard.plugins import registry
+from gangboard.plugins.lever import Lever, Made
+from gangboard.plugins.owner_kind import OwnerKind
+
+Parent = tuple[str, str]
+"""(API group, kind) whose objects control Jobs that may be suspended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one cluster is to allow."""
+
+    policy_version: str = POLICY_VERSIONS[0]
+    """In which version it serves mutating policies; empty when it does not, so there is no Hold."""
+    not_served: frozenset[str] = frozenset()
+    """Keys of resources that it does not serve: the actor gets no lever on those."""
+    parallelism: bool = False
+    """The lever `parallelism` is switched on."""
+    namespaces: tuple[str, ...] = ()
+    """Where gangboard may act; empty for everywhere."""
+    binds_hold: bool = True
+    """Put Holds in force. Not before API servers know Holds: see `domain.hold_manifest`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Levered:
+    """One resource with levers."""
+
+    resource: Resource
+    fields: tuple[tuple[str, ...], ...]
+    """Paths of the fields that its levers write."""
+    managers: tuple[str, ...] | None = None
+    """Values of `managed_by` that are not somebody else's; None when it has no such field."""
+    managed_by: tuple[str, ...] = ("spec", "managedBy")
+    """Path of the field that names its controller."""
+    parents: tuple[Parent, ...] | None = ()
+    """Controllers under which it may be changed; None allows any."""
+    bounded: tuple[Lever, ...] = ()
+    """Levers that allow their field some values only."""
+    listed: bool = False
+    """Those of a gang are found by a list before they are changed, not by their names."""
+
+
+def levered(wanted: Wanted) -> tuple[Levered, ...]:
+    """Return the resources of which this cluster has a lever that changes a field."""
+    return tuple(found for found in _all(wanted) if found.resource.key not in wanted.not_served)
+
+
+def made(wanted: Wanted) -> tuple[Made, ...]:
+    """Return what its levers make objects of, as far as there are owners for them."""
+    owners = parents(wanted)
+    served = [kind for kind in registry.owner_kinds() if kind.resource.key not in wanted.not_served]
+    used = {key for kind in served for key in (*kind.levers, *kind.child_levers)}
+    return tuple(
+        one.makes(owners)
+        for one in registry.levers()
+        if one.makes and one.key in used and _is_on(one, wanted)
+    )
+
+
+def only_read(wanted: Wanted) -> tuple[Resource, ...]:
+    """Return the kinds of which an object is looked at before something is made that asks to stop it."""
+    changed = {one.resource.key for one in levered(wanted)}
+    return tuple(
+        kind.resource
+        for kind in registry.owner_kinds()
+        if kind.levers and kind.resource.key not in changed | wanted.not_served
+    )
+
+
+def parents(wanted: Wanted) -> tuple[Parent, ...]:
+    """Return the kinds of which gangboard may suspend single Jobs there."""
+    return _served(wanted, lambda kind: bool(kind.child_levers))
+
+
+def _served(wanted: Wanted, is_meant: Callable[[OwnerKind], bool]) -> tuple[Parent, ...]:
+    return tuple(
+        (kind.resource.group, kind.resource.kind)
+        for kind in registry.owner_kinds()
+        if is_meant(kind) and kind.resource.key not in wanted.not_served
+    )
+
+
+def _all(wanted: Wanted) -> Iterator[Levered]:
+    for kind in registry.owner_kinds():
+        if kind.resource.is_job:
+            yield _job(kind, wanted)
+            continue
+        fields = _fields(kind.suspend_field, kind.levers, wanted)
+        if fields:
+            # Under a controller it is never the topmost owner, and that one would undo it.
+            yield Levered(kind.resource, fields, kind.own_managers or None, kind.managed_by_field)
+    for queue in registry.queue_systems():
+        if queue.lever is None or not queue.lever.writes:
+            continue
+        for resource in queue.resources:
+            if resource in registry.queue_entry_resources():
+                # Entries of a queue are its own: whom they stand for is nothing to their only lever.
+                yield Levered(resource, (queue.lever.writes,), parents=None, listed=True)
+
+
+def _job(kind: OwnerKind, wanted: Wanted) -> Levered:
+    """Return what may be done to Jobs: as owners, also of a kind that makes them to be gangs of their own,
+    and as children of a kind with levers on them."""
+    keys = [key for other in registry.owner_kinds() for key in other.child_levers]
+    levers = [one for one in registry.levers() if one.key in keys and _is_on(one, wanted)]
+    return Levered(
+        kind.resource,
+        _fields(kind.suspend_field, (*kind.levers, *keys), wanted),
+        kind.own_managers or None,
+        parents=(*parents(wanted), *_served(wanted, lambda kind: kind.makes_gangs)),
+        bounded=tuple(lever for lever in levers if lever.bounds is not None),
+        listed=True,
+    )
+
+
+def _fields(
+    own: tuple[str, ...], keys: tuple[str, ...], wanted: Wanted
+) -> tuple[tuple[str, ...], ...]:
+    """Return the fields that these levers write, the suspend field first."""
+    levers = (one for one in registry.levers() if one.key in keys and _is_on(one, wanted))
+    found = [own if lever.writes is None else lever.writes for lever in levers]
+    return tuple(
+        dict.fromkeys(sorted((path for path in found if path), key=lambda path: path != own))
+    )
+
+
+def _is_on(lever: Lever, wanted: Wanted) -> bool:
+    return wanted.parallelism or not lever.optional

@@ -1,0 +1,184 @@
+"""Why something is not done: one sentence each that names the thing, and what would make it possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from shlex import quote
+
+from gangboard.domain.action import ClusterLevers, Verb
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Outcome, Owner
+from gangboard.domain.text import label, sentence, sentence_case
+from gangboard.facts.gang_index import GangIndex
+from gangboard.plugins import registry
+from gangboard.plugins.queue_system import QueueSystem
+from gangboard.policy.decision import PlanRefusal
+from gangboard.policy.indexing import kind_of
+
+
+def not_of_gang(gang: GangIndex, uid: str) -> PlanRefusal:
+    """Refuse an object that is neither the owner nor one of its current Jobs."""
+    old = gang.old_jobs.get(uid)
+    if old is None:
+        return PlanRefusal(
+            f"{gang.name} has no object with uid {uid}: another object may have its name now."
+        )
+    return PlanRefusal(
+        f"{label(old.meta.ref)} belongs to restart attempt {old.attempt or 'unknown'}: {gang.name} "
+        f"is at attempt {gang.owner.restarts} and deletes it."
+    )
+
+
+def made_by_owner(gang: GangIndex, made: Owner) -> PlanRefusal:
+    """Refuse what stands between the owner and its Jobs: its controller writes it anew."""
+    return PlanRefusal(
+        f"{label(made.meta.ref)} is made by {gang.name}, which would undo this: act on that one."
+    )
+
+
+def cluster_closed(levers: ClusterLevers) -> PlanRefusal | None:
+    """Refuse where nothing may be sent."""
+    if levers.read_only:
+        return PlanRefusal(sentence(levers.read_only), levers.read_only_command)
+    if not levers.has_actor:
+        where = f"Cluster {levers.cluster}" if levers.cluster else "This cluster"
+        return PlanRefusal(
+            f"{where} has no actor: gangboard may only read it.",
+            f"manage.py set_actor {_name(levers)} --kubeconfig FILE",
+        )
+    return None
+
+
+def unknown_version(gang: GangIndex) -> PlanRefusal | None:
+    """Refuse a gang with objects of an API version that this release does not know.
+
+    It reads them as an older version. How their controllers take a change is not known.
+    """
+    if not gang.unknown_versions:
+        return None
+    context = gang.context
+    owners = (context.owner, *context.middle, *context.jobs)
+    metas = (*(owner.meta for owner in owners), *(entry.meta for entry in context.entries))
+    for ref in (meta.ref for meta in metas):
+        version = gang.unknown_versions.get((ref.group, ref.kind))
+        if version is not None:
+            return PlanRefusal(
+                f"{label(ref)} is served as {version}, which this release does not know: gangboard reads "
+                "it, and changes nothing of its gang."
+            )
+    return None
+
+
+def owner_out_of_reach(gang: GangIndex) -> PlanRefusal | None:
+    """Refuse an owner that is going, done, or that somebody else decides about."""
+    return _ended(gang.owner, gang.name) or _foreign(gang)
+
+
+def job_out_of_reach(gang: GangIndex, job: Owner) -> PlanRefusal | None:
+    """Refuse a child Job that is going or done, or whose owner is out of reach."""
+    name = label(job.meta.ref)
+    found = _ended(job, name) or owner_out_of_reach(gang) or _managed(job, name)
+    if found is None and job.ending:
+        return PlanRefusal(f"{name} is about to end ({job.ending}): its pods are on their way out.")
+    return found
+
+
+def _ended(owner: Owner, name: str) -> PlanRefusal | None:
+    if owner.meta.deleting_since is not None:
+        return PlanRefusal(f"{name} is being deleted.")
+    if owner.finish is None:
+        return None
+    succeeded = owner.finish.outcome is Outcome.SUCCEEDED
+    return PlanRefusal(
+        f"{name} has {'succeeded' if succeeded else 'failed'}: there is nothing left to suspend or resume."
+    )
+
+
+def no_lever(gang: GangIndex) -> PlanRefusal:
+    """Refuse what nothing suspends, with the reason where its kind tells one."""
+    kind = kind_of(gang.owner)
+    why = kind.no_lever if kind is not None else ""
+    if why:
+        return PlanRefusal(f"{gang.name} cannot be suspended: {why}")
+    return PlanRefusal(unowned(gang.owner.meta.ref))
+
+
+def unowned(ref: ObjectRef) -> str:
+    """Say why a gang whose root is no known kind of owner is not suspended: a bare pod, or a group of such."""
+    name = label(ref)
+    if (ref.group, ref.kind) == ("", "Pod"):
+        return f"{name} cannot be suspended: no controller would re-create it."
+    if ref.group in {one.group for one in registry.queue_entry_resources()}:
+        return f"{name} cannot be suspended: no known controller would re-create its pods."
+    if ref.group in {api.group for api in registry.grouping_apis()}:
+        return (
+            f"{name} cannot be suspended: it has no suspend field, and nothing known owns its pods."
+        )
+    return f"gangboard knows no way to suspend {name}."
+
+
+def queue_decides(gang: GangIndex, system: QueueSystem | None) -> PlanRefusal:
+    """Refuse an owner whose queue decides when it runs and leaves no way that gangboard knows."""
+    where = f"queue {gang.queue}" if gang.queue else "a queue"
+    if system is None:
+        return PlanRefusal(
+            f"{gang.name} is in {where}, which gangboard does not read: it may undo this."
+        )
+    return PlanRefusal(
+        f"{gang.name} is in {where} of {system.label}, which decides when it runs: gangboard knows no way "
+        "to stop it there."
+    )
+
+
+def no_job_lever(gang: GangIndex, job: Owner) -> PlanRefusal:
+    """Refuse a Job whose kind above has no lever for one."""
+    above = f"a {job.meta.controller.kind}" if job.meta.controller is not None else gang.name
+    name = label(job.meta.ref)
+    controller = job.meta.controller
+    kind = registry.owner_kind(controller.group, controller.kind) if controller else None
+    if kind is not None and kind.no_child_lever:
+        return PlanRefusal(f"{name} cannot be suspended alone: {kind.no_child_lever}.")
+    return PlanRefusal(f"gangboard knows no way to suspend one Job of {above}: {name} stays.")
+
+
+def all_of(begin: str, reasons: Sequence[PlanRefusal], instead: str) -> PlanRefusal:
+    """Return the reasons in a sentence each, then what is possible instead, and the best of what would help.
+
+    A lever that nobody has turned on is named only if there is no other reason.
+    """
+    whys = [reason.why for reason in reasons if not reason.opt_in] or [one.why for one in reasons]
+    sentences = [f"{begin}: {whys[0]}", *whys[1:], *([instead] if instead else [])]
+    needs = next((reason.needs for reason in reasons if reason.needs), "")
+    return PlanRefusal(" ".join(f"{sentence_case(one)}." for one in sentences), needs)
+
+
+def _foreign(gang: GangIndex) -> PlanRefusal | None:
+    above = gang.owner.meta.controller
+    if above is not None and not registry.makes_gangs(above.group, above.kind):
+        return PlanRefusal(
+            f"{gang.name} is owned by {above.kind}/{above.name}; it would undo this."
+        )
+    return no_lever(gang) if kind_of(gang.owner) is None else _managed(gang.owner, gang.name)
+
+
+def _managed(owner: Owner, name: str) -> PlanRefusal | None:
+    for system in registry.queue_systems():
+        if owner.managed_by in system.mirrors:
+            return PlanRefusal(f"{name} {system.mirrors[owner.managed_by]}")
+    if owner.managed_by:
+        return PlanRefusal(
+            f"{name} is managed by {owner.managed_by} (spec.managedBy), whose way to suspend it "
+            "gangboard does not know."
+        )
+    return None
+
+
+def until_misplaced(verb: Verb, name: str) -> PlanRefusal:
+    """Refuse an end for anything but a new Hold."""
+    if verb is Verb.RESUME:
+        return PlanRefusal(f"Only a suspend by a Hold can have an end; {name} is to be resumed.")
+    return PlanRefusal(f"Only a Hold can have an end; {name} would be suspended in another way.")
+
+
+def _name(levers: ClusterLevers) -> str:
+    return quote(levers.cluster) if levers.cluster else "NAME"

@@ -1,0 +1,259 @@
+"""The owner as a whole: Kueue's Workloads, its Jobs one by one, or its own field (design §5)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.domain.action import ActionContext, StepKind
+from gangboard.domain.objects import Condition
+from gangboard.domain.owner import Owner
+from tests.domain_objects import a_group, a_jobset, a_role, succeeded
+from tests.policy.making import (
+    CLAIM,
+    NATIVE,
+    READY,
+    a_child,
+    a_context,
+    a_hold,
+    a_standalone,
+    a_trio,
+    an_entry,
+    ask,
+    bodies,
+    text,
+)
+
+WORKLOAD = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/workloads/jobset-trio-1a2b3"
+
+
+def _queued(owner: Owner | None = None, **entry: Any) -> ActionContext:
+    return a_context(owner or a_trio(queue="lq"), entries=(an_entry(**entry),))
+
+
+def test_a_jobset_is_suspended_by_its_own_field() -> None:
+    owner = a_trio(generation=9)
+    owner = replace(owner, meta=replace(owner.meta, annotated=True))
+    found = ask(a_context(owner), "trio", "suspend")
+    assert found.lever == "suspend"
+    (step,), (operations,) = found.steps, bodies(found)
+    assert step.path == "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team-a/jobsets/trio"
+    assert operations == [
+        {"op": "test", "path": "/metadata/uid", "value": "uid-trio"},
+        {"op": "test", "path": "/metadata/generation", "value": 9},
+        # No test of spec.suspend: a JobSet that runs may have none.
+        {"op": "add", "path": "/spec/suspend", "value": True},
+        {"op": "add", "path": "/metadata/annotations/gangboard.dev~1action", "value": "a-1"},
+    ]
+    assert (found.before, found.after) == ({"spec.suspend": "false"}, {"spec.suspend": "true"})
+    assert found.watch_seconds == 40
+    assert found.reactions == (
+        "Its 6 pods are deleted, with up to 30 s to end; unsaved work is lost.",
+        "Its Jobs stay, suspended; those that have finished are not touched.",
+    )
+    assert found.warnings == ()
+
+
+def test_a_jobset_is_resumed_by_its_own_field_and_held_jobs_stay() -> None:
+    owner = a_trio(suspended=True)
+    jobs = [a_child(owner, name, suspended=True) for name in ("trio-w-0", "trio-w-1", "trio-w-2")]
+    found = ask(a_context(owner, *jobs, holds=(a_hold(),)), "trio", "resume")
+    (operations,) = bodies(found)
+    assert operations[2] == {"op": "test", "path": "/spec/suspend", "value": True}
+    assert {"op": "add", "path": "/spec/suspend", "value": False} in operations
+    assert found.reactions == (
+        "Its 4 pods are made: they need room, may have to wait, and may get other nodes.",
+    )
+    assert found.warnings == ("Held Jobs stay suspended when JobSet trio is resumed: trio-w-1.",)
+
+
+def test_a_standalone_job_is_suspended_by_its_own_field() -> None:
+    found = ask(a_standalone(), "train", "suspend")
+    assert found.lever == "suspend"
+    assert found.steps[0].path == "/apis/batch/v1/namespaces/team-a/jobs/train"
+    assert found.reactions == (
+        "Its 4 pods are deleted, with up to 30 s to end; unsaved work is lost.",
+    )
+
+
+def test_pods_that_nobody_counts_are_not_counted() -> None:
+    found = ask(a_standalone(active_pods=None), "train", "suspend")
+    assert found.reactions[0].startswith("Its pods are deleted,")
+    assert ask(a_standalone(active_pods=0), "train", "suspend").reactions[0] == (
+        "It has no pods now."
+    )
+    assert ask(a_standalone(active_pods=1, grace_seconds=0), "train", "suspend").reactions[0] == (
+        "Its 1 pod is deleted, at once; unsaved work is lost."
+    )
+
+
+def test_what_is_no_owner_has_no_lever() -> None:
+    group = a_group("ring", quorum=4)
+    context = ActionContext(owner=Owner(meta=group.meta, desired=4), groups=(group,))
+    found = ask(context, "ring", "suspend")
+    assert found.why_not == (
+        "PodGroup ring cannot be suspended: it has no suspend field, and nothing known owns its pods."
+    )
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_kueue_is_asked_where_it_manages_the_owner(labelled: bool) -> None:
+    """Kueue undoes a plain suspend in both directions (jobset-kueue.md §3.5)."""
+    found = ask(_queued(a_trio(queue="lq" if labelled else "")), "trio", "suspend")
+    assert found.lever == "kueue-active"
+    (step,), (operations,) = found.steps, bodies(found)
+    assert (step.kind, step.path) == (StepKind.PATCH, WORKLOAD)
+    assert operations == [
+        {"op": "test", "path": "/metadata/uid", "value": "uid-jobset-trio-1a2b3"},
+        {"op": "test", "path": "/metadata/generation", "value": 7},
+        {"op": "add", "path": "/spec/active", "value": False},
+    ]
+    assert found.before == {"Workload jobset-trio-1a2b3 spec.active": "true"}
+    assert found.after == {"Workload jobset-trio-1a2b3 spec.active": "false"}
+    assert found.watch_seconds == 40
+    assert found.reactions == (
+        "Kueue evicts JobSet trio, suspends it and does not queue it again until it is resumed; "
+        "its quota in queue lq is released.",
+        "Its 6 pods are deleted, with up to 30 s to end; unsaved work is lost.",
+    )
+
+
+def test_kueue_queues_it_again() -> None:
+    evicted = Condition("Evicted", "True", "Deactivated", "The workload is deactivated")
+    context = _queued(
+        a_trio(queue="lq", suspended=True), active=False, admitted=False, conditions=(evicted,)
+    )
+    found = ask(context, "trio", "resume")
+    assert bodies(found)[0][-1] == {"op": "add", "path": "/spec/active", "value": True}
+    assert found.reactions == (
+        "Kueue puts JobSet trio back into queue lq: it may have to wait, and its pods may get "
+        "other nodes.",
+    )
+    assert found.warnings == ()
+
+
+def test_a_deactivation_by_kueue_itself_is_said() -> None:
+    evicted = Condition(
+        "Evicted", "True", "DeactivatedDueToRequeuingLimitExceeded", "The workload is deactivated"
+    )
+    context = _queued(a_trio(queue="lq", suspended=True), active=False, conditions=(evicted,))
+    found = ask(context, "trio", "resume")
+    assert found.steps == ()
+    assert found.why_not.startswith(
+        "Kueue deactivated Workload jobset-trio-1a2b3 itself "
+        "(DeactivatedDueToRequeuingLimitExceeded) and does not queue it again when it is activated"
+    )
+
+
+def test_what_waits_in_a_queue_leaves_it() -> None:
+    found = ask(_queued(a_trio(queue="lq", suspended=True), admitted=False), "trio", "suspend")
+    assert found.reactions == (
+        "Kueue takes JobSet trio out of queue lq until it is resumed; it has no pods to lose.",
+    )
+
+
+def test_every_workload_of_the_owner_is_patched_once() -> None:
+    """One of each group of a LeaderWorkerSet; finished and deactivated ones are left alone."""
+    done = an_entry(name="w-done", conditions=(Condition("Finished", "True", "OutOfSync"),))
+    entries = (an_entry(name="w-0"), an_entry(name="w-1"), an_entry(name="w-off", active=False))
+    context = a_context(a_trio(queue="lq"), entries=(*entries, done))
+    found = ask(context, "trio", "suspend")
+    assert [step.subject.name for step in found.steps] == ["w-0", "w-1"]
+
+
+def test_served_versions_of_kueue_are_followed() -> None:
+    context = replace(_queued(), api_versions={"workloads.kueue.x-k8s.io": "v1beta1"})
+    assert "/kueue.x-k8s.io/v1beta1/" in ask(context, "trio", "suspend").steps[0].path
+
+
+def test_independent_jobs_are_suspended_one_by_one() -> None:
+    owner = a_trio(independent_claim=CLAIM)
+    stopped = a_child(owner, "trio-w-0", suspended=True)
+    done = a_child(owner, "trio-w-2", finish=succeeded())
+    context = a_context(owner, stopped, done)
+    found = ask(context, "trio", "suspend", NATIVE)
+    assert found.lever == "native"
+    assert [step.subject.name for step in found.steps] == ["trio-w-1"]
+    assert found.before == {"Job trio-w-1 spec.suspend": "false"}
+    resume = ask(context, "trio", "resume", NATIVE)
+    assert [step.subject.name for step in resume.steps] == ["trio-w-0"]
+    held = replace(context, holds=(a_hold("trio-w-0"),))
+    assert ask(held, "trio", "resume", NATIVE).why_not == (
+        "JobSet trio has no Job to resume: nothing to do."
+    )
+
+
+def test_a_claim_alone_changes_nothing_for_the_owner() -> None:
+    found = ask(a_context(a_trio(independent_claim=CLAIM)), "trio", "suspend", READY)
+    assert found.lever == "suspend"
+
+
+def test_kueue_goes_before_independence() -> None:
+    owner = a_trio(independent_claim=CLAIM, queue="lq")
+    assert ask(_queued(owner), "trio", "suspend", NATIVE).lever == "kueue-active"
+
+
+def test_jobs_that_do_not_follow_are_named() -> None:
+    owner = a_jobset("many", a_role("w", jobs=5))
+    queued = a_child(owner, "many-w-4", queue="lq")
+    paused = a_child(owner, "many-w-1", parallelism=0, paused_parallelism=2, active_pods=0)
+    found = ask(a_context(owner, queued, paused), "many", "suspend")
+    assert "Jobs paused by parallelism 0 get no pods when it is resumed: many-w-1." in text(found)
+    assert (
+        "many-w-4 is queued by Kueue on its own: Kueue and JobSet many may undo each other."
+    ) in found.warnings
+
+
+NOT_SERVED = replace(READY, queue_visibility="not-served")
+
+
+def test_what_names_a_queue_that_nobody_serves_is_resumed_by_its_own_field() -> None:
+    found = ask(a_context(a_trio(queue="lq", suspended=True)), "trio", "resume", NOT_SERVED)
+    assert (found.lever, found.why_not) == ("suspend", "")
+    assert (found.before, found.after) == ({"spec.suspend": "true"}, {"spec.suspend": "false"})
+    assert found.warnings == (
+        "If Kueue is installed here later, it suspends JobSet trio until queue lq has admitted it: "
+        "its pods are lost then.",
+    )
+
+
+def test_what_names_a_queue_that_nobody_serves_is_suspended_by_its_own_field() -> None:
+    found = ask(a_context(a_trio(queue="lq")), "trio", "suspend", NOT_SERVED)
+    assert found.lever == "suspend"
+    assert found.warnings == (
+        "If Kueue is installed here later, it takes JobSet trio into queue lq, and starts it when "
+        "it admits it.",
+    )
+
+
+@pytest.mark.parametrize("visibility", ["", "served"])
+def test_where_a_queue_may_be_served_nothing_is_done_behind_its_back(visibility: str) -> None:
+    context = a_context(a_trio(queue="lq", suspended=True))
+    found = ask(context, "trio", "resume", replace(READY, queue_visibility=visibility))
+    assert found.lever is None
+    assert "queue lq of Kueue" in found.why_not
+
+
+def test_an_entry_left_over_from_a_queue_that_is_not_served_any_more_counts_for_nothing() -> None:
+    found = ask(_queued(a_trio(suspended=True), admitted=False), "trio", "resume", NOT_SERVED)
+    assert (found.lever, found.warnings) == ("suspend", ())
+
+
+def test_a_child_in_a_queue_that_nobody_serves_waits_for_its_jobset_alone() -> None:
+    owner = a_trio(queue="lq", suspended=True)
+    context = a_context(owner, a_child(owner, "trio-w-1", suspended=True))
+    assert ask(context, "trio-w-1", "resume", NOT_SERVED).why_not == (
+        "JobSet trio is suspended: Job trio-w-1 starts when the JobSet does."
+    )
+    assert ask(context, "trio-w-1", "resume").why_not == (
+        "JobSet trio is suspended, and may wait in queue lq: Job trio-w-1 starts when the JobSet does."
+    )
+
+
+def test_active_in_no_named_queue() -> None:
+    context = _queued(a_trio(suspended=True), admitted=False, queue="")
+    assert ask(context, "trio", "resume").why_not == (
+        "JobSet trio is active in Kueue and waits: nothing to do."
+    )

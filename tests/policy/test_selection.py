@@ -1,0 +1,296 @@
+"""Jobs of one gang that are suspended together: the set is judged, not each of its Jobs.
+
+jobset-kueue.md §2.1 to §2.3, and the controllers of JobSet v0.12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.domain.action import ActionContext, ClusterLevers, Verb
+from gangboard.domain.owner import Dependency, Owner
+from gangboard.owners.jobset.policies import FailureRule, Policies
+from gangboard.policy.selection import Selection, of_selection
+from tests.domain_objects import NOW, a_group, a_jobset, a_role, succeeded
+from tests.policy.making import (
+    CLAIM,
+    NATIVE,
+    READY,
+    WITHOUT,
+    a_child,
+    a_context,
+    a_hold,
+    a_standalone,
+    a_trio,
+    an_entry,
+    ask,
+    text,
+)
+
+NOTHING_RUNS = (
+    "Nothing of JobSet trio will run any more, and the JobSet does not count as suspended."
+)
+TRIO = ("trio-w-0", "trio-w-1", "trio-w-2")
+
+
+def judge(
+    context: ActionContext, *names: str, levers: ClusterLevers = READY, verb: Verb = Verb.SUSPEND
+) -> Selection | None:
+    return of_selection(context, levers, {f"uid-{name}" for name in names}, verb, NOW)
+
+
+def said(context: ActionContext, *names: str, levers: ClusterLevers = READY) -> tuple[str, ...]:
+    found = judge(context, *names, levers=levers)
+    assert found is not None
+    return found.sentences
+
+
+def is_whole(context: ActionContext, *names: str, levers: ClusterLevers = READY) -> bool:
+    found = judge(context, *names, levers=levers)
+    return found is not None and found.whole is not None
+
+
+class TestNothingRuns:
+    def test_all_jobs_of_a_gang_come_first_and_the_owner_is_offered(self) -> None:
+        found = judge(a_context(), *TRIO)
+        assert found is not None
+        assert found.sentences[0] == NOTHING_RUNS
+        assert found.whole is not None
+        assert (found.whole.lever, found.whole.subject.name) == ("suspend", "trio")
+
+    def test_all_but_one_leave_one_that_runs(self) -> None:
+        found = judge(a_context(), "trio-w-0", "trio-w-2")
+        assert found is not None
+        assert "will run" not in " ".join(found.sentences)
+        assert found.whole is None
+
+    @pytest.mark.parametrize(
+        "fields",
+        [{"suspended": True}, {"parallelism": 0}, {"finish": succeeded()}],
+        ids=["suspended", "no pods asked for", "finished"],
+    )
+    def test_a_job_that_does_not_run_need_not_be_chosen(self, fields: dict[str, Any]) -> None:
+        owner = a_trio()
+        context = a_context(owner, a_child(owner, "trio-w-1", **fields))
+        assert NOTHING_RUNS in said(context, "trio-w-0", "trio-w-2")
+        assert is_whole(context, "trio-w-0", "trio-w-2")
+        assert "will run" not in " ".join(said(context, "trio-w-0"))
+
+    def test_a_held_job_does_not_run(self) -> None:
+        owner = a_trio()
+        context = a_context(owner, a_child(owner, "trio-w-1", suspended=True), holds=(a_hold(),))
+        assert NOTHING_RUNS in said(context, "trio-w-0", "trio-w-2")
+
+    def test_where_nothing_runs_already_nothing_stops(self) -> None:
+        owner = a_trio(suspended=True)
+        stopped = [a_child(owner, name, suspended=True) for name in TRIO]
+        assert "will run" not in " ".join(said(a_context(owner, *stopped), *TRIO))
+        assert not is_whole(a_context(owner, *stopped), *TRIO)
+
+    def test_jobs_of_a_suspended_owner_stop_anyway(self) -> None:
+        owner = a_trio(suspended=True)
+        assert "will run" not in " ".join(said(a_context(owner), *TRIO))
+
+    def test_what_is_not_made_yet_and_waits_for_nothing_chosen_can_still_start(self) -> None:
+        owner = a_jobset("ft", a_role("w", jobs=2), a_role("eval"))
+        context = a_context(owner)
+        made = replace(context, jobs=tuple(job for job in context.jobs if job.role_name == "w"))
+        found = judge(made, "ft-w-0", "ft-w-1")
+        assert found is not None
+        assert found.sentences[0] == (
+            "All that runs of JobSet ft is stopped; only Jobs of eval can still start."
+        )
+        assert found.whole is None
+
+    @pytest.mark.parametrize(("status", "starts"), [("Ready", True), ("Complete", False)])
+    def test_a_job_that_waits_for_another_part_starts_unless_that_is_stopped(
+        self, status: str, starts: bool
+    ) -> None:
+        """A Job at parallelism 0 counts as ready and never completes (jobset-kueue.md §2.5)."""
+        owner = a_jobset(
+            "ft", a_role("w"), a_role("eval", depends_on=(Dependency("w", status),)), a_role("x")
+        )
+        context = a_context(
+            owner,
+            a_child(owner, "ft-eval-0", suspended=True),
+            a_child(owner, "ft-x-0", finish=succeeded()),
+        )
+        pausing = replace(WITHOUT, parallelism=True)
+        can_start = "can still start" in " ".join(said(context, "ft-w-0", levers=pausing))
+        assert can_start is starts
+        assert "can still start" not in " ".join(said(context, "ft-w-0"))
+
+
+class TestOwner:
+    def test_is_offered_by_its_queue(self) -> None:
+        context = a_context(a_trio(queue="lq"), entries=(an_entry(),))
+        found = judge(context, *TRIO)
+        assert found is not None
+        assert found.whole is not None
+        assert found.whole.lever == "kueue-active"
+
+    def test_is_not_offered_where_it_cannot_be_suspended(self) -> None:
+        context = a_context(a_trio(queue="lq"))
+        assert NOTHING_RUNS in said(context, *TRIO)
+        assert not is_whole(context, *TRIO), "its Workload is not known"
+
+    def test_is_no_better_where_its_jobs_are_suspended_one_by_one(self) -> None:
+        context = a_context(a_trio(independent_claim=CLAIM))
+        assert NOTHING_RUNS in said(context, *TRIO, levers=NATIVE)
+        assert not is_whole(context, *TRIO, levers=NATIVE)
+
+
+class TestForced:
+    """A lever that is not proved: JobSet resumes such a Job after 72 to 95 ms (observed)."""
+
+    FORCED = replace(WITHOUT, forced=True)
+    SHORT = (
+        "Forced: jobset will likely undo each {}, and its pods are replaced. The rest holds only "
+        "while it lasts."
+    )
+
+    @pytest.mark.parametrize(
+        ("in_order", "when"), [(False, "within a second"), (True, "once its pods are gone")]
+    )
+    def test_is_judged_as_a_set_and_said_not_to_last(self, in_order: bool, when: str) -> None:
+        context = a_context(a_trio(policies=Policies(in_order=in_order)))
+        sentences = said(context, *TRIO, levers=self.FORCED)
+        assert sentences[:2] == (self.SHORT.format(when), NOTHING_RUNS)
+        assert is_whole(context, *TRIO, levers=self.FORCED), "the owner's own lever lasts"
+
+    def test_of_some_nothing_stops(self) -> None:
+        found = judge(a_context(), "trio-w-0", "trio-w-2", levers=self.FORCED)
+        assert found is not None
+        assert NOTHING_RUNS not in found.sentences
+        assert found.whole is None
+
+    def test_where_the_jobset_leaves_its_jobs_alone_it_lasts(self) -> None:
+        context = a_context(a_trio(independent_claim=CLAIM))
+        sentences = said(context, *TRIO, levers=replace(NATIVE, forced=True))
+        assert sentences[0] == NOTHING_RUNS
+
+
+class TestNothingToSay:
+    def test_of_a_resume(self) -> None:
+        assert judge(a_context(), *TRIO, verb=Verb.RESUME) is None
+
+    def test_where_the_owner_is_chosen_too(self) -> None:
+        assert judge(a_context(), "trio", *TRIO) is None
+        assert judge(a_standalone(), "train") is None
+
+    def test_where_none_can_be_stopped(self) -> None:
+        assert judge(a_context(), *TRIO, levers=WITHOUT) is None
+        assert judge(a_context(), "another") is None
+
+    def test_those_that_cannot_be_stopped_are_not_counted(self) -> None:
+        """One of them is going: it runs on until it is gone."""
+        owner = a_trio()
+        context = a_context(owner, a_child(owner, "trio-w-1", deleting_since=NOW))
+        found = judge(context, *TRIO)
+        assert found is not None
+        assert [job.meta.ref.name for job in found.jobs] == ["trio-w-0", "trio-w-2"]
+        assert NOTHING_RUNS not in found.sentences
+
+
+SUCCESSES = [
+    (Policies(), ("ft-w-0", "ft-w-1"),
+     "JobSet ft cannot complete while they are held (success policy All)."),
+    (Policies(ttl_seconds=3600), ("ft-w-0", "ft-driver-0"),
+     "JobSet ft cannot complete while they are held (success policy All), so its "
+     "ttlSecondsAfterFinished of 3,600 s does not begin."),
+    (Policies(success_roles=("driver",)), ("ft-w-0", "ft-w-1"),
+     "JobSet ft completes when every Job of driver does (success policy All of driver); then these "
+     "2 Jobs are deleted."),
+    (Policies(success_operator="Any"), ("ft-w-0", "ft-w-1"),
+     "JobSet ft completes when one Job does (success policy Any); then these 2 Jobs are deleted."),
+    (Policies(success_operator="Any"), ("ft-w-0", "ft-w-1", "ft-driver-0"),
+     "JobSet ft cannot complete while they are held (success policy Any)."),
+    (Policies(success_operator="Any", success_roles=("w",)), ("ft-w-0", "ft-w-1"),
+     "JobSet ft cannot complete while they are held (success policy Any of w)."),
+    (Policies(success_operator="Any", success_roles=("w",)), ("ft-w-0", "ft-driver-0"),
+     "JobSet ft completes when one Job of w does (success policy Any of w); then these 2 Jobs are "
+     "deleted."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("policies", "chosen", "sentence"), SUCCESSES)
+def test_success_is_judged_for_the_set(
+    policies: Policies, chosen: tuple[str, ...], sentence: str
+) -> None:
+    owner = a_jobset("ft", a_role("driver"), a_role("w", jobs=2), policies=policies)
+    assert sentence in said(a_context(owner), *chosen)
+
+
+def _chain() -> Owner:
+    """driver ← workers ← eval."""
+    return a_jobset(
+        "ft",
+        a_role("driver"),
+        a_role("workers", jobs=2, depends_on=(Dependency("driver", "Ready"),)),
+        a_role("eval", depends_on=(Dependency("workers", "Ready"),)),
+    )
+
+
+def test_only_jobs_outside_that_wait_for_the_set_are_named() -> None:
+    found = " ".join(said(a_context(_chain()), "ft-driver-0", "ft-workers-0", "ft-workers-1"))
+    assert (
+        "After a restart or a resume of JobSet ft the Jobs of eval do not start while they are "
+        "held: eval depends on workers."
+    ) in found
+    assert "workers depend" not in found
+
+
+def test_a_part_of_which_some_jobs_are_outside_is_named() -> None:
+    found = " ".join(said(a_context(_chain()), "ft-driver-0", "ft-workers-0"))
+    assert "the Jobs of workers and eval do not start while they are held" in found
+
+
+def _sharing(quorum: int) -> ActionContext:
+    context = a_context(a_trio(), groups=(a_group("ring", quorum=quorum),))
+    return replace(context, jobs=tuple(replace(job, group_name="ring") for job in context.jobs))
+
+
+def test_a_shared_group_is_judged_by_all_that_leave_it() -> None:
+    """Of 6 pods the quorum is 4: one Job may go, two may not."""
+    assert "PodGroup" not in " ".join(said(_sharing(4), "trio-w-0"))
+    assert (
+        "2 of them share PodGroup ring with 1 other Job, whose quorum is 4 pods; 2 would remain. A "
+        "lost sibling can never be replaced while these Jobs are held, and after a restart or a "
+        "resume of JobSet trio no pod of the group is placed."
+    ) in said(_sharing(4), "trio-w-0", "trio-w-1")
+    assert "PodGroup" not in " ".join(said(_sharing(2), "trio-w-0", "trio-w-1"))
+    assert "PodGroup" not in " ".join(said(_sharing(4), *TRIO)), "no sibling is left"
+
+
+class TestEachOfThem:
+    """What a plan says of one Job that is chosen with others."""
+
+    def _said(self, owner: Owner, name: str, *chosen: str) -> str:
+        uids = frozenset(f"uid-{one}" for one in chosen)
+        found = ask(a_context(owner), name, Verb.SUSPEND, chosen=uids)
+        assert found.allowed
+        return text(found)
+
+    def test_what_is_said_of_the_set_is_not_said_again(self) -> None:
+        owner = a_jobset("one", a_role("w"), policies=Policies(), max_restarts=2)
+        assert "cannot complete" in self._said(owner, "one-w-0")
+        assert "It is the only unfinished Job" in self._said(owner, "one-w-0")
+        together = self._said(owner, "one-w-0", "one-w-0")
+        assert "cannot complete" not in together
+        assert "only unfinished" not in together
+
+    def test_another_job_that_fails_is_one_that_is_not_stopped(self) -> None:
+        assert "If another Job fails" in self._said(a_trio(), "trio-w-1", *TRIO[1:])
+        assert "fails" not in self._said(a_trio(), "trio-w-1", *TRIO)
+
+    def test_a_rule_about_a_part_that_is_stopped_as_a_whole_is_left_out(self) -> None:
+        rules = (FailureRule("FailJobSet", roles=("w",)),)
+        owner = a_jobset(
+            "ft", a_role("driver"), a_role("w", jobs=2), max_restarts=1,
+            policies=Policies(failure_rules=rules),
+        )  # fmt: skip
+        assert "If a Job of w fails" in self._said(owner, "ft-w-0", "ft-w-0")
+        assert "Job of w" not in self._said(owner, "ft-w-0", "ft-w-0", "ft-w-1")
