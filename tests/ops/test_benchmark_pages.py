@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gangboard.ops.management.commands import benchmark_pages
 from gangboard.store.models import Gang
+from tools.management.commands import benchmark_pages
 
 
 @pytest.mark.django_db
