@@ -57,7 +57,7 @@ def test_each_node_asked_alone_gives_the_same_verdicts() -> None:
 
 
 def test_what_takes_too_long_is_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gangboard.ops.management.commands.benchmark_placement.ONE_SECONDS", 0.0)
+    monkeypatch.setattr("tools.management.commands.benchmark_placement.ONE_SECONDS", 0.0)
     with pytest.raises(CommandError, match="one gang took"):
         run(*SMALL[:-1])
 
