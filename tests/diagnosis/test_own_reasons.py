@@ -15,8 +15,9 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Evidence, Finding, Verdict
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
-from gangboard.owners.job import Job
+from gangboard.owners.job import WireJob
 from gangboard.plugins import registry
+from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.plugins.rule import UnitRule
 from tests.domain_objects import NOW, Made, a_group, a_meta, a_pod, ago
 
@@ -31,10 +32,11 @@ def _tired(unit: Unit) -> Finding | None:
 TIRED = UnitRule("toy-tired", Stage.FORMATION, "Tired", 5, _tired, health=Health.DEGRADED)
 
 
-class Ring(Job):
+class Ring(OwnerKind):
     group = "example.com"
     kind = "Ring"
-    makes = None
+    versions = ("v1",)
+    wire = WireJob
     pod_label = "ring"
     rules = (TIRED,)
 

@@ -15,7 +15,7 @@ from gangboard.domain.owner import Owner
 from gangboard.owners.jobset.wire import (
     WireFailureRule,
     WireJobSetSpec,
-    WireSuccessPolicy,
+    WireJobSetSuccessPolicy,
     child_name,
 )
 
@@ -59,7 +59,7 @@ def read_policies(jobset: str, spec: WireJobSetSpec) -> Policies:
     Where the webhook or the CRD of JobSet v0.12 fills something in, so does this: a JobSet that was
     made without them must not look as if it had no policy.
     """
-    success = spec.success_policy or WireSuccessPolicy()
+    success = spec.success_policy or WireJobSetSuccessPolicy()
     failure = spec.failure_policy
     coordinator = spec.coordinator
     return Policies(

@@ -59,7 +59,7 @@ class WireReplicatedJob(Wire):
         return or_one(self.replicas)
 
 
-class WireSuccessPolicy(Wire):
+class WireJobSetSuccessPolicy(Wire):
     """`spec.successPolicy`."""
 
     operator: str | None = None
@@ -99,7 +99,7 @@ class WireJobSetSpec(Wire):
 
     suspend: bool | None = None
     replicated_jobs: list[WireReplicatedJob] | None = None
-    success_policy: WireSuccessPolicy | None = None
+    success_policy: WireJobSetSuccessPolicy | None = None
     failure_policy: _WireFailurePolicy | None = None
     startup_policy: _WireStartupPolicy | None = None
     coordinator: _WireCoordinator | None = None

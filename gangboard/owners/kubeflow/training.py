@@ -56,7 +56,7 @@ class TrainingJob(OwnerKind):
     """What the kinds of kubeflow.org have in common."""
 
     group = GROUP
-    versions = ("v1",)
+    versions: tuple[str, ...] = ("v1",)
     wire = WireTrainingJob
     traits = KindTraits(
         ends_pods=True,
@@ -65,7 +65,7 @@ class TrainingJob(OwnerKind):
     )
     own_managers = ("kubeflow.org/training-operator", "kubeflow.org/mpi-operator")
     managed_by_field = ("spec", "runPolicy", "managedBy")
-    makes = ()
+    makes: tuple[tuple[str, str], ...] | None = ()
     pod_label = JOB_NAME
     levers = ("suspend",)
     suspend_field = ("spec", "runPolicy", "suspend")

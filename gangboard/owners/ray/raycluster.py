@@ -38,6 +38,7 @@ from gangboard.owners.ray.wire import (
     roles_of,
 )
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
+from gangboard.plugins.rule import UnitRule
 from gangboard.policy.phrases import pods_made
 
 VERSION = "KubeRay"  # in `detail`
@@ -58,7 +59,7 @@ class RayKind(OwnerKind):
     versions = ("v1",)
     own_managers = ("ray.io/kuberay-operator",)
     levers = ("suspend",)
-    rules = (*reasons.RULES, *unknown_reasons.RULES)
+    rules: tuple[UnitRule, ...] = (*reasons.RULES, *unknown_reasons.RULES)
 
     def build_owner(
         self,
