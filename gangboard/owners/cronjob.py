@@ -58,7 +58,7 @@ class CronJob(OwnerKind):
         """Return the CronJob with its schedule and what it does with runs that overlap."""
         spec = wire.spec or _WireCronJobSpec()
         deadline = spec.starting_deadline_seconds
-        given = {
+        detail = {
             _SCHEDULE: read_text(spec.schedule),
             _ZONE: read_text(spec.time_zone),
             _CONCURRENCY: read_text(spec.concurrency_policy),
@@ -69,7 +69,7 @@ class CronJob(OwnerKind):
             **self.read_control(wire),
             suspended=bool(spec.suspend),
             grace_seconds=0,
-            detail={name: text for name, text in given.items() if text},
+            detail={name: text for name, text in detail.items() if text},
         )
 
     def read_queue(self, metadata: WireOwnerMeta) -> str:

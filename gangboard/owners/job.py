@@ -174,5 +174,5 @@ def _reported(desired: int, status: _WireJobStatus) -> Reported | None:
 
 def _ending(conditions: tuple[Condition, ...]) -> str:
     """Return why the Job will end although its pods are not all gone (KEP-3998, KEP-3939)."""
-    found = first_true(conditions, "FailureTarget", "SuccessCriteriaMet")
-    return "" if found is None else found.reason or found.type
+    condition = first_true(conditions, "FailureTarget", "SuccessCriteriaMet")
+    return "" if condition is None else condition.reason or condition.type

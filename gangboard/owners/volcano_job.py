@@ -171,8 +171,8 @@ def _waits_until_gone(leaving: list[Pod], unit: Unit) -> str:
 
 
 def _sick_nodes_of(pods: list[Pod], unit: Unit) -> tuple[Node, ...]:
-    where = {pod.node for pod in pods}
-    return tuple(node for node in sick_nodes(unit) if node.meta.ref.name in where)
+    nodes = {pod.node for pod in pods}
+    return tuple(node for node in sick_nodes(unit) if node.meta.ref.name in nodes)
 
 
 def _is_to_make(unit: Unit) -> str:
@@ -196,7 +196,7 @@ def _end_of_patience(unit: Unit, leaving: list[Pod]) -> datetime | None:
 
 def _begun(unit: Unit) -> datetime | None:
     """Return when its controller said that it restarts."""
-    return latest(one.since for one in unit.owner.conditions)
+    return latest(condition.since for condition in unit.owner.conditions)
 
 
 def _advice(unit: Unit, leaving: list[Pod]) -> tuple[AdvisedStep | str, ...]:

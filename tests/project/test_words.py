@@ -34,7 +34,7 @@ def names_of_kinds() -> set[str]:
     """Return the names by which kinds, APIs, queues and their labels are found, in lower case."""
     apis, systems = registry.grouping_apis(), registry.queue_systems()
     kinds = {kind.resource.kind for kind in registry.owner_kinds()} - SHARED_KINDS.keys()
-    labels = {member.label for member in (*apis, *systems)}
+    labels = {api.label for api in apis} | {system.label for system in systems}
     domains = {system.owner_label.partition("/")[0] for system in systems}
     domains |= {resource.group for resource in registry.resources() if "." in resource.group}
     names = {name for domain in domains for name in (_name_in(domain),) if name}

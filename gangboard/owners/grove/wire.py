@@ -108,8 +108,8 @@ class WireLabels(Wire):
     @property
     def detail(self) -> dict[str, str]:
         """The replicas that they tell, as the detail of an owner keeps them."""
-        found = {SET_INDEX: self.set_index, GROUP_INDEX: self.group_index}
-        return {name: read_text(text) for name, text in found.items() if text}
+        indexes = {SET_INDEX: self.set_index, GROUP_INDEX: self.group_index}
+        return {name: read_text(text) for name, text in indexes.items() if text}
 
 
 class WireLabelledMeta(WireOwnerMeta):
@@ -138,7 +138,9 @@ def last_error(status: WireStatus | None) -> dict[str, str]:
     They are those of its last look at the object; it takes them away when a look succeeds.
     """
     errors = [
-        one for one in (status.last_errors if status else None) or () if one.code not in _WAITS
+        error
+        for error in (status.last_errors if status else None) or ()
+        if error.code not in _WAITS
     ]
     if not errors or not errors[-1].description:
         return {}

@@ -24,8 +24,10 @@ _IN_PLACE = "InPlaceRestart"
 
 def _policies(gang: GangIndex) -> Policies | None:
     """Return the policies of the JobSet of a gang, which may stand below another owner."""
-    found = (policies_of(one) for one in (gang.owner, *gang.context.middle))
-    return next((one for one in found if one is not None), None)
+    for owner in (gang.owner, *gang.context.middle):
+        if (policies := policies_of(owner)) is not None:
+            return policies
+    return None
 
 
 class JobSetConduct(JobConduct):
@@ -123,15 +125,15 @@ def _after_a_failure(
         gang.jobs[uid].role_name for uid in (chosen & gang.jobs.keys()) | {job.meta.ref.uid}
     )
     rules = policies.failure_rules
-    found = [
+    sentences = [
         f"If {_occasion(rule)}, {_act(gang, job, lever, rule.action)}."
         for rule in rules
         if _concerns_others(gang, stopped, rule)
     ]
     if not any(_is_about_all(rule) for rule in rules):
-        begin = "On any other failure" if found else "If another Job fails"
-        found.append(f"{begin}, {_act(gang, job, lever, 'RestartJobSet')}.")
-    return tuple(found)
+        begin = "On any other failure" if sentences else "If another Job fails"
+        sentences.append(f"{begin}, {_act(gang, job, lever, 'RestartJobSet')}.")
+    return tuple(sentences)
 
 
 def _is_about_all(rule: FailureRule) -> bool:

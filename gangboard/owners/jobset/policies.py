@@ -84,8 +84,8 @@ def _rule(rule: WireFailureRule) -> FailureRule:
     )
 
 
-def _texts(found: list[str] | None) -> tuple[str, ...]:
-    return tuple(map(read_text, found or ()))
+def _texts(texts: list[str] | None) -> tuple[str, ...]:
+    return tuple(map(read_text, texts or ()))
 
 
 def written(policies: Policies) -> str:

@@ -83,9 +83,9 @@ def find_waiting(unit: Unit) -> Finding | None:
     """Return a finding while the launcher has its place, is not up, and workers are not ready."""
     if not _is_launcher(unit) or unit.missing_jobs or unit.unplaced or is_full(unit):
         return None
-    again = sum(one.restarts for pod in unit.pods for one in pod.containers)
-    again += sum(job.retries for job in unit.jobs)
-    ended = f" It has failed {count(again, 'time')}." if again else ""
+    failures = sum(container.restarts for pod in unit.pods for container in pod.containers)
+    failures += sum(job.retries for job in unit.jobs)
+    ended = f" It has failed {count(failures, 'time')}." if failures else ""
     return _waiting(unit, WAITING, "The launcher can start nothing before", ended)
 
 
@@ -93,7 +93,7 @@ def _is_launcher(unit: Unit) -> bool:
     return {role.name for role in unit.roles} == {LAUNCHER}
 
 
-def _waiting(unit: Unit, rule: UnitRule, what: str, more: str = "") -> Finding | None:
+def _waiting(unit: Unit, rule: UnitRule, waiting_part: str, ending: str = "") -> Finding | None:
     wanted = sum(role.pods for role in unit.owner.roles if role.name == WORKER)
     ready = sum(pod.is_ready for pod in _workers(unit.facts.pods))
     if ready >= wanted:
@@ -102,7 +102,7 @@ def _waiting(unit: Unit, rule: UnitRule, what: str, more: str = "") -> Finding |
     return unit_finding(
         rule,
         unit,
-        f"{what} {workers} ready: {ready} {is_or_are(ready)}.{more}",
+        f"{waiting_part} {workers} ready: {ready} {is_or_are(ready)}.{ending}",
         evidence=(
             Evidence("workers ready", f"{ready} of {wanted}", unit.owner.meta.ref),
             *(Evidence("restarts", str(job.retries), job.meta.ref) for job in unit.jobs),

@@ -123,9 +123,11 @@ class TrainingJob(OwnerKind):
             return ()
         conditions = (find_condition(unit.owner.conditions, type_) for type_ in _SAID)
         return tuple(
-            Evidence(one.type, f"{one.reason}: {one.message}", unit.owner.meta.ref)
-            for one in conditions
-            if one is not None and one.is_true
+            Evidence(
+                condition.type, f"{condition.reason}: {condition.message}", unit.owner.meta.ref
+            )
+            for condition in conditions
+            if condition is not None and condition.is_true
         )
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
@@ -204,14 +206,14 @@ def role_of(pod: Pod) -> str:
 
 def _reported(size: int, status: WireTrainingStatus) -> Reported | None:
     """Return the pods that run or have succeeded (UpdateJobReplicaStatuses counts running pods as active)."""
-    counts = [one for one in (status.replica_statuses or {}).values() if one is not None]
-    up = sum((one.active or 0) + (one.succeeded or 0) for one in counts)
+    counts = [count for count in (status.replica_statuses or {}).values() if count is not None]
+    up = sum((count.active or 0) + (count.succeeded or 0) for count in counts)
     return Reported(min(up, size), size, state="running") if counts and size else None
 
 
 def _roles(spec: WireTrainingSpec, unsaid_workers: int) -> tuple[tuple[Role, ...], tuple[str, ...]]:
     """Return a role for each replica spec, in the order of the spec, and what is wrong with them."""
-    found, faults = list[Role](), list[str]()
+    roles, faults = list[Role](), list[str]()
     for name, replicas in spec.replicas.items():
         requests, malformed = pod_requests(replicas.pod)
         faults += [f"in {name} {fault}" for fault in malformed]
@@ -220,8 +222,8 @@ def _roles(spec: WireTrainingSpec, unsaid_workers: int) -> tuple[tuple[Role, ...
             pods = unsaid_workers
         quorum = _quorum(name, pods, spec.elastic_policy)
         group = replicas.pod.group_name
-        found.append(Role(name, 1, pods, requests, group_name=group, noun="role", quorum=quorum))
-    return tuple(found), tuple(faults)
+        roles.append(Role(name, 1, pods, requests, group_name=group, noun="role", quorum=quorum))
+    return tuple(roles), tuple(faults)
 
 
 def _quorum(name: str, pods: int, elastic: WireElasticPolicy | None) -> int | None:
@@ -257,7 +259,7 @@ def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest
 
 def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
     """Return the end that a job has by its conditions. Of one that succeeded the message says only that."""
-    found = finish_by(conditions, _ENDS)
-    if found is None or found.outcome is Outcome.FAILED:
-        return found
-    return replace(found, message="")
+    finish = finish_by(conditions, _ENDS)
+    if finish is None or finish.outcome is Outcome.FAILED:
+        return finish
+    return replace(finish, message="")

@@ -78,7 +78,7 @@ class WireTrainingSpec(Wire):
     @property
     def replicas(self) -> Mapping[str, WireReplicas]:
         """Name of a role → its replicas: the operators take any case (setTypeNameToCamelCase)."""
-        found = (
+        specs = (
             self.jax_replica_specs
             or self.mpi_replica_specs
             or self.paddle_replica_specs
@@ -87,7 +87,7 @@ class WireTrainingSpec(Wire):
             or self.xgb_replica_specs
             or {}
         )
-        return {role_name(name): spec or WireReplicas() for name, spec in found.items()}
+        return {role_name(name): spec or WireReplicas() for name, spec in specs.items()}
 
 
 class WireReplicaStatus(Wire):

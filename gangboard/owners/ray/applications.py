@@ -47,12 +47,12 @@ class WireServed(Wire):
 
 def first_not_serving(served: WireServed) -> str:
     """Return what is said of the first application that does not run, those that are broken first."""
-    found = [
-        f"{name} {state}{f': {read_text(one.message)}' if one.message else ''}"
-        for name, one in sorted((served.application_statuses or {}).items())
-        if (state := read_text(one.status) or "NOT_STARTED") != _SERVES
+    texts = [
+        f"{name} {state}{f': {read_text(application.message)}' if application.message else ''}"
+        for name, application in sorted((served.application_statuses or {}).items())
+        if (state := read_text(application.status) or "NOT_STARTED") != _SERVES
     ]
-    return min(found, key=lambda text: not _is_broken(text), default="")
+    return min(texts, key=lambda text: not _is_broken(text), default="")
 
 
 def _is_broken(application: str) -> bool:

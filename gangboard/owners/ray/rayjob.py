@@ -124,7 +124,7 @@ class RayJob(RayKind):
         self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
         """Return it with the size of its RayCluster."""
-        cluster = next((one for one in made if is_cluster(one)), None)
+        cluster = next((child for child in made if is_cluster(child)), None)
         return taken_from(owner, cluster, _FROM_CLUSTER) if cluster is not None else owner
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
@@ -183,17 +183,17 @@ class RayJob(RayKind):
 
     def facts(self, owner: Owner) -> dict[str, str]:
         """Return its state, that of its work, and its RayCluster."""
-        found = {}
+        rows = {}
         if _STATUS in owner.detail:
-            found["Deployment"] = owner.detail[_STATUS]
+            rows["Deployment"] = owner.detail[_STATUS]
         if _RAY in owner.detail:
-            found["Ray job"] = owner.detail[_RAY]
+            rows["Ray job"] = owner.detail[_RAY]
         if _CLUSTER in owner.detail:
             kept = owner.finish is not None and _KEPT in owner.detail
-            found["RayCluster"] = owner.detail[_CLUSTER] + (
+            rows["RayCluster"] = owner.detail[_CLUSTER] + (
                 ", kept after the end (shutdownAfterJobFinishes is false)" if kept else ""
             )
-        return found
+        return rows
 
 
 def _pods_without_cluster(spec: _WireRayJobSpec) -> int:
@@ -223,7 +223,7 @@ def _finish(status: _WireRayJobStatus) -> Finish | None:
 
 def _detail(spec: _WireRayJobSpec, status: _WireRayJobStatus) -> dict[str, str]:
     selector = spec.cluster_selector or {}
-    given = {
+    detail = {
         _STATUS: read_text(status.job_deployment_status),
         _CLUSTER: read_text(status.ray_cluster_name),
         _SHARED: read_text(selector.get(CLUSTER_LABEL) or "?") if selector else "",
@@ -231,4 +231,4 @@ def _detail(spec: _WireRayJobSpec, status: _WireRayJobStatus) -> dict[str, str]:
         _RAY: read_text(status.job_status),
         _MODE: read_text(spec.submission_mode) or _WITH_JOB,
     }
-    return {name: text for name, text in given.items() if text}
+    return {name: text for name, text in detail.items() if text}

@@ -113,26 +113,26 @@ def _build(wire: WireRuntime, version: str, *, kind: str) -> Blueprint:
     spec = wire.spec or _WireRuntimeSpec()
     policy, gang = spec.ml_policy or _WirePolicy(), spec.pod_group_policy or _WireGangPolicy()
     template = spec.template or _WireTemplate()
-    found = {}
+    detail = {}
     if policy.num_nodes is not None:
-        found[NODES] = str(policy.num_nodes)
+        detail[NODES] = str(policy.num_nodes)
     if policy.mpi is not None or policy.flux is not None:
-        found[_DEALT] = "yes"
-    asked = {"coscheduling": gang.coscheduling, "Volcano": gang.volcano, "": gang.workload}
-    for api, source in asked.items():
+        detail[_DEALT] = "yes"
+    policies = {"coscheduling": gang.coscheduling, "Volcano": gang.volcano, "": gang.workload}
+    for api, source in policies.items():
         if source is not None:
-            found[_GANG] = api
+            detail[_GANG] = api
     request = read_gang_request(spec.scheduling, quorum=None, default="gang")
     if request is not None:
-        found |= {_GANG: "", _POLICY: request.policy}
+        detail |= {_GANG: "", _POLICY: request.policy}
         if request.quorum is not None:
-            found[_QUORUM] = str(request.quorum)
+            detail[_QUORUM] = str(request.quorum)
     for part in (template.spec or _WireParts()).replicated_jobs or ():
         meta = (part.template or _WireJobTemplate()).metadata or _WireStepMeta()
         step = (meta.labels or _WireStepLabels()).step
         if step:
-            found[_STEP_OF + part.name] = step
-    return Blueprint(read_meta(wire.metadata, GROUP, kind, version), found)
+            detail[_STEP_OF + part.name] = step
+    return Blueprint(read_meta(wire.metadata, GROUP, kind, version), detail)
 
 
 def _resource(kind: str) -> Resource:
@@ -156,8 +156,8 @@ def named_runtime(namespace: str, ref: WireRuntimeRef | None) -> tuple[ObjectRef
     if ref is None or not ref.name:
         return ()
     kind = ref.kind or _KINDS[0]
-    where = "" if kind == _KINDS[0] else namespace
-    return (ObjectRef(ref.api_group or GROUP, kind, where, ref.name, ""),)
+    place = "" if kind == _KINDS[0] else namespace
+    return (ObjectRef(ref.api_group or GROUP, kind, place, ref.name, ""),)
 
 
 def with_runtime(trainjob: Owner, runtime: Blueprint) -> Owner:
@@ -198,17 +198,17 @@ def _role(trainjob: Owner, runtime: Blueprint, role: Role) -> Role:
     if step in _PREPARES:
         # Both other APIs are told to take the initializers along.
         return replace(role, alone="" if runtime.detail.get(_GANG) else _PREPARES_FIRST)
-    asked = trainjob.detail.get(NODES)
-    if asked is None or _DEALT in runtime.detail:
+    nodes = trainjob.detail.get(NODES)
+    if nodes is None or _DEALT in runtime.detail:
         return role
     if step == _TRAINS:
-        return replace(role, asked=Asked(int(asked), _ASKED_IN))
+        return replace(role, asked=Asked(int(nodes), _ASKED_IN))
     is_it = role.name == _TRAINING_PART or len(trainjob.roles) == 1
     if not is_it or _TRAINS in runtime.detail.values():
         return role
     name = label(runtime.meta.ref)
     unheard = Asked(
-        int(asked),
+        int(nodes),
         _ASKED_IN,
         why_not=f"{name} labels no part as its trainer",
         advice=(
