@@ -2,7 +2,7 @@
 
 Served by LeaderWorkerSet 0.9. It makes `<name>-<revision>-<role>` for each role (seen on 0.9.0), and while
 it rolls out a change those of the old revision beside them, which it scales down (lws_manager.go of 0.9.0).
-How many pods there should be is what these ask for; of a role that has none, what its own spec says.
+The LeaderWorkerSets tell the number of pods. For a role without one its own spec does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 _MADE = "leaderworkerset.x-k8s.io", "LeaderWorkerSet"
 _PREFIX = "leaderworkerset.sigs.k8s.io"
 _REVISION = 8
-"""Characters of a revision in the names of what it makes (revisionLength in utils.go of 0.9.0)."""
+"""Characters of a revision in the names of its LeaderWorkerSets (revisionLength in utils.go of 0.9.0)."""
 
 
 class _WireTemplate(Wire):

@@ -65,7 +65,8 @@ class MiniCluster(OwnerKind):
     def build(self, wire: WireMiniCluster, version: str) -> Owner:
         """Return the MiniCluster with one role: the Job of its name."""
         spec, status = wire.spec or _WireMiniClusterSpec(), wire.status or _WireMiniClusterStatus()
-        # The API server fills in 1; for 0 the operator makes nothing and is silent (minicluster_controller.go).
+        # The API server fills in 1; for 0 the operator makes no Job and sets no condition
+        # (minicluster_controller.go).
         size = 1 if spec.size is None else max(0, spec.size)
         sizes = {_LOWEST: spec.min_size or 0, _HIGHEST: spec.max_size or 0}
         meta = self.read_meta(wire, version)

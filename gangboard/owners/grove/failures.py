@@ -80,7 +80,7 @@ def _refusal(unit: Unit, podgangs: Sequence[Group]) -> Event | None:
 
 
 def find_error(unit: Unit) -> Finding | None:
-    """Return a finding while something of a unit is not made and Grove says what it failed at."""
+    """Return a finding while pods of a unit are missing and Grove reports an error."""
     if is_formed(unit) or not missing(unit):
         return None
     error = error_of(unit)
@@ -99,7 +99,7 @@ def find_error(unit: Unit) -> Finding | None:
 
 
 def _rule_for(error: Owner) -> UnitRule:
-    """Return as which reason an error counts: what was refused, by the error's code, or neither."""
+    """Return the rule of an error: a refused group or pod by its code, or another failure."""
     if not _REFUSED.search(error.detail["error"]):
         return FAILED
     return GROUP_FAILED if "PODGANG" in error.detail["error code"] else REFUSED
@@ -159,19 +159,19 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 
 def clique_named(unit: Unit, name: str) -> Owner | None:
-    """Return a PodClique of the gang that is there."""
+    """Return a PodClique of the gang, None if it does not exist."""
     thing = unit.facts.named.get((GROUP, PODCLIQUE, name))
     return thing if isinstance(thing, Owner) else None
 
 
 def podgang_named(unit: Unit, name: str) -> Group | None:
-    """Return a PodGang of the gang that is there."""
+    """Return a PodGang of the gang, None if it does not exist."""
     thing = unit.facts.named.get((*PODGANGS, name))
     return thing if isinstance(thing, Group) else None
 
 
 def clique_of(unit: Unit) -> Owner | None:
-    """Return the PodClique of a unit, if it is there: units of several have none."""
+    """Return the PodClique of a unit. None for a unit of several, and if it does not exist."""
     names_of = {role.name for role in unit.roles} or {
         pod.labels.get(CLIQUE_LABEL, "") for pod in unit.pods
     }

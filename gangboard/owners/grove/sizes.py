@@ -42,7 +42,7 @@ def scaled_cliques(template: WireSetTemplate) -> dict[str, Scaled]:
 
 
 def template_detail(replicas: int, scaled: Mapping[str, Scaled]) -> dict[str, str]:
-    """Return what the detail of a set keeps of its template beside the cliques."""
+    """Return the facts of its template that the detail of a set keeps beside the cliques."""
     return {"replicas": str(replicas), "scaled": msgspec.json.encode(scaled).decode()}
 
 

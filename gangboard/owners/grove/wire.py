@@ -1,4 +1,4 @@
-"""What is read of Grove's objects (operator/api/core/v1alpha1 of v0.1.0-alpha.12-rc1)."""
+"""Fields of Grove's objects (operator/api/core/v1alpha1 of v0.1.0-alpha.12-rc1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLIQUE_LABEL, PODGANG_LABEL = "grove.io/podclique", "grove.io/podgang"
 SET_INDEX, GROUP_INDEX = "set replica", "group replica"
 """Names in `detail` of a PodClique or scaling group: the replica of the set, and of the scaling group, that it is of."""
 
-# What Grove itself waits for, and no refusal (operator/internal/errors/errors.go).
+# Waits of Grove itself, which are no refusals (operator/internal/errors/errors.go).
 _WAITS = frozenset({"ERR_REQUEUE_AFTER", "ERR_CONTINUE_RECONCILE_AND_REQUEUE"})
 
 

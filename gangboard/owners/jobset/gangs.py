@@ -24,7 +24,7 @@ from gangboard.domain.text import names
 _SCHEDULING = "spec.scheduling"
 _POLICY = "spec.gangPolicy"
 _SAID = 4
-"""Entries that are told one by one."""
+"""Entries that a sentence names one by one."""
 _WHOLE, _PER_ROLE, _TEMPLATE = (
     "JobSetAsGang",
     "JobSetGangPerReplicatedJob",
@@ -61,7 +61,7 @@ class WireGangPolicy(Wire):
 
 
 Asked = tuple[GangRequest | None, tuple[Role, ...]]
-"""What the JobSet asks for, and its roles with what it asks for each of them apart."""
+"""The request of the JobSet, and its roles with a request each."""
 
 
 def with_gang_requests(
@@ -69,7 +69,7 @@ def with_gang_requests(
     scheduling: WireJobSetScheduling | None,
     policy: WireGangPolicy | None,
 ) -> Asked:
-    """Return what a JobSet of these roles asks for by the one field or the other."""
+    """Return the gang requests of a JobSet of these roles, by either field."""
     if scheduling is not None and scheduling.replicated_jobs:
         return _by_entries(roles, scheduling.replicated_jobs)
     if scheduling is not None:
@@ -122,7 +122,7 @@ def _by_option(roles: tuple[Role, ...], policy: WireGangPolicy) -> Asked:
 
 
 def _by_entries(roles: tuple[Role, ...], entries: Sequence[WireGangItem]) -> Asked:
-    """Return what the entries ask for: a role that none names is asked nothing for."""
+    """Return the requests of the entries. A role that is in no entry has none."""
     requests: dict[str, GangRequest] = {}
     forms: set[GangForm] = set()
     words: list[str] = []
@@ -149,7 +149,7 @@ def _by_entries(roles: tuple[Role, ...], entries: Sequence[WireGangItem]) -> Ask
 
 
 def _of_entry(entry: WireGangItem, roles: Sequence[Role]) -> tuple[GangRequest, GangForm, str]:
-    """Return what one entry asks for these roles, the form of it, and how it is said."""
+    """Return the request of one entry for these roles, its form, and its words."""
     wire = entry if entry.job is None else entry.job
     size = _size(roles) if entry.job is None else sum(role.pods for role in roles)
     request = read_gang_request(wire, quorum=size, default="gang") or GangRequest("gang", size)
@@ -168,7 +168,7 @@ def _gang_of(roles: Iterable[Role]) -> GangRequest:
 
 
 def _size(roles: Iterable[Role]) -> int:
-    """Return the pods of all Jobs of these roles: what `minCount` is where nobody says it."""
+    """Return the pods of all Jobs of these roles: the default of `minCount`."""
     return sum(role.replicas * role.pods for role in roles)
 
 

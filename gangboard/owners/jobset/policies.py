@@ -1,6 +1,6 @@
-"""What a JobSet does with its child Jobs by itself: read before one of them is stopped.
+"""Policies by which a JobSet restarts, fails or completes. The policy reads them before a child Job is stopped.
 
-Kept as text in `Owner.detail`: nobody else has such policies.
+`Owner.detail` keeps them as text, because no other kind has such policies.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gangboard.domain.owner import Owner
 from gangboard.owners.jobset.wire import (
     WireFailureRule,
     WireJobSetSpec,
-    WireJobSetSuccessPolicy,
+    WireSuccessPolicy,
     child_name,
 )
 
@@ -59,7 +59,7 @@ def read_policies(jobset: str, spec: WireJobSetSpec) -> Policies:
     Where the webhook or the CRD of JobSet v0.12 fills something in, so does this: a JobSet that was
     made without them must not look as if it had no policy.
     """
-    success = spec.success_policy or WireJobSetSuccessPolicy()
+    success = spec.success_policy or WireSuccessPolicy()
     failure = spec.failure_policy
     coordinator = spec.coordinator
     return Policies(
@@ -94,7 +94,7 @@ def written(policies: Policies) -> str:
 
 
 def policies_of(owner: Owner) -> Policies | None:
-    """Return the policies of a JobSet; None of what has none."""
+    """Return the policies of a JobSet; None for other owners."""
     text = owner.detail.get(POLICIES)
     return _read(text) if text is not None else None
 

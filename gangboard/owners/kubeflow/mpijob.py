@@ -5,8 +5,9 @@ v2beta1 the launcher is a Job and the workers are pods of the MPIJob (seen with 
 real-owners-2.md §1); in v1 all are pods of it.
 
 A launcher that waits for workers is a symptom. mpirun ends with an error if it cannot reach a worker, and is started
-again; so a launcher that fails while workers are missing tells only of these. A worker that failed is counted, and made
-anew only once somebody has deleted its pod (getOrCreateWorker of mpi-operator 0.8.0; made anew 40 ms after that, seen).
+again; so a launcher that fails while workers are missing tells only of these. The operator counts a failed worker,
+and makes it anew only after its pod was deleted (getOrCreateWorker of mpi-operator 0.8.0; made anew 40 ms after that,
+seen).
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _role(owner: Owner, role: Role, status: WireTrainingStatus, *, waits: bool) 
 
 
 def _finish(finish: Finish | None, status: WireTrainingStatus) -> Finish | None:
-    """Return the end. That workers were evicted is none: launcher and other workers run on."""
+    """Return the end. An eviction of workers is no end: launcher and other workers run on."""
     if finish is None:
         return None
     if finish.reason == EVICTED and status.completion_time is None:
@@ -112,7 +113,7 @@ def _waiting(unit: Unit, rule: UnitRule, waiting_part: str, ending: str = "") ->
 
 
 def find_failed_workers(unit: Unit) -> Finding | None:
-    """Return a finding while pods of workers have failed and nobody has deleted them."""
+    """Return a finding while failed pods of workers exist."""
     failed = [
         pod for pod in _workers(unit.pods) if pod.phase == "Failed" and not pod.is_terminating
     ]
@@ -243,7 +244,7 @@ class MPIJob(TrainingJob):
         return {"Slots per worker": owner.detail[_SLOTS]} if _SLOTS in owner.detail else {}
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
-        """Return what the MPI operator does (real-owners-2.md §1.2 and 4)."""
+        """Return the actions of the MPI operator (real-owners-2.md §1.2 and 4)."""
         if verb is Verb.RESUME:
             return (pods_made(owner.desired),)
         return (

@@ -1,4 +1,4 @@
-"""The owner that a job of kubeflow.org is, whichever its kind: roles, end, what it asks of a scheduler."""
+"""Kinds of kubeflow.org without launcher, and the base of all: roles, end, requests to a scheduler."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SAID = "Restarting", "Failed"
 
 
 class TrainingJob(OwnerKind):
-    """What the kinds of kubeflow.org have in common."""
+    """The base of the kinds of kubeflow.org."""
 
     group = GROUP
     versions: tuple[str, ...] = ("v1",)
@@ -118,7 +118,7 @@ class TrainingJob(OwnerKind):
         return _NO_RUN_POLICY in owner.detail
 
     def evidence(self, unit: Unit) -> tuple[Evidence, ...]:
-        """Return what its operator says of members that failed, until the job ends."""
+        """Return the conditions about failed members, until the job ends."""
         if unit.owner.finish is not None:
             return ()
         conditions = (find_condition(unit.owner.conditions, type_) for type_ in _SAID)
@@ -131,7 +131,7 @@ class TrainingJob(OwnerKind):
         )
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
-        """Return what its operator does with its pods (real-owners-2.md §2.2 and 2.4)."""
+        """Return the actions of its operator on its pods (real-owners-2.md §2.2 and 2.4)."""
         if verb is Verb.RESUME:
             return (pods_made(owner.desired),)
         return (
@@ -212,7 +212,7 @@ def _reported(size: int, status: WireTrainingStatus) -> Reported | None:
 
 
 def _roles(spec: WireTrainingSpec, unsaid_workers: int) -> tuple[tuple[Role, ...], tuple[str, ...]]:
-    """Return a role for each replica spec, in the order of the spec, and what is wrong with them."""
+    """Return a role for each replica spec, in the order of the spec, and their faults."""
     roles, faults = list[Role](), list[str]()
     for name, replicas in spec.replicas.items():
         requests, malformed = pod_requests(replicas.pod)
@@ -258,7 +258,7 @@ def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest
 
 
 def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
-    """Return the end that a job has by its conditions. Of one that succeeded the message says only that."""
+    """Return the end that a job has by its conditions. The message of a success adds nothing to its outcome."""
     finish = finish_by(conditions, _ENDS)
     if finish is None or finish.outcome is Outcome.FAILED:
         return finish

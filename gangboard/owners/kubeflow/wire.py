@@ -1,4 +1,4 @@
-"""What is read of the kinds of kubeflow.org: they have their run policy, replica specs and status in common.
+"""Fields of the kinds of kubeflow.org, which share their run policy, replica specs and status.
 
 Read in pkg/apis/kubeflow.org/v1 of training-operator 1.9.3 and pkg/apis/kubeflow/v2beta1 of mpi-operator 0.8.0.
 """
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec, template_spec
 from gangboard.decode.owner_meta import WireActedMeta
-from gangboard.decode.wire import Int32, Wire, WireCondition
+from gangboard.decode.wire import Int32, Wire, WireCondition, WirePresence
 
 GROUP = "kubeflow.org"
 LABEL = "training.kubeflow.org"
@@ -32,16 +32,12 @@ class WireReplicas(Wire):
         return template_spec(self.template)
 
 
-class _WireNothing(Wire):
-    """What counts by being there."""
-
-
 class WireSchedulingPolicy(Wire):
     """`spec.runPolicy.schedulingPolicy`: it has a meaning only where the operator has a gang scheduler."""
 
     min_available: Int32 | None = None
     queue: str | None = None
-    min_resources: _WireNothing | None = None
+    min_resources: WirePresence | None = None
     priority_class: str | None = None
     schedule_timeout_seconds: Int32 | None = None
 

@@ -243,7 +243,7 @@ def _role(wire: WireLeaderWorkerSet, replicas: int, size: int) -> Role:
 
 
 def _until(wire: WireLeaderWorkerSet) -> LeaderState | None:
-    """Return what its leader must be before the workers of a replica are made."""
+    """Return the state of a leader before which its workers are not made."""
     if wire.spec is not None and wire.spec.startup_policy == "LeaderReady":
         return LeaderState.READY
     annotations = wire.metadata.annotations

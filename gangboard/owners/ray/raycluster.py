@@ -53,7 +53,7 @@ class WireRayCluster(Wire):
 
 
 class RayKind(OwnerKind):
-    """What the kinds of Ray have in common."""
+    """The base of the kinds of Ray."""
 
     group = GROUP
     versions = ("v1",)

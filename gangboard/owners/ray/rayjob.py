@@ -44,7 +44,7 @@ _WITH_JOB = "K8sJobMode"
 """The only mode in which KubeRay makes a Job that submits the work, and the default."""
 _FAILED = "Failed", "ValidationFailed"
 _IGNORES = "Waiting"
-"""It waits for somebody to submit work: a suspension is looked at before and after (rayjob_controller.go)."""
+"""It waits for a user to submit work: KubeRay reads `suspend` only before and after (rayjob_controller.go)."""
 
 
 class _WireRayJobSpec(Managed):
@@ -197,7 +197,7 @@ class RayJob(RayKind):
 
 
 def _pods_without_cluster(spec: _WireRayJobSpec) -> int:
-    """Return the pods of one that uses a RayCluster of somebody else: that of the Job that submits."""
+    """Return the pods of a RayJob on a foreign RayCluster: that of the Job that submits."""
     return int(bool(spec.cluster_selector) and (spec.submission_mode or _WITH_JOB) == _WITH_JOB)
 
 
@@ -215,7 +215,7 @@ def _finish(status: _WireRayJobStatus) -> Finish | None:
         return Finish(Outcome.FAILED, status.reason or state or "", message, at)
     if state != "Complete":
         return None
-    # A job that somebody has stopped is complete, too, and KubeRay does not count it as a success.
+    # A stopped job is also complete, and KubeRay does not count it as a success.
     if of_ray == "STOPPED":
         return Finish(Outcome.FAILED, of_ray, message, at)
     return Finish(Outcome.SUCCEEDED, status.reason or of_ray, message, at)

@@ -129,7 +129,7 @@ def find_refused(unit: Unit) -> Finding | None:
 
 
 def _as_event(cluster: Owner, failure: Condition) -> Event:
-    """Return what the condition says in the form in which refusals are read.
+    """Return the condition as an event, the form in which refusals are read.
 
     Its message is its reason on a line, then the API server's words (util.go, RayClusterReplicaFailureReason).
     """
@@ -151,7 +151,7 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 
 def cluster_of(unit: Unit) -> Owner | None:
-    """Return the RayCluster that a unit belongs to, if it is there."""
+    """Return the RayCluster of a unit; None if it does not exist."""
     clusters = [cluster for cluster in unit.facts.makers if is_cluster(cluster)]
     if len(clusters) < 2:
         return clusters[0] if clusters else None

@@ -1,4 +1,4 @@
-"""What KubeRay says in a reason that this release does not know: an error with its text, never a start.
+"""Reasons of KubeRay that this release does not know: an error with its text, never a start.
 
 Known reasons are those of KubeRay 1.6.2 (raycluster_types.go, rayservice_types.go, constant.go).
 """

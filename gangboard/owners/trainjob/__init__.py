@@ -147,7 +147,7 @@ class TrainJob(OwnerKind):
     def complete(
         self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
-        """Return the TrainJob with the parts of its JobSet, and what its runtime says of them."""
+        """Return the TrainJob with the parts of its JobSet and the facts of its runtime."""
         for child in made:
             if (child.meta.ref.group, child.meta.ref.kind) == _JOBSETS:
                 owner = taken_from(owner, child, _FROM_JOBSET)
@@ -181,7 +181,7 @@ def _reported(parts: Sequence[_WireJobsStatus]) -> Reported | None:
 
 
 def _progress(status: _WireTrainerStatus | None) -> str:
-    """Return what the training says of itself (gate TrainJobStatus), and when it said so."""
+    """Return the progress that the training reports (gate TrainJobStatus), with its time."""
     if status is None or status.progress_percentage is None:
         return ""
     text = f"{status.progress_percentage} %"
