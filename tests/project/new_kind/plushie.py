@@ -1,4 +1,4 @@
-"""Plushies: a kind with a number of pods, as docs/adding-a-kind.md has it."""
+"""Plushies: a kind with a number of pods."""
 
 from __future__ import annotations
 
