@@ -33,7 +33,7 @@ from gangboard.facts.job_holds import idle_holds
 from gangboard.facts.retry import retry_due
 from gangboard.placement.fit_rows import fit_rows
 from gangboard.placement.unit_placement import placing_of
-from gangboard.plugins import registry
+from gangboard.plugins import reasons
 
 _SYMPTOM = 4
 """A symptom waits for another unit, whose finding is nearer to the cause."""
@@ -55,7 +55,7 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     """
     parts = units(facts)
     crashes: list[Finding] = []
-    decided = first(registry.gang_rules(), facts, crashes)
+    decided = first(reasons.gang_rules(), facts, crashes)
     if decided is None:
         parts = tuple(with_placing(unit, arithmetic, crashes) for unit in parts)
     unit_findings = (

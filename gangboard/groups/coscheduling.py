@@ -12,21 +12,19 @@ are turned back because another one found no room (observed).
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from gangboard.decode.fitting import KeyField, key_fields
+from gangboard.decode.fitting import KeyField
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
-from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.verdict import Finding
 from gangboard.facts.gang import Unit
 from gangboard.facts.gang_refusal import gang_refusal
 from gangboard.facts.scheduler_rules import no_room
 from gangboard.facts.scheduler_text import best_scheduler_message, scheduler_messages
-from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
+from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes, group_resource
 
 _GROUP = "scheduling.x-k8s.io"
-
-
 _OF_THE_GANG = re.compile(
     r"optimistic rejection in PostFilter|rejection in Unreserve|gets rejected due to Pod|failed recently",
     re.IGNORECASE,
@@ -73,33 +71,25 @@ def _find_no_room(unit: Unit) -> Finding | None:
 
 NO_ROOM = no_room(_find_no_room)
 
-GROUPING = GroupingAPI(
-    label="coscheduling",
-    group=_GROUP,
-    resources=(
-        Resource(
-            group=_GROUP,
-            plural="podgroups",
-            kind="PodGroup",
-            versions=("v1alpha1",),
-            wire=WirePodGroup,
-            model=Group,
-            build=_build,
-            needed=True,
-            fields=key_fields(WirePodGroup),
-        ),
-    ),
-    labels={"scheduling.x-k8s.io/pod-group": "PodGroup"},
-    # As scheduler-plugins' Helm chart names it, and as the MPI operator expects it.
-    schedulers=("scheduler-plugins-scheduler", "scheduler-plugins"),
-    any_name=True,
-    rules=(NO_ROOM,),
-    notes=GroupingNotes(
+
+class Coscheduling(GroupingAPI):
+    """PodGroups of the coscheduling plugin."""
+
+    label = "coscheduling"
+    group = _GROUP
+    resources = (
+        group_resource(_GROUP, "podgroups", "PodGroup", ("v1alpha1",), WirePodGroup, _build),
+    )
+    labels: Mapping[str, str] = {"scheduling.x-k8s.io/pod-group": "PodGroup"}
+    # The names in the Helm chart of scheduler-plugins and in the MPI operator.
+    schedulers = ("scheduler-plugins-scheduler", "scheduler-plugins")
+    any_name = True
+    rules = (NO_ROOM,)
+    notes = GroupingNotes(
         members="the label `scheduling.x-k8s.io/pod-group`; read by a scheduler with the plugin only",
         limits=(
             "it has no condition and no lever: why its pods wait stands on the pods. To "
             "`default-scheduler` it is decoration"
         ),
         tested="the scheduler of scheduler-plugins 0.35 on 1.37",
-    ),
-)
+    )

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gangboard.decode.fitting import KeyField, key_fields
+from gangboard.decode.fitting import KeyField
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
-from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import find_condition
-from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
+from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes, group_resource
 
 _GROUP = "scheduler.grove.io"
 
@@ -88,27 +87,16 @@ def _keys(constraint: _WireTopology | None) -> Iterator[str]:
             yield key
 
 
-GROUPING = GroupingAPI(
-    label="Grove",
-    notes=GroupingNotes(
+class PodGangs(GroupingAPI):
+    """PodGangs of Grove."""
+
+    label = "Grove"
+    group = _GROUP
+    resources = (group_resource(_GROUP, "podgangs", "PodGang", ("v1alpha1",), WirePodGang, _build),)
+    groups_of = (("grove.io", "PodCliqueSet"),)
+    # A backend cannot hand a PodGang to its scheduler; no condition tells that.
+    event_reasons = frozenset({"KAIBackendMappingFailed"})
+    notes = GroupingNotes(
         members="it lists its pods; these name it by a label",
         tested="its public types, its operator played, on 1.35, 1.36 and 1.37",
-    ),
-    group=_GROUP,
-    groups_of=(("grove.io", "PodCliqueSet"),),
-    # A backend cannot hand a PodGang to its scheduler; no condition says so.
-    event_reasons=frozenset({"KAIBackendMappingFailed"}),
-    resources=(
-        Resource(
-            group=_GROUP,
-            plural="podgangs",
-            kind="PodGang",
-            versions=("v1alpha1",),
-            wire=WirePodGang,
-            model=Group,
-            build=_build,
-            needed=True,
-            fields=key_fields(WirePodGang),
-        ),
-    ),
-)
+    )

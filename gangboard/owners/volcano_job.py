@@ -243,7 +243,7 @@ class VolcanoJob(OwnerKind):
     )
     traits = KindTraits(suspend_field="status.state.phase", suspended_detail=PHASE, ends_pods=True)
     makes = ()
-    levers = (volcano_command.LEVER.key,)
+    levers = (volcano_command.VolcanoCommand.key,)
     rules = (RESTARTING,)
     event_reasons: Mapping[str, str] = {
         "PluginError": "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -75,7 +76,7 @@ class JobConduct:
         return ()
 
 
-class OwnerKind:
+class OwnerKind(ABC):
     """A kind of object that people make. The registry instantiates each subclass in `owners/` that has a `kind`.
 
     A simple kind sets `group`, `kind`, `versions` and `wire` and overrides `build`. Attributes are facts,
@@ -84,12 +85,12 @@ class OwnerKind:
 
     # The resource
 
-    group: str = ""
+    group: str
     kind: str = ""
     """Empty for a class that is only a base of others."""
     plural: str = ""
     """Name in URLs; the kind in lower case with an `s` unless set."""
-    versions: tuple[str, ...] = ()
+    versions: tuple[str, ...]
     """Versions that `build` can read, the preferred first."""
     wire: type[Any]
     """The narrow msgspec struct that the bytes are decoded into. Mark its typical fields as `KeyField`."""
@@ -186,9 +187,9 @@ class OwnerKind:
             fields=key_fields(self.wire),
         )
 
+    @abstractmethod
     def build(self, wire: Any, version: str) -> Owner:
         """Return the owner that an object describes, `wire` as decoded. Raises DecodeError and PartlyDecoded."""
-        raise NotImplementedError
 
     def read_meta(self, wire: Any, version: str) -> Meta:
         """Return the metadata of an object of this kind. Raises DecodeError."""

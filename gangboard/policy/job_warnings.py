@@ -23,7 +23,7 @@ def about_force(
         f"Forced: nothing keeps one Job alone suspended here. {who} will likely undo it"
         f"{f' {when}' if when else ''}, and {cost} deleted and replaced all the same."
     )
-    return (undone, *(lever.passed_over(gang, levers) if lever.passed_over is not None else ()))
+    return (undone, *lever.passed_over(gang, levers))
 
 
 def of_resume(gang: GangIndex, job: Owner) -> tuple[str, ...]:

@@ -81,9 +81,9 @@ def _makes(lever: Lever, wanted: Wanted) -> frozenset[Right] | None:
     """Return the rights on what a lever makes; None if it is off, or the cluster does not serve that."""
     if lever.optional and not wanted.parallelism:
         return None
-    if lever.makes is None:
-        return frozenset()
     one = lever.makes(parents(wanted))
+    if one is None:
+        return frozenset()
     if f"{one.plural}.{one.group}" in wanted.not_served:
         return None
     return frozenset(Right(one.group, one.plural, verb) for verb in one.verbs)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.plugins import registry
-from gangboard.plugins.lever import Lever, Made
+from gangboard.plugins.lever import Bounds, Lever, Made
 from gangboard.plugins.owner_kind import OwnerKind
 
 Parent = tuple[str, str]
@@ -44,8 +44,8 @@ class Levered:
     """Path of the field that names its controller."""
     parents: tuple[Parent, ...] | None = ()
     """Controllers under which it may be changed; None allows any."""
-    bounded: tuple[Lever, ...] = ()
-    """Levers that allow their field some values only."""
+    bounds: tuple[Bounds, ...] = ()
+    """Limits of the values that its levers write."""
     listed: bool = False
     """Those of a gang are found by a list before they are changed, not by their names."""
 
@@ -61,9 +61,10 @@ def made(wanted: Wanted) -> tuple[Made, ...]:
     served = [kind for kind in registry.owner_kinds() if kind.resource.key not in wanted.not_served]
     used = {key for kind in served for key in (*kind.levers, *kind.child_levers)}
     return tuple(
-        one.makes(owners)
-        for one in registry.levers()
-        if one.makes and one.key in used and _is_on(one, wanted)
+        objects
+        for lever in registry.levers()
+        if lever.key in used and _is_on(lever, wanted)
+        if (objects := lever.makes(owners)) is not None
     )
 
 
@@ -102,10 +103,9 @@ def _all(wanted: Wanted) -> Iterator[Levered]:
     for queue in registry.queue_systems():
         if queue.lever is None or not queue.lever.writes:
             continue
-        for resource in queue.resources:
-            if resource in registry.queue_entry_resources():
-                # Entries of a queue are its own: whom they stand for is nothing to their only lever.
-                yield Levered(resource, (queue.lever.writes,), parents=None, listed=True)
+        for resource in queue.entry_resources:
+            # Any object may control an entry.
+            yield Levered(resource, (queue.lever.writes,), parents=None, listed=True)
 
 
 def _job(kind: OwnerKind, wanted: Wanted) -> Levered:
@@ -118,7 +118,9 @@ def _job(kind: OwnerKind, wanted: Wanted) -> Levered:
         _fields(kind.suspend_field, (*kind.levers, *keys), wanted),
         kind.own_managers or None,
         parents=(*parents(wanted), *_served(wanted, lambda kind: kind.makes_gangs)),
-        bounded=tuple(lever for lever in levers if lever.bounds is not None),
+        bounds=tuple(
+            bounds for lever in levers if (bounds := lever.bounds(kind.resource.kind)) is not None
+        ),
         listed=True,
     )
 
@@ -128,10 +130,8 @@ def _fields(
 ) -> tuple[tuple[str, ...], ...]:
     """Return the fields that these levers write, the suspend field first."""
     levers = (one for one in registry.levers() if one.key in keys and _is_on(one, wanted))
-    found = [own if lever.writes is None else lever.writes for lever in levers]
-    return tuple(
-        dict.fromkeys(sorted((path for path in found if path), key=lambda path: path != own))
-    )
+    paths = (path for lever in levers if (path := lever.written_field(own)))
+    return tuple(dict.fromkeys(sorted(paths, key=lambda path: path != own)))
 
 
 def _is_on(lever: Lever, wanted: Wanted) -> bool:

@@ -46,9 +46,9 @@ def _taken_over(gang: GangIndex) -> list[str]:
     """Say what the queue system would do with it that is not there now."""
     suspended, name = not gang.owner.suspended, gang.name
     return [
-        system.takes_over(name, gang.queue, suspended)
+        text
         for system in registry.admission_systems()
-        if system.takes_over is not None
+        if (text := system.takes_over(name, gang.queue, suspended))
     ]
 
 

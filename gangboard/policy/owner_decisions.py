@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gangboard.domain.action import ClusterLevers, Verb
+from gangboard.domain.action import ClusterLevers
 from gangboard.facts.gang_index import GangIndex
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever
@@ -51,18 +51,13 @@ def of_jobs_that_go_first(gang: GangIndex, levers: ClusterLevers) -> tuple[Lever
     """Return the levers for one Job of this owner that are the way for all of it, too."""
     kind = kind_of(gang.owner)
     found = (registry.lever(key) for key in (kind.child_levers if kind is not None else ()))
-    return tuple(
-        lever
-        for lever in found
-        if lever is not None and lever.goes_first is not None and lever.goes_first(gang, levers)
-    )
+    return tuple(lever for lever in found if lever is not None and lever.goes_first(gang, levers))
 
 
 def _pull(
     lever: Lever, gang: GangIndex, kind: OwnerKind, desired: DesiredAction
 ) -> Pulled | PlanRefusal:
-    pull = lever.suspend if desired.verb is Verb.SUSPEND else lever.resume
-    found = pull(gang, gang.owner, desired)
+    found = lever.decide(gang, gang.owner, desired)
     if isinstance(found, PlanRefusal):
         return found
     own = None

@@ -8,6 +8,7 @@ from shlex import quote
 from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Outcome, Owner
+from gangboard.domain.queue import QueueEntry
 from gangboard.domain.text import label, sentence, sentence_case
 from gangboard.facts.gang_index import GangIndex
 from gangboard.plugins import registry
@@ -108,7 +109,7 @@ def unowned(ref: ObjectRef) -> str:
     name = label(ref)
     if (ref.group, ref.kind) == ("", "Pod"):
         return f"{name} cannot be suspended: no controller would re-create it."
-    if ref.group in {one.group for one in registry.queue_entry_resources()}:
+    if ref.group in {one.group for one in registry.queue_resources(QueueEntry)}:
         return f"{name} cannot be suspended: no known controller would re-create its pods."
     if ref.group in {api.group for api in registry.grouping_apis()}:
         return (

@@ -25,7 +25,7 @@ def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | Plan
     if desired.until is not None:
         return refusals.until_misplaced(desired.verb, name)
     blocked = refusals.job_out_of_reach(gang, job)
-    there = [one for one in registry.levers() if one.undoes is not None and one.undoes(gang, job)]
+    there = [lever for lever in registry.levers() if lever.undoes(gang, job)]
     free = next((lever for lever in there if lever.needs_nothing), None)
     if free is not None:
         return _pull(free, gang, job, replace(desired, blocked=blocked))
@@ -47,7 +47,7 @@ def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | Plan
 def _pull(
     lever: Lever, gang: GangIndex, job: Owner, desired: DesiredAction
 ) -> Pulled | PlanRefusal:
-    found = lever.resume(gang, job, desired)
+    found = lever.decide(gang, job, desired)
     if isinstance(found, PlanRefusal):
         return found
     more = job_warnings.of_resume(gang, job) if found.resumes else ()

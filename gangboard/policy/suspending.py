@@ -43,7 +43,7 @@ def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | Plan
         return nothing_to_do(f"{label(job.meta.ref)} is suspended already")
     if desired.until is not None and not lever.takes_end:
         return refusals.until_misplaced(desired.verb, label(job.meta.ref))
-    decision = lever.suspend(gang, job, desired)
+    decision = lever.decide(gang, job, desired)
     if isinstance(decision, PlanRefusal):
         return decision
     return Pulled(lever, _completed(gang, job, kind, lever, desired, decision, remarks))
@@ -51,7 +51,7 @@ def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | Plan
 
 def _stopped_already(gang: GangIndex, job: Owner) -> PlanRefusal | None:
     for lever in registry.levers():
-        how = lever.stopped(gang, job) if lever.stopped is not None else ""
+        how = lever.stopped(gang, job)
         if how:
             return nothing_to_do(f"{label(job.meta.ref)} is {how}")
     return None
@@ -72,8 +72,7 @@ def _choose(
         if missing is None:
             return lever, tuple(remarks)
         reasons.append(missing)
-        if lever.passed_over is not None:
-            remarks += lever.passed_over(gang, desired.levers)
+        remarks += lever.passed_over(gang, desired.levers)
     instead = f"suspend the whole {gang.name} instead" if _can_stop_all(gang) else ""
     begin = f"{label(job.meta.ref)} cannot be suspended here"
     return refusals.all_of(begin, reasons, instead), ()
@@ -118,13 +117,13 @@ def _reactions(
     if not chosen:
         yield from kind.conduct.outcome(gang, (job,), lever)
     system = queue_system(gang)
-    if gang.is_queued and system is not None and system.job_reactions is not None:
+    if gang.is_queued and system is not None:
         yield from system.job_reactions(gang)
 
 
 def _of_queue(gang: GangIndex, job: Owner, lever: Lever) -> tuple[str, ...]:
     system = queue_system(gang)
     concerned = gang.is_queued or job.meta.ref.uid in gang.queued_jobs
-    if not concerned or system is None or system.job_warnings is None:
+    if not concerned or system is None:
         return ()
     return system.job_warnings(gang, job, lever)

@@ -107,10 +107,12 @@ def _exact(number: float) -> Decimal:
     return Decimal(str(number))
 
 
-QUEUE = QueueSystem(
-    label="KAI",
-    owner_label="kai.scheduler/queue",
-    resources=(
+class KaiQueues(QueueSystem):
+    """Queues of KAI-Scheduler."""
+
+    label = "KAI"
+    owner_label = "kai.scheduler/queue"
+    resources = (
         Resource(
             _GROUP,
             "queues",
@@ -121,8 +123,8 @@ QUEUE = QueueSystem(
             _build,
             fields=key_fields(WireQueue),
         ),
-    ),
-    words=QueueWords(
+    )
+    words = QueueWords(
         no_nominal="used, quota unlimited",
         borrowed="over quota",
         # proportion, priority and elastic, in the order of the default configuration.
@@ -132,6 +134,5 @@ QUEUE = QueueSystem(
             "Shares and the values of priority classes are not read, so no places are shown: oldest first.",
         ),
         open_to="Any namespace can name this queue: KAI does not restrict that.",
-    ),
-    tested="KAI-Scheduler 0.12 on 1.37",
-)
+    )
+    tested = "KAI-Scheduler 0.12 on 1.37"

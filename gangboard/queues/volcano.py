@@ -114,12 +114,6 @@ def _quotas(spec: _WireSpec, status: _WireStatus, amounts: Amounts) -> Iterator[
         )
 
 
-def _phase(group: Group) -> str:
-    """Return how far a PodGroup is, in Volcano's words."""
-    phase = group.detail.get("phase", "")
-    return _PHASES.get(phase, phase)
-
-
 def _open(name: str) -> str:
     """Return how the queue is opened, with the command where its name is safe in a shell."""
     return AdvisedStep(
@@ -127,11 +121,13 @@ def _open(name: str) -> str:
     ).sentence
 
 
-QUEUE = QueueSystem(
-    label="Volcano",
-    owner_label="scheduling.volcano.sh/queue-name",
-    resources=(Resource(_GROUP, "queues", _KIND, ("v1beta1",), WireQueue, Queue, _build),),
-    words=QueueWords(
+class VolcanoQueues(QueueSystem):
+    """Queues of Volcano."""
+
+    label = "Volcano"
+    owner_label = "scheduling.volcano.sh/queue-name"
+    resources = (Resource(_GROUP, "queues", _KIND, ("v1beta1",), WireQueue, Queue, _build),)
+    words = QueueWords(
         nominal="capability",
         no_nominal="used, no capability set",
         borrowed="",
@@ -141,7 +137,10 @@ QUEUE = QueueSystem(
             "They and the values of priority classes are not read, so no places are shown: oldest first.",
         ),
         open_to="Any namespace can name this queue: Volcano does not restrict that.",
-    ),
-    phase_of=_phase,
-    tested="Volcano 1.14 on 1.37",
-)
+    )
+    tested = "Volcano 1.14 on 1.37"
+
+    def phase_of(self, group: Group) -> str:
+        """Return the phase of a PodGroup, in Volcano's words."""
+        phase = group.detail.get("phase", "")
+        return _PHASES.get(phase, phase)

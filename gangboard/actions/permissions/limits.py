@@ -118,10 +118,9 @@ def _variables(one: Levered) -> Iterator[Manifest]:
     differs = cel.changed("variables.newAnnotations", "variables.oldAnnotations")
     foreign = f"({differs}).filter(k, !k.startsWith({cel.text(_OURS)}))"
     yield _variable("forbiddenAnnotations", foreign)
-    for lever in one.bounded:
-        if lever.bounds is not None:
-            for name, expression in lever.bounds(one.resource.kind)[0].items():
-                yield _variable(name, expression)
+    for bounds in one.bounds:
+        for name, expression in bounds.variables.items():
+            yield _variable(name, expression)
     yield _variable(
         "controllers",
         "variables.oldMetadata.?ownerReferences.orValue([])"
@@ -155,10 +154,8 @@ def _validations(one: Levered) -> Iterator[Manifest]:
             f"gangboard may not change a {kind} that another controller manages: ",
             f"{old}.{name}",
         )
-    for lever in one.bounded:
-        if lever.bounds is not None:
-            rule = lever.bounds(kind)[1]
-            yield _refusal(rule.expression, rule.message)
+    for bounds in one.bounds:
+        yield _refusal(bounds.rule.expression, bounds.rule.message)
 
 
 def _nothing_in(variable: str, message: str) -> Manifest:

@@ -23,9 +23,13 @@ from gangboard.facts.scheduler_rules import (
     waiting_for_quota,
 )
 from gangboard.facts.unit_counts import lacks_room
-from gangboard.groups.kai.wire import GROUP, PREEMPTION_DELAY, REASON, STALE, STALE_GRACE
 from gangboard.plugins.rule import UnitRule
 
+GROUP = "scheduling.run.ai"
+REASON, STALE = "reason", "stale"
+"""Names in `Group.detail`: the first reason of its condition, and since when it is below its minimum."""
+STALE_GRACE, PREEMPTION_DELAY = "stalenessGracePeriod", "preemptionDelay"
+"""Names in `Group.detail` of durations in its spec (v0.17)."""
 _QUEUES = f"Queue.{GROUP}"
 EVICTED_BY = "Evict"
 """The reason of its events about what it takes away."""

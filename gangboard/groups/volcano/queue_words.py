@@ -9,8 +9,12 @@ from gangboard.domain.text import label, out_of, plural
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import Unit
 from gangboard.facts.unit_counts import missing
-from gangboard.groups.volcano.wire import PHASE, REFUSED
 
+GROUP = "scheduling.volcano.sh"
+PHASE = "phase"
+"""Name in `Group.detail`: `status.phase`."""
+REFUSED = "Unschedulable"
+"""Type of a condition and reason of events."""
 NO_QUOTA = re.compile(r"queue resource quota insufficient: (?:insufficient )?(.*)")
 OVERUSED = re.compile(r"resource in cluster is overused: (?:overused )?(.*)")
 _PENDING = "Pending"

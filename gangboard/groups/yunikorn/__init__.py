@@ -17,34 +17,38 @@ What YuniKorn says stands on the pods, and most of it in events alone (k8shim an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gangboard.domain.group import QueueMark
 from gangboard.groups.yunikorn import reasons, rejected
 from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
 
-GROUPING = GroupingAPI(
-    label=reasons.WHO,
-    group="yunikorn.apache.org",
-    resources=(),
-    labels={
+
+class YuniKorn(GroupingAPI):
+    """Applications of Apache YuniKorn."""
+
+    label = reasons.WHO
+    group = "yunikorn.apache.org"
+    labels: Mapping[str, str] = {
         "yunikorn.apache.org/app-id": "Application",
         "applicationId": "Application",
-    },
-    annotations={"yunikorn.apache.org/app-id": "Application"},
-    # The second one is what older releases wrote; v1.8 still reads it (constants.go).
-    placeholders=("internal.yunikorn.apache.org/placeholder", "yunikorn.apache.org/placeholder"),
+    }
+    annotations: Mapping[str, str] = {"yunikorn.apache.org/app-id": "Application"}
+    # Older releases wrote the second one; v1.8 still reads it (constants.go).
+    placeholders = ("internal.yunikorn.apache.org/placeholder", "yunikorn.apache.org/placeholder")
     # In this order (GetQueueNameFromPod in utils.go).
-    queue_marks=(
+    queue_marks = (
         QueueMark("yunikorn.apache.org/queue", is_label=True),
         QueueMark("yunikorn.apache.org/queue", is_label=False),
         QueueMark("queue", is_label=True),
-    ),
-    schedulers=("yunikorn",),
-    rules=reasons.RULES,
-    gang_rules=rejected.RULES,
-    event_reasons=frozenset({reasons.TOLD, reasons.OF_GANG, rejected.FAILED}),
-    # Of a pod that its queue holds back.
-    pod_reasons={"SchedulingSkipped": "Unschedulable"},
-    notes=GroupingNotes(
+    )
+    schedulers = ("yunikorn",)
+    rules = reasons.RULES
+    gang_rules = rejected.RULES
+    event_reasons = frozenset({reasons.TOLD, reasons.OF_GANG, rejected.FAILED})
+    # Its queue holds back the pod.
+    pod_reasons: Mapping[str, str] = {"SchedulingSkipped": "Unschedulable"}
+    notes = GroupingNotes(
         members=(
             "the label or annotation `yunikorn.apache.org/app-id` (older: the label `applicationId`); read by "
             "`yunikorn` only"
@@ -55,5 +59,4 @@ GROUPING = GroupingAPI(
             "events alone; what a queue may have is in no object"
         ),
         tested="YuniKorn 1.9.0 on 1.37, without its admission controller",
-    ),
-)
+    )

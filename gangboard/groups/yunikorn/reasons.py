@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 
 from gangboard.domain.event import Event
 from gangboard.domain.health import Health, Stage
@@ -15,13 +16,16 @@ from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
 from gangboard.facts.gang_refusal import gang_refusal
 from gangboard.facts.scheduler_rules import no_room, waiting_for_quota
-from gangboard.groups.yunikorn.resource_maps import AMOUNTS, too_little
-from gangboard.placement.amount_words import amount_of
+from gangboard.placement.amount_words import amount_of, bare
 from gangboard.plugins.rule import UnitRule
 
 TOLD, OF_GANG = "Informational", "GangScheduling"
 """Reasons of its events."""
 WHO = "YuniKorn"
+AMOUNTS = r"map\[([^\]]{0,2000})\]"
+"""Pattern of amounts in its texts, `map[memory:1024 vcore:500]`. Its group is the text inside the brackets."""
+_RESOURCES = {"vcore": "cpu"}
+"""YuniKorn's name of a resource → Kubernetes' name. YuniKorn counts CPUs in thousandths (siCommon.CPU)."""
 
 _NO_QUOTA = re.compile(
     r"Request '[^']{1,253}' (?:does not fit in queue '([^']{1,1000})'"
@@ -91,6 +95,40 @@ def _gang_event(unit: Unit, *texts: str) -> tuple[Event, str] | None:
 
 def _says(event: Event) -> Evidence:
     return Evidence(f"{WHO} says", event.note, event.regarding)
+
+
+# Amounts
+
+
+def too_little(asked: str, left: str) -> tuple[str, str] | None:
+    """Return the requested and the remaining amount of the first resource that lacks room: `4 CPUs`, `2.5`."""
+    return next(_lacking(_amounts(asked), _amounts(left)), None)
+
+
+def _lacking(
+    asked: Mapping[str, Decimal], left: Mapping[str, Decimal]
+) -> Iterator[tuple[str, str]]:
+    for resource, amount in sorted(asked.items()):
+        if resource in left and amount > left[resource]:
+            rest = max(Decimal(0), left[resource])
+            yield (
+                amount_of(resource, units(resource, amount)),
+                bare(resource, units(resource, rest)),
+            )
+
+
+def _amounts(text: str) -> Mapping[str, Decimal]:
+    """Return a Resource as it is printed (`memory:1024 vcore:500`), in the units and words of Kubernetes."""
+    found = {}
+    for part in text.split():
+        name, _, amount = part.rpartition(":")
+        try:
+            size = Decimal(amount)
+        except InvalidOperation:
+            continue
+        resource = _RESOURCES.get(name, name)
+        found[resource] = size / 1000 if resource == "cpu" else size
+    return found
 
 
 # Reasons

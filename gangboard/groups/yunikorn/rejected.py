@@ -15,14 +15,13 @@ from gangboard.domain.text import quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import GangFacts
-from gangboard.groups.yunikorn.resource_maps import AMOUNTS, too_little
+from gangboard.groups.yunikorn.reasons import AMOUNTS, WHO, too_little
 from gangboard.plugins.rule import GangRule
 
 FAILED = "ApplicationFailed"
 """The reason of its event."""
 _REJECTED = "ApplicationRejected"
 """`status.reason` of a pod of such an application."""
-_WHO = "YuniKorn"
 _CAUSE = re.compile(
     rf"Application (\S{{1,253}}) scheduling failed, reason: {_REJECTED}: (.*)", re.DOTALL
 )
@@ -108,10 +107,10 @@ def _finding(
     return gang_finding(
         rule,
         Health.FAILED if rule is REJECTED else Health.BLOCKED,
-        sentence(f"{_WHO} rejected application {application}: {why}"),
+        sentence(f"{WHO} rejected application {application}: {why}"),
         advice=(advice,) if advice else (),
         evidence=(
-            Evidence(f"{_WHO} says", event.note, event.regarding)
+            Evidence(f"{WHO} says", event.note, event.regarding)
             if event is not None
             else Evidence("message", ended[0].message, ended[0].meta.ref),
             Evidence("pods ended", f"{len(ended)} of {len(facts.pods)}", facts.owner.meta.ref),

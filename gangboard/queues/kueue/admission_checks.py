@@ -6,9 +6,20 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from gangboard.decode.wire import (
+    Wire,
+    WireCondition,
+    WireMeta,
+    pick_condition,
+    read_meta,
+    read_text,
+)
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition
 from gangboard.domain.queue import QueueCode, QueueMessage
-from gangboard.domain.text import count, listed, names, quote_ends
+from gangboard.domain.quota import QueueCheck
+from gangboard.domain.text import count, listed, names, quote_ends, shorten
+from gangboard.queues.kueue.queues import GROUP, VERSIONS
 
 _LIST = re.compile(r"AdmissionChecks? in \w+ state: (.*)", re.DOTALL)
 """How Kueue lists checks with their messages (buildAdmissionChecksMessage of v0.19.2)."""
@@ -85,3 +96,37 @@ def _own_words(message: str) -> str:
     for frame in _BEFORE:
         text = text.removeprefix(frame)
     return _AFTER.sub("", text)
+
+
+# Objects
+
+
+class _WireCheckSpec(Wire):
+    controller_name: str | None = None
+
+
+class _WireCheckStatus(Wire):
+    conditions: list[WireCondition] | None = None
+
+
+class WireCheck(Wire):
+    """An AdmissionCheck as narrow as it is kept."""
+
+    metadata: WireMeta
+    spec: _WireCheckSpec | None = None
+    status: _WireCheckStatus | None = None
+
+
+def _build_check(wire: WireCheck, version: str) -> QueueCheck:
+    active = pick_condition((wire.status or _WireCheckStatus()).conditions, "Active")
+    return QueueCheck(
+        meta=read_meta(wire.metadata, GROUP, "AdmissionCheck", version),
+        controller=read_text((wire.spec or _WireCheckSpec()).controller_name),
+        is_active=active.is_true if active is not None else None,
+        cause=shorten(active.message) if active is not None and not active.is_true else "",
+    )
+
+
+CHECKS = Resource(
+    GROUP, "admissionchecks", "AdmissionCheck", VERSIONS, WireCheck, QueueCheck, _build_check
+)

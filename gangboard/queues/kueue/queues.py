@@ -16,8 +16,9 @@ from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts, Quantity
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, pick_condition, read_meta
 from gangboard.domain.api_resource import Resource
+from gangboard.domain.capacity import Taint
 from gangboard.domain.objects import Condition
-from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota
+from gangboard.domain.quota import Flavor, Queue, QueueLevel, QueueName, QueueState, Quota
 from gangboard.domain.text import names, shorten
 
 GROUP = "kueue.x-k8s.io"
@@ -242,4 +243,43 @@ QUEUE_RESOURCES = (
     _resource("localqueues", _LOCAL, _build_local),
     _resource("clusterqueues", _CLUSTER, _build_cluster),
     _resource("cohorts", _COHORT, _build_cohort),
+)
+
+
+# Flavors
+
+
+class _WireTaint(Wire):
+    key: str = ""
+    effect: str = ""
+    value: str | None = None
+
+
+class _WireResourceFlavorSpec(Wire):
+    node_labels: dict[str, str | None] | None = None
+    node_taints: list[_WireTaint] | None = None
+    topology_name: str | None = None
+
+
+class WireResourceFlavor(Wire):
+    """A ResourceFlavor as narrow as it is kept."""
+
+    metadata: WireMeta
+    spec: _WireResourceFlavorSpec | None = None
+
+
+def _build_flavor(wire: WireResourceFlavor, version: str) -> Flavor:
+    spec = wire.spec or _WireResourceFlavorSpec()
+    return Flavor(
+        meta=read_meta(wire.metadata, GROUP, "ResourceFlavor", version),
+        node_labels={key: value or "" for key, value in (spec.node_labels or {}).items()},
+        node_taints=tuple(
+            Taint(one.key, one.effect, one.value or "") for one in spec.node_taints or ()
+        ),
+        topology=spec.topology_name or "",
+    )
+
+
+FLAVORS = Resource(
+    GROUP, "resourceflavors", "ResourceFlavor", VERSIONS, WireResourceFlavor, Flavor, _build_flavor
 )

@@ -1,8 +1,9 @@
-"""The requests about Holds: made, and taken away."""
+"""Requests that create and delete a Hold, and what the actor may create."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Sequence
 from datetime import UTC
 
 from gangboard.domain.action import ActionContext, Step, StepKind
@@ -19,21 +20,18 @@ from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
 from gangboard.facts.gang_index import GangIndex
-from gangboard.policy.decision import (
-    DesiredAction,
-)
-from gangboard.policy.requests import (
-    json_text,
-    object_path,
-)
+from gangboard.plugins.lever import Made, Rule
+from gangboard.policy.decision import DesiredAction
+from gangboard.policy.requests import json_text, object_path
 
 _MAX_NAME = 63
 _DIGITS = 8
 _MANAGED_BY = "app.kubernetes.io/managed-by"
+_OURS = f"{HOLD_GROUP}/"
 
 
 def hold_name(job_name: str, action: str) -> str:
-    """Return the name of the Hold that an action makes: the same however often it is asked."""
+    """Return the name of the Hold that an action creates. Same arguments, same name."""
     digest = hashlib.sha256(f"{job_name}\n{action}".encode()).hexdigest()[:_DIGITS]
     return f"{job_name[: _MAX_NAME - _DIGITS - 1].rstrip('-.')}-{digest}"
 
@@ -41,20 +39,20 @@ def hold_name(job_name: str, action: str) -> str:
 def create_hold(gang: GangIndex, job: Owner, desired: DesiredAction) -> Step:
     """Return the creation of a Hold on a child Job, owned by the Job's controller.
 
-    Raises ValueError for a Job that no controller owns: the policy would never match it.
+    Raises ValueError for a Job without a controller, because the policy would never match it.
     """
     controller, job_ref, version = _controller(job), job.meta.ref, _version(gang.context)
     name = hold_name(job_ref.name, desired.action)
     spec = {
         "jobName": job_ref.name,
         "ownerUID": controller.uid,
-        # A longer text would be refused.
+        # The CRD refuses longer texts.
         "by": desired.by[:LONGEST_BY],
         "reason": desired.reason[:LONGEST_REASON],
     }
     if desired.until is not None:
         spec["until"] = desired.until.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    # The garbage collector sweeps the Hold with what made the Job.
+    # The garbage collector deletes the Hold together with the Job's owner.
     reference = {
         "apiVersion": _parent_version(gang, controller),
         "kind": controller.kind,
@@ -86,7 +84,7 @@ def create_hold(gang: GangIndex, job: Owner, desired: DesiredAction) -> Step:
 
 
 def delete_hold(context: ActionContext, hold: Hold) -> Step:
-    """Return the removal of this very Hold; one made anew under its name stays."""
+    """Return the removal of this Hold. A new Hold under the same name stays."""
     ref = hold.meta.ref
     options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": ref.uid}}
     return Step(
@@ -118,3 +116,45 @@ def _parent_version(gang: GangIndex, controller: Controller) -> str:
     if not version and kind is not None:
         version = kind.preferred
     return f"{controller.group}/{version}"
+
+
+# What the actor may create
+
+
+def made_holds(parents: Sequence[tuple[str, str]]) -> Made:
+    """Return the conditions for a Hold of gangboard beside those of the CRD's schema."""
+    rules = (
+        Rule(
+            "request.operation == 'CREATE'",
+            "gangboard makes and deletes Holds and never changes one",
+        ),
+        Rule(
+            "object.spec.ownerUID != '' && object.spec.?by.orValue('') != ''"
+            " && object.spec.?reason.orValue('') != ''",
+            "a Hold of gangboard says in spec whose Job it is about, who wants it and why",
+        ),
+        Rule(
+            "object.metadata.?ownerReferences.orValue([]).size() == 1"
+            " && object.metadata.ownerReferences.all(o,"
+            f" o.uid == object.spec.ownerUID && ({_is_one_of(parents)}))",
+            "a Hold of gangboard belongs to the owner whose uid is in spec.ownerUID, and to nobody "
+            "else",
+        ),
+        Rule(
+            "object.metadata.?finalizers.orValue([]).size() == 0"
+            f" && object.metadata.?labels.orValue({{}}).all(k, k == '{_MANAGED_BY}')"
+            " && object.metadata.?annotations.orValue({})"
+            f".all(k, k.startsWith('{_OURS}'))",
+            f"a Hold of gangboard has no finalizer, no label besides {_MANAGED_BY} and no annotation "
+            f"besides {_OURS}*",
+        ),
+    )
+    return Made(HOLD_GROUP, "holds", "Hold", ("create", "delete", "get", "list"), rules)
+
+
+def _is_one_of(parents: Iterable[tuple[str, str]]) -> str:
+    """Return the condition that the owner reference `o` is of one of these kinds, in any version."""
+    found = (
+        f"o.kind == '{kind}' && o.apiVersion.startsWith('{group}/')" for group, kind in parents
+    )
+    return " || ".join(found) or "false"
