@@ -9,7 +9,7 @@ from datetime import datetime
 from gangboard.domain.action import ActionContext, ClusterLevers, Plan, Verb
 from gangboard.domain.owner import Owner
 from gangboard.plugins import registry
-from gangboard.policy import multi_job_consequences
+from gangboard.policy import job_consequences
 from gangboard.policy.indexing import gang_of, kind_above
 from gangboard.policy.owner_decisions import of_jobs_that_go_first
 from gangboard.policy.plan import all_offers
@@ -50,14 +50,14 @@ def of_selection(
     if lever is None:
         return None
     kind = kind_above(jobs[0].meta.controller)
-    sentences = multi_job_consequences.warnings(gang, jobs, lever)
+    sentences = job_consequences.set_warnings(gang, jobs, lever)
     if kind is not None:
         sentences += kind.conduct.outcome(gang, jobs, lever)
         is_forced = sentences and levers.forced and kind.conduct.manager
         if is_forced and not of_jobs_that_go_first(gang, levers):
-            sentences = (multi_job_consequences.while_it_lasts(gang, kind.conduct), *sentences)
+            sentences = (job_consequences.while_it_lasts(gang, kind.conduct), *sentences)
     whole = None
-    if multi_job_consequences.stops_all(gang, jobs, lever):
+    if job_consequences.stops_all(gang, jobs, lever):
         plan = plans[owner]
         # An owner whose Jobs are suspended one by one is no better off than these Jobs.
         whole = plan if plan.allowed and plan.lever != lever.key else None

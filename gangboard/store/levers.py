@@ -19,9 +19,9 @@ from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueVisibility
 from gangboard.domain.watch_state import WatchState
+from gangboard.levers.hold.installation import installation
 from gangboard.plugins import registry
-from gangboard.policy.installation import installation
-from gangboard.policy.levered import Wanted
+from gangboard.policy.lever_permissions import Wanted
 from gangboard.store.actions import READ_ONLY
 from gangboard.store.models import Cluster, LeverRecord, ResourceState, Switch, WatchedObject
 from gangboard.store.objects import unpack

@@ -1,8 +1,13 @@
-"""Which resources the actor may change, and what of them: from the registries."""
+"""What the actor must be allowed to do for the levers of a cluster.
+
+Kinds, levers and admission systems declare it. `patched_resources` and `made` are for admission policies and roles,
+`lever_rights` for access reviews per lever.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gangboard.domain.api_resource import Resource
@@ -32,7 +37,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Levered:
+class PatchedResource:
     """One resource with levers."""
 
     resource: Resource
@@ -50,7 +55,7 @@ class Levered:
     """Those of a gang are found by a list before they are changed, not by their names."""
 
 
-def levered(wanted: Wanted) -> tuple[Levered, ...]:
+def patched_resources(wanted: Wanted) -> tuple[PatchedResource, ...]:
     """Return the resources of which this cluster has a lever that changes a field."""
     return tuple(found for found in _all(wanted) if found.resource.key not in wanted.not_served)
 
@@ -70,7 +75,7 @@ def made(wanted: Wanted) -> tuple[Made, ...]:
 
 def only_read(wanted: Wanted) -> tuple[Resource, ...]:
     """Return the kinds of which an object is looked at before something is made that asks to stop it."""
-    changed = {one.resource.key for one in levered(wanted)}
+    changed = {one.resource.key for one in patched_resources(wanted)}
     return tuple(
         kind.resource
         for kind in registry.owner_kinds()
@@ -91,7 +96,7 @@ def _served(wanted: Wanted, is_meant: Callable[[OwnerKind], bool]) -> tuple[Pare
     )
 
 
-def _all(wanted: Wanted) -> Iterator[Levered]:
+def _all(wanted: Wanted) -> Iterator[PatchedResource]:
     for kind in registry.owner_kinds():
         if kind.resource.is_job:
             yield _job(kind, wanted)
@@ -99,21 +104,23 @@ def _all(wanted: Wanted) -> Iterator[Levered]:
         fields = _fields(kind.suspend_field, kind.levers, wanted)
         if fields:
             # Under a controller it is never the topmost owner, and that one would undo it.
-            yield Levered(kind.resource, fields, kind.own_managers or None, kind.managed_by_field)
+            yield PatchedResource(
+                kind.resource, fields, kind.own_managers or None, kind.managed_by_field
+            )
     for queue in registry.queue_systems():
         if queue.lever is None or not queue.lever.writes:
             continue
         for resource in queue.entry_resources:
             # Any object may control an entry.
-            yield Levered(resource, (queue.lever.writes,), parents=None, listed=True)
+            yield PatchedResource(resource, (queue.lever.writes,), parents=None, listed=True)
 
 
-def _job(kind: OwnerKind, wanted: Wanted) -> Levered:
+def _job(kind: OwnerKind, wanted: Wanted) -> PatchedResource:
     """Return what may be done to Jobs: as owners, also of a kind that makes them to be gangs of their own,
     and as children of a kind with levers on them."""
     keys = [key for other in registry.owner_kinds() for key in other.child_levers]
     levers = [one for one in registry.levers() if one.key in keys and _is_on(one, wanted)]
-    return Levered(
+    return PatchedResource(
         kind.resource,
         _fields(kind.suspend_field, (*kind.levers, *keys), wanted),
         kind.own_managers or None,
@@ -136,3 +143,93 @@ def _fields(
 
 def _is_on(lever: Lever, wanted: Wanted) -> bool:
     return wanted.parallelism or not lever.optional
+
+
+# Rights of each lever
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Right:
+    """A verb on the objects of a resource."""
+
+    group: str
+    plural: str
+    verb: str
+
+    @property
+    def resource(self) -> str:
+        """Key of the resource: `jobs.batch`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+@dataclass(frozen=True, slots=True)
+class LeverRights:
+    """One lever that is switched on in a cluster, with all that it needs there."""
+
+    lever: str
+    title: str
+    rights: frozenset[Right]
+
+
+_PODS = Right("", "pods", "list")
+"""After each action gangboard looks at what became of the pods."""
+
+
+def lever_rights(wanted: Wanted) -> tuple[LeverRights, ...]:
+    """Return the levers of a cluster with their rights, in the order of lists.
+
+    All of them together are the role of the actor that `manage.py print_rbac` prints.
+    """
+    changed = {one.resource.key: one for one in patched_resources(wanted)}
+    found = _of_kinds(changed, wanted)
+    for system in registry.queue_systems():
+        for resource in system.resources:
+            if system.lever is not None and resource.key in changed:
+                found[system.lever.key] |= _rights(resource, changed)
+    return tuple(
+        LeverRights(lever.key, lever.title, frozenset({*found[lever.key], _PODS}))
+        for lever in registry.levers()
+        if lever.key in found
+    )
+
+
+def _of_kinds(
+    changed: Mapping[str, PatchedResource], wanted: Wanted
+) -> defaultdict[str, set[Right]]:
+    """Return lever → rights on owners, on their Jobs, and on what the lever makes."""
+    found: defaultdict[str, set[Right]] = defaultdict(set)
+    kinds = [kind for kind in registry.owner_kinds() if kind.resource.key not in wanted.not_served]
+    jobs = [kind.resource for kind in kinds if kind.resource.is_job]
+    usable = {
+        lever.key: makes
+        for lever in registry.levers()
+        if (makes := _makes(lever, wanted)) is not None
+    }
+    for kind in kinds:
+        for key in (*kind.levers, *kind.child_levers):
+            if key in usable:
+                found[key] |= _rights(kind.resource, changed) | usable[key]
+        for key in kind.child_levers:
+            if key in usable:
+                found[key] |= {right for job in jobs for right in _rights(job, changed)}
+    return found
+
+
+def _makes(lever: Lever, wanted: Wanted) -> frozenset[Right] | None:
+    """Return the rights on what a lever makes; None if it is off, or the cluster does not serve that."""
+    if lever.optional and not wanted.parallelism:
+        return None
+    one = lever.makes(parents(wanted))
+    if one is None:
+        return frozenset()
+    if f"{one.plural}.{one.group}" in wanted.not_served:
+        return None
+    return frozenset(Right(one.group, one.plural, verb) for verb in one.verbs)
+
+
+def _rights(resource: Resource, changed: Mapping[str, PatchedResource]) -> frozenset[Right]:
+    one = changed.get(resource.key)
+    verbs = (
+        ("get",) if one is None else ("get", "list", "patch") if one.listed else ("get", "patch")
+    )
+    return frozenset(Right(resource.group, resource.plural, verb) for verb in verbs)

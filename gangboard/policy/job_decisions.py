@@ -1,30 +1,41 @@
-"""Suspends one Job of an owner by the best lever that keeps it so in its cluster."""
+"""Decisions about one Job of an owner."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
+from gangboard.domain.action import Verb
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
 from gangboard.facts.gang_index import GangIndex
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import OwnerKind
-from gangboard.policy import job_warnings, multi_job_consequences, refusals
+from gangboard.policy import job_consequences, refusals
 from gangboard.policy.decision import (
     Decision,
     DesiredAction,
     PlanRefusal,
+    Pulled,
     generation_unknown,
     nothing_to_do,
 )
 from gangboard.policy.indexing import kind_above, kind_of, queue_system
-from gangboard.policy.pulled import Pulled
 
 
 def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
-    """Return how a child Job is suspended, or why it is not."""
+    """Return the decision about a child Job, or why no action is possible."""
+    if desired.verb is Verb.SUSPEND:
+        return _decide_suspend(gang, job, desired)
+    return _decide_resume(gang, job, desired)
+
+
+# Suspend
+
+
+def _decide_suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+    """Return how a Job is suspended: by the best lever that works in its cluster."""
     refused = (
         refusals.job_out_of_reach(gang, job)
         or _stopped_already(gang, job)
@@ -98,9 +109,9 @@ def _completed(
     chosen = desired.chosen
     warnings = [*remarks, *found.warnings]
     if lever.is_bare and lever.why_not(gang, job, desired.levers) is not None:
-        warnings += job_warnings.about_force(gang, job, kind, lever, desired.levers)
+        warnings += job_consequences.force_warnings(gang, job, kind, lever, desired.levers)
     if not chosen:
-        warnings += multi_job_consequences.warnings(gang, (job,), lever)
+        warnings += job_consequences.set_warnings(gang, (job,), lever)
     warnings += kind.conduct.warnings(gang, job, lever, chosen)
     warnings += _of_queue(gang, job, lever)
     return replace(
@@ -127,3 +138,41 @@ def _of_queue(gang: GangIndex, job: Owner, lever: Lever) -> tuple[str, ...]:
     if not concerned or system is None:
         return ()
     return system.job_warnings(gang, job, lever)
+
+
+# Resume
+
+
+def _decide_resume(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+    """Return how a Job is resumed: by undoing its Hold, its pause or a bare suspend."""
+    name = label(job.meta.ref)
+    if desired.until is not None:
+        return refusals.until_misplaced(desired.verb, name)
+    blocked = refusals.job_out_of_reach(gang, job)
+    undoing = [lever for lever in registry.levers() if lever.undoes(gang, job)]
+    free = next((lever for lever in undoing if lever.needs_nothing), None)
+    if free is not None:
+        return _undo(free, gang, job, replace(desired, blocked=blocked))
+    refused = blocked or generation_unknown(job.meta)
+    if refused is not None:
+        return refused
+    if undoing:
+        return _undo(undoing[0], gang, job, desired)
+    if not job.suspended:
+        state = "asks for no pods (parallelism 0), which gangboard did not set"
+        return nothing_to_do(f"{name} {'is not suspended' if job.parallelism != 0 else state}")
+    wait = gang.wait_of(job)
+    if wait is not None:
+        return PlanRefusal(f"{wait.why}: {name} starts when {wait.until}.")
+    bare = next((lever for lever in registry.levers() if lever.is_bare), None)
+    return _undo(bare, gang, job, desired) if bare else refusals.no_job_lever(gang, job)
+
+
+def _undo(
+    lever: Lever, gang: GangIndex, job: Owner, desired: DesiredAction
+) -> Pulled | PlanRefusal:
+    decision = lever.decide(gang, job, desired)
+    if isinstance(decision, PlanRefusal):
+        return decision
+    more = job_consequences.resume_warnings(gang, job) if decision.resumes else ()
+    return Pulled(lever, replace(decision, warnings=(*decision.warnings, *more)))

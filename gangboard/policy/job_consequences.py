@@ -1,7 +1,7 @@
-"""What comes of stopping some Jobs of one owner together: true of the set, not of each of its Jobs.
+"""Consequences of stopping or resuming Jobs of one owner.
 
-One Job is the set that has one. All Jobs of a set are stopped with one lever: their owner and its
-cluster decide which one that is. What the owner's kind does by itself, its file in `owners/` tells.
+Some are true of a set of Jobs and not of each of them; a single Job is a set of one. The same lever stops all Jobs of a
+set, because their owner and its cluster decide which lever that is. The owner's kind adds what its controller does.
 """
 
 from __future__ import annotations
@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from gangboard.domain.action import ClusterLevers
+from gangboard.domain.dependencies import reached_jobs
 from gangboard.domain.group import Policy, label_of_group
 from gangboard.domain.owner import Owner
-from gangboard.domain.text import count, is_or_are, names, plural
+from gangboard.domain.text import count, is_or_are, names, out_of, plural
 from gangboard.facts.gang_index import GangIndex, asks_for_pods, is_paused, seats_of
 from gangboard.plugins.lever import Lever
-from gangboard.plugins.owner_kind import JobConduct, Jobs
+from gangboard.plugins.owner_kind import JobConduct, Jobs, OwnerKind
 from gangboard.policy.phrases import they_are
 
 
-def warnings(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
-    """Return what to know before they are stopped; nothing that runs any more comes first."""
+def set_warnings(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
+    """Return warnings before a set of Jobs is stopped; first that no other Job runs."""
     found = [
         _last_running(gang, jobs, lever),
         *_dependents(gang, jobs, lever),
@@ -29,12 +31,12 @@ def warnings(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
 
 
 def stops_all(gang: GangIndex, jobs: Jobs, lever: Lever) -> bool:
-    """Whether something of the gang runs now and nothing will: no Job that is left runs or will start."""
+    """Return True if the gang runs now, and no other Job of it runs or will start."""
     return _stops_what_runs(gang, jobs) and not _still_to_start(gang, jobs, lever)
 
 
 def while_it_lasts(gang: GangIndex, conduct: JobConduct) -> str:
-    """Say that a forced suspend is likely undone, with all that follows from it."""
+    """Return a warning that the controller will likely undo a forced suspend."""
     return (
         f"Forced: {conduct.manager} will likely undo each {conduct.undone_when(gang)}, and its pods are "
         "replaced. The rest holds only while it lasts."
@@ -45,7 +47,7 @@ def while_it_lasts(gang: GangIndex, conduct: JobConduct) -> str:
 
 
 def _stops_what_runs(gang: GangIndex, jobs: Jobs) -> bool:
-    """Whether all that runs is among them. An owner that is suspended stops the rest by itself."""
+    """Return True if all running Jobs are in the set. A suspended owner stops the rest by itself."""
     uids = _uids(jobs)
     return not gang.owner.suspended and bool(gang.running) and gang.running <= uids
 
@@ -184,8 +186,43 @@ def _shared_group(gang: GangIndex, jobs: Jobs, lever: Lever, name: str, own: int
     )
 
 
-# Words
-
-
 def _uids(jobs: Iterable[Owner]) -> frozenset[str]:
     return frozenset(job.meta.ref.uid for job in jobs)
+
+
+# One Job, whatever its lever
+
+
+def force_warnings(
+    gang: GangIndex, job: Owner, kind: OwnerKind, lever: Lever, levers: ClusterLevers
+) -> tuple[str, ...]:
+    """Return warnings about a forced suspend, which the controller was not seen to leave alone."""
+    pods, conduct = job.active_pods, kind.conduct
+    cost = f"its {count(pods, 'pod')} {is_or_are(pods)}" if pods else "its pods are"
+    who = conduct.manager or f"the controller of {kind.label}s"
+    when = conduct.undone_when(gang)
+    undone = (
+        f"Forced: nothing keeps one Job alone suspended here. {who} will likely undo it"
+        f"{f' {when}' if when else ''}, and {cost} deleted and replaced all the same."
+    )
+    return (undone, *lever.passed_over(gang, levers))
+
+
+def resume_warnings(gang: GangIndex, job: Owner) -> tuple[str, ...]:
+    """Return warnings before a Job is resumed."""
+    warnings = []
+    role = gang.roles.get(job.role_name)
+    for dependency in role.depends_on if role is not None else ():
+        on = gang.roles.get(dependency.role)
+        reached = reached_jobs(on, dependency) if on is not None else None
+        if on is not None and reached is not None and reached < on.replicas:
+            warnings.append(
+                f"{job.role_name} should wait until {on.name} is {dependency.status}, and "
+                f"{out_of(reached, on.replicas, 'Job')} {is_or_are(reached)}: it starts all the same."
+            )
+    if job.suspended and is_paused(job):
+        warnings.append(
+            "It is paused as well (parallelism 0): resume it once more for its "
+            f"{count(job.paused_parallelism or 0, 'pod')}."
+        )
+    return tuple(warnings)

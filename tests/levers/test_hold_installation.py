@@ -12,7 +12,7 @@ from gangboard.domain.action import PolicyState
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.hold_manifest import BINDING_SPEC, POLICY_SPEC
 from gangboard.domain.objects import Meta, ObjectRef
-from gangboard.policy.installation import installation
+from gangboard.levers.hold.installation import installation
 
 
 def seen(spec: dict[str, Any], name: str = "gangboard-hold") -> AdmissionPolicy:
