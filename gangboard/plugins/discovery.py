@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
+from operator import attrgetter
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Member = TypeVar("Member")
 
@@ -16,12 +17,27 @@ class RegistryError(RuntimeError):
     """A member is incomplete, or has the key of another member."""
 
 
-def find_classes(package: ModuleType, base: type[Member], name: str) -> Iterator[type[Member]]:
-    """Yield the subclasses of `base` that the files of a package define.
+def find_members(
+    package: ModuleType,
+    base: type,
+    name: str,
+    *arguments: object,
+    methods: Sequence[str] = (),
+    key: Callable[[Any], str] | None = None,
+) -> tuple[Any, ...]:
+    """Return an instance, made with these arguments, of each subclass of `base` in a package, sorted by key.
 
-    A class that does not set the attribute `name`, such as `key`, is only a base of others. Raises RegistryError for a
-    file without a member, and for a member without a required attribute or method.
+    A class that does not set the attribute `name`, such as `label`, is only a base of others. Its value is the key,
+    unless `key` returns another one. Raises RegistryError for a file without a member, for a member that lacks a
+    required attribute or does not override all of `methods`, and for a key that two members have.
     """
+    classes = _classes(package, base, name, methods)
+    return by_key((class_(*arguments) for class_ in classes), key or attrgetter(name))
+
+
+def _classes(
+    package: ModuleType, base: type, name: str, methods: Sequence[str]
+) -> Iterator[type[Any]]:
     for modules in entries(package):
         classes = [
             value
@@ -30,13 +46,13 @@ def find_classes(package: ModuleType, base: type[Member], name: str) -> Iterator
             if isinstance(value, type)
             and issubclass(value, base)
             and value.__module__ == module.__name__
-            and getattr(value, name, "")
+            and bool(getattr(value, name, None))
         ]
         if not classes:
             file = modules[0].__name__
             raise RegistryError(f"{file} has no subclass of {base.__name__} with a {name}")
         for class_ in classes:
-            missing = _missing(class_)
+            missing = _missing(class_, base, methods)
             if missing:
                 where = f"{class_.__module__}.{class_.__name__}"
                 raise RegistryError(f"{where} has no {' and no '.join(missing)}")
@@ -51,16 +67,14 @@ def entries(package: ModuleType) -> Iterator[tuple[ModuleType, ...]]:
         yield module, *(import_module(info.name) for info in below)
 
 
-def _missing(class_: type) -> list[str]:
-    """Return the attributes that a base declares without a value, and the abstract methods."""
-    declared = (name for base in class_.__mro__ for name in inspect.get_annotations(base))
+def _missing(class_: type, base: type, methods: Iterable[str]) -> list[str]:
+    """Return the attributes that a class above declares without a value, and the methods that are still the base's."""
+    declared = (name for above in class_.__mro__ for name in inspect.get_annotations(above))
     unset = [name for name in dict.fromkeys(declared) if not hasattr(class_, name)]
-    return [*unset, *sorted(getattr(class_, "__abstractmethods__", ()))]
+    return [*unset, *(name for name in methods if getattr(class_, name) is getattr(base, name))]
 
 
-def find_constants(
-    package: ModuleType, constant: str, types: tuple[type[Member], ...]
-) -> Iterator[Member]:
+def find_constants(package: ModuleType, constant: str, types: tuple[type, ...]) -> Iterator[Any]:
     """Yield the members that the modules below a package have as constants.
 
     A module has one member in `constant` (RULE), or several in a tuple whose name is its plural (RULES). Raises

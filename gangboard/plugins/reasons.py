@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 
@@ -14,8 +14,10 @@ from gangboard.plugins.rule import GangRule, UnitRule
 @cache
 def rules() -> tuple[GangRule | UnitRule, ...]:
     """Return the reasons of `rules/`, by code. A code can be a rule of the gang and, in another stage, of a unit."""
-    found = find_constants(import_module("gangboard.rules"), "RULE", (GangRule, UnitRule))
-    return by_key(found, lambda rule: f"{rule.code} {rule.stage}")
+    members: Iterator[GangRule | UnitRule] = find_constants(
+        import_module("gangboard.rules"), "RULE", (GangRule, UnitRule)
+    )
+    return by_key(members, lambda rule: f"{rule.code} {rule.stage}")
 
 
 @cache

@@ -13,7 +13,7 @@ from gangboard.domain.group import GroupMark
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.pod import Pod
 from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_TRAITS, KindTraits, QueueTraits
-from gangboard.plugins.discovery import RegistryError, by_key, find_classes
+from gangboard.plugins.discovery import RegistryError, by_key, find_members
 from gangboard.plugins.grouping_api import GroupingAPI
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import OwnerKind
@@ -26,8 +26,14 @@ from gangboard.plugins.queue_system import QueueSystem
 def owner_kinds() -> tuple[OwnerKind, ...]:
     """Return an instance of each kind of owners, by resource key. Raises RegistryError for a lever that does not exist."""
     labels = [system.owner_label for system in admission_systems()]
-    classes = find_classes(import_module("gangboard.owners"), OwnerKind, "kind")
-    kinds = by_key((class_(labels) for class_ in classes), lambda kind: kind.resource.key)
+    kinds: tuple[OwnerKind, ...] = find_members(
+        import_module("gangboard.owners"),
+        OwnerKind,
+        "kind",
+        labels,
+        methods=("build",),
+        key=lambda kind: kind.resource.key,
+    )
     known = {lever.key for lever in levers()}
     for kind in kinds:
         for key in (*kind.levers, *kind.child_levers):
@@ -141,9 +147,10 @@ def blueprints() -> tuple[Resource, ...]:
 @cache
 def levers() -> tuple[Lever, ...]:
     """Return all levers, those of admission systems included, in the order of lists."""
-    members = [class_() for class_ in find_classes(import_module("gangboard.levers"), Lever, "key")]
-    members += [queue.lever for queue in queue_systems() if queue.lever is not None]
-    return tuple(sorted(by_key(members, lambda lever: lever.key), key=lambda lever: lever.position))
+    own = find_members(import_module("gangboard.levers"), Lever, "key", methods=("decide",))
+    of_queues = (queue.lever for queue in queue_systems() if queue.lever is not None)
+    every: tuple[Lever, ...] = by_key((*own, *of_queues), lambda lever: lever.key)
+    return tuple(sorted(every, key=lambda lever: lever.position))
 
 
 def lever(key: str) -> Lever | None:
@@ -164,8 +171,7 @@ def kinds_told_by_build() -> tuple[OwnerKind, ...]:
 @cache
 def grouping_apis() -> tuple[GroupingAPI, ...]:
     """Return all grouping APIs, by API group."""
-    classes = find_classes(import_module("gangboard.groups"), GroupingAPI, "group")
-    return by_key((class_() for class_ in classes), lambda api: api.group)
+    return find_members(import_module("gangboard.groups"), GroupingAPI, "group")
 
 
 @cache
@@ -221,8 +227,7 @@ def pods() -> Resource:
 @cache
 def queue_systems() -> tuple[QueueSystem, ...]:
     """Return all admission systems and the queues of schedulers, by label."""
-    classes = find_classes(import_module("gangboard.queues"), QueueSystem, "label")
-    return by_key((class_() for class_ in classes), lambda queue: queue.label)
+    return find_members(import_module("gangboard.queues"), QueueSystem, "label")
 
 
 @cache

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from gangboard.plugins.discovery import RegistryError, by_key, find_classes
+from gangboard.plugins.discovery import RegistryError, find_members
 from gangboard.plugins.grouping_api import GroupingAPI
 
 HEAD = "from gangboard.plugins.grouping_api import GroupingAPI\n"
@@ -23,8 +23,7 @@ def find(monkeypatch: pytest.MonkeyPatch, folder: Path, **files: str) -> tuple[G
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
         monkeypatch.delitem(sys.modules, f"toy_groups.{name}", raising=False)
-    classes = find_classes(package, GroupingAPI, "group")
-    return by_key((class_() for class_ in classes), lambda api: api.group)
+    return find_members(package, GroupingAPI, "group")
 
 
 def test_a_member_with_its_required_fields_is_found(
