@@ -160,11 +160,13 @@ def _topology_keys(spec: _WireGroupSpec) -> tuple[str, ...]:
 
 def _claims(spec: _WireGroupSpec, status: _WireGroupStatus) -> Iterator[GroupClaim]:
     """Yield the claims of a group; what was made of a template stands in the status."""
-    made = {one.name: one.resource_claim_name for one in status.resource_claim_statuses or ()}
+    from_template = {
+        entry.name: entry.resource_claim_name for entry in status.resource_claim_statuses or ()
+    }
     for claim in spec.resource_claims or ():
         yield GroupClaim(
             claim.name,
-            claim.resource_claim_name or made.get(claim.name) or "",
+            claim.resource_claim_name or from_template.get(claim.name) or "",
             claim.resource_claim_template_name or "",
         )
 
@@ -180,8 +182,8 @@ def _placed(conditions: tuple[Condition, ...]) -> Condition | None:
     The API documents the reasons of `_NEVER_PLACED` (a cycle, too deep, several Workloads) together with
     the status True. Such a group is not placed, whatever the status; `conditions` keeps it.
     """
-    found = (find_condition(conditions, type_) for type_ in _PLACED)
-    placed = next((condition for condition in found if condition is not None), None)
+    candidates = (find_condition(conditions, type_) for type_ in _PLACED)
+    placed = next((condition for condition in candidates if condition is not None), None)
     if placed is not None and placed.reason in _NEVER_PLACED:
         return replace(placed, status="False")
     return placed

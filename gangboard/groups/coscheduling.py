@@ -62,11 +62,11 @@ def _build(wire: WirePodGroup, version: str) -> Group:
 
 def _find_no_room(unit: Unit) -> Finding | None:
     """Return a finding in the words of a pod that tells of nodes: others only tell that they were turned back."""
-    said = scheduler_messages(unit, "Unschedulable")
-    telling = tuple(one for one in said if not _OF_THE_GANG.search(one.raw))
-    best = best_scheduler_message(telling)
-    who = f"Scheduler {unit.other_scheduler}"
-    return gang_refusal(NO_ROOM, unit, who, best.text if best is not None else "")
+    messages = scheduler_messages(unit, "Unschedulable")
+    about_nodes = tuple(message for message in messages if not _OF_THE_GANG.search(message.raw))
+    best = best_scheduler_message(about_nodes)
+    scheduler = f"Scheduler {unit.other_scheduler}"
+    return gang_refusal(NO_ROOM, unit, scheduler, best.text if best is not None else "")
 
 
 NO_ROOM = no_room(_find_no_room)

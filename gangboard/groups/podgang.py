@@ -61,18 +61,18 @@ def _build(wire: WirePodGang, version: str) -> Group:
     conditions = read_conditions(wire.status.conditions if wire.status is not None else None)
     templates = tuple(
         GroupTemplate(
-            name=one.name,
+            name=group.name,
             policy=Policy.GANG,
-            quorum=max(0, one.min_replicas or 0),
-            topology_keys=tuple(_keys(one.topology_constraint)),
-            members=tuple(pod.name for pod in one.pod_references or ()),
+            quorum=max(0, group.min_replicas or 0),
+            topology_keys=tuple(_keys(group.topology_constraint)),
+            members=tuple(pod.name for pod in group.pod_references or ()),
         )
-        for one in spec.podgroups or ()
+        for group in spec.podgroups or ()
     )
     return Group(
         meta=read_meta(wire.metadata, _GROUP, "PodGang", version),
         policy=Policy.GANG,
-        quorum=sum(one.quorum or 0 for one in templates),
+        quorum=sum(group.quorum or 0 for group in templates),
         topology_keys=tuple(_keys(spec.topology_constraint)),
         conditions=conditions,
         placed=find_condition(conditions, "Scheduled"),

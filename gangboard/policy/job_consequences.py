@@ -22,12 +22,12 @@ from gangboard.policy.phrases import they_are
 
 def set_warnings(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
     """Return warnings before a set of Jobs is stopped; first that no other Job runs."""
-    found = [
+    texts = [
         _last_running(gang, jobs, lever),
         *_dependents(gang, jobs, lever),
         *_shared_groups(gang, jobs, lever),
     ]
-    return tuple(text for text in found if text)
+    return tuple(text for text in texts if text)
 
 
 def stops_all(gang: GangIndex, jobs: Jobs, lever: Lever) -> bool:
@@ -95,21 +95,21 @@ def _dependents(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
     A dependency is looked at when Jobs are made and when their owner is resumed (depends_on.go, JobSet
     v0.12); what runs already runs on.
     """
-    found, state = [], lever.state
+    texts, state = [], lever.state
     now = _blocked(gang, jobs, lever, only_absent=True)
     later = {name: on for name, on in _blocked(gang, jobs, lever).items() if name not in now}
     if now:
         number = sum(gang.absent[name] for name in now)
-        found.append(
+        texts.append(
             f"{count(number, 'Job')} of {names(now)} {is_or_are(number)} not made while "
             f"{they_are(jobs)} {state}: {_depend(now)}."
         )
     if later and lever.renewals:
-        found.append(
+        texts.append(
             f"After {lever.renewals} of {gang.name} the Jobs of {names(later)} do not start "
             f"while {they_are(jobs)} {state}: {_depend(later)}."
         )
-    return found
+    return texts
 
 
 def _depend(blocked: dict[str, str]) -> str:
@@ -128,8 +128,8 @@ def _blocked(
     """
     chosen = Counter(job.role_name for job in jobs)
     origins = dict.fromkeys(chosen)
-    whole = {role for role, number in chosen.items() if gang.open_roles.get(role, 0) <= number}
-    found: dict[str, str] = {}
+    stopped = {role for role, number in chosen.items() if gang.open_roles.get(role, 0) <= number}
+    blocked: dict[str, str] = {}
     waiting = [(name, name) for name in origins]
     for blocker, origin in waiting:
         for role in gang.dependents.get(blocker, ()):
@@ -140,10 +140,15 @@ def _blocked(
             )
             if only_absent and not gang.absent[role.name]:
                 continue
-            if unmet and role.name != origin and role.name not in whole and role.name not in found:
-                found[role.name] = origin
+            if (
+                unmet
+                and role.name != origin
+                and role.name not in stopped
+                and role.name not in blocked
+            ):
+                blocked[role.name] = origin
                 waiting.append((role.name, origin))
-    return found
+    return blocked
 
 
 # The group that they share with others
@@ -159,29 +164,29 @@ def _shared_group(gang: GangIndex, jobs: Jobs, lever: Lever, name: str, own: int
 
     `own`: how many of the Jobs name it.
     """
-    others, state = gang.sharers.get(name, 0) - own, lever.state
-    if others < 1:
+    sharers, state = gang.sharers.get(name, 0) - own, lever.state
+    if sharers < 1:
         return ""
-    group, one = gang.groups.get(name), len(jobs) == 1
-    who = "It shares" if one else f"{own} of them {plural(own, 'share')}"
-    shares = f"{who} {label_of_group(name)} with {count(others, 'other Job')}"
+    group, is_single = gang.groups.get(name), len(jobs) == 1
+    subject = "It shares" if is_single else f"{own} of them {plural(own, 'share')}"
+    shares = f"{subject} {label_of_group(name)} with {count(sharers, 'other Job')}"
     if group is None:
         return (
             f"{shares}; its quorum is not known. If it counts the pods of "
-            f"{'this Job' if one else 'these Jobs'}, a pod that another one loses is never replaced "
-            f"while {'this one is' if one else 'they are'} {state}."
+            f"{'this Job' if is_single else 'these Jobs'}, a pod that another one loses is never replaced "
+            f"while {'this one is' if is_single else 'they are'} {state}."
         )
     if group.policy is not Policy.GANG or group.quorum is None:
         return ""
     taken = sum(seats_of(job) for job in jobs if job.group_name == name and asks_for_pods(job))
-    left = gang.seats.get(name, 0) - taken
-    if left >= group.quorum:
+    remaining = gang.seats.get(name, 0) - taken
+    if remaining >= group.quorum:
         return ""
     renewal = lever.renewals
     later = f", and after {renewal} of {gang.name} no pod of the group is placed"
     return (
-        f"{shares}, whose quorum is {count(group.quorum, 'pod')}; {left} would remain. A lost "
-        f"sibling can never be replaced while {'this Job is' if one else 'these Jobs are'} {state}"
+        f"{shares}, whose quorum is {count(group.quorum, 'pod')}; {remaining} would remain. A lost "
+        f"sibling can never be replaced while {'this Job is' if is_single else 'these Jobs are'} {state}"
         f"{later if renewal else ''}."
     )
 
@@ -199,10 +204,10 @@ def force_warnings(
     """Return warnings about a forced suspend, which the controller was not seen to leave alone."""
     pods, conduct = job.active_pods, kind.conduct
     cost = f"its {count(pods, 'pod')} {is_or_are(pods)}" if pods else "its pods are"
-    who = conduct.manager or f"the controller of {kind.label}s"
+    manager = conduct.manager or f"the controller of {kind.label}s"
     when = conduct.undone_when(gang)
     undone = (
-        f"Forced: nothing keeps one Job alone suspended here. {who} will likely undo it"
+        f"Forced: nothing keeps one Job alone suspended here. {manager} will likely undo it"
         f"{f' {when}' if when else ''}, and {cost} deleted and replaced all the same."
     )
     return (undone, *lever.passed_over(gang, levers))

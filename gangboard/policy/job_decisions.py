@@ -44,7 +44,7 @@ def _decide_suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pull
     if refused is not None:
         return refused
     kind = kind_above(job.meta.controller)
-    levers = [found for key in kind.child_levers if (found := registry.lever(key))] if kind else []
+    levers = [known for key in kind.child_levers if (known := registry.lever(key))] if kind else []
     if kind is None or not levers:
         return refusals.no_job_lever(gang, job)
     lever, remarks = _choose(gang, job, desired, levers)
@@ -102,12 +102,12 @@ def _completed(
     kind: OwnerKind,
     lever: Lever,
     desired: DesiredAction,
-    found: Decision,
+    decision: Decision,
     remarks: tuple[str, ...],
 ) -> Decision:
     """Return the decision of a lever with what kind and queue do meanwhile, and what to think about before."""
     chosen = desired.chosen
-    warnings = [*remarks, *found.warnings]
+    warnings = [*remarks, *decision.warnings]
     if lever.is_bare and lever.why_not(gang, job, desired.levers) is not None:
         warnings += job_consequences.force_warnings(gang, job, kind, lever, desired.levers)
     if not chosen:
@@ -115,9 +115,9 @@ def _completed(
     warnings += kind.conduct.warnings(gang, job, lever, chosen)
     warnings += _of_queue(gang, job, lever)
     return replace(
-        found,
-        reactions=(*found.reactions, *_reactions(gang, job, kind, lever, chosen)),
-        warnings=(*warnings, *found.remarks),
+        decision,
+        reactions=(*decision.reactions, *_reactions(gang, job, kind, lever, chosen)),
+        warnings=(*warnings, *decision.remarks),
     )
 
 

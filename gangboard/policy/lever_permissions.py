@@ -57,7 +57,9 @@ class PatchedResource:
 
 def patched_resources(wanted: Wanted) -> tuple[PatchedResource, ...]:
     """Return the resources of which this cluster has a lever that changes a field."""
-    return tuple(found for found in _all(wanted) if found.resource.key not in wanted.not_served)
+    return tuple(
+        patched for patched in _all(wanted) if patched.resource.key not in wanted.not_served
+    )
 
 
 def made(wanted: Wanted) -> tuple[Made, ...]:
@@ -75,7 +77,7 @@ def made(wanted: Wanted) -> tuple[Made, ...]:
 
 def only_read(wanted: Wanted) -> tuple[Resource, ...]:
     """Return the kinds of which an object is looked at before something is made that asks to stop it."""
-    changed = {one.resource.key for one in patched_resources(wanted)}
+    changed = {patched.resource.key for patched in patched_resources(wanted)}
     return tuple(
         kind.resource
         for kind in registry.owner_kinds()
@@ -119,7 +121,7 @@ def _job(kind: OwnerKind, wanted: Wanted) -> PatchedResource:
     """Return what may be done to Jobs: as owners, also of a kind that makes them to be gangs of their own,
     and as children of a kind with levers on them."""
     keys = [key for other in registry.owner_kinds() for key in other.child_levers]
-    levers = [one for one in registry.levers() if one.key in keys and _is_on(one, wanted)]
+    levers = [lever for lever in registry.levers() if lever.key in keys and _is_on(lever, wanted)]
     return PatchedResource(
         kind.resource,
         _fields(kind.suspend_field, (*kind.levers, *keys), wanted),
@@ -133,12 +135,12 @@ def _job(kind: OwnerKind, wanted: Wanted) -> PatchedResource:
 
 
 def _fields(
-    own: tuple[str, ...], keys: tuple[str, ...], wanted: Wanted
+    suspend_field: tuple[str, ...], keys: tuple[str, ...], wanted: Wanted
 ) -> tuple[tuple[str, ...], ...]:
     """Return the fields that these levers write, the suspend field first."""
     levers = (one for one in registry.levers() if one.key in keys and _is_on(one, wanted))
-    paths = (path for lever in levers if (path := lever.written_field(own)))
-    return tuple(dict.fromkeys(sorted(paths, key=lambda path: path != own)))
+    paths = (path for lever in levers if (path := lever.written_field(suspend_field)))
+    return tuple(dict.fromkeys(sorted(paths, key=lambda path: path != suspend_field)))
 
 
 def _is_on(lever: Lever, wanted: Wanted) -> bool:
@@ -180,16 +182,16 @@ def lever_rights(wanted: Wanted) -> tuple[LeverRights, ...]:
 
     All of them together are the role of the actor that `manage.py print_rbac` prints.
     """
-    changed = {one.resource.key: one for one in patched_resources(wanted)}
-    found = _of_kinds(changed, wanted)
+    changed = {patched.resource.key: patched for patched in patched_resources(wanted)}
+    rights = _of_kinds(changed, wanted)
     for system in registry.queue_systems():
         for resource in system.resources:
             if system.lever is not None and resource.key in changed:
-                found[system.lever.key] |= _rights(resource, changed)
+                rights[system.lever.key] |= _rights(resource, changed)
     return tuple(
-        LeverRights(lever.key, lever.title, frozenset({*found[lever.key], _PODS}))
+        LeverRights(lever.key, lever.title, frozenset({*rights[lever.key], _PODS}))
         for lever in registry.levers()
-        if lever.key in found
+        if lever.key in rights
     )
 
 
@@ -197,7 +199,7 @@ def _of_kinds(
     changed: Mapping[str, PatchedResource], wanted: Wanted
 ) -> defaultdict[str, set[Right]]:
     """Return lever → rights on owners, on their Jobs, and on what the lever makes."""
-    found: defaultdict[str, set[Right]] = defaultdict(set)
+    rights: defaultdict[str, set[Right]] = defaultdict(set)
     kinds = [kind for kind in registry.owner_kinds() if kind.resource.key not in wanted.not_served]
     jobs = [kind.resource for kind in kinds if kind.resource.is_job]
     usable = {
@@ -208,28 +210,32 @@ def _of_kinds(
     for kind in kinds:
         for key in (*kind.levers, *kind.child_levers):
             if key in usable:
-                found[key] |= _rights(kind.resource, changed) | usable[key]
+                rights[key] |= _rights(kind.resource, changed) | usable[key]
         for key in kind.child_levers:
             if key in usable:
-                found[key] |= {right for job in jobs for right in _rights(job, changed)}
-    return found
+                rights[key] |= {right for job in jobs for right in _rights(job, changed)}
+    return rights
 
 
 def _makes(lever: Lever, wanted: Wanted) -> frozenset[Right] | None:
     """Return the rights on what a lever makes; None if it is off, or the cluster does not serve that."""
     if lever.optional and not wanted.parallelism:
         return None
-    one = lever.makes(parents(wanted))
-    if one is None:
+    objects = lever.makes(parents(wanted))
+    if objects is None:
         return frozenset()
-    if f"{one.plural}.{one.group}" in wanted.not_served:
+    if f"{objects.plural}.{objects.group}" in wanted.not_served:
         return None
-    return frozenset(Right(one.group, one.plural, verb) for verb in one.verbs)
+    return frozenset(Right(objects.group, objects.plural, verb) for verb in objects.verbs)
 
 
 def _rights(resource: Resource, changed: Mapping[str, PatchedResource]) -> frozenset[Right]:
-    one = changed.get(resource.key)
+    patched = changed.get(resource.key)
     verbs = (
-        ("get",) if one is None else ("get", "list", "patch") if one.listed else ("get", "patch")
+        ("get",)
+        if patched is None
+        else ("get", "list", "patch")
+        if patched.listed
+        else ("get", "patch")
     )
     return frozenset(Right(resource.group, resource.plural, verb) for verb in verbs)

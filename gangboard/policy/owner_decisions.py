@@ -51,8 +51,10 @@ def _lever_of(gang: GangIndex, levers: ClusterLevers) -> Lever | None:
 def of_jobs_that_go_first(gang: GangIndex, levers: ClusterLevers) -> tuple[Lever, ...]:
     """Return the levers for single Jobs that are also the ones for the whole owner."""
     kind = kind_of(gang.owner)
-    found = (registry.lever(key) for key in (kind.child_levers if kind is not None else ()))
-    return tuple(lever for lever in found if lever is not None and lever.goes_first(gang, levers))
+    candidates = (registry.lever(key) for key in (kind.child_levers if kind is not None else ()))
+    return tuple(
+        lever for lever in candidates if lever is not None and lever.goes_first(gang, levers)
+    )
 
 
 def _pull(

@@ -14,16 +14,16 @@ def pods_deleted(pods: int | None, grace_seconds: int) -> str:
     """Return the words for so many deleted pods; `pods` is None when nobody counts them."""
     if pods == 0:
         return "It has no pods now."
-    what = "Its pods are" if pods is None else f"Its {count(pods, 'pod')} {is_or_are(pods)}"
+    subject = "Its pods are" if pods is None else f"Its {count(pods, 'pod')} {is_or_are(pods)}"
     when = f"with up to {grace_seconds} s to end" if grace_seconds else "at once"
-    return f"{what} deleted, {when}; unsaved work is lost."
+    return f"{subject} deleted, {when}; unsaved work is lost."
 
 
 def pods_made(pods: int) -> str:
     """Return the words for so many pods that are made; `pods` is 0 when nobody knows how many."""
-    what = f"Its {count(pods, 'pod')} {is_or_are(pods)}" if pods else "Its pods are"
-    room = "it needs" if pods == 1 else "they need"
-    return f"{what} made: {room} room, may have to wait, and may get other nodes."
+    subject = f"Its {count(pods, 'pod')} {is_or_are(pods)}" if pods else "Its pods are"
+    need = "it needs" if pods == 1 else "they need"
+    return f"{subject} made: {need} room, may have to wait, and may get other nodes."
 
 
 def moment(time: datetime) -> str:
@@ -61,8 +61,12 @@ def job_resumed(gang: GangIndex, job: Owner) -> tuple[str, ...]:
 def _pods_to_come(job: Owner) -> int:
     if not is_paused(job):
         return seats_of(job)
-    kept = job.paused_parallelism or 0
-    return kept if job.completions is None else min(kept, job.completions - job.succeeded_pods)
+    parallelism = job.paused_parallelism or 0
+    return (
+        parallelism
+        if job.completions is None
+        else min(parallelism, job.completions - job.succeeded_pods)
+    )
 
 
 def gang_stopped(gang: GangIndex) -> str:

@@ -42,9 +42,9 @@ def cluster_closed(levers: ClusterLevers) -> PlanRefusal | None:
     if levers.read_only:
         return PlanRefusal(sentence(levers.read_only), levers.read_only_command)
     if not levers.has_actor:
-        where = f"Cluster {levers.cluster}" if levers.cluster else "This cluster"
+        place = f"Cluster {levers.cluster}" if levers.cluster else "This cluster"
         return PlanRefusal(
-            f"{where} has no actor: gangboard may only read it.",
+            f"{place} has no actor: gangboard may only read it.",
             f"manage.py set_actor {_name(levers)} --kubeconfig FILE",
         )
     return None
@@ -78,10 +78,10 @@ def owner_out_of_reach(gang: GangIndex) -> PlanRefusal | None:
 def job_out_of_reach(gang: GangIndex, job: Owner) -> PlanRefusal | None:
     """Refuse a child Job that is going or done, or whose owner is out of reach."""
     name = label(job.meta.ref)
-    found = _ended(job, name) or owner_out_of_reach(gang) or _managed(job, name)
-    if found is None and job.ending:
+    refusal = _ended(job, name) or owner_out_of_reach(gang) or _managed(job, name)
+    if refusal is None and job.ending:
         return PlanRefusal(f"{name} is about to end ({job.ending}): its pods are on their way out.")
-    return found
+    return refusal
 
 
 def _ended(owner: Owner, name: str) -> PlanRefusal | None:
@@ -109,7 +109,7 @@ def unowned(ref: ObjectRef) -> str:
     name = label(ref)
     if (ref.group, ref.kind) == ("", "Pod"):
         return f"{name} cannot be suspended: no controller would re-create it."
-    if ref.group in {one.group for one in registry.queue_resources(QueueEntry)}:
+    if ref.group in {resource.group for resource in registry.queue_resources(QueueEntry)}:
         return f"{name} cannot be suspended: no known controller would re-create its pods."
     if ref.group in {api.group for api in registry.grouping_apis()}:
         return (
@@ -120,13 +120,13 @@ def unowned(ref: ObjectRef) -> str:
 
 def queue_decides(gang: GangIndex, system: QueueSystem | None) -> PlanRefusal:
     """Refuse an owner whose queue decides when it runs and leaves no way that gangboard knows."""
-    where = f"queue {gang.queue}" if gang.queue else "a queue"
+    place = f"queue {gang.queue}" if gang.queue else "a queue"
     if system is None:
         return PlanRefusal(
-            f"{gang.name} is in {where}, which gangboard does not read: it may undo this."
+            f"{gang.name} is in {place}, which gangboard does not read: it may undo this."
         )
     return PlanRefusal(
-        f"{gang.name} is in {where} of {system.label}, which decides when it runs: gangboard knows no way "
+        f"{gang.name} is in {place} of {system.label}, which decides when it runs: gangboard knows no way "
         "to stop it there."
     )
 
@@ -147,10 +147,12 @@ def all_of(begin: str, reasons: Sequence[PlanRefusal], instead: str) -> PlanRefu
 
     A lever that nobody has turned on is named only if there is no other reason.
     """
-    whys = [reason.why for reason in reasons if not reason.opt_in] or [one.why for one in reasons]
+    whys = [reason.why for reason in reasons if not reason.opt_in] or [
+        reason.why for reason in reasons
+    ]
     sentences = [f"{begin}: {whys[0]}", *whys[1:], *([instead] if instead else [])]
     needs = next((reason.needs for reason in reasons if reason.needs), "")
-    return PlanRefusal(" ".join(f"{sentence_case(one)}." for one in sentences), needs)
+    return PlanRefusal(" ".join(f"{sentence_case(text)}." for text in sentences), needs)
 
 
 def _foreign(gang: GangIndex) -> PlanRefusal | None:

@@ -116,8 +116,8 @@ def json_patch(
     root = ("metadata", "annotations")
     if annotations and not meta.annotated:
         tests.append({"op": "test", "path": _pointer(root), "value": None})
-        kept = {key: value for key, value in annotations.items() if value is not None}
-        writes.append({"op": "add", "path": _pointer(root), "value": kept})
+        added = {key: value for key, value in annotations.items() if value is not None}
+        writes.append({"op": "add", "path": _pointer(root), "value": added})
     elif annotations:
         for key, value in annotations.items():
             path = _pointer((*root, key))

@@ -78,12 +78,12 @@ def _build(wire: WireQueue, version: str) -> Queue:
 
 def _quotas(resources: _WireResources, used: Mapping[str, Decimal]) -> Iterator[Quota]:
     for name, (resource, unit) in _UNITS.items():
-        one: _WireAmount = getattr(resources, name) or _WireAmount()
+        entry: _WireAmount = getattr(resources, name) or _WireAmount()
         amount = used.get(resource, _NOTHING)
-        nominal, limit = _bound(one.quota, unit), _bound(one.limit, unit)
+        nominal, limit = _bound(entry.quota, unit), _bound(entry.limit, unit)
         terms = [QuotaTerm("limit", limit)]
-        if one.over_quota_weight:
-            terms.append(QuotaTerm("over-quota weight", _exact(one.over_quota_weight), True))
+        if entry.over_quota_weight:
+            terms.append(QuotaTerm("over-quota weight", _exact(entry.over_quota_weight), True))
         yield Quota(
             "",
             resource,

@@ -99,13 +99,17 @@ class WirePodGroup(Wire):
 def _build(wire: WirePodGroup, version: str) -> Group:
     """Return a PodGroup as a group, with the faults of its amounts."""
     spec, status = wire.spec or _WireSpec(), wire.status or _WireStatus()
-    parts = spec.sub_groups or []
-    leaves = [one for one in parts if all(other.parent != one.name for other in parts)]
-    quorum = _minimum(spec, parts)
+    subgroups = spec.sub_groups or []
+    leaves = [
+        subgroup
+        for subgroup in subgroups
+        if all(child.parent != subgroup.name for child in subgroups)
+    ]
+    quorum = _minimum(spec, subgroups)
     condition, reason = _refused(status.scheduling_conditions)
     amounts = Amounts()
     stale = (wire.metadata.annotations or _WireAnnotations()).stale
-    found = {
+    detail = {
         REASON: reason,
         STALE: stale or "",
         STALE_GRACE: read_text(spec.staleness_grace_period),
@@ -122,9 +126,9 @@ def _build(wire: WirePodGroup, version: str) -> Group:
         conditions=(condition,) if condition is not None else (),
         placed=condition,
         templates=tuple(
-            GroupTemplate(one.name, Policy.GANG, one.min_member)
-            for one in leaves
-            if (one.min_member or 0) > 0
+            GroupTemplate(subgroup.name, Policy.GANG, subgroup.min_member)
+            for subgroup in leaves
+            if (subgroup.min_member or 0) > 0
         ),
         part_label="kai.scheduler/subgroup-name" if leaves else "",
         requests=dict(
@@ -134,40 +138,44 @@ def _build(wire: WirePodGroup, version: str) -> Group:
         ),
         queue=spec.queue or "",
         priority_class=spec.priority_class_name or "",
-        detail={name: text for name, text in found.items() if text},
+        detail={name: text for name, text in detail.items() if text},
     )
     return deliver(group, tuple(amounts.faults))
 
 
-def _minimum(spec: _WireSpec, parts: list[_WireSubGroup]) -> int:
+def _minimum(spec: _WireSpec, subgroups: list[_WireSubGroup]) -> int:
     """Return how many pods must start together: of its subgroups all, or as many as are asked for."""
-    if not parts:
+    if not subgroups:
         return max(0, spec.min_member or 0)
 
-    def of(one: _WireSubGroup, above: tuple[str, ...]) -> int:
+    def minimum_of(subgroup: _WireSubGroup, above: tuple[str, ...]) -> int:
         below = [
-            of(other, (*above, one.name))
-            for other in parts
-            if other.parent == one.name and other.name not in (*above, one.name)
+            minimum_of(child, (*above, subgroup.name))
+            for child in subgroups
+            if child.parent == subgroup.name and child.name not in (*above, subgroup.name)
         ]
-        return _of_all(below, one.min_sub_group) if below else max(0, one.min_member or 0)
+        return _of_all(below, subgroup.min_sub_group) if below else max(0, subgroup.min_member or 0)
 
-    names = {one.name for one in parts}
-    top = [of(one, ()) for one in parts if one.parent is None or one.parent not in names]
+    names = {subgroup.name for subgroup in subgroups}
+    top = [
+        minimum_of(subgroup, ())
+        for subgroup in subgroups
+        if subgroup.parent is None or subgroup.parent not in names
+    ]
     return max(_of_all(top, spec.min_sub_group), spec.min_member or 0)
 
 
-def _of_all(minima: Iterable[int], wanted: int | None) -> int:
-    found = sorted(minima)
-    return sum(found[: set_minimum(wanted)])
+def _of_all(minima: Iterable[int], number: int | None) -> int:
+    smallest_first = sorted(minima)
+    return sum(smallest_first[: set_minimum(number)])
 
 
 def _refused(conditions: list[_WireCondition] | None) -> tuple[Condition | None, str]:
     """Return how the newest condition refuses the gang, as one of `placed`, and its first reason."""
-    told = [one for one in conditions or () if one.type == _UNSCHEDULABLE]
-    if not told or told[-1].status != "True":
+    refusals = [condition for condition in conditions or () if condition.type == _UNSCHEDULABLE]
+    if not refusals or refusals[-1].status != "True":
         return None, ""
-    newest = told[-1]
+    newest = refusals[-1]
     first = next(iter(newest.reasons or ()), _WireReason())
     message = read_text(first.message or newest.message)
     since = read_time(newest.last_transition_time)

@@ -74,23 +74,23 @@ def _find_queue_missing(unit: Unit) -> Finding | None:
     group, queue = unit.group, queue_of(unit)
     if group is None or unit.placed or not group.queue:
         return None
-    said = _text(unit, _NO_QUEUE)
-    if _QUEUES not in unit.facts.known_kinds and not said:
+    text = _text(unit, _NO_QUEUE)
+    if _QUEUES not in unit.facts.known_kinds and not text:
         return None
     above = queue.parent if queue is not None else None
     if queue is not None and (above is None or unit.facts.queues.get(above) is not None):
         return None
     name = group.queue if queue is None or above is None else above.name
-    whose = "" if name == group.queue else f", the parent of Queue {group.queue},"
-    heard = (Evidence("KAI says", said, group.meta.ref),) if said else ()
+    of_child = "" if name == group.queue else f", the parent of Queue {group.queue},"
+    told_by_kai = (Evidence("KAI says", text, group.meta.ref),) if text else ()
     return unit_finding(
         QUEUE_MISSING,
         unit,
-        f"Queue {name}{whose} does not exist, so KAI never looks at {label(group.meta.ref)}.",
+        f"Queue {name}{of_child} does not exist, so KAI never looks at {label(group.meta.ref)}.",
         advice=(
             f"Create Queue {name}, or give its owner another one (label kai.scheduler/queue).",
         ),
-        evidence=(*heard, *_evidence(unit)),
+        evidence=(*told_by_kai, *_evidence(unit)),
     )
 
 
@@ -109,25 +109,27 @@ def _find_quota(unit: Unit, rule: UnitRule) -> Finding | None:
         return None
     name = unit.group.queue
     advice: tuple[str, ...] = ()
-    if found := _LIMIT.search(limit):
-        most, used, asked = found[1], found[2], found[3].rstrip(". ")
-        message = f"Queue {name} may have {most} at most: {used} in use, and it asks for {asked}."
+    if match := _LIMIT.search(limit):
+        most, used, requested = match[1], match[2], match[3].rstrip(". ")
+        message = (
+            f"Queue {name} may have {most} at most: {used} in use, and it asks for {requested}."
+        )
         raise_it = f"Raise the limit of Queue {name}"
-    elif found := _QUOTA.search(quota):
-        asked, most, used = found[1], found[2], found[3]
+    elif match := _QUOTA.search(quota):
+        requested, most, used = match[1], match[2], match[3]
         message = (
             f"Queue {name} has a quota of {most} for pods that cannot be preempted: {used} in use, and "
-            f"it asks for {asked}."
+            f"it asks for {requested}."
         )
         raise_it = f"Give its owner a preemptible priorityClassName ({ChangeMethod.RECREATE}), raise the quota of Queue {name}"
     else:
         return None if rule is EXCEEDS_QUOTA else _quoted(unit, rule, limit or quota)
-    never = _number(asked) > _number(most)
+    never = _number(requested) > _number(most)
     if never is not (rule is EXCEEDS_QUOTA):
         return None
     advice = (f"{raise_it}, or ask for less ({ChangeMethod.RECREATE}).",) if never else ()
-    said = Evidence("KAI says", limit or quota, unit.group.meta.ref)
-    return unit_finding(rule, unit, message, advice=advice, evidence=(said, *_evidence(unit)))
+    evidence = Evidence("KAI says", limit or quota, unit.group.meta.ref)
+    return unit_finding(rule, unit, message, advice=advice, evidence=(evidence, *_evidence(unit)))
 
 
 def _quoted(unit: Unit, rule: UnitRule, text: str) -> Finding:
@@ -136,8 +138,8 @@ def _quoted(unit: Unit, rule: UnitRule, text: str) -> Finding:
 
 
 def _number(text: str) -> float:
-    found = _NUMBER.search(text)
-    return float(found[0]) if found is not None else 0.0
+    number = _NUMBER.search(text)
+    return float(number[0]) if number is not None else 0.0
 
 
 def _find_no_room(unit: Unit) -> Finding | None:
@@ -147,10 +149,10 @@ def _find_no_room(unit: Unit) -> Finding | None:
     if _text(unit, _NO_QUEUE):
         # Its queue exists, or `queue-missing` had been told.
         return gang_refusal(NO_ROOM, unit, "KAI", "its queue did not exist when KAI last looked")
-    found = _FOUND.search(text)
-    if found is None:
+    match = _FOUND.search(text)
+    if match is None:
         return gang_refusal(NO_ROOM, unit, "KAI", text.rstrip(". "))
-    return gang_refusal(NO_ROOM, unit, "KAI", found[3].rstrip(". "), fits=int(found[1]))
+    return gang_refusal(NO_ROOM, unit, "KAI", match[3].rstrip(". "), fits=int(match[1]))
 
 
 def _delayed(unit: Unit, text: str) -> Finding | None:
@@ -167,12 +169,12 @@ def _find_evicted(unit: Unit) -> Finding | None:
     group = unit.group
     if group is None or unit.placed or not lacks_room(unit):
         return None
-    told = (one for one in unit.events if one.regarding.uid == group.meta.ref.uid)
-    for event in told:
-        found = _EVICTED.search(event.note) if event.reason == EVICTED_BY else None
-        if found is None:
+    events = (item for item in unit.events if item.regarding.uid == group.meta.ref.uid)
+    for event in events:
+        match = _EVICTED.search(event.note) if event.reason == EVICTED_BY else None
+        if match is None:
             continue
-        namespace, name = found[1], found[2]
+        namespace, name = match[1], match[2]
         by = ObjectRef(GROUP, "PodGroup", namespace, name, "")
         number = len(unit.unplaced)
         cause = _FOUND.search(_text(unit))

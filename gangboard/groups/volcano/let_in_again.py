@@ -57,12 +57,12 @@ def _rest(unit: Unit) -> str:
     """Return `the other pod is not made before`, or that it is there and waits."""
     unmade, waiting = missing(unit), len(unit.unplaced)
     number = unmade + waiting
-    others = "the other pod" if number == 1 else f"the other {number} pods"
+    other_pods = "the other pod" if number == 1 else f"the other {number} pods"
     if not unmade:
-        return f"{others} {'waits' if number == 1 else 'wait'} until"
+        return f"{other_pods} {'waits' if number == 1 else 'wait'} until"
     if not waiting:
-        return f"{others} {'is' if number == 1 else 'are'} not made before"
-    return f"{others} wait, or are not made, until"
+        return f"{other_pods} {'is' if number == 1 else 'are'} not made before"
+    return f"{other_pods} wait, or are not made, until"
 
 
 class _Sum(NamedTuple):
@@ -83,28 +83,30 @@ def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
     queue, group = queue_of(unit), unit.group
     if queue is None or group is None or not is_back_in_queue(unit):
         return None
-    told = newest_word(unit, NO_QUOTA)
+    refusal = newest_word(unit, NO_QUOTA)
     holding = [pod for pod in unit.placed if not pod.is_terminating]
-    over = next(_too_much(unit, holding, queue), None)
-    if told is None or over is None:
+    excess = next(_too_much(unit, holding, queue), None)
+    if refusal is None or excess is None:
         return None
-    event, _ = told
-    asked, held, most = (over.text(one) for one in (over.asked, over.held, over.most))
+    event, _ = refusal
+    requested, held, limit = (
+        excess.text(size) for size in (excess.asked, excess.held, excess.most)
+    )
     pods = f"pod {holding[0].meta.ref.name}" if len(holding) == 1 else f"pods {_listed(holding)}"
     return unit_finding(
         OWN_PODS_COUNT_TWICE,
         unit,
-        f"Queue {group.queue} may have at most {most}, and {label_of_its_group(unit)} asks it for {asked} "
+        f"Queue {group.queue} may have at most {limit}, and {label_of_its_group(unit)} asks it for {requested} "
         f"besides the {held} of {pods}.",
         advice=(
-            f"Raise capability of Queue {group.queue} to {over.text(over.asked + over.held)} at least.",
+            f"Raise capability of Queue {group.queue} to {excess.text(excess.asked + excess.held)} at least.",
             f"{_deletion(holding, pods)}: then all of {label_of_its_group(unit)} is let in at once.",
         ),
         evidence=(
             Evidence("Volcano says", event.note, event.regarding),
-            Evidence(f"{over.resource} in spec.minResources", asked, group.meta.ref),
-            Evidence(f"{over.resource} of pods with a node", held, group.meta.ref),
-            Evidence(f"{over.resource} in spec.capability", most, queue.meta.ref),
+            Evidence(f"{excess.resource} in spec.minResources", requested, group.meta.ref),
+            Evidence(f"{excess.resource} of pods with a node", held, group.meta.ref),
+            Evidence(f"{excess.resource} in spec.capability", limit, queue.meta.ref),
             *queue_evidence(unit),
         ),
         since=event.first_seen,
@@ -125,10 +127,10 @@ def _deletion(holding: list[Pod], pods: str) -> str:
 
 def _too_much(unit: Unit, holding: list[Pod], queue: Queue) -> Iterator[_Sum]:
     """Yield resources of which its queue has enough for all of it, and not for what it holds besides."""
-    most = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
-    asked = unit.group.requests if unit.group is not None else {}
-    for resource, amount in sorted(asked.items()):
-        limit = most.get(resource)
+    limits = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
+    requests = unit.group.requests if unit.group is not None else {}
+    for resource, amount in sorted(requests.items()):
+        limit = limits.get(resource)
         held = sum((pod.requests.get(resource, Decimal(0)) for pod in holding), Decimal(0))
         if limit is not None and amount <= limit < amount + held:
             yield _Sum(resource, amount, held, limit)

@@ -62,11 +62,13 @@ def newest_word(unit: Unit, text: re.Pattern[str]) -> tuple[Event, str] | None:
     """Return the newest event about the group, where its text is of this sort, and what it names."""
     group = unit.group
     uid = group.meta.ref.uid if group is not None else ""
-    told = (one for one in unit.events if one.regarding.uid == uid and one.reason == REFUSED)
-    for event in told:  # newest first; the gang's own count of pods is told in between
-        found = text.search(event.note)
-        if found is not None:
-            return event, found[1].rstrip(". ").replace("insufficient ", "").replace(
+    refusals = (
+        item for item in unit.events if item.regarding.uid == uid and item.reason == REFUSED
+    )
+    for event in refusals:  # newest first; the gang's own count of pods is told in between
+        match = text.search(event.note)
+        if match is not None:
+            return event, match[1].rstrip(". ").replace("insufficient ", "").replace(
                 "overused ", ""
             )
         if NO_QUOTA.search(event.note) or OVERUSED.search(event.note):

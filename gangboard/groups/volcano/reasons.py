@@ -96,25 +96,25 @@ def _find_exceeds_quota(unit: Unit) -> Finding | None:
     queue, group = queue_of(unit), unit.group
     if not waits_for_queue(unit) or queue is None or group is None:
         return None
-    over = list(_over(group, queue))
-    if not over:
+    excesses = list(_over(group, queue))
+    if not excesses:
         return None
-    _, asked, most = over[0]
+    _, requested, limit = excesses[0]
     return unit_finding(
         EXCEEDS_QUOTA,
         unit,
-        f"{label_of_its_group(unit)} needs {asked} at once, and Queue {group.queue} may have at most {most}.",
+        f"{label_of_its_group(unit)} needs {requested} at once, and Queue {group.queue} may have at most {limit}.",
         advice=(
             f"Raise capability of Queue {group.queue}, or ask for less ({ChangeMethod.RECREATE}).",
         ),
         evidence=(
             *(
-                Evidence(f"{name} in spec.minResources", asked, group.meta.ref)
-                for name, asked, _ in over
+                Evidence(f"{name} in spec.minResources", requested, group.meta.ref)
+                for name, requested, _ in excesses
             ),
             *(
-                Evidence(f"{name} in spec.capability", most, queue.meta.ref)
-                for name, _, most in over
+                Evidence(f"{name} in spec.capability", limit, queue.meta.ref)
+                for name, _, limit in excesses
             ),
             *queue_evidence(unit),
         ),
@@ -123,22 +123,22 @@ def _find_exceeds_quota(unit: Unit) -> Finding | None:
 
 def _over(group: Group, queue: Queue) -> Iterator[tuple[str, str, str]]:
     """Yield (resource, what is asked for, what the queue may have) of which it asks for too much."""
-    most = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
+    limits = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
     for resource, amount in sorted(group.requests.items()):
-        limit = most.get(resource)
+        limit = limits.get(resource)
         if limit is not None and amount > limit:
-            asked, most_of_it = (
-                amount_of(resource, units(resource, one)) for one in (amount, limit)
+            requested, allowed = (
+                amount_of(resource, units(resource, size)) for size in (amount, limit)
             )
-            yield resource, asked, most_of_it
+            yield resource, requested, allowed
 
 
 def _find_waiting_for_quota(unit: Unit) -> Finding | None:
     """Return a finding where the scheduler says in an event that the quota does not suffice now."""
-    found = newest_word(unit, NO_QUOTA) if waits_for_queue(unit) else None
-    if found is None:
+    refusal = newest_word(unit, NO_QUOTA) if waits_for_queue(unit) else None
+    if refusal is None:
         return None
-    event, lacking = found
+    event, lacking = refusal
     return unit_finding(
         WAITING_FOR_QUOTA,
         unit,
@@ -165,8 +165,8 @@ def _find_in_queue(unit: Unit) -> Finding | None:
             evidence=(Evidence("Volcano says", event.note, event.regarding), *queue_evidence(unit)),
             since=event.first_seen,
         )
-    made = group.meta.created_at
-    if group.detail[PHASE] or made is None:
+    created_at = group.meta.created_at
+    if group.detail[PHASE] or created_at is None:
         return unit_finding(
             IN_QUEUE,
             unit,
@@ -174,7 +174,7 @@ def _find_in_queue(unit: Unit) -> Finding | None:
             health=_health(unit),
             evidence=queue_evidence(unit),
         )
-    is_late = made + ATTEMPT_GRACE <= unit.now
+    is_late = created_at + ATTEMPT_GRACE <= unit.now
     return unit_finding(
         IN_QUEUE,
         unit,
@@ -182,8 +182,8 @@ def _find_in_queue(unit: Unit) -> Finding | None:
         health=Health.BLOCKED if is_late else Health.STARTING,
         advice=("Look whether the scheduler of Volcano runs.",) if is_late else (),
         evidence=queue_evidence(unit),
-        recheck_at=None if is_late else made + ATTEMPT_GRACE,
-        since=made,
+        recheck_at=None if is_late else created_at + ATTEMPT_GRACE,
+        since=created_at,
     )
 
 
@@ -217,12 +217,12 @@ def _find_gated(unit: Unit) -> Finding | None:
 
 def _find_no_room(unit: Unit) -> Finding | None:
     group = unit.group
-    said = find_condition(group.conditions, REFUSED) if group is not None else None
-    if said is None:
+    refusal = find_condition(group.conditions, REFUSED) if group is not None else None
+    if refusal is None:
         return None
-    origin, short = _ORIGIN.search(said.message), _SHORT.search(said.message)
+    origin, short = _ORIGIN.search(refusal.message), _SHORT.search(refusal.message)
     if short is None:
-        return gang_refusal(NO_ROOM, unit, "Volcano", said.message)
+        return gang_refusal(NO_ROOM, unit, "Volcano", refusal.message)
     # Often it only counts: `pod group is not ready, …; Pending: 1 Unschedulable, 2 Schedulable` (observed).
     cause = origin[1] if origin is not None else ""
     return gang_refusal(NO_ROOM, unit, "Volcano", cause, fits=max(0, unit.needed - int(short[1])))

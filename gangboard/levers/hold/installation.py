@@ -61,8 +61,8 @@ def installation(
     return PolicyState.INSTALLED, OPEN if is_open else ""
 
 
-def _ours(found: Iterable[AdmissionPolicy]) -> AdmissionPolicy | None:
-    return next((one for one in found if one.meta.ref.name == POLICY_NAME), None)
+def _ours(policies: Iterable[AdmissionPolicy]) -> AdmissionPolicy | None:
+    return next((policy for policy in policies if policy.meta.ref.name == POLICY_NAME), None)
 
 
 def _compare(

@@ -154,7 +154,7 @@ def made_holds(parents: Sequence[tuple[str, str]]) -> Made:
 
 def _is_one_of(parents: Iterable[tuple[str, str]]) -> str:
     """Return the condition that the owner reference `o` is of one of these kinds, in any version."""
-    found = (
+    conditions = (
         f"o.kind == '{kind}' && o.apiVersion.startsWith('{group}/')" for group, kind in parents
     )
-    return " || ".join(found) or "false"
+    return " || ".join(conditions) or "false"

@@ -26,8 +26,8 @@ def about_existing(holds: Sequence[Hold]) -> tuple[str, ...]:
 def about_proof(levers: ClusterLevers) -> str:
     """Announce the test of the Hold, with the time of the last passed test in this cluster."""
     last = levers.hold_proved_at
-    known = f"last test passed at {moment(last)}" if last else "no test passed here yet"
-    return f"The Hold is tested on this Job first ({known})."
+    test = f"last test passed at {moment(last)}" if last else "no test passed here yet"
+    return f"The Hold is tested on this Job first ({test})."
 
 
 def parent_of(job: Owner) -> str:
@@ -83,10 +83,10 @@ def of_release(
 
 def meaning_of_hold(gang: GangIndex, job: Owner) -> str:
     """Explain a Hold on a Job that is suspended already."""
-    kept = f"Keep this {job.meta.ref.kind} suspended"
+    text = f"Keep this {job.meta.ref.kind} suspended"
     if gang.wait_of(job) is None:
-        return f"{kept}."
-    return f"{kept} when {_start_of(gang)}."
+        return f"{text}."
+    return f"{text} when {_start_of(gang)}."
 
 
 def meaning_of_release(

@@ -106,8 +106,8 @@ def _state(gang: GangIndex, *, active: bool) -> str:
         return f"{gang.name} is deactivated in Kueue already"
     if gang.is_admitted and not gang.owner.suspended:
         return f"{gang.name} is not suspended"
-    where = f" in queue {gang.queue}" if gang.queue else ""
-    return f"{gang.name} is active in Kueue and waits{where}"
+    place = f" in queue {gang.queue}" if gang.queue else ""
+    return f"{gang.name} is active in Kueue and waits{place}"
 
 
 def _fields(entries: tuple[QueueEntry, ...], *, active: bool) -> dict[str, str]:
@@ -172,7 +172,7 @@ def given_up(meta: Meta, conditions: tuple[Condition, ...], *, active: bool) -> 
 
 
 def _cause(evicted: Condition) -> str:
-    said = checks_text(evicted.message, "refused it", "refused it")
-    if said:
-        return said
+    text = checks_text(evicted.message, "refused it", "refused it")
+    if text:
+        return text
     return f"“{quote_ends((evicted.message or evicted.reason).removeprefix(_FRAME))}”"

@@ -46,49 +46,49 @@ class AdmissionCheck:
 
 def open_checks(checks: Sequence[AdmissionCheck], reserved: Condition) -> QueueMessage | None:
     """Return the message for a Workload that has its quota and waits for checks; None if all are ready."""
-    left = [check for check in checks if check.state != "Ready"]
-    if not left:
+    unready = [check for check in checks if check.state != "Ready"]
+    if not unready:
         return None
-    rejected = [check for check in left if check.state == "Rejected"]
-    told = rejected or left
-    noun, have = ("check", "has") if len(told) == 1 else ("checks", "have")
-    said = next((words for check in told if (words := _own_words(check.message))), "")
-    quoted = f": “{quote_ends(said)}”" if said else ""
+    rejected = [check for check in unready if check.state == "Rejected"]
+    shown = rejected or unready
+    noun, have = ("check", "has") if len(shown) == 1 else ("checks", "have")
+    text = next((words for check in shown if (words := _own_words(check.message))), "")
+    quoted = f": “{quote_ends(text)}”" if text else ""
     verb = f"{have} refused" if rejected else f"{have} not passed yet"
     return QueueMessage(
         QueueCode.ADMISSION_CHECK,
-        f"admission {noun} {names(check.name for check in told)} {verb}{quoted}",
+        f"admission {noun} {names(check.name for check in shown)} {verb}{quoted}",
         label="admission checks",
-        text=", ".join(f"{check.name}: {check.state}" for check in left),
+        text=", ".join(f"{check.name}: {check.state}" for check in unready),
         since=reserved.since,
     )
 
 
-def checks_text(message: str, one: str, several: str) -> str:
+def checks_text(message: str, of_one: str, of_several: str) -> str:
     """Return `check burst refused it: “no room”` of an eviction by admission checks; empty for any other.
 
     `one` and `several` are the verb phrases for one check and for more.
     """
-    found = _LIST.search(message)
-    if found is None:
+    match = _LIST.search(message)
+    if match is None:
         return ""
-    said = [_listed(part) for part in found[1].removeprefix('"').split(_NEXT)]
-    if len(said) == 1:
-        ((name, words),) = said
-        return f"check {name} {one}: “{quote_ends(words)}”" if words else f"check {name} {one}"
-    return f"checks {_some(said)} {several}"
+    checks = [_listed(part) for part in match[1].removeprefix('"').split(_NEXT)]
+    if len(checks) == 1:
+        ((name, text),) = checks
+        return f"check {name} {of_one}: “{quote_ends(text)}”" if text else f"check {name} {of_one}"
+    return f"checks {_some(checks)} {of_several}"
 
 
-def _listed(part: str) -> tuple[str, str]:
+def _listed(entry: str) -> tuple[str, str]:
     """Return the name and the words of one check, which stand as `name" (words)`."""
-    name, _, rest = part.partition('"')
+    name, _, rest = entry.partition('"')
     return name, _own_words(rest.removeprefix(" (").removesuffix(")"))
 
 
-def _some(said: Iterable[tuple[str, str]]) -> str:
-    parts = [f"{name} (“{quote_ends(words)}”)" if words else name for name, words in sorted(said)]
-    more = len(parts) - _SHOWN
-    return listed([*parts[:_SHOWN], f"{count(more, 'other')}"] if more > 0 else parts)
+def _some(checks: Iterable[tuple[str, str]]) -> str:
+    texts = [f"{name} (“{quote_ends(text)}”)" if text else name for name, text in sorted(checks)]
+    others = len(texts) - _SHOWN
+    return listed([*texts[:_SHOWN], f"{count(others, 'other')}"] if others > 0 else texts)
 
 
 def _own_words(message: str) -> str:

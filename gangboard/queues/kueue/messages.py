@@ -133,8 +133,8 @@ def not_requeued(over: GivenUp, conditions: tuple[Condition, ...]) -> QueueMessa
 
 def is_true(conditions: tuple[Condition, ...], kind: str) -> bool:
     """Whether that condition is there and true."""
-    found = find_condition(conditions, kind)
-    return found is not None and found.is_true
+    condition = find_condition(conditions, kind)
+    return condition is not None and condition.is_true
 
 
 def _not_admitted(conditions: tuple[Condition, ...]) -> QueueMessage | None:
@@ -152,17 +152,17 @@ def _not_admitted(conditions: tuple[Condition, ...]) -> QueueMessage | None:
 
 
 def _of_requeueing(evicted: Condition, requeueing: Requeueing) -> QueueMessage:
-    again = "the next try comes after a pause"
+    next_try = "the next try comes after a pause"
     if requeueing.at is not None:
-        again = f"the next try is at {requeueing.at:%Y-%m-%d %H:%M:%S} UTC"
+        next_try = f"the next try is at {requeueing.at:%Y-%m-%d %H:%M:%S} UTC"
     times = f" (the {_ordinal(requeueing.tries + 1)})" if requeueing.tries else ""
     asks = checks_text(evicted.message, "asks for another try", "ask for another try")
-    why = asks or _EVICTIONS[evicted.reason]
+    cause = asks or _EVICTIONS[evicted.reason]
     if evicted.reason == PODS_LATE and requeueing.no_node:
-        why = "its pods found no node in time"
+        cause = "its pods found no node in time"
     return QueueMessage(
         QueueCode.REQUEUED,
-        f"{why}; {again}{times}",
+        f"{cause}; {next_try}{times}",
         label=f"Evicted: {evicted.reason}",
         text=evicted.message,
         since=evicted.since,
@@ -180,7 +180,7 @@ def _ordinal(number: int) -> str:
 def _of_preemption(
     evicted: Condition, waits: QueueMessage | None, requeueing: Requeueing
 ) -> QueueMessage:
-    found = _FOR_JOB.search(evicted.message)
+    job = _FOR_JOB.search(evicted.message)
     often = requeueing.preemptions
     return QueueMessage(
         QueueCode.PREEMPTED,
@@ -196,7 +196,7 @@ def _of_preemption(
         label=f"Evicted: {evicted.reason}",
         text=evicted.message,
         since=evicted.since,
-        taker=found[1] if found is not None else "",
+        taker=job[1] if job is not None else "",
         lacks=waits.lacks if waits is not None else (),
     )
 
@@ -207,20 +207,20 @@ def _of_text(reserved: Condition, evicted: Condition | None, namespace: str) -> 
         reserved.message or reserved.reason not in _SILENT
     ):
         return None
-    found = (
+    message = (
         _of_queue(reserved, evicted, namespace)
         or flavor_message(reserved.message, _REASONS.get(reserved.reason))
         or _of_others(reserved)
     )
-    if found is None:
+    if message is None:
         # It is also said of an eviction that it was, and stays until the queue looks again.
         is_of_eviction = evicted is not None and evicted.message == reserved.message
         if evicted is not None and is_of_eviction and evicted.reason in _TOLD_OTHERWISE:
             return None
         code = _REASONS.get(reserved.reason, QueueCode.QUEUE_EVALUATING)
-        found = QueueMessage(code, f"Kueue says “{quote(reserved.message or reserved.reason)}”")
+        message = QueueMessage(code, f"Kueue says “{quote(reserved.message or reserved.reason)}”")
     return replace(
-        found,
+        message,
         label=f"QuotaReserved: {reserved.reason}",
         text=reserved.message,
         since=reserved.since,
@@ -234,25 +234,25 @@ def _of_queue(
     text = reserved.message
     if (missing := _MISSING.match(text)) is not None:
         kind, name = missing.groups()
-        where = " in this namespace" if kind == "LocalQueue" else ""
+        place = " in this namespace" if kind == "LocalQueue" else ""
         return QueueMessage(
             QueueCode.QUEUE_MISSING,
-            f"{kind} {name} does not exist{where}",
-            f"Create {kind} {name}{where}, or let it use another queue.",
+            f"{kind} {name} does not exist{place}",
+            f"Create {kind} {name}{place}, or let it use another queue.",
             about=_queue_name(kind, name, namespace),
             is_out_of_line=True,
         )
     inactive = _INACTIVE.match(text)
     if inactive is not None or reserved.reason == "Suspended":
-        what = " ".join(inactive.groups()) if inactive is not None else "the queue"
-        stopped = evicted is not None and _STOPPED.get(evicted.reason) == what.partition(" ")[0]
+        queue = " ".join(inactive.groups()) if inactive is not None else "the queue"
+        stopped = evicted is not None and _STOPPED.get(evicted.reason) == queue.partition(" ")[0]
         is_stopped = stopped or reserved.reason == "Suspended"
         return QueueMessage(
             QueueCode.QUEUE_STOPPED,
-            f"{what} is {'stopped' if is_stopped else 'inactive'}",
-            f"Set spec.stopPolicy of {what} to None."
+            f"{queue} is {'stopped' if is_stopped else 'inactive'}",
+            f"Set spec.stopPolicy of {queue} to None."
             if is_stopped
-            else f"Look at condition Active of {what}: it is stopped, or something that it names is missing.",
+            else f"Look at condition Active of {queue}: it is stopped, or something that it names is missing.",
             about=_queue_name(inactive[1], inactive[2], namespace)
             if inactive is not None
             else None,

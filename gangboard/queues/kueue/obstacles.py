@@ -48,15 +48,17 @@ def flavor_message(text: str, named: QueueCode | None) -> QueueMessage | None:
     flavor that does not suit at all says nothing of a resource, so it decides where none other is.
     `named` is the code of the condition's reason, which decides if some obstacle has it.
     """
-    found = [_of_pod_set(part) for part in text.split(_POD_SET)[1:]]
-    obstacles = [obstacle for part in found for obstacle in part]
+    pod_sets = [_of_pod_set(pod_set) for pod_set in text.split(_POD_SET)[1:]]
+    obstacles = [obstacle for pod_set in pod_sets for obstacle in pod_set]
     if not obstacles:
         return None
-    code = min((one.code for one in obstacles), key=QueueCode.position)
-    if named is not None and any(one.code is named for one in obstacles):
+    code = min((item.code for item in obstacles), key=QueueCode.position)
+    if named is not None and any(item.code is named for item in obstacles):
         code = named
-    told = {one.cause: one for one in _without_parts([o for o in obstacles if o.code is code])}
-    causes = list(told)
+    by_cause = {
+        item.cause: item for item in _without_parts([o for o in obstacles if o.code is code])
+    }
+    causes = list(by_cause)
     cause = (
         listed(causes) if len(causes) < 3 else f"{causes[0]}, and {len(causes) - 1} more reasons"
     )
@@ -64,8 +66,8 @@ def flavor_message(text: str, named: QueueCode | None) -> QueueMessage | None:
     if code is QueueCode.WAITING_FOR_QUOTA and pending is not None:
         number = int(pending[1])
         cause = f"{cause}; {count(number, 'gang')} {is_or_are(number)} being preempted"
-    lacks = tuple(one.lacks for one in told.values() if one.lacks is not None)
-    return QueueMessage(code, cause, next(iter(told.values())).advice, lacks=lacks)
+    lacks = tuple(item.lacks for item in by_cause.values() if item.lacks is not None)
+    return QueueMessage(code, cause, next(iter(by_cause.values())).advice, lacks=lacks)
 
 
 def _without_parts(obstacles: list[_Obstacle]) -> list[_Obstacle]:
@@ -73,28 +75,34 @@ def _without_parts(obstacles: list[_Obstacle]) -> list[_Obstacle]:
 
     Pod sets are given quota one after the other: what one lacks of a flavor has in it what those before it lack.
     """
-    most: dict[tuple[str, str], FlavorAmount] = {}
-    for one in obstacles:
-        if one.lacks is not None:
-            at = one.lacks.flavor, one.lacks.resource
-            most[at] = max(one.lacks, most.get(at, one.lacks), key=lambda lacks: lacks.amount)
+    largest: dict[tuple[str, str], FlavorAmount] = {}
+    for obstacle in obstacles:
+        if obstacle.lacks is not None:
+            place = obstacle.lacks.flavor, obstacle.lacks.resource
+            largest[place] = max(
+                obstacle.lacks, largest.get(place, obstacle.lacks), key=lambda lacks: lacks.amount
+            )
     return [
-        one
-        for one in obstacles
-        if one.lacks is None or one.lacks == most[one.lacks.flavor, one.lacks.resource]
+        obstacle
+        for obstacle in obstacles
+        if obstacle.lacks is None
+        or obstacle.lacks == largest[obstacle.lacks.flavor, obstacle.lacks.resource]
     ]
 
 
 def _of_pod_set(text: str) -> list[_Obstacle]:
     """Return what decides about one pod set: of each resource the flavor that lacks least."""
     by_resource: dict[str, list[_Obstacle]] = {}
-    whole: list[_Obstacle] = []
-    for one in _obstacles(text):
-        (by_resource.setdefault(one.resource, []) if one.resource else whole).append(one)
+    of_flavors: list[_Obstacle] = []
+    for obstacle in _obstacles(text):
+        (by_resource.setdefault(obstacle.resource, []) if obstacle.resource else of_flavors).append(
+            obstacle
+        )
     nearest = [
-        max(several, key=lambda one: one.code.position()) for several in by_resource.values()
+        max(obstacles, key=lambda obstacle: obstacle.code.position())
+        for obstacles in by_resource.values()
     ]
-    return nearest or whole
+    return nearest or of_flavors
 
 
 def _obstacles(text: str) -> Iterator[_Obstacle]:
@@ -103,12 +111,12 @@ def _obstacles(text: str) -> Iterator[_Obstacle]:
         yield _Obstacle(
             QueueCode.WAITING_FOR_QUOTA, resource, cause, lacks=_lacks(flavor, resource, lacks)
         )
-    for resource, flavor, before, own, limit in _TOO_LARGE.findall(text):
-        asked = own if before in ("", "0") else f"{before} + {own}"
+    for resource, flavor, earlier, request, limit in _TOO_LARGE.findall(text):
+        requested = request if earlier in ("", "0") else f"{earlier} + {request}"
         yield _Obstacle(
             QueueCode.EXCEEDS_QUOTA,
             resource,
-            f"{asked} {unit_word(resource, asked)} of flavor {flavor} are needed, but the queue can give at most "
+            f"{requested} {unit_word(resource, requested)} of flavor {flavor} are needed, but the queue can give at most "
             f"{limit}",
             f"Ask for less, or raise the quota for {resource} of flavor {flavor}.",
         )

@@ -63,17 +63,17 @@ def assigned_nodes(pod_set: str, assignment: WireTopologyAssignment | None) -> A
     for domain in assignment.domains or ():
         if domain.values:
             nodes[domain.values[-1]] += domain.count or 0
-    for part in assignment.slices or ():
-        for name, count in _domains(part):
+    for slice_ in assignment.slices or ():
+        for name, count in _domains(slice_):
             nodes[name] += count
     return AssignedNodes(POD_SET_LABEL, pod_set, dict(nodes)) if nodes else None
 
 
-def _domains(part: _WireSlice) -> Iterator[tuple[str, int]]:
+def _domains(slice_: _WireSlice) -> Iterator[tuple[str, int]]:
     """Yield (value at the lowest level, pods) of each domain of a slice."""
-    level = (part.values_per_level or [_WireLevel()])[-1]
-    counts = part.pod_counts or _WireCounts()
-    for index in range(min(part.domain_count or 0, MOST_DOMAINS)):
+    level = (slice_.values_per_level or [_WireLevel()])[-1]
+    counts = slice_.pod_counts or _WireCounts()
+    for index in range(min(slice_.domain_count or 0, MOST_DOMAINS)):
         name = _value(level, index)
         if name:
             yield name, _count(counts, index)
@@ -145,20 +145,20 @@ def label_sources(
     checks: Sequence[WireCheckUpdates] | None,
 ) -> tuple[LabelSources, ...]:
     """Return the sources of the node labels of each assigned pod set."""
-    own = {one.name: one.selected for one in pod_sets or ()}
+    selected = {pod_set.name: pod_set.selected for pod_set in pod_sets or ()}
     return tuple(
         LabelSources(
             POD_SET_LABEL,
-            part.name,
-            own.get(part.name, frozenset()),
-            tuple(sorted(set((part.flavors or {}).values()))),
+            assignment.name,
+            selected.get(assignment.name, frozenset()),
+            tuple(sorted(set((assignment.flavors or {}).values()))),
             {
                 key: check.name or ""
                 for check in checks or ()
                 for update in check.pod_set_updates or ()
-                if update.name == part.name
+                if update.name == assignment.name
                 for key in update.node_selector or ()
             },
         )
-        for part in assignments or ()
+        for assignment in assignments or ()
     )

@@ -162,7 +162,7 @@ def _state(
     """Return whether a queue admits anybody, why not, and what helps. What its spec says goes first:
     Kueue's word of it follows."""
     if stop_policy not in (None, "", "None"):
-        left = (
+        admitted = (
             "those it has admitted are taken back"
             if stop_policy == _DRAINS
             else "what runs goes on"
@@ -170,7 +170,7 @@ def _state(
         advice = f"Set spec.stopPolicy of {name} to None."
         return (
             QueueState.STOPPED,
-            f"somebody set spec.stopPolicy {shorten(stop_policy)}: {left}",
+            f"somebody set spec.stopPolicy {shorten(stop_policy)}: {admitted}",
             advice,
         )
     if active is None:
@@ -186,10 +186,10 @@ def _why_inactive(name: str, active: Condition) -> tuple[str, str]:
     missing = _MISSING.search(active.message)
     if missing is None:
         # After a circle of cohorts it may say `False` with "Can admit new workloads" (observed): no cause.
-        said = _CANNOT.match(active.message)
-        return shorten(said[1]).rstrip(".") if said is not None else "", ""
-    how, kind, several = missing.groups()
-    which = f"{kind} {names(several.rstrip('.,').split(','))}"
+        match = _CANNOT.match(active.message)
+        return shorten(match[1]).rstrip(".") if match is not None else "", ""
+    how, kind, listed_names = missing.groups()
+    which = f"{kind} {names(listed_names.rstrip('.,').split(','))}"
     if how == "missing":
         return f"{which} does not exist", f"Create {which}, or take it out of {name}."
     return f"{which} is not active", f"Look at condition Active of {which}."
@@ -199,40 +199,40 @@ def _quotas(
     groups: Iterable[_WireResourceGroup] | None, status: _WireStatus, amounts: Amounts
 ) -> tuple[Quota, ...]:
     """Return the quotas in the order of the spec, then what is used without one."""
-    found = {(quota.flavor, quota.resource): quota for quota in _granted(groups, amounts)}
+    quotas = {(quota.flavor, quota.resource): quota for quota in _granted(groups, amounts)}
     usage = status.flavors_usage if status.flavors_usage is not None else status.flavor_usage
-    for flavor, one in _used(usage):
-        used = amounts.read("usage", one.name, one.total) or _NOTHING
-        found[flavor, one.name] = replace(_quota_of(found, flavor, one.name), used=used)
-    for flavor, one in _used(status.flavors_reservation):
-        reserved = amounts.read("reservation", one.name, one.total) or _NOTHING
-        borrowed = amounts.read("borrowed quota", one.name, one.borrowed) or _NOTHING
-        quota = _quota_of(found, flavor, one.name)
-        found[flavor, one.name] = replace(quota, reserved=reserved, borrowed=borrowed)
-    return tuple(found.values())
+    for flavor, entry in _used(usage):
+        used = amounts.read("usage", entry.name, entry.total) or _NOTHING
+        quotas[flavor, entry.name] = replace(_quota_of(quotas, flavor, entry.name), used=used)
+    for flavor, entry in _used(status.flavors_reservation):
+        reserved = amounts.read("reservation", entry.name, entry.total) or _NOTHING
+        borrowed = amounts.read("borrowed quota", entry.name, entry.borrowed) or _NOTHING
+        quota = _quota_of(quotas, flavor, entry.name)
+        quotas[flavor, entry.name] = replace(quota, reserved=reserved, borrowed=borrowed)
+    return tuple(quotas.values())
 
 
 def _granted(groups: Iterable[_WireResourceGroup] | None, amounts: Amounts) -> Iterator[Quota]:
     for group in groups or ():
         for flavor in group.flavors or ():
-            for one in flavor.resources or ():
+            for entry in flavor.resources or ():
                 yield Quota(
                     flavor.name,
-                    one.name,
-                    amounts.read("nominal quota", one.name, one.nominal_quota),
-                    amounts.read("borrowing limit", one.name, one.borrowing_limit),
-                    amounts.read("lending limit", one.name, one.lending_limit),
+                    entry.name,
+                    amounts.read("nominal quota", entry.name, entry.nominal_quota),
+                    amounts.read("borrowing limit", entry.name, entry.borrowing_limit),
+                    amounts.read("lending limit", entry.name, entry.lending_limit),
                 )
 
 
 def _used(flavors: Iterable[_WireFlavorUsage] | None) -> Iterator[tuple[str, _WireUsage]]:
     for flavor in flavors or ():
-        for one in flavor.resources or ():
-            yield flavor.name, one
+        for usage in flavor.resources or ():
+            yield flavor.name, usage
 
 
-def _quota_of(found: Mapping[tuple[str, str], Quota], flavor: str, resource: str) -> Quota:
-    return found.get((flavor, resource)) or Quota(flavor, resource)
+def _quota_of(quotas: Mapping[tuple[str, str], Quota], flavor: str, resource: str) -> Quota:
+    return quotas.get((flavor, resource)) or Quota(flavor, resource)
 
 
 def _resource(plural: str, kind: str, build: Callable[[WireQueue, str], Queue]) -> Resource:
@@ -274,7 +274,7 @@ def _build_flavor(wire: WireResourceFlavor, version: str) -> Flavor:
         meta=read_meta(wire.metadata, GROUP, "ResourceFlavor", version),
         node_labels={key: value or "" for key, value in (spec.node_labels or {}).items()},
         node_taints=tuple(
-            Taint(one.key, one.effect, one.value or "") for one in spec.node_taints or ()
+            Taint(taint.key, taint.effect, taint.value or "") for taint in spec.node_taints or ()
         ),
         topology=spec.topology_name or "",
     )

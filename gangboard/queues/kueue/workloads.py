@@ -92,7 +92,7 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         ),
         asked_pods=asked_pods,
         admitted_pods=admitted_pods,
-        failed_nodes=tuple(read_text(one.name) for one in status.unhealthy_nodes or ()),
+        failed_nodes=tuple(read_text(node.name) for node in status.unhealthy_nodes or ()),
         replaces=(annotations.replaces or "").rpartition("/")[2],
         is_variant=is_variant,
         group_pods=group_pods,
@@ -114,17 +114,17 @@ def _group_pods(metadata: WireWorkloadMeta, meta: Meta, spec: WireWorkloadSpec) 
     """
     marked = (metadata.annotations or WireWorkloadAnnotations()).is_group == "true"
     owners = metadata.owner_references or ()
-    if not marked or meta.controller is not None or any(one.kind != "Pod" for one in owners):
+    if not marked or meta.controller is not None or any(item.kind != "Pod" for item in owners):
         return 0
-    return sum(one.count or 0 for one in spec.pod_sets or ())
+    return sum(item.count or 0 for item in spec.pod_sets or ())
 
 
 def _is_variant(metadata: WireWorkloadMeta) -> bool:
     """Whether another Workload owns it: one flavor of several that Kueue tries for that one, switching
     them on and off itself (pkg/workload/concurrentadmission; its gate is off in v0.19)."""
     return any(
-        one.kind == _WORKLOAD and api_group(one.api_version) == GROUP
-        for one in metadata.owner_references or ()
+        owner.kind == _WORKLOAD and api_group(owner.api_version) == GROUP
+        for owner in metadata.owner_references or ()
     )
 
 
@@ -141,17 +141,17 @@ def _in_line_since(conditions: tuple[Condition, ...], meta: Meta) -> datetime | 
 
 
 def _holds(admission: WireAdmission, amounts: Amounts) -> Iterator[FlavorAmount]:
-    for part in admission.pod_set_assignments or ():
-        flavors = part.flavors or {}
-        for resource, amount in amounts.each("assigned usage", part.resource_usage):
+    for assignment in admission.pod_set_assignments or ():
+        flavors = assignment.flavors or {}
+        for resource, amount in amounts.each("assigned usage", assignment.resource_usage):
             yield FlavorAmount(flavors.get(resource, ""), resource, amount)
 
 
 def _assigned(admission: WireAdmission) -> Iterator[AssignedNodes]:
-    for part in admission.pod_set_assignments or ():
-        found = assigned_nodes(part.name, part.topology_assignment)
-        if found is not None:
-            yield found
+    for assignment in admission.pod_set_assignments or ():
+        nodes = assigned_nodes(assignment.name, assignment.topology_assignment)
+        if nodes is not None:
+            yield nodes
 
 
 def _reduced(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> tuple[int, int]:
@@ -159,20 +159,26 @@ def _reduced(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> tuple[int, i
 
     Pods that are done need no quota and are left out of a later admission.
     """
-    parts = (status.admission or WireAdmission()).pod_set_assignments or ()
-    given = {part.name: part.count for part in parts if part.count is not None}
-    done = {one.name: one.count or 0 for one in status.reclaimable_pods or ()}
-    wanted = {one.name: one.count for one in spec.pod_sets or () if one.count is not None}
-    if not given or given.keys() != wanted.keys():
+    assignments = (status.admission or WireAdmission()).pod_set_assignments or ()
+    admitted_counts = {
+        assignment.name: assignment.count
+        for assignment in assignments
+        if assignment.count is not None
+    }
+    done = {pod_set.name: pod_set.count or 0 for pod_set in status.reclaimable_pods or ()}
+    wanted_counts = {
+        pod_set.name: pod_set.count for pod_set in spec.pod_sets or () if pod_set.count is not None
+    }
+    if not admitted_counts or admitted_counts.keys() != wanted_counts.keys():
         return 0, 0
-    asked = sum(count - done.get(name, 0) for name, count in wanted.items())
-    admitted = sum(given.values())
-    return (admitted, asked) if admitted < asked else (0, 0)
+    requested = sum(count - done.get(name, 0) for name, count in wanted_counts.items())
+    admitted = sum(admitted_counts.values())
+    return (admitted, requested) if admitted < requested else (0, 0)
 
 
 def _asks(status: WireWorkloadStatus, amounts: Amounts) -> Iterator[FlavorAmount]:
-    for part in status.resource_requests or ():
-        for resource, amount in amounts.each("request", part.resources):
+    for request in status.resource_requests or ():
+        for resource, amount in amounts.each("request", request.resources):
             yield FlavorAmount("", resource, amount)
 
 
@@ -194,30 +200,36 @@ def _message(
 ) -> QueueMessage | None:
     if over is not None:
         return not_requeued(over, conditions)
-    told = message_of(conditions, _checks(status), _requeueing(status), namespace)
+    message = message_of(conditions, _checks(status), _requeueing(status), namespace)
     offered = names(map(read_text, status.nominated_cluster_names or ()))
-    if told is None or told.code is not QueueCode.ADMISSION_CHECK or not offered:
-        return told
-    return replace(told, cause=f"{told.cause}; offered to {offered}")
+    if message is None or message.code is not QueueCode.ADMISSION_CHECK or not offered:
+        return message
+    return replace(message, cause=f"{message.cause}; offered to {offered}")
 
 
 def _admitted_at(conditions: tuple[Condition, ...]) -> datetime | None:
-    found = find_condition(conditions, "Admitted")
-    return found.since if found is not None and found.is_true else None
+    condition = find_condition(conditions, "Admitted")
+    return condition.since if condition is not None and condition.is_true else None
 
 
 def _checks(status: WireWorkloadStatus) -> tuple[AdmissionCheck, ...]:
     return tuple(
-        AdmissionCheck(read_text(one.name), read_text(one.state), read_text(one.message))
-        for one in status.admission_checks or ()
+        AdmissionCheck(read_text(check.name), read_text(check.state), read_text(check.message))
+        for check in status.admission_checks or ()
     )
 
 
 def _requeueing(status: WireWorkloadStatus) -> Requeueing:
     state = status.requeue_state or WireRequeueState()
     stats = status.scheduling_stats or WireSchedulingStats()
-    preemptions = sum(one.count or 0 for one in stats.evictions or () if one.reason == "Preempted")
-    late = {one.underlying_cause for one in stats.evictions or () if one.reason == PODS_LATE}
+    preemptions = sum(
+        eviction.count or 0 for eviction in stats.evictions or () if eviction.reason == "Preempted"
+    )
+    late = {
+        eviction.underlying_cause
+        for eviction in stats.evictions or ()
+        if eviction.reason == PODS_LATE
+    }
     return Requeueing(
         read_time(state.requeue_at), state.count or 0, preemptions, no_node=late == {NO_NODE}
     )
