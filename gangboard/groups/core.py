@@ -1,7 +1,7 @@
 """Gangs of Kubernetes itself: scheduling.k8s.io of 1.35 (v1alpha1) to 1.38 (v1).
 
-One struct per kind reads all versions, because a version only adds or renames fields. 1.35 has only
-Workloads; their entries are read as templates, and diagnosis makes groups of those that pods name.
+One struct per kind reads all versions, because a version only adds or renames fields. 1.35 has only Workloads. Their
+entries are read as templates, and diagnosis makes groups of the entries that pods name.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _WireClaim(Wire):
 
 
 class _WireGroupSpec(Wire):
-    """What a PodGroup, a CompositePodGroup and a template of either have in common."""
+    """Common fields of a PodGroup, a CompositePodGroup and their templates."""
 
     scheduling_policy: WireUnion | None = None
     scheduling_constraints: _WireConstraints | None = None
@@ -159,7 +159,7 @@ def _topology_keys(spec: _WireGroupSpec) -> tuple[str, ...]:
 
 
 def _claims(spec: _WireGroupSpec, status: _WireGroupStatus) -> Iterator[GroupClaim]:
-    """Yield the claims of a group; what was made of a template stands in the status."""
+    """Yield the claims of a group. The status has the claims that were made from templates."""
     from_template = {
         entry.name: entry.resource_claim_name for entry in status.resource_claim_statuses or ()
     }

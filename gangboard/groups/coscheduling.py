@@ -1,12 +1,11 @@
 """PodGroups of the coscheduling plugin of scheduler-plugins (scheduling.x-k8s.io/v1alpha1).
 
-Pods name their group by a label, and only a scheduler that has the plugin reads it; it is called as whoever
-installed it likes. The object has no condition: why its pods wait is said of the pods alone. Its `status` is
-the work of a controller of its own, which counts pods of all namespaces that carry the label
-(podgroup_controller.go of v0.35.4-devel), so pods are counted here; only `phase` is kept.
+Pods name their group by a label, and only a scheduler with the plugin reads it. The admin chooses the name of that
+scheduler. The object has no condition, so only the pods tell why they wait. A controller of the plugin writes `status` and
+counts labelled pods of all namespaces (podgroup_controller.go of v0.35.4-devel). gangboard therefore counts pods itself
+and keeps only `phase`.
 
-What its scheduler says of a pod is the stock scheduler's text, or one of the plugin's own: of the pods that
-are turned back because another one found no room (observed).
+The condition of a pod has a text of the default scheduler, or one of the plugin if another pod found no room (observed).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _OF_THE_GANG = re.compile(
     r"optimistic rejection in PostFilter|rejection in Unreserve|gets rejected due to Pod|failed recently",
     re.IGNORECASE,
 )
-"""What the plugin says of members that were turned back because another one found no room."""
+"""Texts of the plugin about members that it turned back because another member found no room."""
 
 
 class _WireSpec(Wire):
@@ -61,7 +60,7 @@ def _build(wire: WirePodGroup, version: str) -> Group:
 
 
 def _find_no_room(unit: Unit) -> Finding | None:
-    """Return a finding in the words of a pod that tells of nodes: others only tell that they were turned back."""
+    """Return a finding with the text of a pod that names nodes, because the others were only turned back."""
     messages = scheduler_messages(unit, "Unschedulable")
     about_nodes = tuple(message for message in messages if not _OF_THE_GANG.search(message.raw))
     best = best_scheduler_message(about_nodes)

@@ -1,10 +1,9 @@
 """PodGangs of NVIDIA Grove (scheduler.grove.io/v1alpha1): PodCliques that are placed together.
 
-Grove makes one for each replica of a PodCliqueSet, and one for each replica of a scaling group beyond its
-`minAvailable`. Pods name it by a label, and a scheduler's backend makes its own group of it, such as core
-PodGroups: these are owned by it, and are what the pods are counted in. So a PodGang is shown, and is no
-unit of its own. Its `status.phase` is always Pending (only that is ever written: podgang/syncflow.go of
-v0.1.0-alpha.12-rc1) and is not read.
+Grove creates one for each replica of a PodCliqueSet, and one for each replica of a scaling group beyond its
+`minAvailable`. Pods name it by a label. A scheduler's backend creates its own groups for it, such as core PodGroups. The
+PodGang owns these, and pods are counted in them. So pages show a PodGang, and it is no unit. Its `status.phase` is always
+Pending (podgang/syncflow.go of v0.1.0-alpha.12-rc1 writes no other value) and is not read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The members of the registries, each looked up once in the life of a process, and what is derived of them."""
+"""The members of the registries, and lookups over them. A process reads the folders once."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ def owner_kinds() -> tuple[OwnerKind, ...]:
 
 
 def owner_kind(group: str, kind: str) -> OwnerKind | None:
-    """Return what is known of a kind of an API group; None where no file in `owners/` is about it."""
-    for one in owner_kinds():
-        if one.resource.kind == kind and one.resource.group == group:
-            return one
+    """Return the kind with this API group and name; None if no file in `owners/` has it."""
+    for known in owner_kinds():
+        if known.resource.kind == kind and known.resource.group == group:
+            return known
     return None
 
 
 @cache
 def job_kind() -> OwnerKind | None:
-    """Return the kind of Jobs of Kubernetes itself, which most others make."""
+    """Return the kind Job of Kubernetes, which most other kinds create."""
     return next((kind for kind in owner_kinds() if kind.resource.is_job), None)
 
 
 @cache
 def kind_traits() -> Mapping[tuple[str, str], KindTraits]:
-    """Return what reasons say of each kind, by API group and kind."""
+    """Return the terms of each kind in reasons, by API group and kind."""
     groups = {
         (resource.group, resource.kind): replace(
             api.traits.get(resource.kind, NO_TRAITS), resource=resource.key
@@ -86,32 +86,32 @@ def kinds_with_holds() -> tuple[OwnerKind, ...]:
 
 
 def makes_gangs(group: str, kind: str) -> bool:
-    """Whether what objects of this kind make are gangs of their own, which they do not change afterwards."""
-    found = owner_kind(group, kind)
-    return found is not None and found.makes_gangs
+    """Return True if objects of this kind create gangs that they do not change afterwards."""
+    known = owner_kind(group, kind)
+    return known is not None and known.makes_gangs
 
 
 def stands_alone(group: str, kind: str) -> bool:
-    """Whether objects of this kind can be gangs, which they do not change afterwards."""
-    found = owner_kind(group, kind)
-    return found is None or found.stands_alone
+    """Return True if objects of this kind can be gangs, or if the kind is unknown."""
+    known = owner_kind(group, kind)
+    return known is None or known.stands_alone
 
 
 @cache
 def kinds_named_by_pods() -> tuple[OwnerKind, ...]:
-    """Return the kinds of owners that their pods name by a label."""
+    """Return the kinds whose pods name their owner by a label."""
     return tuple(kind for kind in owner_kinds() if kind.pod_label)
 
 
 @cache
 def labels_naming_owners() -> frozenset[str]:
-    """Return the labels by which pods name their owners: a pod without any of them names none."""
+    """Return the labels by which pods name their owners."""
     return frozenset(kind.pod_label for kind in kinds_named_by_pods())
 
 
 @cache
 def owners_by_pod() -> tuple[tuple[Callable[[Pod], str], str, str], ...]:
-    """Return (pod → name, API group, kind) of the owners that what made their pods tells by its own name."""
+    """Return (pod → owner's name, API group, kind) of the kinds whose pods tell the owner by another name."""
     return tuple(
         (kind.name_by_pod, kind.resource.group, kind.resource.kind)
         for kind in owner_kinds()
@@ -121,7 +121,7 @@ def owners_by_pod() -> tuple[tuple[Callable[[Pod], str], str, str], ...]:
 
 @cache
 def kinds_that_need_groups() -> Mapping[tuple[str, str], str]:
-    """Return (API group, kind) → resource key of the owners that are gangs only while a group takes their pods."""
+    """Return (API group, kind) → resource key of the kinds that are gangs only while their pods are in a group."""
     return {
         (kind.resource.group, kind.resource.kind): kind.resource.key
         for kind in owner_kinds()
@@ -131,13 +131,13 @@ def kinds_that_need_groups() -> Mapping[tuple[str, str], str]:
 
 @cache
 def read_on_demand() -> frozenset[str]:
-    """Return the keys of the resources that are listed only while something that was seen needs them."""
+    """Return the keys of the resources that are listed only while an object needs them."""
     return frozenset(kinds_that_need_groups().values())
 
 
 @cache
 def blueprints() -> tuple[Resource, ...]:
-    """Return the resources of what owners name and are made by."""
+    """Return the resources of the templates that owners name."""
     return tuple(resource for kind in owner_kinds() for resource in kind.blueprints)
 
 

@@ -43,7 +43,7 @@ def while_it_lasts(gang: GangIndex, conduct: JobConduct) -> str:
     )
 
 
-# What runs
+# Running Jobs
 
 
 def _stops_what_runs(gang: GangIndex, jobs: Jobs) -> bool:
@@ -53,10 +53,9 @@ def _stops_what_runs(gang: GangIndex, jobs: Jobs) -> bool:
 
 
 def _still_to_start(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
-    """Return the roles of other Jobs that will start by themselves: nothing stopped waits for them.
+    """Return the roles of other Jobs that will start by themselves.
 
-    A Job that is not made, or is suspended without a Hold, starts when a dependency is met or a queue
-    admits it.
+    A missing Job, or one that is suspended without a Hold, starts when a dependency is met or a queue admits it.
     """
     uids, blocked = _uids(jobs), _blocked(gang, jobs, lever)
     roles = {name: None for name, number in gang.absent.items() if number}
@@ -90,10 +89,10 @@ def _last_running(gang: GangIndex, jobs: Jobs, lever: Lever) -> str:
 
 
 def _dependents(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
-    """Name the roles that depend on them: those not made yet wait now, the others later.
+    """Name the roles that depend on these Jobs: roles without Jobs wait now, the others later.
 
-    A dependency is looked at when Jobs are made and when their owner is resumed (depends_on.go, JobSet
-    v0.12); what runs already runs on.
+    JobSet checks a dependency when it creates Jobs and when it is resumed (depends_on.go of v0.12). Running Jobs
+    continue.
     """
     texts, state = [], lever.state
     now = _blocked(gang, jobs, lever, only_absent=True)
@@ -120,11 +119,10 @@ def _depend(blocked: dict[str, str]) -> str:
 def _blocked(
     gang: GangIndex, jobs: Jobs, lever: Lever, *, only_absent: bool = False
 ) -> dict[str, str]:
-    """Return the roles that cannot start without these Jobs → the role of theirs it comes down to.
+    """Return role that cannot start without these Jobs → the role of the Jobs that blocks it, directly or indirectly.
 
-    Directly or through each other. `only_absent`: of roles whose Jobs exist nothing is said, and
-    nothing waits for them in vain. A Job at parallelism 0 counts as ready. Roles that are stopped as
-    a whole are not named.
+    `only_absent` leaves out roles whose Jobs exist. A Job at parallelism 0 counts as ready. Roles of which all Jobs are
+    stopped are left out.
     """
     chosen = Counter(job.role_name for job in jobs)
     origins = dict.fromkeys(chosen)
@@ -151,7 +149,7 @@ def _blocked(
     return blocked
 
 
-# The group that they share with others
+# Shared groups
 
 
 def _shared_groups(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
@@ -160,9 +158,9 @@ def _shared_groups(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
 
 
 def _shared_group(gang: GangIndex, jobs: Jobs, lever: Lever, name: str, own: int) -> str:
-    """Say what is left of a PodGroup that other Jobs name too (observed on 1.37.0).
+    """Return what is left of a PodGroup that other Jobs name, too (observed on 1.37.0).
 
-    `own`: how many of the Jobs name it.
+    `own` is the number of these Jobs that name it.
     """
     sharers, state = gang.sharers.get(name, 0) - own, lever.state
     if sharers < 1:

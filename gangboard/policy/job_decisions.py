@@ -71,7 +71,7 @@ def _stopped_already(gang: GangIndex, job: Owner) -> PlanRefusal | None:
 def _choose(
     gang: GangIndex, job: Owner, desired: DesiredAction, levers: list[Lever]
 ) -> tuple[Lever | PlanRefusal, tuple[str, ...]]:
-    """Return the best lever that works here, and what to warn of because others do not."""
+    """Return the best lever that works here, with warnings about better ones that do not."""
     if desired.levers.forced:
         bare = next((lever for lever in levers if lever.is_bare), None)
         if bare is not None:
@@ -105,7 +105,7 @@ def _completed(
     decision: Decision,
     remarks: tuple[str, ...],
 ) -> Decision:
-    """Return the decision of a lever with what kind and queue do meanwhile, and what to think about before."""
+    """Return the decision of a lever with the reactions and warnings of kind and queue."""
     chosen = desired.chosen
     warnings = [*remarks, *decision.warnings]
     if lever.is_bare and lever.why_not(gang, job, desired.levers) is not None:

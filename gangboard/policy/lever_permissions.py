@@ -22,48 +22,48 @@ Parent = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What one cluster is to allow."""
+    """Options for the permissions in one cluster."""
 
     policy_version: str = POLICY_VERSIONS[0]
-    """In which version it serves mutating policies; empty when it does not, so there is no Hold."""
+    """The version of mutating policies that it serves; empty for none, and then there is no Hold."""
     not_served: frozenset[str] = frozenset()
-    """Keys of resources that it does not serve: the actor gets no lever on those."""
+    """Keys of resources that it does not serve. The actor gets no lever on them."""
     parallelism: bool = False
-    """The lever `parallelism` is switched on."""
+    """The lever `parallelism` is enabled."""
     namespaces: tuple[str, ...] = ()
-    """Where gangboard may act; empty for everywhere."""
+    """Namespaces in which gangboard may act; empty for all."""
     binds_hold: bool = True
-    """Put Holds in force. Not before API servers know Holds: see `domain.hold_manifest`."""
+    """Bind the policy of the Hold. Only after API servers know Holds (`domain.hold_manifest`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PatchedResource:
-    """One resource with levers."""
+    """A resource that the actor patches."""
 
     resource: Resource
     fields: tuple[tuple[str, ...], ...]
     """Paths of the fields that its levers write."""
     managers: tuple[str, ...] | None = None
-    """Values of `managed_by` that are not somebody else's; None when it has no such field."""
+    """Values of `managed_by` that mean its own controller; None if it has no such field."""
     managed_by: tuple[str, ...] = ("spec", "managedBy")
     """Path of the field that names its controller."""
     parents: tuple[Parent, ...] | None = ()
-    """Controllers under which it may be changed; None allows any."""
+    """Kinds of controllers whose objects the actor may change; None for any."""
     bounds: tuple[Bounds, ...] = ()
     """Limits of the values that its levers write."""
     listed: bool = False
-    """Those of a gang are found by a list before they are changed, not by their names."""
+    """The actor finds the objects of a gang by a list, not by their names."""
 
 
 def patched_resources(wanted: Wanted) -> tuple[PatchedResource, ...]:
-    """Return the resources of which this cluster has a lever that changes a field."""
+    """Return the resources of this cluster with a lever that changes a field."""
     return tuple(
         patched for patched in _all(wanted) if patched.resource.key not in wanted.not_served
     )
 
 
 def made(wanted: Wanted) -> tuple[Made, ...]:
-    """Return what its levers make objects of, as far as there are owners for them."""
+    """Return the resources of which levers create objects, if the cluster serves owners for these."""
     owners = parents(wanted)
     served = [kind for kind in registry.owner_kinds() if kind.resource.key not in wanted.not_served]
     used = {key for kind in served for key in (*kind.levers, *kind.child_levers)}
@@ -76,7 +76,7 @@ def made(wanted: Wanted) -> tuple[Made, ...]:
 
 
 def only_read(wanted: Wanted) -> tuple[Resource, ...]:
-    """Return the kinds of which an object is looked at before something is made that asks to stop it."""
+    """Return the kinds whose objects the actor only reads, because their lever creates another object."""
     changed = {patched.resource.key for patched in patched_resources(wanted)}
     return tuple(
         kind.resource
@@ -86,7 +86,7 @@ def only_read(wanted: Wanted) -> tuple[Resource, ...]:
 
 
 def parents(wanted: Wanted) -> tuple[Parent, ...]:
-    """Return the kinds of which gangboard may suspend single Jobs there."""
+    """Return the kinds with a lever for single Jobs."""
     return _served(wanted, lambda kind: bool(kind.child_levers))
 
 
@@ -105,7 +105,7 @@ def _all(wanted: Wanted) -> Iterator[PatchedResource]:
             continue
         fields = _fields(kind.suspend_field, kind.levers, wanted)
         if fields:
-            # Under a controller it is never the topmost owner, and that one would undo it.
+            # An object with a controller is not the topmost owner, and its controller would undo the change.
             yield PatchedResource(
                 kind.resource, fields, kind.own_managers or None, kind.managed_by_field
             )
@@ -118,8 +118,10 @@ def _all(wanted: Wanted) -> Iterator[PatchedResource]:
 
 
 def _job(kind: OwnerKind, wanted: Wanted) -> PatchedResource:
-    """Return what may be done to Jobs: as owners, also of a kind that makes them to be gangs of their own,
-    and as children of a kind with levers on them."""
+    """Return Jobs, which are changed as owners and as children of kinds with levers for single Jobs.
+
+    A Job of a kind that makes gangs, such as a CronJob, is an owner.
+    """
     keys = [key for other in registry.owner_kinds() for key in other.child_levers]
     levers = [lever for lever in registry.levers() if lever.key in keys and _is_on(lever, wanted)]
     return PatchedResource(
@@ -166,7 +168,7 @@ class Right:
 
 @dataclass(frozen=True, slots=True)
 class LeverRights:
-    """One lever that is switched on in a cluster, with all that it needs there."""
+    """A lever that is enabled in a cluster, with all rights that it needs there."""
 
     lever: str
     title: str
@@ -174,11 +176,11 @@ class LeverRights:
 
 
 _PODS = Right("", "pods", "list")
-"""After each action gangboard looks at what became of the pods."""
+"""gangboard reads the pods after each action."""
 
 
 def lever_rights(wanted: Wanted) -> tuple[LeverRights, ...]:
-    """Return the levers of a cluster with their rights, in the order of lists.
+    """Return the enabled levers of a cluster with their rights, in the order of lists.
 
     All of them together are the role of the actor that `manage.py print_rbac` prints.
     """
@@ -198,7 +200,7 @@ def lever_rights(wanted: Wanted) -> tuple[LeverRights, ...]:
 def _of_kinds(
     changed: Mapping[str, PatchedResource], wanted: Wanted
 ) -> defaultdict[str, set[Right]]:
-    """Return lever → rights on owners, on their Jobs, and on what the lever makes."""
+    """Return lever → rights on owners, on their Jobs, and on the objects that the lever creates."""
     rights: defaultdict[str, set[Right]] = defaultdict(set)
     kinds = [kind for kind in registry.owner_kinds() if kind.resource.key not in wanted.not_served]
     jobs = [kind.resource for kind in kinds if kind.resource.is_job]
@@ -218,7 +220,7 @@ def _of_kinds(
 
 
 def _makes(lever: Lever, wanted: Wanted) -> frozenset[Right] | None:
-    """Return the rights on what a lever makes; None if it is off, or the cluster does not serve that."""
+    """Return the rights on the objects that a lever creates; None if it is off or the cluster does not serve them."""
     if lever.optional and not wanted.parallelism:
         return None
     objects = lever.makes(parents(wanted))

@@ -1,4 +1,4 @@
-"""What comes of Jobs of one gang that are asked for with one confirmation."""
+"""Consequences of one confirmation for several Jobs of a gang."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from gangboard.policy.plan import all_offers
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Jobs of one gang that would be stopped together."""
+    """Jobs of one gang that one confirmation would stop."""
 
     jobs: tuple[Owner, ...]
-    """Those of the chosen that can be stopped, by name."""
+    """The chosen Jobs that can be stopped, by name."""
     sentences: tuple[str, ...]
-    """What comes of all of them together: that it does not last, then the gravest first."""
+    """Consequences of the whole set, the gravest first."""
     whole: Plan | None
-    """To suspend their owner instead, where that is better (nothing of it would run) and possible."""
+    """A plan to suspend their owner instead, if no other Job of it would run and it is possible."""
 
 
 def of_selection(
@@ -34,10 +34,10 @@ def of_selection(
     verb: Verb,
     now: datetime,
 ) -> Selection | None:
-    """Judge the chosen uids of a gang as a whole.
+    """Return the consequences for the chosen uids of a gang.
 
-    None where there is nothing to say of a set: a resume, the owner itself among them, or none that
-    can be stopped. Of a lever that is forced it is said first that it likely does not last.
+    None for a resume, for a choice with the owner itself, and if no chosen Job can be stopped. A forced suspend first
+    gets the warning that it likely does not last.
     """
     owner = context.owner.meta.ref.uid
     if verb is not Verb.SUSPEND or owner in chosen:
@@ -59,6 +59,6 @@ def of_selection(
     whole = None
     if job_consequences.stops_all(gang, jobs, lever):
         plan = plans[owner]
-        # An owner whose Jobs are suspended one by one is no better off than these Jobs.
+        # Suspending the owner Job by Job is no better.
         whole = plan if plan.allowed and plan.lever != lever.key else None
     return Selection(jobs, sentences, whole)

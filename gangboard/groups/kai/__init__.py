@@ -1,12 +1,11 @@
 """PodGroups of KAI-Scheduler (scheduling.run.ai/v2alpha2): gangs in queues with quotas, made by its podgrouper.
 
-The podgrouper makes one for whatever it knows to be a gang. For what it does not know, such as a JobSet, and for
-each pod of a Job of Kubernetes, it makes one with `minMember` 1, which keeps nobody together (observed on
-v0.12.0). Its owner reference names the topmost owner and is no controller's.
+The podgrouper creates a PodGroup for each gang that it knows. For other owners, such as a JobSet, and for each pod of a
+Job, it creates one with `minMember` 1, which keeps no pods together (observed on v0.12.0). Its owner reference names the
+topmost owner, and not as controller.
 
-What its scheduler says stands in `schedulingConditions`, one for each node pool, the newest last. Before v0.17 it is
-not taken back when all run (observed), and none is written where the queue does not exist, or while some member
-has a node.
+The scheduler reports in `schedulingConditions`, one for each node pool, the newest last. Before v0.17 it does not clear
+them when all pods run (observed). It writes none if the queue does not exist, or while a member has a node.
 """
 
 from __future__ import annotations
@@ -144,7 +143,7 @@ def _build(wire: WirePodGroup, version: str) -> Group:
 
 
 def _minimum(spec: _WireSpec, subgroups: list[_WireSubGroup]) -> int:
-    """Return how many pods must start together: of its subgroups all, or as many as are asked for."""
+    """Return how many pods must start together, with the minima of all or of enough subgroups."""
     if not subgroups:
         return max(0, spec.min_member or 0)
 
@@ -171,7 +170,7 @@ def _of_all(minima: Iterable[int], number: int | None) -> int:
 
 
 def _refused(conditions: list[_WireCondition] | None) -> tuple[Condition | None, str]:
-    """Return how the newest condition refuses the gang, as one of `placed`, and its first reason."""
+    """Return the newest refusal of the gang as a condition for `Group.placed`, and its first reason."""
     refusals = [condition for condition in conditions or () if condition.type == _UNSCHEDULABLE]
     if not refusals or refusals[-1].status != "True":
         return None, ""

@@ -1,4 +1,4 @@
-"""What KAI's scheduler says of a gang, in its conditions, events and annotations."""
+"""Reasons of KAI's scheduler, from conditions, events and annotations of a PodGroup."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ STALE_GRACE, PREEMPTION_DELAY = "stalenessGracePeriod", "preemptionDelay"
 """Names in `Group.detail` of durations in its spec (v0.17)."""
 _QUEUES = f"Queue.{GROUP}"
 EVICTED_BY = "Evict"
-"""The reason of its events about what it takes away."""
+"""Reason of its events about evicted pods."""
 _OVER_LIMIT, _OVER_QUOTA = "OverLimit", "NonPreemptibleOverQuota"
 _NO_QUEUE, _DELAYED = "QueueDoesNotExist", "PreemptionDelayNotElapsed"
 """Reasons of v0.17."""
 _DEFAULT_GRACE = timedelta(seconds=60)
-"""How long one that fell below its minimum may go on, unless its spec or its scheduler says otherwise
-(`stalenessGracePeriod`, `defaultStalenessGracePeriod`); the rest was deleted after 61 s (observed)."""
+"""Time before KAI deletes a gang below its minimum, unless its spec or the scheduler sets another one
+(`stalenessGracePeriod`, `defaultStalenessGracePeriod`). The rest was deleted after 61 s (observed)."""
 
 _LONGEST_GRACE = timedelta(days=3650)
 
@@ -59,7 +59,7 @@ _EVICTED = re.compile(
 
 
 def _text(unit: Unit, reason: str = "") -> str:
-    """Return the text of its condition while it waits, where that has this reason; empty for none."""
+    """Return the text of its condition while it waits, if the condition has this reason; else empty."""
     group = unit.group
     if group is None or group.placed is None or not lacks_room(unit):
         return ""
@@ -67,9 +67,9 @@ def _text(unit: Unit, reason: str = "") -> str:
 
 
 def _find_queue_missing(unit: Unit) -> Finding | None:
-    """Return a finding where its queue, or the one above, does not exist.
+    """Return a finding if its queue, or the parent of that, does not exist.
 
-    KAI before v0.17 does not report this (observed). Where queues cannot be read its own word counts.
+    KAI before v0.17 does not report this (observed). If queues cannot be read, its own condition counts.
     """
     group, queue = unit.group, queue_of(unit)
     if group is None or unit.placed or not group.queue:
@@ -103,7 +103,7 @@ def _find_waiting_for_quota(unit: Unit) -> Finding | None:
 
 
 def _find_quota(unit: Unit, rule: UnitRule) -> Finding | None:
-    """Return a finding where its queue keeps it from running: for good, or until others leave."""
+    """Return a finding if the queue has no room for it: never, or not now."""
     limit, quota = _text(unit, _OVER_LIMIT), _text(unit, _OVER_QUOTA)
     if not (limit or quota) or unit.group is None:
         return None
@@ -133,7 +133,7 @@ def _find_quota(unit: Unit, rule: UnitRule) -> Finding | None:
 
 
 def _quoted(unit: Unit, rule: UnitRule, text: str) -> Finding:
-    """Return a finding in KAI's own words, where it has changed them."""
+    """Return a finding with KAI's own text, which another version has changed."""
     return unit_finding(rule, unit, text, evidence=_evidence(unit))
 
 
@@ -147,7 +147,7 @@ def _find_no_room(unit: Unit) -> Finding | None:
     if _text(unit, _DELAYED):
         return _delayed(unit, text)
     if _text(unit, _NO_QUEUE):
-        # Its queue exists, or `queue-missing` had been told.
+        # The queue exists now. Else `queue-missing` had been found.
         return gang_refusal(NO_ROOM, unit, "KAI", "its queue did not exist when KAI last looked")
     match = _FOUND.search(text)
     if match is None:
@@ -156,7 +156,7 @@ def _find_no_room(unit: Unit) -> Finding | None:
 
 
 def _delayed(unit: Unit, text: str) -> Finding | None:
-    """Return a finding while it may not preempt others yet."""
+    """Return a finding before its preemptionDelay has passed."""
     delay = unit.group.detail.get(PREEMPTION_DELAY) if unit.group is not None else None
     if not delay:
         return gang_refusal(NO_ROOM, unit, "KAI", text.rstrip(". "))
@@ -165,7 +165,7 @@ def _delayed(unit: Unit, text: str) -> Finding | None:
 
 
 def _find_evicted(unit: Unit) -> Finding | None:
-    """Return a finding where all of its pods were taken away for a workload of higher priority."""
+    """Return a finding if all of its pods were preempted by a workload of higher priority."""
     group = unit.group
     if group is None or unit.placed or not lacks_room(unit):
         return None
@@ -196,7 +196,7 @@ def _find_evicted(unit: Unit) -> Finding | None:
 
 
 def _find_stale(unit: Unit) -> Finding | None:
-    """Return a finding where it ran and fell below its minimum: KAI soon deletes what is left of it."""
+    """Return a finding if it fell below its minimum, because KAI soon deletes the rest."""
     since = _stale_since(unit)
     if since is None or not unit.placed or len(unit.placed) >= unit.needed:
         return None
@@ -216,7 +216,7 @@ def _find_stale(unit: Unit) -> Finding | None:
 
 
 def _deleted_at(unit: Unit, since: datetime) -> datetime | None:
-    """Return when KAI deletes a group that fell below its minimum; None where its spec says never."""
+    """Return when KAI deletes a group below its minimum; None if its spec says never."""
     text = unit.group.detail.get(STALE_GRACE) if unit.group is not None else None
     grace = read_duration(text)
     if grace is None:

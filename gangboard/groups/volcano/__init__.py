@@ -1,13 +1,18 @@
 """PodGroups of Volcano (scheduling.volcano.sh/v1beta1): a gang that waits in a queue, then for nodes.
 
-`phase` Pending: its queue has not let it in; Inqueue: it has, and there is no room yet; Unknown: it ran, and
-some of its members are gone. One that fell below its minimum before any pod ran is Pending
-again (`let_in_again`). A Volcano Job and the jobs of Kubeflow's training operator get their pods only
-once it is let in; others have theirs and wait with them.
+Values of `phase`:
 
-Both conditions are only ever added, never taken back, so the later one counts (gang.go and session.go of
-v1.14.1): `Unschedulable` is True of what cannot be placed, `Scheduled` of what was. Why a queue does not let
-a PodGroup in stands in events alone (proportion.go, capacity.go, overcommit.go).
+- Pending: the queue has not admitted it. A PodGroup that falls below its minimum before any pod runs is Pending again
+  (`let_in_again`).
+- Inqueue: the queue has admitted it, and there is no room yet.
+- Unknown: it ran, and some of its members are gone.
+
+A Volcano Job and the jobs of Kubeflow's training operator get their pods only after the admission. Others have their
+pods, which wait.
+
+Volcano only adds conditions and never clears them, so the later one counts (gang.go and session.go of v1.14.1):
+`Unschedulable` if it cannot be placed, `Scheduled` if it was. Only events tell why a queue does not admit a PodGroup
+(proportion.go, capacity.go, overcommit.go).
 """
 
 from __future__ import annotations
@@ -79,16 +84,16 @@ def _build(wire: WirePodGroup, version: str) -> Group:
 
 
 def _task_minima(spec: _WireSpec) -> dict[str, int]:
-    """Return task → its minimum, of the tasks that are not optional.
+    """Return task → minimum, for the tasks that are not optional.
 
-    Volcano ignores all of them where they add up to more than `minMember` (CheckTaskValid in job_info.go of v1.14.1).
+    Volcano ignores all minima if their sum is above `minMember` (CheckTaskValid in job_info.go of v1.14.1).
     """
     minima = {name: least for name, least in (spec.min_task_member or {}).items() if least > 0}
     return minima if sum(minima.values()) <= (spec.min_member or 0) else {}
 
 
 def _placed(conditions: tuple[Condition, ...], phase: str) -> Condition | None:
-    """Return whether it was placed, by the later of its two conditions; what has run was, whatever came later."""
+    """Return the later of its two conditions. A PodGroup that has run was placed, whatever came later."""
     refused = find_condition(conditions, REFUSED)
     placed = find_condition(conditions, _PLACED)
     if placed is not None and (refused is None or phase in _RAN or _is_later(placed, refused)):

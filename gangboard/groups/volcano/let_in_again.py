@@ -1,9 +1,9 @@
-"""A PodGroup that waits for its queue once more while some of its pods hold nodes.
+"""A PodGroup that waits for its queue again while some of its pods hold nodes.
 
-Volcano admits it again as if it had nothing. It adds what the remaining pods hold to `minResources` and compares the
-sum with the queue (`JobEnqueueable` in proportion.go and capacity.go of v1.14.1), so in a queue that is just large
-enough the remaining pods keep the PodGroup out for ever (seen). Volcano makes the missing pods of a Job only once the
-PodGroup is in (`syncJob` in job_controller_actions.go), and tries no pod before (allocate.go).
+Volcano adds the resources of the remaining pods to `minResources` and compares the sum with the queue (`JobEnqueueable`
+in proportion.go and capacity.go of v1.14.1). In a queue that is just large enough, the remaining pods keep the PodGroup
+out for ever (observed). Volcano creates the missing pods of a Job only after the PodGroup is admitted (`syncJob` in
+job_controller_actions.go), and places no pod before (allocate.go).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from gangboard.plugins.rule import UnitRule
 
 
 def _find_let_in_again(unit: Unit) -> Finding | None:
-    """Return a finding where some of its pods run; the reason of its queue is told behind it."""
+    """Return a finding if some of its pods run, with the reason of the queue."""
     if not unit.ready or not is_back_in_queue(unit):
         return None
     event, lacking = newest_word(unit, NO_QUOTA) or (None, "")
@@ -54,7 +54,7 @@ def _find_let_in_again(unit: Unit) -> Finding | None:
 
 
 def _rest(unit: Unit) -> str:
-    """Return `the other pod is not made before`, or that it is there and waits."""
+    """Return `the other pod is not made before`, or that it waits."""
     unmade, waiting = missing(unit), len(unit.unplaced)
     number = unmade + waiting
     other_pods = "the other pod" if number == 1 else f"the other {number} pods"
@@ -66,7 +66,7 @@ def _rest(unit: Unit) -> str:
 
 
 class _Sum(NamedTuple):
-    """What it asks for of a resource, what its pods hold of that, and what its queue may have."""
+    """Amounts of one resource: requested by the PodGroup, held by its pods, and allowed in the queue."""
 
     resource: str
     asked: Decimal
@@ -79,7 +79,7 @@ class _Sum(NamedTuple):
 
 
 def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
-    """Return a finding where its queue refuses it, and what it holds itself is what is too much."""
+    """Return a finding if the queue refuses it only because of its own pods."""
     queue, group = queue_of(unit), unit.group
     if queue is None or group is None or not is_back_in_queue(unit):
         return None
@@ -114,7 +114,7 @@ def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
 
 
 def _deletion(holding: list[Pod], pods: str) -> str:
-    """Return `Delete pod ring-0`, and who makes it anew and what is lost with it."""
+    """Return `Delete pod ring-0`, with the work that is lost and whether somebody must create it again."""
     is_made_by_hand = any(pod.meta.controller is None for pod in holding)
     step = (
         f"Delete {pods} and make {'it' if len(holding) == 1 else 'them'} anew"
@@ -126,7 +126,7 @@ def _deletion(holding: list[Pod], pods: str) -> str:
 
 
 def _too_much(unit: Unit, holding: list[Pod], queue: Queue) -> Iterator[_Sum]:
-    """Yield resources of which its queue has enough for all of it, and not for what it holds besides."""
+    """Yield the resources for which its request fits into the queue, and the sum with its pods does not."""
     limits = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
     requests = unit.group.requests if unit.group is not None else {}
     for resource, amount in sorted(requests.items()):

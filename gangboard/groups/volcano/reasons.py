@@ -1,4 +1,4 @@
-"""Why Volcano has not placed a gang: its queue has not let it in, or there is no room."""
+"""Reasons of Volcano's scheduler: the queue has not admitted a PodGroup, or there is no room for it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _find_queue_missing(unit: Unit) -> Finding | None:
 
 def _find_queue_stopped(unit: Unit) -> Finding | None:
     queue = queue_of(unit)
-    # What is made in a closed queue may be called Inqueue, and is not placed all the same (observed).
+    # A PodGroup that is created in a closed queue may be Inqueue. It is not placed (observed).
     is_in = bool(unit.placed) and not is_back_in_queue(unit)
     if is_in or queue is None or queue.state is not QueueState.STOPPED:
         return None
@@ -92,7 +92,7 @@ def _find_queue_stopped(unit: Unit) -> Finding | None:
 
 
 def _find_exceeds_quota(unit: Unit) -> Finding | None:
-    """Return a finding where its minimum is more than the queue may ever have (`capability`)."""
+    """Return a finding if its minimum is above the queue's `capability`."""
     queue, group = queue_of(unit), unit.group
     if not waits_for_queue(unit) or queue is None or group is None:
         return None
@@ -122,7 +122,7 @@ def _find_exceeds_quota(unit: Unit) -> Finding | None:
 
 
 def _over(group: Group, queue: Queue) -> Iterator[tuple[str, str, str]]:
-    """Yield (resource, what is asked for, what the queue may have) of which it asks for too much."""
+    """Yield (resource, request, limit) for each request above the limit of the queue."""
     limits = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
     for resource, amount in sorted(group.requests.items()):
         limit = limits.get(resource)
@@ -134,7 +134,7 @@ def _over(group: Group, queue: Queue) -> Iterator[tuple[str, str, str]]:
 
 
 def _find_waiting_for_quota(unit: Unit) -> Finding | None:
-    """Return a finding where the scheduler says in an event that the quota does not suffice now."""
+    """Return a finding if an event says that the quota is too small now."""
     refusal = newest_word(unit, NO_QUOTA) if waits_for_queue(unit) else None
     if refusal is None:
         return None
@@ -150,7 +150,7 @@ def _find_waiting_for_quota(unit: Unit) -> Finding | None:
 
 
 def _find_in_queue(unit: Unit) -> Finding | None:
-    """Return a finding while it waits for its queue and nothing else is known; blocked where nobody looks at it."""
+    """Return a finding while it waits for its queue without a known cause; blocked if the scheduler ignores it."""
     group = unit.group
     if group is None or not waits_for_queue(unit):
         return None
@@ -188,7 +188,7 @@ def _find_in_queue(unit: Unit) -> Finding | None:
 
 
 def _health(unit: Unit) -> Health:
-    """Return `degraded` for one that holds nodes without being whole."""
+    """Return `degraded` for a PodGroup that is incomplete and holds nodes."""
     return Health.DEGRADED if is_back_in_queue(unit) else Health.WAITING
 
 

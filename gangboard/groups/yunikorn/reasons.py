@@ -1,4 +1,4 @@
-"""Why YuniKorn has not placed members of a gang, by its events and the conditions of pods."""
+"""Reasons of YuniKorn for unplaced members, from events and conditions of pods."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ _HAS_QUOTA = re.compile(
 )
 _REFUSED = re.compile(r"Unschedulable request '[^']{1,253}': (.*)", re.DOTALL)
 _PLUGIN = re.compile(r"failed plugin: '[^']{0,100}'\s*")
-"""What goes before the cause that a plugin of Kubernetes' scheduler tells."""
+"""Prefix of a cause from a plugin of Kubernetes' scheduler."""
 _ONE_TEXT = "request is waiting for cluster resources become available"
 _RESERVES = ("creating placeholders", "placeholder has been allocated")
 _GAVE_UP = ("resuming as non-gang application", "fall back to normal scheduling")
 _STEPS = (*_RESERVES, *_GAVE_UP, "all placeholders are allocated")
-"""All that its events say of how far the reservation is."""
+"""Texts of its events about the progress of the reservation."""
 _APPLICATION = re.compile(r"Application (\S{1,253}) ")
 
 
-# What its events say
+# Events
 
 
 def _told(unit: Unit, reason: str) -> Iterator[Event]:
-    """Yield what it says of the members, the newest first."""
+    """Yield its events with this reason about members, the newest first."""
     members = {pod.meta.ref.uid for pod in unit.pods}
     return (
         event for event in unit.events if event.reason == reason and event.regarding.uid in members
@@ -57,7 +57,7 @@ def _told(unit: Unit, reason: str) -> Iterator[Event]:
 
 
 def _without_quota(unit: Unit) -> dict[str, tuple[Event, re.Match[str]]]:
-    """Return the members that wait for quota: uid → what was said last of that."""
+    """Return uid → newest event about quota, for the members that wait for quota."""
     waiting = {pod.meta.ref.uid for pod in unit.unplaced if pod.is_untried}
     newest: dict[str, tuple[Event, re.Match[str]] | None] = {}
     for event in _told(unit, TOLD):
@@ -71,7 +71,7 @@ def _without_quota(unit: Unit) -> dict[str, tuple[Event, re.Match[str]]]:
 
 
 def _quota_text(number: int, refusal: re.Match[str]) -> str:
-    """Return whose quota has no room, and of what: the first resource of which too little is left."""
+    """Return whose quota has no room, with the first resource of which too little is left."""
     quota_owner = f"Queue {refusal[1]}" if refusal[1] else "The quota of its user"
     text = f"{quota_owner} has no room for {count(number, 'pod')}"
     lack = too_little(refusal[2], refusal[3])
@@ -82,9 +82,9 @@ def _quota_text(number: int, refusal: re.Match[str]) -> str:
 
 
 def _gang_event(unit: Unit, *texts: str) -> tuple[Event, str] | None:
-    """Return the newest event about the reservation, and the application, where it has one of these texts.
+    """Return the newest event about the reservation, and the application, if it has one of these texts.
 
-    Others of the same reason say which task group a pod belongs to, and follow when the gang was given up.
+    Other events with this reason name the task group of a pod. They also follow after the gang was given up.
     """
     for event in _told(unit, OF_GANG):
         if any(text in event.note for text in _STEPS):
@@ -151,7 +151,7 @@ def _find_waiting_for_quota(unit: Unit) -> Finding | None:
 
 
 def _find_given_up(unit: Unit) -> Finding | None:
-    """Return a finding where it places one by one what it could not reserve together."""
+    """Return a finding if it gave up the reservation and places pod by pod."""
     newest = _gang_event(unit, *_GAVE_UP)
     if newest is None or not unit.placed or not unit.unplaced:
         return None
@@ -167,7 +167,7 @@ def _find_given_up(unit: Unit) -> Finding | None:
 
 
 def _find_partly_placed(unit: Unit) -> Finding | None:
-    """Return a finding where some hold a node, and others wait for quota: their pods have no condition."""
+    """Return a finding if some members hold a node and others, without a condition, wait for quota."""
     refusals = _without_quota(unit) if unit.placed else {}
     if not refusals:
         return None
@@ -185,7 +185,7 @@ def _find_partly_placed(unit: Unit) -> Finding | None:
 
 
 def _find_reserved(unit: Unit) -> Finding | None:
-    """Return a finding while placeholders hold the place of members that nobody has tried."""
+    """Return a finding while placeholders reserve room for members that the scheduler has not tried."""
     newest = _gang_event(unit, *_RESERVES)
     untried = [pod for pod in unit.unplaced if pod.is_untried]
     if newest is None or unit.placed or not untried:
@@ -212,7 +212,7 @@ def _find_no_room(unit: Unit) -> Finding | None:
 
 
 def _cause(unit: Unit, refused: tuple[Pod, ...]) -> str:
-    """Return why nodes refuse its pods, empty where it says only that it waits for room."""
+    """Return why nodes refuse its pods; empty if YuniKorn only says that they wait for room."""
     if refusal := _refusal(unit, refused):
         return refusal
     texts = (pod.scheduled.message for pod in refused if pod.scheduled is not None)
@@ -220,13 +220,13 @@ def _cause(unit: Unit, refused: tuple[Pod, ...]) -> str:
 
 
 def _refusal(unit: Unit, refused: Sequence[Pod]) -> str:
-    """Return what its newest event says of why these pods, tried in vain, have no node; empty for nothing."""
+    """Return why these pods have no node, from the newest event; empty if no event tells."""
     waiting = {pod.meta.ref.uid for pod in refused}
     events = (item for item in unit.events if item.reason == TOLD and item.regarding.uid in waiting)
     for event in events:
         if match := _REFUSED.match(event.note):
             return _PLUGIN.sub("", match[1]).strip().rstrip("; ")
-        # Of a queue without a limit this says how much room the whole cluster has left.
+        # For a queue without a limit this is the room left in the whole cluster.
         if match := _NO_QUOTA.match(event.note):
             lack = too_little(match[2], match[3])
             quota_owner = f"for queue {match[1]}" if match[1] else "for its user"
@@ -235,7 +235,7 @@ def _refusal(unit: Unit, refused: Sequence[Pod]) -> str:
 
 
 def _asked_by(held: Sequence[Pod]) -> Iterator[Evidence]:
-    """Yield what the first of these placeholders says of itself."""
+    """Yield the requests and the condition of the first of these placeholders."""
     for pod in held[:1]:
         requests = ", ".join(
             amount_of(name, units(name, size), named=True)

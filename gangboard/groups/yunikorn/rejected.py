@@ -1,6 +1,6 @@
-"""Applications that YuniKorn rejected: it ends their pods, without ever trying to place one.
+"""Applications that YuniKorn rejected. It ends their pods without placing one.
 
-A pod's `status.message` is cut at a colon (failTaskPodWithReasonAndMsg); the whole text stands in the event.
+YuniKorn cuts a pod's `status.message` at a colon (failTaskPodWithReasonAndMsg). The event has the whole text.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _AGAIN = "then re-create its pods: YuniKorn ends those of a rejected application
 
 
 def _rejection(facts: GangFacts) -> tuple[Event | None, str, str] | None:
-    """Return the event, the application and the cause; None where no application of its pods was rejected.
+    """Return the event, the application and the cause; None if no application of its pods was rejected.
 
-    Without the event only the pod's message is left, which YuniKorn cuts.
+    Without the event only the cut message of the pod is left.
     """
     if facts.owner.finish is not None and facts.owner.finish.outcome is not Outcome.FAILED:
         return None

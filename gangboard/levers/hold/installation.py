@@ -1,4 +1,4 @@
-"""Whether the Hold is installed in a cluster as gangboard installs it. Whether it works, a proof tells."""
+"""The installation of the Hold in a cluster. Only a proof shows that it works."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def installation(
     hold_state: str,
     policy_state: str,
 ) -> tuple[PolicyState, str]:
-    """Return how the Hold is installed, and what is wrong with it: half a sentence, or empty.
+    """Return the state of the installation, and what is wrong with it: half a sentence, or empty.
 
-    An older form that holds is installed too, with what it lacks.
+    An older form of the policy that works counts as installed, with its weakness.
 
     `hold_state` and `policy_state` are the states of store.models.ResourceState of Holds and of the
-    policies (the worse one of policies and bindings); empty where a poll has not told yet.
+    policies (the worse one of policies and bindings); empty before the first poll.
     """
     if policy_state == WatchState.NOT_SERVED:
         return PolicyState.MISSING, NEEDS_POLICIES

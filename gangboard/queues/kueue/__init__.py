@@ -1,4 +1,4 @@
-"""Kueue (kueue.x-k8s.io, v0.14 to v0.19): Workloads, queues with quotas, and who has to agree.
+"""Kueue (kueue.x-k8s.io, v0.14 to v0.19): Workloads, queues with quotas, and admission checks.
 
 Kueue keeps a Workload of its own kind per owner, and suspends the owner until it is admitted. People stop and resume
 the owner by `spec.active` of the Workload (jobset-kueue.md §3.5).
@@ -47,7 +47,7 @@ class Kueue(QueueSystem):
     tested = "Kueue 0.19 on 1.37"
 
     def takes_over(self, owner: str, queue: str, suspended: bool) -> str:
-        """Kueue acts on every owner with its label (jobset-kueue.md §3.5)."""
+        """Return what Kueue does with every owner that has its label (jobset-kueue.md §3.5)."""
         if suspended:
             return (
                 f"If Kueue is installed here later, it takes {owner} into queue {queue}, and starts it when "
@@ -59,19 +59,18 @@ class Kueue(QueueSystem):
         )
 
     def job_reactions(self, gang: GangIndex) -> tuple[str, ...]:
-        """Say what Kueue does when one Job of an owner that it manages is stopped."""
+        """Return what happens to the quota of the Job."""
         if gang.is_admitted:
             return ("Its quota in Kueue stays reserved.",)
         return (f"Kueue reserves quota for its pods all the same when it admits {gang.name}.",)
 
     def job_warnings(self, gang: GangIndex, job: Owner, lever: Lever) -> tuple[str, ...]:
-        """Warn of what Kueue does with a Job that is stopped, or with its whole owner."""
+        """Warn that Kueue may resume a stopped Job, or evict its whole owner."""
         if gang.is_queued and lever.counts_as_ready:
             return ("Kueue goes on counting it as ready: waitForPodsReady does not notice it.",)
         if gang.is_queued:
             return (
-                # Observed: Kueue v0.19.2 has it on with 30m when nothing is configured, and counts the
-                # pods of a held Job as not ready.
+                # By default Kueue v0.19.2 has it on with 30m. It counts pods of a held Job as not ready (observed).
                 f"Kueue evicts the whole of {gang.name} when pods are not ready for longer than its "
                 f"waitForPodsReady allows (30 minutes by default since v0.19), and those of a "
                 f"held Job are not.",

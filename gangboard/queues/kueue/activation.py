@@ -39,7 +39,7 @@ _REMEDIES = {
     "RequeuingLimitExceeded": "Remove what kept its pods from being ready in time",
     "AdmissionCheck": "Remove the cause for which the check refused it",
 }
-"""Cause → how it is removed."""
+"""Cause → remedy."""
 
 
 class WorkloadActive(Lever):
@@ -87,7 +87,7 @@ class WorkloadActive(Lever):
 def _patch(gang: GangIndex, entry: QueueEntry, *, active: bool) -> Step:
     """Return a JSON patch of `spec.active` of a Workload.
 
-    The value itself is not tested: `active` may be absent, which means true. The generation says it.
+    The generation is tested instead of the value, because `active` may be absent, which means true.
     """
     ref = entry.meta.ref
     version = gang.context.api_versions.get(_WORKLOADS) or entry.meta.api_version
@@ -115,7 +115,7 @@ def _fields(entries: tuple[QueueEntry, ...], *, active: bool) -> dict[str, str]:
 
 
 def _deactivated(gang: GangIndex) -> tuple[str, ...]:
-    """Say what Kueue does with an owner whose Workload is deactivated."""
+    """Return what Kueue does when the Workload of an owner is deactivated."""
     if not gang.is_admitted:
         return (
             f"Kueue takes {gang.name} out of {_queue(gang)} until it is resumed; it has no pods "
@@ -129,7 +129,7 @@ def _deactivated(gang: GangIndex) -> tuple[str, ...]:
 
 
 def _activated(gang: GangIndex) -> tuple[str, ...]:
-    """Say what Kueue does with an owner whose Workload is activated again."""
+    """Return what Kueue does when the Workload of an owner is activated again."""
     return (
         f"Kueue puts {gang.name} back into {_queue(gang)}: it may have to wait, and its pods may "
         "get other nodes.",
@@ -141,7 +141,7 @@ def _queue(gang: GangIndex) -> str:
 
 
 def _never_queued(entry: QueueEntry, over: GivenUp) -> PlanRefusal:
-    """Refuse to activate a Workload that Kueue gave up: it would stay out of the queue."""
+    """Refuse to activate a Workload that Kueue gave up, because it would stay out of the queue."""
     return PlanRefusal(
         f"Kueue deactivated {label(entry.meta.ref)} itself ({over.reason}) and does not queue it again when it is "
         "activated: remove the cause, then delete the Workload so that Kueue creates a new one."
@@ -152,7 +152,7 @@ def _never_queued(entry: QueueEntry, over: GivenUp) -> PlanRefusal:
 
 
 def given_up(meta: Meta, conditions: tuple[Condition, ...], *, active: bool) -> GivenUp | None:
-    """Return why Kueue never queues this Workload again; None where `spec.active` decides."""
+    """Return why Kueue never queues this Workload again; None if `spec.active` decides."""
     evicted = find_condition(conditions, "Evicted")
     if evicted is None or not evicted.is_true or not evicted.reason.startswith(_DUE_TO):
         return None

@@ -1,4 +1,4 @@
-"""Admission checks of a Workload: what each of them says, without the words that controllers put around it."""
+"""Admission checks: the objects, and their messages on a Workload without the prefixes of controllers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class AdmissionCheck:
 
 
 def open_checks(checks: Sequence[AdmissionCheck], reserved: Condition) -> QueueMessage | None:
-    """Return the message for a Workload that has its quota and waits for checks; None if all are ready."""
+    """Return the message for a Workload with quota that waits for checks; None if all are ready."""
     unready = [check for check in checks if check.state != "Ready"]
     if not unready:
         return None
@@ -67,7 +67,7 @@ def open_checks(checks: Sequence[AdmissionCheck], reserved: Condition) -> QueueM
 def checks_text(message: str, of_one: str, of_several: str) -> str:
     """Return `check burst refused it: “no room”` of an eviction by admission checks; empty for any other.
 
-    `one` and `several` are the verb phrases for one check and for more.
+    `of_one` and `of_several` are the verb phrases for one check and for more.
     """
     match = _LIST.search(message)
     if match is None:
@@ -80,7 +80,7 @@ def checks_text(message: str, of_one: str, of_several: str) -> str:
 
 
 def _listed(entry: str) -> tuple[str, str]:
-    """Return the name and the words of one check, which stand as `name" (words)`."""
+    """Return the name and the message of one check from the text `name" (message)`."""
     name, _, rest = entry.partition('"')
     return name, _own_words(rest.removeprefix(" (").removesuffix(")"))
 

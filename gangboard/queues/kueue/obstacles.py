@@ -1,4 +1,4 @@
-"""Why Kueue can assign no flavor to a Workload: what each flavor lacks, as one reason code and half a sentence."""
+"""Obstacles of each flavor that Kueue cannot assign to a Workload, as one reason code and half a sentence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.resources import unit_word
 from gangboard.domain.text import count, is_or_are, listed
 
-# Obstacles of one flavor, or of a resource that no flavor of the queue has.
+# Texts about one flavor, or about a resource that no flavor of the queue has
 _SHORT = re.compile(
     r"insufficient unused quota for ([^\s,]+) in flavor ([^\s,]+), ([^\s,]+) more needed"
 )
@@ -24,29 +24,29 @@ _TOO_LARGE = re.compile(
 _NOT_COVERED = re.compile(r"resource ([^\s,]+) unavailable in ClusterQueue")
 _OTHER_NODES = re.compile(r"flavor ([^\s,]+) doesn't match node affinity")
 _TAINTED = re.compile(r"untolerated taint \{([^{}]*)\} in flavor ([^\s,;]+)")
-_NO_FLAVOR = re.compile(r"flavor ([^\s,]+) not found")  # not brought about
+_NO_FLAVOR = re.compile(r"flavor ([^\s,]+) not found")  # not observed
 _POD_SET = "couldn't assign flavors to pod set "
 _PREEMPTING = re.compile(r"Pending the preemption of (\d{1,6}) workload")
 
 
 @dataclass(frozen=True, slots=True)
 class _Obstacle:
-    """What one flavor lacks, or the queue has in none."""
+    """An obstacle of one flavor, or a resource that no flavor of the queue has."""
 
     code: QueueCode
     resource: str
-    """Empty where the flavor as a whole does not suit."""
+    """Empty if the whole flavor does not suit."""
     cause: str
     advice: str = ""
     lacks: FlavorAmount | None = None
 
 
 def flavor_message(text: str, named: QueueCode | None) -> QueueMessage | None:
-    """Return why no flavors can be assigned: the worst of its pod sets, told by what comes nearest.
+    """Return why no flavors can be assigned: the worst pod set, with the flavor that lacks least.
 
-    Flavors are alternatives, resources are not: of a resource the flavor counts that lacks least. A
-    flavor that does not suit at all says nothing of a resource, so it decides where none other is.
-    `named` is the code of the condition's reason, which decides if some obstacle has it.
+    Flavors are alternatives, and resources are not. For each resource the flavor counts that lacks least. A flavor that
+    does not suit at all counts only if there is no other one. `named` is the code of the condition's reason, which
+    decides if an obstacle has it.
     """
     pod_sets = [_of_pod_set(pod_set) for pod_set in text.split(_POD_SET)[1:]]
     obstacles = [obstacle for pod_set in pod_sets for obstacle in pod_set]
@@ -71,9 +71,9 @@ def flavor_message(text: str, named: QueueCode | None) -> QueueMessage | None:
 
 
 def _without_parts(obstacles: list[_Obstacle]) -> list[_Obstacle]:
-    """Return the obstacles without those that a later pod set counts in, too.
+    """Return the obstacles without those that a later pod set includes.
 
-    Pod sets are given quota one after the other: what one lacks of a flavor has in it what those before it lack.
+    Kueue assigns quota to one pod set after the other, so a shortage of a flavor includes those of earlier pod sets.
     """
     largest: dict[tuple[str, str], FlavorAmount] = {}
     for obstacle in obstacles:
@@ -91,7 +91,7 @@ def _without_parts(obstacles: list[_Obstacle]) -> list[_Obstacle]:
 
 
 def _of_pod_set(text: str) -> list[_Obstacle]:
-    """Return what decides about one pod set: of each resource the flavor that lacks least."""
+    """Return the obstacles of one pod set: for each resource the flavor that lacks least."""
     by_resource: dict[str, list[_Obstacle]] = {}
     of_flavors: list[_Obstacle] = []
     for obstacle in _obstacles(text):
@@ -158,6 +158,6 @@ def _lacks(flavor: str, resource: str, text: str) -> FlavorAmount | None:
 
 
 def _taint(printed: str) -> str:
-    """Return `team=x:NoSchedule` for what Go prints: `team x NoSchedule <nil>`."""
+    """Return `team=x:NoSchedule` for the text `team x NoSchedule <nil>` of Go."""
     key, value, effect, *_ = [*printed.split(" "), "", "", ""]
     return f"{key}={value}:{effect}" if value else f"{key}:{effect}"

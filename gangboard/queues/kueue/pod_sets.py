@@ -15,9 +15,9 @@ from gangboard.domain.capacity import HOSTNAME
 from gangboard.domain.queue import AssignedNodes, LabelSources
 
 POD_SET_LABEL = "kueue.x-k8s.io/podset"
-"""On pods that Kueue has started, with the name of their pod set."""
+"""Label of pods that Kueue has started, with the name of their pod set."""
 MOST_DOMAINS = 100_000
-"""Of one pod set: as many as the API allows."""
+"""Maximum of one pod set, as in the API."""
 
 
 class _WireValues(Wire):
@@ -56,7 +56,7 @@ class WireTopologyAssignment(Wire):
 
 
 def assigned_nodes(pod_set: str, assignment: WireTopologyAssignment | None) -> AssignedNodes | None:
-    """Return the nodes of a pod set; None where it is assigned to none, or to larger domains only."""
+    """Return the nodes of a pod set; None if it is not assigned, or only to larger domains."""
     if assignment is None or not assignment.levels or assignment.levels[-1] != HOSTNAME:
         return None
     nodes: Counter[str] = Counter()
@@ -133,7 +133,7 @@ class _WireUpdate(Wire):
 
 
 class WireCheckUpdates(Wire):
-    """One of `status.admissionChecks`, with what it changes of the pods."""
+    """One of `status.admissionChecks`, with its changes of the pods."""
 
     name: str | None = None
     pod_set_updates: list[_WireUpdate] | None = None

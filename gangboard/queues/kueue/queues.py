@@ -1,8 +1,7 @@
-"""LocalQueue, ClusterQueue and Cohort of Kueue: quotas, what is used of them, and who is stopped.
+"""LocalQueue, ClusterQueue, Cohort and ResourceFlavor of Kueue: quotas, their usage, and stopped queues.
 
-A LocalQueue is the name by which a namespace reaches a ClusterQueue, which has the quotas; a Cohort,
-which need not exist as an object, shares the quotas of its ClusterQueues out between them. Fields are
-those of v1beta2; v1beta1 calls three of them otherwise.
+A namespace reaches a ClusterQueue through a LocalQueue. The ClusterQueue has the quotas. A Cohort shares quotas between
+its ClusterQueues, and need not exist as an object. Fields are those of v1beta2; v1beta1 has other names for three.
 """
 
 from __future__ import annotations
@@ -60,13 +59,13 @@ class _WireAdmissionScope(Wire):
 
 
 class _WireSpec(Wire):
-    """`spec` of any of the three."""
+    """`spec` of a LocalQueue, ClusterQueue or Cohort."""
 
     resource_groups: list[_WireResourceGroup] | None = None
     cluster_queue: str | None = None
     cohort_name: str | None = None
     cohort: str | None = None
-    """Of v1beta1."""
+    """In v1beta1."""
     parent_name: str | None = None
     stop_policy: str | None = None
     queueing_strategy: str | None = None
@@ -91,8 +90,8 @@ class _WireEffectiveQuotas(Wire):
 class _WireStatus(Wire):
     conditions: list[WireCondition] | None = None
     effective_quotas: _WireEffectiveQuotas | None = None
-    """What counts in place of `spec.resourceGroups` where it is there, also when it is empty
-    (from v0.20 on, gate DynamicQuotaOrchestration; read, not brought about)."""
+    """Replaces `spec.resourceGroups` if it exists, even if it is empty (from v0.20 on, gate DynamicQuotaOrchestration;
+    read in the source, not observed)."""
     flavors_usage: list[_WireFlavorUsage] | None = None
     flavor_usage: list[_WireFlavorUsage] | None = None
     """`flavorsUsage` of a LocalQueue in v1beta1."""
@@ -124,7 +123,7 @@ def _build_cluster(wire: WireQueue, version: str) -> Queue:
 def _build_cohort(wire: WireQueue, version: str) -> Queue:
     spec = wire.spec or _WireSpec()
     queue = _build(wire, version, _COHORT, QueueLevel.SHARED, _COHORT, spec.parent_name)
-    # Nobody can stop one, and its status has no conditions.
+    # A Cohort cannot be stopped, and its status has no conditions.
     return replace(queue, state=QueueState.ACTIVE)
 
 
@@ -159,8 +158,7 @@ def _build(
 def _state(
     name: str, stop_policy: str | None, active: Condition | None
 ) -> tuple[QueueState, str, str]:
-    """Return whether a queue admits anybody, why not, and what helps. What its spec says goes first:
-    Kueue's word of it follows."""
+    """Return the state of a queue, the cause and the advice. The spec goes first, because Kueue's condition follows it."""
     if stop_policy not in (None, "", "None"):
         admitted = (
             "those it has admitted are taken back"
@@ -185,7 +183,7 @@ def _why_inactive(name: str, active: Condition) -> tuple[str, str]:
         return _WORDS[active.reason], ""
     missing = _MISSING.search(active.message)
     if missing is None:
-        # After a circle of cohorts it may say `False` with "Can admit new workloads" (observed): no cause.
+        # After a circle of cohorts the condition may be False with "Can admit new workloads" (observed): no cause.
         match = _CANNOT.match(active.message)
         return shorten(match[1]).rstrip(".") if match is not None else "", ""
     how, kind, listed_names = missing.groups()
@@ -198,7 +196,7 @@ def _why_inactive(name: str, active: Condition) -> tuple[str, str]:
 def _quotas(
     groups: Iterable[_WireResourceGroup] | None, status: _WireStatus, amounts: Amounts
 ) -> tuple[Quota, ...]:
-    """Return the quotas in the order of the spec, then what is used without one."""
+    """Return the quotas in the order of the spec, then the usage without a quota."""
     quotas = {(quota.flavor, quota.resource): quota for quota in _granted(groups, amounts)}
     usage = status.flavors_usage if status.flavors_usage is not None else status.flavor_usage
     for flavor, entry in _used(usage):

@@ -107,10 +107,10 @@ def _owner_uid(metadata: WireWorkloadMeta, meta: Meta) -> str:
 
 
 def _group_pods(metadata: WireWorkloadMeta, meta: Meta, spec: WireWorkloadSpec) -> int:
-    """Return how many pods a Workload of plain pods admits together; 0 for that of any other object.
+    """Return how many pods a Workload of plain pods admits together; 0 for other Workloads.
 
-    Its references name the pods, none as controller (pkg/controller/jobs/pod). StatefulSets and LeaderWorkerSets have
-    such a Workload, too, which they own.
+    Its references name the pods, none as controller (pkg/controller/jobs/pod). A StatefulSet or LeaderWorkerSet owns
+    such a Workload, too.
     """
     marked = (metadata.annotations or WireWorkloadAnnotations()).is_group == "true"
     owners = metadata.owner_references or ()
@@ -120,8 +120,11 @@ def _group_pods(metadata: WireWorkloadMeta, meta: Meta, spec: WireWorkloadSpec) 
 
 
 def _is_variant(metadata: WireWorkloadMeta) -> bool:
-    """Whether another Workload owns it: one flavor of several that Kueue tries for that one, switching
-    them on and off itself (pkg/workload/concurrentadmission; its gate is off in v0.19)."""
+    """Return True if another Workload owns it.
+
+    Kueue tries such variants, one for each flavor, and activates and deactivates them itself
+    (pkg/workload/concurrentadmission; its gate is off in v0.19).
+    """
     return any(
         owner.kind == _WORKLOAD and api_group(owner.api_version) == GROUP
         for owner in metadata.owner_references or ()
@@ -129,10 +132,10 @@ def _is_variant(metadata: WireWorkloadMeta) -> bool:
 
 
 def _in_line_since(conditions: tuple[Condition, ...], meta: Meta) -> datetime | None:
-    """Return by which time Kueue puts those of one priority in line (pkg/workload, Ordering).
+    """Return the time by which Kueue sorts Workloads of one priority (pkg/workload, Ordering).
 
-    An entry that was taken back for a check, or since its pods were late, goes to the end. For late
-    pods that is Kueue's default; `requeuingStrategy.timestamp: Creation` is not told by any object.
+    An entry that was evicted for a check or for late pods goes to the end. For late pods that is Kueue's default. No
+    object tells the setting `requeuingStrategy.timestamp: Creation`.
     """
     evicted = find_condition(conditions, "Evicted")
     if evicted is not None and evicted.is_true and evicted.reason in _BACK_OF_THE_LINE:
@@ -155,9 +158,9 @@ def _assigned(admission: WireAdmission) -> Iterator[AssignedNodes]:
 
 
 def _reduced(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> tuple[int, int]:
-    """Return (pods admitted, pods asked for) where a partial admission gave fewer; else (0, 0).
+    """Return (admitted pods, requested pods) of a partial admission; else (0, 0).
 
-    Pods that are done need no quota and are left out of a later admission.
+    Finished pods need no quota and are left out of a later admission.
     """
     assignments = (status.admission or WireAdmission()).pod_set_assignments or ()
     admitted_counts = {
