@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gangboard.domain.advice import in_cluster
-from gangboard.domain.health import Health
+from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Members
+from gangboard.pages.core.rows import shown, shown_property
 from gangboard.readmodels.advice import (
     ShownStep,
     Victims,
@@ -76,39 +77,56 @@ _EMPTY = Bar(0.0, 0.0, None)
 
 @dataclass(frozen=True, slots=True)
 class GangRow:
-    """One gang as a viewer is shown it. The fields up to `stale` are the API's Gang."""
+    """A gang with its verdict."""
 
-    id: str
-    cluster: str
-    api_group: str
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-    uid: str
-    generation: int
-    health: str
-    last_health: str
-    """What it was before it became unknown; otherwise empty."""
-    stage: str
-    code: str
-    title: str
-    message: str
-    next_steps: tuple[ShownStep, ...]
-    """Steps that help it, least harm first."""
-    members: Members
-    requests: Mapping[str, str]
-    queue: str
-    priority: str
-    labels: Mapping[str, str]
-    submitter: str
-    """Field manager that made it; empty: not known."""
-    created_at: datetime | None
-    since: datetime
-    since_first_seen: bool
-    """It is only when gangboard saw it first: it may have been so for longer."""
-    observed_at: datetime
-    stale: bool
+    id: str = shown("Id")
+    cluster: str = shown("Cluster")
+    api_group: str = shown("API group", "API group of the owner; empty for the core group.")
+    api_version: str = shown("API version", "Version without the group, such as `v1`.")
+    kind: str = shown("Kind")
+    namespace: str = shown("Namespace")
+    name: str = shown("Gang")
+    uid: str = shown("UID")
+    generation: int = shown("Generation")
+    health: str = shown("Health", choices=Health)
+    last_health: str = shown(
+        "Last health",
+        "What it was before it became unknown.",
+        choices=Health,
+        empty_is_null=True,
+    )
+    stage: str = shown("Stage", choices=Stage)
+    code: str = shown("Code", "Reason code, such as `fragmented`.")
+    title: str = shown("Reason")
+    message: str = shown("Why", "One sentence with names and numbers.")
+
+    @shown_property("What would help", "What would let it go, the next step first.")
+    def advice(self) -> tuple[str, ...]:
+        """Return the next steps as sentences, the least harm first."""
+        return tuple(step.sentence for step in self.next_steps)
+
+    next_steps: tuple[ShownStep, ...] = shown("Next steps", "The same as fields.")
+    members: Members = shown("Pods")
+    requests: Mapping[str, str] = shown(
+        "Requests", "Sum over all desired pods: decimal strings in base units."
+    )
+    queue: str = shown("Queue", empty_is_null=True)
+    priority: str = shown("Priority", "Priority class, or the number as text.", empty_is_null=True)
+    labels: Mapping[str, str] = shown("Labels", "Labels of the owner: the first 64 by key.")
+    submitter: str = shown(
+        "Submitter",
+        "Field manager that made the owner, such as `kubectl-create`: the only one that wrote its "
+        "spec in the second of its creation. Null if that cannot be told.",
+        empty_is_null=True,
+    )
+    created_at: datetime | None = shown("Created")
+    since: datetime = shown("Since", "Since when the verdict has been this one.")
+    since_first_seen: bool | None = shown(
+        "First seen",
+        "`since` is only when gangboard saw it first: it may have been so for longer; null of what is gone.",
+    )
+    observed_at: datetime = shown("Observed", "When this was last known to be true.")
+    stale: bool = shown("Stale", "The cluster has not answered for 30 seconds.")
 
     face: Face
     message_parts: tuple[str, datetime | None, str]
@@ -124,11 +142,6 @@ class GangRow:
     gone_at: datetime | None
     context: str
     """The kubeconfig context of its cluster. Empty if unknown."""
-
-    @property
-    def advice(self) -> tuple[str, ...]:
-        """The next steps as sentences."""
-        return tuple(step.sentence for step in self.next_steps)
 
     @property
     def next_step(self) -> str:
