@@ -67,7 +67,17 @@ def _is_by_uid_alone(call: ast.Call) -> bool:
 def test_uids_that_objects_name_are_looked_up_with_their_namespace() -> None:
     found = {
         f"{path.relative_to(ROOT)}::{function}"
-        for room in ("store", "readmodels", "pages", "web", "api", "actions", "polling", "ops", "notify")
+        for room in (
+            "store",
+            "readmodels",
+            "pages",
+            "web",
+            "api",
+            "actions",
+            "polling",
+            "ops",
+            "notify",
+        )
         for path in (ROOT / room).rglob("*.py")
         for function in _lookups(ast.parse(path.read_text()))
     }
