@@ -17,7 +17,7 @@ from gangboard.pages.board.address import read_board_address
 from gangboard.pages.board.preferences import read_choices
 from gangboard.pages.board.queries import export_gangs, read_board
 from gangboard.pages.board.rows import COLUMNS, CSV_COLUMNS, Board, Line, Tile
-from gangboard.pages.core.columns import cells_of, headings_of
+from gangboard.pages.core.columns import headings_of
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.csv_lines import write_csv
@@ -183,8 +183,7 @@ def _line(line: Line, offers: Offers) -> Fragment:
     if line.row is None:
         context = {"heading": line.heading, "span": _HEADING_SPAN, "optional": _OPTIONAL_IN_ORDER}
         return Fragment(line.id, "board/heading.html", context, line.shown)
-    # The template calls it: a row that has not changed is not rendered.
-    context = {"row": line.row, "cells": partial(cells_of, COLUMNS, line.row)}
+    context = {"row": line.row, "columns": COLUMNS}
     if line.row.gone_at is not None:
         return Fragment(line.id, "board/gone_row.html", context, line.shown)
     menu = offers.get(line.row.id, ())

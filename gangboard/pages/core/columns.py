@@ -1,17 +1,14 @@
 """Columns of a long list, declared in one table. Head, rows, sorting and the choice of columns come from it.
 
-A page has one tuple of `Column`. `core/cells.html` prints the cells of a row.
+A page has one tuple of `Column`. The template tag `cells` prints the cells of a row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 
-from gangboard.pages.core.tables import DASH, ColumnHeading
-from gangboard.web.templatetags.pages import number
+from gangboard.pages.core.tables import ColumnHeading
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,30 +33,13 @@ class Column:
 
     @property
     def css(self) -> str:
-        """Return the CSS class of its cells."""
+        """Return the CSS class of its cells. `given` is another one, of cells with a value in an optional column."""
         return f"column-{self.key}"
-
-
-@dataclass(frozen=True, slots=True)
-class ListCell:
-    """One cell of a row."""
-
-    column: Column
-    text: str
-    time: datetime | None
-    """The page prints its age. None if the value is no time."""
-    css: str
-    """The class of the column, with `given` if people can hide the column and the cell has a value."""
 
 
 def optional_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
     """Return the columns that people can hide, in the order of the menu."""
     return tuple(sorted((column for column in columns if column.choice), key=_place_in_menu))
-
-
-def cells_of(columns: Iterable[Column], row: Any) -> tuple[ListCell, ...]:
-    """Return the cells of a row."""
-    return tuple(_cell(column, row) for column in columns)
 
 
 def headings_of(
@@ -78,17 +58,6 @@ def headings_of(
 
 def _place_in_menu(column: Column) -> int:
     return column.choice
-
-
-def _cell(column: Column, row: Any) -> ListCell:
-    value = getattr(row, column.value) if column.value else None
-    css = f"{column.css} given" if value and column.choice else column.css
-    if column.template:
-        return ListCell(column, "", None, css)
-    if isinstance(value, datetime):
-        return ListCell(column, "", value, css)
-    text = number(value) if value and isinstance(value, int | float) else str(value or DASH)
-    return ListCell(column, text, None, css)
 
 
 def _heading(
