@@ -25,7 +25,7 @@ SHOWN = 3
 _OPEN, _FULL, _NEVER = "running", "waiting", "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FitReasonRow:
     """Some nodes without a place, and why."""
 

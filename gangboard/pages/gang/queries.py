@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from gangboard.domain.action import ActionTarget
 from gangboard.domain.advice import in_cluster
 from gangboard.domain.health import Health
-from gangboard.domain.objects import Condition, ObjectRef
+from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.domain.verdict import Finding, GangMode, JobState
+from gangboard.domain.verdict import GangMode, JobState
 from gangboard.pages.gang.events import EventRow, recent_events
-from gangboard.pages.gang.findings import finding_row, finding_then, member_then
+from gangboard.pages.gang.findings import FindingRow, finding_row, finding_then, member_then
 from gangboard.pages.gang.groups import as_tree, group_matrix
 from gangboard.pages.gang.history import read_gang_history
 from gangboard.pages.gang.next_steps import named_objects
@@ -47,7 +48,7 @@ from gangboard.readmodels.kubectl import commands_for
 from gangboard.readmodels.members import member_row
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quoted_names import finding_texts, unseen_names
-from gangboard.readmodels.redaction import Redactor, redact
+from gangboard.readmodels.redaction import Redactor
 from gangboard.readmodels.state_labels import face_of, past_sentence
 from gangboard.readmodels.waits import TypicalWait
 from gangboard.store.access import Viewer
@@ -56,11 +57,62 @@ from gangboard.store.gangs import Detail, unpack_detail
 from gangboard.store.models import Gang
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where one page is read from: the stored gang, its cluster, and for whom."""
+
+    gang: Gang
+    detail: Detail
+    cluster: Freshness
+    clusters: Mapping[int, Freshness]
+    viewer: Viewer
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Redaction:
+    """The names that the viewer must not read in texts about the gang."""
+
+    redactor: Redactor
+    hidden: tuple[ObjectRef, ...]
+
+    def text(self, text: str) -> str:
+        """Return a text without these names."""
+        return self.redactor.redact_text(text, self.hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class _Acting:
+    """The buttons of the owner, its Jobs and its maker, and the last actions on them."""
+
+    offers: Mapping[str, tuple[OfferRow, ...]]
+    """By uid."""
+    history: tuple[ActionRow, ...]
+    maker: Owner | None
+
+    def of(self, uid: str) -> dict[str, Any]:
+        """Return the buttons of an object and its action that is not over, as fields of a row."""
+        return {
+            "actions": self.offers.get(uid, ()),
+            "open_action": open_action(self.history, uid),
+        }
+
+
 def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | None:
-    """Return one gang, or None when there is none or the viewer may not see it.
+    """Return one gang, or None if it does not exist or the viewer may not see it.
 
     A gang whose owner was deleted is returned while its row is kept, with `row.gone_at`.
     """
+    source = _find(viewer, gang_id, now)
+    if source is None:
+        return None
+    detail = _read(source)
+    if detail.row.gone_at is not None:
+        return _past(detail)
+    return _then(detail) if detail.row.members_were else detail
+
+
+def _find(viewer: Viewer, gang_id: str, now: datetime) -> _Source | None:
     if "\x00" in gang_id:  # the one character that PostgreSQL refuses
         return None
     gang = Gang.objects.filter(viewer.gang_filter(), pk=gang_id).first()
@@ -70,54 +122,25 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
     cluster = clusters.get(gang.cluster_id)
     if cluster is None:
         return None
-    detail = unpack_detail(bytes(gang.detail))
-    nodes = frozenset(member.node for member in detail.members if member.node)
-    (row,) = build_rows((gang,), viewer=viewer, clusters=clusters, now=now)
+    return _Source(gang, unpack_detail(bytes(gang.detail)), cluster, clusters, viewer, now)
+
+
+def _read(source: _Source) -> GangDetail:
+    gang, detail, viewer, cluster = source.gang, source.detail, source.viewer, source.cluster
+    (row,) = build_rows((gang,), viewer=viewer, clusters=source.clusters, now=source.now)
     events = recent_events(gang=gang, detail=detail, viewer=viewer)
     uids = [ref.uid for ref in detail.groups]
     groups = groups_by_uid(uids, viewer=viewer, cluster=cluster, owner=(gang.api_group, gang.kind))
-    quoted = unseen_names(
-        _quoted_texts(detail, events, groups.rows), viewer=viewer, cluster_id=gang.cluster_id
-    )
-    redactor = Redactor(viewer, gang.cluster_id, gang.name, nodes, quoted)
-    hidden = redactor.hidden_refs(detail.findings)
-    gang_history = read_gang_history(viewer=viewer, gang=gang, cluster=cluster, now=now)
-    findings, row = _with_steps(
-        [redactor.redact_finding(item, hidden) for item in detail.findings],
-        row,
-        gang,
-        gang_history.typical,
-        viewer=viewer,
-        now=now,
-    )
-    history = actions_of_gang(viewer=viewer, gang_id=gang.pk)
-    maker = _visible_maker(gang, viewer)
-    subjects = [owner_subject(gang), *(job_subject(job) for job in detail.jobs)]
-    if maker is not None:
-        subjects.append(maker_subject(maker))
-    offers = gang_offers(viewer=viewer, gang=gang, cluster=cluster, subjects=subjects, now=now)
-    found = GangDetail(
+    redaction = _redaction(source, events, groups.rows)
+    gang_history = read_gang_history(viewer=viewer, gang=gang, cluster=cluster, now=source.now)
+    findings, row = _with_steps(source, redaction, row, gang_history.typical)
+    acting = _acting(source)
+    return GangDetail(
         row=row,
-        findings=tuple(
-            finding_row(item, (step.timeless for step in steps)) for item, steps in findings
-        ),
-        jobs=tuple(
-            replace(
-                _job(job, hidden, gang, row),
-                actions=offers.get(job.ref.uid, ()),
-                open_action=open_action(history, job.ref.uid),
-            )
-            for job in detail.jobs
-        ),
+        findings=findings,
+        jobs=tuple(_job(job, redaction, row, acting) for job in detail.jobs),
         members=tuple(member_row(member) for member in detail.members),
-        groups=tuple(
-            replace(
-                one,
-                domains=_printable_domains(detail.domains.get(one.uid, {})),
-                placed=_redact_condition(one.placed, redactor, hidden),
-            )
-            for one in as_tree(groups.rows)
-        ),
+        groups=tuple(_group(group, detail, redaction) for group in as_tree(groups.rows)),
         gang_mode=_printable_mode(detail.gang_mode),
         matrix=group_matrix(detail.jobs, detail.members),
         facts=tuple(
@@ -126,41 +149,60 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         groups_unseen=groups.unseen,
         steps=make_steps(row),
         commands=commands_for(row),
-        events=tuple(
-            replace(event, note=redactor.redact_text(event.note, hidden)) for event in events
-        ),
+        events=tuple(replace(event, note=redaction.text(event.note)) for event in events),
         cluster_sentence=cluster.sentence,
-        actions=offers.get(gang.uid, ()),
-        history=history,
-        maker=_maker(maker, offers, history) if maker is not None else None,
-        fit=_fit(detail, gang, viewer, cluster),
+        actions=acting.offers.get(gang.uid, ()),
+        history=acting.history,
+        maker=_maker(acting.maker, acting) if acting.maker is not None else None,
+        fit=_fit(source),
         gang_history=gang_history,
         named=named_objects(
             detail.findings,
             gang,
-            redactor=redactor,
+            redactor=redaction.redactor,
             viewer=viewer,
-            clusters=clusters,
-            now=now,
+            clusters=source.clusters,
+            now=source.now,
         ),
-        queue_waits=_queue_waits(gang, detail, viewer, cluster),
+        queue_waits=_queue_waits(source),
         queue_page=queue_of_gang(gang, detail.groups),
     )
-    if row.gone_at is not None:
-        return _past(found)
-    return _then(found) if row.members_were else found
+
+
+def _redaction(
+    source: _Source, events: Iterable[EventRow], groups: Iterable[GroupRow]
+) -> _Redaction:
+    gang, detail = source.gang, source.detail
+    quoted = unseen_names(
+        _quoted_texts(detail, events, groups), viewer=source.viewer, cluster_id=gang.cluster_id
+    )
+    nodes = frozenset(member.node for member in detail.members if member.node)
+    redactor = Redactor(source.viewer, gang.cluster_id, gang.name, nodes, quoted)
+    return _Redaction(redactor, redactor.hidden_refs(detail.findings))
+
+
+def _acting(source: _Source) -> _Acting:
+    gang, viewer = source.gang, source.viewer
+    history = actions_of_gang(viewer=viewer, gang_id=gang.pk)
+    maker = _visible_maker(gang, viewer)
+    subjects = [owner_subject(gang), *(job_subject(job) for job in source.detail.jobs)]
+    if maker is not None:
+        subjects.append(maker_subject(maker))
+    offers = gang_offers(
+        viewer=viewer, gang=gang, cluster=source.cluster, subjects=subjects, now=source.now
+    )
+    return _Acting(offers, history, maker)
 
 
 def _with_steps(
-    findings: Sequence[Finding],
-    row: GangRow,
-    gang: Gang,
-    typical: TypicalWait | None,
-    *,
-    viewer: Viewer,
-    now: datetime,
-) -> tuple[list[tuple[Finding, tuple[ShownStep, ...]]], GangRow]:
-    """Return the findings with their steps, and the row, each step with all that it costs (at most 2 queries)."""
+    source: _Source, redaction: _Redaction, row: GangRow, typical: TypicalWait | None
+) -> tuple[tuple[FindingRow, ...], GangRow]:
+    """Return the findings and the row, each step with all that it costs (at most 2 queries)."""
+    gang, viewer = source.gang, source.viewer
+    findings = [
+        redaction.redactor.redact_finding(finding, redaction.hidden)
+        for finding in source.detail.findings
+    ]
     given = [step for finding in findings for step in finding.advice]
     victims = read_victims([(gang.cluster_id, given)], viewer=viewer)
     uids = {ref.uid for step in given for ref in step.objects if step.kind in STOPPING}
@@ -170,11 +212,12 @@ def _with_steps(
     def completed(steps: Iterable[ShownStep]) -> tuple[ShownStep, ...]:
         return with_typical_wait(with_counts(steps, counts), typical)
 
-    told = []
+    rows = []
     for finding in findings:
         named = (in_cluster(step, row.cluster, row.context) for step in finding.advice)
-        told.append((finding, completed(shown_steps(named, gang, victims, now=now))))
-    return told, replace(row, next_steps=completed(row.next_steps))
+        steps = completed(shown_steps(named, gang, victims, now=source.now))
+        rows.append(finding_row(finding, (step.timeless for step in steps)))
+    return tuple(rows), replace(row, next_steps=completed(row.next_steps))
 
 
 def _quoted_texts(
@@ -187,12 +230,16 @@ def _quoted_texts(
     yield from (group.placed.message for group in groups if group.placed is not None)
 
 
-def _redact_condition(
-    condition: Condition | None, redactor: Redactor, hidden: tuple[ObjectRef, ...]
-) -> Condition | None:
-    if condition is None:
-        return None
-    return replace(condition, message=redactor.redact_text(condition.message, hidden))
+def _group(group: GroupRow, detail: Detail, redaction: _Redaction) -> GroupRow:
+    domains = detail.domains.get(group.uid, {})
+    placed = group.placed
+    if placed is not None:
+        placed = replace(placed, message=redaction.text(placed.message))
+    return replace(
+        group,
+        domains={printable(key): printable(value) for key, value in domains.items()},
+        placed=placed,
+    )
 
 
 def _past(detail: GangDetail) -> GangDetail:
@@ -213,31 +260,27 @@ def _then(detail: GangDetail) -> GangDetail:
     )
 
 
-def _printable_domains(domains: Mapping[str, str]) -> dict[str, str]:
-    return {printable(key): printable(value) for key, value in domains.items()}
-
-
 def _printable_mode(mode: GangMode | None) -> GangMode | None:
     if mode is None:
         return None
     return replace(mode, reason=printable(mode.reason), asked=printable(mode.asked))
 
 
-def _queue_waits(
-    gang: Gang, detail: Detail, viewer: Viewer, cluster: Freshness
-) -> tuple[QueueWait, ...]:
-    if gang.gone_at is not None:
+def _queue_waits(source: _Source) -> tuple[QueueWait, ...]:
+    if source.gang.gone_at is not None:
         return ()
-    uids = (gang.uid, *(job.ref.uid for job in detail.jobs))
-    return read_waits(gang, uids, viewer=viewer, cluster=cluster)
+    uids = (source.gang.uid, *(job.ref.uid for job in source.detail.jobs))
+    return read_waits(source.gang, uids, viewer=source.viewer, cluster=source.cluster)
 
 
-def _fit(detail: Detail, gang: Gang, viewer: Viewer, cluster: Freshness) -> tuple[FitShape, ...]:
-    """Return the node-fit table; what was worked out before a silence does not hold any more."""
+def _fit(source: _Source) -> tuple[FitShape, ...]:
+    """Return the node-fit table. After a silence of the cluster the stored one may be wrong."""
+    gang, cluster = source.gang, source.cluster
     if gang.gone_at is not None:
         return ()
-    silence = "" if not cluster.is_silent else f"cluster {cluster.cluster} {cluster.does_not}"
-    return fit_shapes(detail.fit, names_nodes=viewer.names_nodes(gang.cluster_id), silence=silence)
+    silence = f"cluster {cluster.cluster} {cluster.does_not}" if cluster.is_silent else ""
+    names_nodes = source.viewer.names_nodes(gang.cluster_id)
+    return fit_shapes(source.detail.fit, names_nodes=names_nodes, silence=silence)
 
 
 def _visible_maker(gang: Gang, viewer: Viewer) -> Owner | None:
@@ -247,9 +290,7 @@ def _visible_maker(gang: Gang, viewer: Viewer) -> Owner | None:
     return maker
 
 
-def _maker(
-    maker: Owner, offers: Mapping[str, tuple[OfferRow, ...]], history: tuple[ActionRow, ...]
-) -> MakerRow:
+def _maker(maker: Owner, acting: _Acting) -> MakerRow:
     ref = maker.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
     return MakerRow(
@@ -260,12 +301,11 @@ def _maker(
         generation=maker.meta.generation,
         suspended=maker.suspended,
         sentence=printable(kind.sentence(maker)) if kind is not None else "",
-        actions=offers.get(ref.uid, ()),
-        open_action=open_action(history, ref.uid),
+        **acting.of(ref.uid),
     )
 
 
-def _job(job: JobState, hidden: tuple[ObjectRef, ...], gang: Gang, row: GangRow) -> JobRow:
+def _job(job: JobState, redaction: _Redaction, row: GangRow, acting: _Acting) -> JobRow:
     name = printable(job.ref.name)
     return JobRow(
         name=name,
@@ -284,9 +324,7 @@ def _job(job: JobState, hidden: tuple[ObjectRef, ...], gang: Gang, row: GangRow)
         mode=printable(job.scheduling.mode),
         mode_label=printable(job.scheduling.label),
         mode_reason=printable(job.scheduling.reason),
-        message=printable(redact(job.finding.message, hidden, own=gang.name))
-        if job.finding
-        else "",
+        message=printable(redaction.text(job.finding.message)) if job.finding else "",
         hold=printable(job.hold),
         held_since=job.held_since,
         held_by=printable(job.held_by),
@@ -299,6 +337,7 @@ def _job(job: JobState, hidden: tuple[ObjectRef, ...], gang: Gang, row: GangRow)
             uid=job.ref.uid,
             generation=job.generation,
         ),
+        **acting.of(job.ref.uid),
     )
 
 
