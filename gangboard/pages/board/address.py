@@ -53,7 +53,7 @@ def read_board_address(query: QueryDict) -> Address[GangFilters]:
 def read_columns(query: QueryDict) -> tuple[str, ...] | None:
     """Return the keys of the optional columns in a query, in the order of the menu.
 
-    None if the query names no column, not even `none`.
+    Returns None for a query without a column, and no key for the word `none`.
     """
     words = set(read_text(query, "columns").split(","))
     if not words & {*OPTIONAL_KEYS, _NO_COLUMNS}:

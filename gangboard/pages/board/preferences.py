@@ -1,8 +1,8 @@
-"""What a person chooses for the Board: columns, and views with names. Every view is a link."""
+"""Preferences of a person for the Board: its columns, and its states with names (views)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -18,12 +18,12 @@ from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
 
 _AT_FIRST = tuple(column.key for column in OPTIONAL if column.shown_at_first)
-"""What people see who have not chosen columns."""
+"""Optional columns of people who have not chosen any."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnChoice:
-    """One column that can be switched."""
+    """One optional column."""
 
     name: str
     label: str
@@ -42,41 +42,42 @@ class ViewLink:
 
 @dataclass(frozen=True, slots=True)
 class BoardChoices:
-    """What the person has chosen, and the state of the Board as a view would keep it."""
+    """The preferences of a person, and the state of the Board as a view would keep it."""
 
     columns: tuple[ColumnChoice, ...]
     views: tuple[ViewLink, ...]
     query: str
-    """What a view of what is shown now would be."""
+    """The query of a view of the present state."""
     longest_name: int = board_choices.LONGEST_NAME
 
     @property
     def hidden(self) -> str:
-        """Return the classes that leave columns out."""
+        """Return the CSS classes that hide columns."""
         return " ".join(f"without-{column.name}" for column in self.columns if not column.shown)
 
 
 def read_choices(viewer: Viewer, query: QueryDict) -> BoardChoices:
-    """Return what this person has chosen (1 or 2 queries). The address goes before it."""
-    shown = read_columns(query)
+    """Return the preferences of the viewer (1 or 2 queries). Columns in the address come first."""
+    keys = read_columns(query)
+    if keys is None:
+        keys = board_choices.read_columns(viewer.user_id)
+    if keys is None:
+        keys = _AT_FIRST
     pairs = read_board_address(query).pairs
-    if shown is None:
-        shown = board_choices.read_columns(viewer.user_id)
-    shown = _AT_FIRST if shown is None else shown
-    here = urlencode(pairs)
+    current = urlencode(pairs)
     return BoardChoices(
-        tuple(ColumnChoice(each.key, each.label, each.key in shown) for each in OPTIONAL),
+        tuple(ColumnChoice(column.key, column.label, column.key in keys) for column in OPTIONAL),
         tuple(
-            ViewLink(one.id, printable(one.name), _address(one.query), one.query == here)
-            for one in board_choices.read_views(viewer.user_id)
+            ViewLink(view.id, printable(view.name), _address(view.query), view.query == current)
+            for view in board_choices.read_views(viewer.user_id)
         ),
-        urlencode((*(pair for pair in pairs if pair[0] != "columns"), _pair(shown))),
+        urlencode((*(pair for pair in pairs if pair[0] != "columns"), _columns_pair(keys))),
     )
 
 
 @require_POST
 def keep_columns(request: HttpRequest) -> HttpResponse:
-    """Keep which columns this person wants to see."""
+    """Save the columns that the person wants to see."""
     viewer = viewer_for(request)
     chosen = set(request.POST.getlist("column"))
     board_choices.save_columns(viewer.user_id, (key for key in OPTIONAL_KEYS if key in chosen))
@@ -86,7 +87,7 @@ def keep_columns(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def keep_view(request: HttpRequest) -> HttpResponse:
-    """Keep the state of the Board under a name."""
+    """Save the state of the Board under a name."""
     viewer = viewer_for(request)
     name = request.POST.get("name", "").replace("\x00", "").strip()[: board_choices.LONGEST_NAME]
     query = urlencode(read_board_address(QueryDict(request.POST.get("query", ""))).pairs)
@@ -100,14 +101,13 @@ def keep_view(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def drop_view(request: HttpRequest, view_id: str) -> HttpResponse:
-    """Forget a view of this person."""
+    """Delete a view of the person."""
     board_choices.delete_view(viewer_for(request).user_id, view_id)
     pairs = read_board_address(QueryDict(request.POST.get("query", ""))).pairs
     return HttpResponseRedirect(_address(urlencode(pairs)), status=303)
 
 
-def _pair(shown: Iterable[str]) -> tuple[str, str]:
-    keys = set(shown)
+def _columns_pair(keys: Collection[str]) -> tuple[str, str]:
     return ("columns", write_columns(tuple(key for key in OPTIONAL_KEYS if key in keys)))
 
 

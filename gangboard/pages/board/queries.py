@@ -1,4 +1,4 @@
-"""What the Board shows to one viewer: tiles, choices of the filters, lines, and all gangs for the CSV file."""
+"""The Board of one viewer: tiles, choices of the filters, lines, and the gangs of the CSV file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def read_board(
     clusters: Mapping[int, Freshness],
     now: datetime,
 ) -> Board:
-    """Return the Board (3 queries, one more with groups and one with deleted gangs). Raises CursorError, and ValueError for filters."""
+    """Return the Board (3 queries, one more with groups and one with deleted gangs).
+
+    Raises CursorError, and ValueError for an unknown ordering or group_by.
+    """
     page = list_gangs(
         viewer=viewer, filters=filters, limit=limit, cursor=cursor, now=now, clusters=clusters
     )
@@ -57,12 +60,13 @@ def read_board(
 
 
 def _totals(tiles: Iterable[Tile], filters: GangFilters) -> tuple[int | None, int]:
-    asked = [tile for tile in tiles if not filters.health or tile.face.word in filters.health]
-    known = [tile.gangs for tile in asked if tile.gangs is not None]
+    """Return the gangs that the filters leave, and the succeeded ones that they hide."""
+    chosen = [tile for tile in tiles if not filters.health or tile.face.word in filters.health]
+    known = [tile.gangs for tile in chosen if tile.gangs is not None]
     if not known:
         return None, 0
     gangs = sum(known)
-    hidden = sum(tile.last_succeeded for tile in asked) if filters.hides_finished else 0
+    hidden = sum(tile.last_succeeded for tile in chosen) if filters.hides_finished else 0
     return gangs - hidden, hidden
 
 
@@ -142,7 +146,7 @@ def _group_key(row: GangRow, group_by: str) -> str:
 def count_by_health(
     *, viewer: Viewer, filters: GangFilters, clusters: Mapping[int, Freshness]
 ) -> tuple[Tile, ...]:
-    """Return a tile per health, worst first, with zeros where they are known (1 query). `health` is not filtered."""
+    """Return a tile for each health, worst first (1 query). The filter `health` does not narrow them."""
     silent = silent_ids(clusters)
     gangs = select_gangs(viewer=viewer, filters=filters.of_any_health(), silent=silent)
     rows = gangs.values_list("shown_health").annotate(
@@ -150,28 +154,29 @@ def count_by_health(
         devices=Sum("accelerators"),
         ended=Count("cluster_id", filter=Q(health=Health.SUCCEEDED.value)),
     )
-    found = {health: (gangs, devices, ended) for health, gangs, devices, ended in rows}
-    words = [*(health.value for health in Health), *sorted(set(found) - set(Health))]
-    asked = (one for one in clusters.values() if filters.cluster in ("", one.cluster))
-    none = (0 if knows_zero(asked) else None, 0.0, 0)
+    counts = {health: (gangs, devices, ended) for health, gangs, devices, ended in rows}
+    healths = [*(health.value for health in Health), *sorted(set(counts) - set(Health))]
+    chosen = (each for each in clusters.values() if filters.cluster in ("", each.cluster))
+    without_gangs = (0 if knows_zero(chosen) else None, 0.0, 0)
     notes = {Health.UNKNOWN.value: _silence_note(clusters), Health.SUCCEEDED.value: "finished"}
     return tuple(
-        Tile(face_of(word), *found.get(word, none), note=notes.get(word, "")) for word in words
+        Tile(face_of(health), *counts.get(health, without_gangs), note=notes.get(health, ""))
+        for health in healths
     )
 
 
 def _silence_note(clusters: Mapping[int, Freshness]) -> str:
-    silent = [one.cluster for one in clusters.values() if one.level is Level.SILENT]
+    silent = [each.cluster for each in clusters.values() if each.level is Level.SILENT]
     if len(silent) == 1:
         return f"{silent[0]} is silent"
     return f"{len(silent)} clusters are silent" if silent else ""
 
 
 def export_gangs(viewer: Viewer, filters: GangFilters, *, now: datetime) -> Iterator[GangRow]:
-    """Yield every gang that the viewer may see and asked for, in the order asked.
+    """Yield each gang that the filters leave and the viewer may see, in the order of the filters.
 
-    Which these are is read at once: verdicts change while the file is sent, and a gang that moves in the
-    order would be in it twice or never. Their rows are read in batches; those gone meanwhile are left out.
+    All ids are read first, because verdicts change while the file is sent: a gang that moves in the order
+    would be in it twice or never. The rows are read in batches, without gangs that are deleted meanwhile.
     """
     clusters = read_freshness(viewer=viewer, now=now)
     gangs = select_gangs(viewer=viewer, filters=filters, silent=silent_ids(clusters))
@@ -180,9 +185,7 @@ def export_gangs(viewer: Viewer, filters: GangFilters, *, now: datetime) -> Iter
     unread = ("memory", "detail") if viewer.sees_everything else ("memory",)
     for start in range(0, len(ids), BATCH):
         batch = ids[start : start + BATCH]
-        found = Gang.objects.filter(viewer.gang_filter(), gone_at__isnull=not filters.gone).defer(
-            *unread
-        )
-        rows = found.in_bulk(batch)
+        stored = Gang.objects.filter(viewer.gang_filter(), gone_at__isnull=not filters.gone)
+        rows = stored.defer(*unread).in_bulk(batch)
         present = [rows[id_] for id_ in batch if id_ in rows]
         yield from build_rows(present, viewer=viewer, clusters=clusters, now=now)

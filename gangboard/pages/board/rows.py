@@ -1,4 +1,4 @@
-"""What the Board shows: its columns, its tiles, and its lines."""
+"""The columns, the tiles and the lines of the Board."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Tile:
 
     face: Face
     gangs: int | None
-    """None: no gang was seen, and no cluster of the filter has been read yet."""
+    """Null if there is no gang and no cluster of the filter has been read yet."""
     accelerators: float
     last_succeeded: int = 0
     """Those of them that had succeeded when last seen."""
@@ -83,7 +83,7 @@ class Line:
 
     @property
     def shown(self) -> object:
-        """Return what is printed, without ages."""
+        """Return the printed values without ages."""
         return self.heading if self.row is None else self.row.shown
 
 
@@ -96,6 +96,6 @@ class Board:
     lines: tuple[Line, ...]
     next_cursor: str | None
     total: int | None
-    """Gangs that the filters leave, on all pages. None as in `Tile.gangs`."""
+    """Gangs that the filters leave, on all pages. Null as in `Tile.gangs`."""
     hidden: int
     """Succeeded gangs that are left out."""

@@ -1,8 +1,8 @@
-"""The Board."""
+"""The page of the Board, its updates and its CSV file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -38,44 +38,44 @@ from gangboard.web.pagination import ListPage, Paginated
 from gangboard.web.templatetags.trends import over_period
 
 _NO_FILTERS = frozenset({"ordering", "group_by", "columns"})
-"""Of the pairs of an address: what leaves no gang out."""
+"""Parts of an address that leave no gang out."""
 FORMATS: Formats[GangRow] = {
     "csv": ("text/csv; charset=utf-8", partial(write_csv, columns=CSV_COLUMNS))
 }
 _OPTIONAL_IN_ORDER = tuple(column for column in COLUMNS if column.choice)
 _HEADING_SPAN = len(COLUMNS) - len(_OPTIONAL_IN_ORDER) + 2
-"""Columns under the title of a group. Two are of the page: the box to tick and the menu."""
+"""Columns under the title of a group, with those of the check box and of the menu."""
 Offers = Mapping[str, tuple[OfferRow, ...]]
-"""What may be asked of the owner, by id of the gang."""
+"""Buttons of the owner by id of the gang."""
 
 
 @dataclass(frozen=True, slots=True)
 class TileButton:
-    """One tile: a press adds these gangs to those of other pressed tiles, a second one takes them out."""
+    """A tile. A press adds its gangs to those of other pressed tiles, a second press takes them out."""
 
     tile: Tile
     value: str
-    """The health words that are shown after a press, with commas."""
+    """Healths of the Board after a press, separated by commas."""
     pressed: bool
     over_day: str
-    """Between which numbers it was over the last day; empty where no curve can be drawn."""
+    """The range of its number over the last day. Empty if there is no curve."""
 
 
 class BoardPage(ListPage[Board, GangFilters]):
-    """The Board; to a change of its filters only what changes."""
+    """The Board. A change of its filters gets only the parts that change."""
 
     name = "board"
     section = "board"
     welcomes = True
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Read the address, and whether all of the page is asked for."""
+        """Read the address, and whether the browser needs the whole page."""
         super().setup(request, *args, **kwargs)
-        whole = request.headers.get("HX-Target") != "board"
-        self.template_name = "board/page.html" if whole else "board/answer.html"
+        is_part = request.headers.get("HX-Target") == "board"
+        self.template_name = "board/answer.html" if is_part else "board/page.html"
 
     def read_address(self, query: QueryDict) -> Address[GangFilters]:
-        """Return the state that a query asks for."""
+        """Return the state of the Board in a query."""
         return read_board_address(query)
 
     def read_list(self, frame: Frame, cursor: str) -> Board:
@@ -90,23 +90,22 @@ class BoardPage(ListPage[Board, GangFilters]):
         )
 
     def fragments(self, frame: Frame, found: Paginated[Board]) -> Fragments:
-        """Return the tiles and a row for each gang, with what may be asked of its owner."""
+        """Return the tiles, and a row for each gang with the buttons of its owner."""
         clusters = frame.clusters
         rows = [line.row for line in found.page.lines if line.row is not None]
         offers = board_offers(viewer=frame.viewer, rows=rows, clusters=clusters)
-        asked = self.address.filters.cluster
-        unread = find_unread(one for one in clusters.values() if asked in ("", one.cluster))
-        line = not_counted_line(clusters, asked)
+        name = self.address.filters.cluster
+        unread = find_unread(each for each in clusters.values() if name in ("", each.cluster))
         trends = self._trends(frame)
         return (
             *_tile_fragments(found.page, self.address, trends),
-            line,
+            not_counted_line(clusters, name),
             *_fragments(found.page, self.address, offers, unread),
             found.pager,
         )
 
     def _trends(self, frame: Frame) -> Trends:
-        """Return the curves of the tiles; none where these count only some gangs of a cluster."""
+        """Return the curves of the tiles. There is none if the filters leave out gangs of a cluster."""
         filters = self.address.filters
         if filters.narrows_clusters:
             return Trends(DAY, DAY.begin(frame.now))
@@ -116,16 +115,16 @@ class BoardPage(ListPage[Board, GangFilters]):
         return since_known(trends)
 
     def context(self, frame: Frame, found: Paginated[Board]) -> dict[str, object]:
-        """Return the filters, the headings, and what this person has chosen."""
+        """Return the filters, the headings, and the choices of the person."""
         choices = read_choices(frame.viewer, self.request.GET)
-        shown = _context(found.page, self.address)
         most = MOST_AT_ONCE if frame.viewer.operates_somewhere else 0
-        return {**shown, "choices": choices, "most_at_once": most}
+        context = _context(found.page, self.address)
+        return {**context, "choices": choices, "most_at_once": most}
 
 
 @require_POST
 def export(request: HttpRequest, ending: str) -> HttpResponseBase:
-    """Send the gangs that the filters ask for, those of all pages."""
+    """Send the gangs that the filters leave, of all pages of the list."""
     viewer = viewer_for(request)
     address = read_board_address(request.GET)
     return send_file(
@@ -139,26 +138,26 @@ def export(request: HttpRequest, ending: str) -> HttpResponseBase:
     )
 
 
-def _tile_fragments(shown: Board, address: Address[GangFilters], trends: Trends) -> Fragments:
-    """Return the tiles, and apart from them the curves: a number that changes does not send these anew."""
+def _tile_fragments(board: Board, address: Address[GangFilters], trends: Trends) -> Fragments:
+    """Return the tiles and their curves. A change of a number does not send the curves again."""
     curves = {word: curve for word, curve in trends.gangs.items() if curve.can_be_drawn}
     tiles = tuple(
-        _tile(tile, address, _over_day(curves.get(tile.face.word), trends)) for tile in shown.tiles
+        _tile(tile, address, _over_day(curves.get(tile.face.word), trends)) for tile in board.tiles
     )
     drawn = {"trends": trends, "curves": tuple(curves.values())}
     return (
         FragmentList("healths", tiles),
-        # Without a curve there is nothing that goes on with the clock.
+        # The clock moves only curves.
         Fragment("curves", "board/curves.html", drawn, trends if curves else ()),
     )
 
 
 def _fragments(
-    shown: Board, address: Address[GangFilters], offers: Offers, unread: tuple[Unseen, ...]
+    board: Board, address: Address[GangFilters], offers: Offers, unread: tuple[Unseen, ...]
 ) -> Fragments:
     count = {
-        "total": shown.total,
-        "hidden": shown.hidden,
+        "total": board.total,
+        "hidden": board.hidden,
         "gone": address.filters.gone,
         "living": address.link(gone=""),
         "show_all": address.link(show_finished="1"),
@@ -166,15 +165,15 @@ def _fragments(
     }
     nothing = {
         **count,
-        "lines": bool(shown.lines),
+        "lines": bool(board.lines),
         "unread": bool(unread),
         "q": printable(address.filters.q),
     }
-    partly = tuple(one for one in unread if one.is_counted)
+    partly = tuple(cluster for cluster in unread if cluster.is_counted)
     return (
         Fragment("count", "board/count.html", count, tuple(count.values())),
         Fragment("unread", "board/unread.html", {"unseen": partly}, partly),
-        FragmentList("gangs", tuple(_line(line, offers) for line in shown.lines)),
+        FragmentList("gangs", tuple(_line(line, offers) for line in board.lines)),
         Fragment("nothing", "board/nothing.html", nothing, nothing),
     )
 
@@ -191,22 +190,21 @@ def _line(line: Line, offers: Offers) -> Fragment:
 
 
 def _tile(tile: Tile, address: Address[GangFilters], over_day: str) -> Fragment:
-    word, chosen = tile.face.word, address.filters.health
-    if address.filters.gone:
-        chosen = ()  # tiles count gangs that exist, and lead back to these
-    others = tuple(one for one in chosen if one != word)
-    pressed = word in chosen
-    value = ",".join(others if pressed else (*chosen, word))
-    button = TileButton(tile, value, pressed, over_day)
-    return Fragment(f"tile-{tile.face.word}", "board/tile.html", {"button": button}, button)
+    # Tiles count gangs that exist, and lead back from the deleted ones.
+    chosen = () if address.filters.gone else address.filters.health
+    health = tile.face.word
+    is_pressed = health in chosen
+    after = (each for each in chosen if each != health) if is_pressed else (*chosen, health)
+    button = TileButton(tile, ",".join(after), is_pressed, over_day)
+    return Fragment(f"tile-{health}", "board/tile.html", {"button": button}, button)
 
 
 def _over_day(curve: Curve | None, trends: Trends) -> str:
     return f"{curve.range_text}, {over_period(trends)}" if curve is not None else ""
 
 
-def _context(shown: Board, address: Address[GangFilters]) -> dict[str, object]:
-    filters, choices = address.filters, shown.choices
+def _context(board: Board, address: Address[GangFilters]) -> dict[str, object]:
+    filters, choices = address.filters, board.choices
     return {
         "filters": filters,
         "selects": (
@@ -216,7 +214,9 @@ def _context(shown: Board, address: Address[GangFilters]) -> dict[str, object]:
             make_select("queue", "Queue", choices.queues, filters.queue),
             make_select("group_by", "Group by", GROUPINGS, filters.group_by, "none"),
         ),
-        "columns": headings_of(COLUMNS, filters.ordering, ORDERINGS, _ordered_by(address)),
+        "columns": headings_of(
+            COLUMNS, filters.ordering, ORDERINGS, lambda text: address.link(ordering=text)
+        ),
         "kept": tuple(
             pair
             for pair in address.pairs
@@ -227,12 +227,3 @@ def _context(shown: Board, address: Address[GangFilters]) -> dict[str, object]:
         "any_health": address.without("health", "gone"),
         "query": urlencode(address.pairs),
     }
-
-
-def _ordered_by(address: Address[GangFilters]) -> Callable[[str], str]:
-    """Return a function from an ordering to the address with it."""
-
-    def link(ordering: str) -> str:
-        return address.link(ordering=ordering)
-
-    return link

@@ -1,1 +1,1 @@
-"""One gang: why it waits, its Jobs and pods, its history, and what can be done."""
+"""One gang: its verdict, its Jobs and pods, its history, and its next steps."""

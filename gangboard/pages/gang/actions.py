@@ -1,4 +1,4 @@
-"""What is shown of acting on one gang: next steps, buttons of the owner and its maker, who will react, what was done."""
+"""Fragments of one gang about actions: next steps, buttons, reactions of controllers, and past actions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def owner_fragment(detail: GangDetail) -> Fragment:
 
 
 def facts_fragment(detail: GangDetail) -> Fragment:
-    """Return what is plain about a gang, and what makes such gangs with its button."""
+    """Return the facts of a gang, and its maker with a button."""
     maker = detail.maker
     offer = offer_now(maker.actions, maker.open_action) if maker is not None else None
     context = {
@@ -63,7 +63,7 @@ def facts_fragment(detail: GangDetail) -> Fragment:
 
 
 def reactions_fragment(detail: GangDetail) -> Fragment:
-    """Return what the owner will do with a suspended Job, as its own policies say."""
+    """Return the reactions of the owner to a suspended Job, by the owner's policies."""
     found = notes(
         (job.name, [printable(text) for text in (*offer.plan.warnings, *offer.plan.reactions)])
         for job, offer in suspends_of(detail.jobs)
@@ -77,9 +77,9 @@ def reactions_fragment(detail: GangDetail) -> Fragment:
 
 
 def history_fragment(detail: GangDetail) -> Fragment:
-    """Return what was done to the gang and its Jobs, and where its pods were and are."""
+    """Return the timeline of the gang."""
     timeline = detail.timeline
-    # What stands on top of the page is not told a second time.
+    # The top of the page already has the only verdict.
     if len(timeline) == 1 and timeline[0].message == detail.row.message and not timeline[0].until:
         timeline = ()
     return Fragment("history", "gang/timeline.html", {"timeline": timeline}, timeline)

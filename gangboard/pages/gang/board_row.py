@@ -1,4 +1,4 @@
-"""What a row of the Board shows when it is opened in place: the essentials of one gang, read only then."""
+"""The essentials of one gang, read when a person opens its row of the Board."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MOST_LINES = 8
 
 @dataclass(frozen=True, slots=True)
 class OpenedLine:
-    """One Job or role, with the first pod that is not well and the command that shows what it says."""
+    """A Job or role, with its first pod in trouble and the command that prints the logs of the pod."""
 
     tree: TreeLine
     pod: PodLine | None
 
     @property
     def is_well(self) -> bool:
-        """Whether nothing is the matter with it."""
+        """Whether it is in no trouble."""
         job, branch = self.tree.job, self.tree.branch
         face = job.state if job is not None else branch.worst if branch is not None else None
         return face is not None and face.word in WELL
@@ -36,7 +36,7 @@ class OpenedLine:
 
 @require_safe
 def opened_row(request: HttpRequest, gang_id: str) -> HttpResponse:
-    """Return what stands below the row of a gang. Raises Http404 where it is not there or not to be seen."""
+    """Return the lines below the row of a gang. Raises Http404 for a gang that the viewer may not see."""
     viewer, now = viewer_for(request), timezone.now()
     detail = gang_detail(viewer=viewer, gang_id=gang_id, now=now)
     if detail is None:

@@ -1,4 +1,4 @@
-"""The evidence of one gang as Markdown, for a ticket: what its page says to this viewer, and nothing else."""
+"""The evidence of one gang as Markdown, for a ticket: all that its page shows to this viewer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gangboard.readmodels.members import Branch, make_branches
 
 MOST_TIMELINE = 20
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")
-"""What Markdown or its HTML would take as more than a letter. Names and numbers have none but `_`."""
+"""Characters with a meaning in Markdown or its HTML. Names and numbers have none but `_`."""
 _WORD = re.compile(r"\S+")
 _LIVE = re.compile(r"[@#]|://|www\.", re.IGNORECASE)
 """GitHub and GitLab turn words with these into mentions, references and links, even if they are escaped."""

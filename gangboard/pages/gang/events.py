@@ -1,4 +1,4 @@
-"""What Kubernetes recorded about the objects of one gang lately."""
+"""Recent events of Kubernetes about the objects of one gang."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gangboard.store.objects import BATCH, unpack
 EVENTS = "events.events.k8s.io"
 MOST_EVENTS = 30
 MOST_READ = 5000
-"""Stored events that are looked through, those about the owner and about members in trouble first."""
+"""Stored events that one page reads. Events about the owner and about members in trouble come first."""
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 

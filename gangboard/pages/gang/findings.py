@@ -80,7 +80,7 @@ def finding_row(finding: Finding, advice: Iterable[str] | None = None) -> Findin
 
 
 def finding_then(row: FindingRow) -> FindingRow:
-    """Return what was found last: it is not known to hold, so no step follows from it."""
+    """Return the last known finding. It may be outdated, so it carries no advice."""
     return replace(
         row,
         health=Health.UNKNOWN.value,
@@ -93,7 +93,7 @@ def finding_then(row: FindingRow) -> FindingRow:
 
 
 def member_then(row: MemberRow) -> MemberRow:
-    """Return a pod as it was seen last: where it was is told, how it is nobody knows."""
+    """Return the last known pod: on its last node, in an unknown state."""
     return replace(
         row,
         health=Health.UNKNOWN.value,

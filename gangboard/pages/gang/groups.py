@@ -15,7 +15,7 @@ from gangboard.readmodels.groups import GroupRow
 from gangboard.readmodels.printable import printable
 
 _MOST_COLUMNS = 12
-"""Of more Jobs a column is a role, so that the table can be read."""
+"""With more Jobs the columns are roles, so that the table stays readable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ _DEEPEST = 4
 
 
 def as_tree(rows: Sequence[GroupRow]) -> tuple[GroupRow, ...]:
-    """Return the rows so that each follows what it is in or was made of, with its depth.
+    """Return the rows as a tree: each follows its parent or its Workload, with its depth.
 
     Rows of one gang, which are in one namespace. Those side by side stay in their order. Where groups own
     each other in a ring, the first of them stands on top.

@@ -52,27 +52,27 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class GangHistory:
-    """What was said of a gang and how long it waited."""
+    """The verdicts of a gang, and how long it waited."""
 
     spans: tuple[SpanRow, ...] = ()
     """The newest first."""
     more: bool = False
     """There are older ones that are not shown."""
     outages: tuple[OutageRow, ...] = ()
-    """Times in which nobody could look, as far as `spans` goes; the newest first."""
+    """Outages of its cluster within the time of `spans`, the newest first."""
     wait: Wait | None = None
     typical: TypicalWait | None = None
-    """None where there is no wait to compare."""
+    """Null without a wait to compare."""
 
     @property
     def shown(self) -> tuple[object, ...]:
-        """All that a page prints of it besides what a clock changes."""
+        """Return the printed values without those that the clock changes."""
         # The wait is made of the spans and the clock.
         return (self.spans, self.more, self.outages, self.wait is None, self.typical)
 
     @property
     def waits(self) -> Waits | None:
-        """Return the wait with what is typical. None if the gang was not seen waiting."""
+        """Return the wait and the typical wait, or None if the gang was not seen waiting."""
         if self.wait is None:
             return None
         typical = None
@@ -95,7 +95,7 @@ class DeletedGang:
     queue: str
     created_at: datetime | None
     face: Face
-    """Of its last verdict."""
+    """The state of its last verdict."""
     health: str
     stage: str
     code: str
@@ -138,7 +138,7 @@ def read_gang_history(
 
 
 def find_deleted_gang(*, viewer: Viewer, gang_id: str, now: datetime) -> DeletedGang | None:
-    """Return what is left of a deleted gang; None when nothing is or the viewer may not see it."""
+    """Return the history of a deleted gang, or None if there is none that the viewer may see."""
     if "\x00" in gang_id:  # the one character that PostgreSQL refuses
         return None
     found = VerdictSpan.objects.filter(viewer.gang_filter(), gang_id=gang_id)

@@ -1,4 +1,4 @@
-"""What to do next about a gang: each step with its links, its command and its buttons."""
+"""Next steps of a gang, each with its links, its command and its buttons."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class NextStep:
     command: str = ""
     """To copy: for what gangboard does not do itself."""
     offers: tuple[OfferRow, ...] = ()
-    """Buttons of what is to be suspended or resumed."""
+    """Buttons of the objects to suspend or to resume."""
     note: str = ""
     """A sentence behind the text."""
     victims: tuple[StoppedGang, ...] = ()
@@ -53,7 +53,7 @@ class NextStep:
 
 @dataclass(frozen=True, slots=True)
 class NamedObjects:
-    """What the texts of one gang name and its reader may follow: nodes, and other gangs with their buttons."""
+    """Objects in the texts of one gang to which links may lead: nodes, and other gangs with their buttons."""
 
     own: str = ""
     """The name of the gang itself."""

@@ -342,6 +342,6 @@ def _job(job: JobState, redaction: _Redaction, row: GangRow, acting: _Acting) ->
 
 
 def _job_then(job: JobRow) -> JobRow:
-    """Return a Job as it was at the last look: what was the matter with it stands in the findings."""
+    """Return the last known Job. The findings say in which trouble it was."""
     state = face_of(Health.UNKNOWN)
     return replace(job, state=state, past=True, was=past_sentence(job.state.word), message="")

@@ -1,4 +1,4 @@
-"""Where a gang waits in queues, what is ahead of it, and who has what it waits for."""
+"""Queues in which a gang waits, the entries ahead of it, and the holders of the quota that it lacks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from gangboard.store.objects import unpack
 from gangboard.store.uid_lookups import owned_objects
 
 MOST_WAITS = 3
-"""Entries of one gang that are told of: each of its Jobs may have one of its own."""
+"""Entries of one gang that the page shows. Each Job can have an entry of its own."""
 MOST_AHEAD = 5
 MOST_HOLDERS = 5
 _NOTHING = Decimal(0)
@@ -88,14 +88,14 @@ class LackRow:
 
     @property
     def shared_text(self) -> str:
-        """`6 of 8`: the same over all with which it shares quota; empty where it shares with nobody."""
+        """Return `6 of 8` for all queues that share the quota. Empty if the queue shares none."""
         if self.shared is None:
             return ""
         return f"{self._text(self.shared.reserved)} of {self._text(self.shared.quota)}"
 
     @property
     def hidden_text(self) -> str:
-        """What those have that the viewer may not see, as a person reads it."""
+        """Return the amount of the hidden holders as a person reads it."""
         return amount_text(self.resource, self.hidden_exact)
 
 
@@ -129,11 +129,11 @@ class QueueWait(ShowsState):
     cluster: str
     face: Face
     shared_name: str
-    """`Cohort west`: what it shares quota in; in general words where the viewer may not know that."""
+    """The cohort, such as `Cohort west`. A general word if the viewer may not know its name."""
 
     @property
     def is_first(self) -> bool:
-        """Whether nobody stands before it."""
+        """Whether it is the first in line."""
         return self.position == 1
 
 
@@ -263,7 +263,7 @@ def queue_of_gang(gang: Gang, groups: Iterable[ObjectRef]) -> str:
     """Return the name of the queue whose page tells of the gang, empty where there is none (2 queries at most).
 
     The gang names an alias, which leads to a queue, or its groups name a queue of their scheduler. Two systems can
-    have queues of one name, so the API of its groups decides. Whoever may see the gang may see this queue.
+    have queues of one name, so the API of its groups decides. A viewer of the gang may see its queue.
     """
     if not gang.queue or gang.gone_at is not None:
         return ""

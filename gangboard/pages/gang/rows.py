@@ -1,4 +1,4 @@
-"""What is shown of one gang: each field once, for its page and for `gangs/{id}/`."""
+"""The fields of one gang, each declared once for its page and for `gangs/{id}/`."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class JobRow:
     mode_label: str
     mode_reason: str
     message: str
-    """What is the matter with this Job, or empty."""
+    """The trouble of this Job, or empty."""
     past: bool = False
     """All of it is of the last look: its cluster does not answer now."""
     was: str = ""
@@ -132,7 +132,7 @@ class JobRow:
     held_until: datetime | None = None
     queue: str = ""
     queue_standing: str = ""
-    """What the queue does with its entry: waits, admitted or deactivated. Empty without one."""
+    """The state of its entry in the queue: waits, admitted or deactivated. Empty without an entry."""
     open_action: ActionRow | None = None
     """The action on it that is not over."""
 
@@ -307,13 +307,13 @@ class GangDetail:
     commands: tuple[KubectlCommand, ...]
     events: tuple[EventRow, ...]
     cluster_sentence: str
-    """What keeps us from looking at its cluster, or empty."""
+    """Why its cluster cannot be read, or empty."""
     history: tuple[ActionRow, ...] = ()
     """The last actions on the owner and its Jobs, the newest first."""
     gang_history: GangHistory = field(default_factory=GangHistory)
     """Its earlier verdicts, and how long it waited."""
     named: NamedObjects = field(default_factory=NamedObjects)
-    """What its sentences name and the viewer may follow."""
+    """Objects in its sentences to which links may lead."""
 
     @property
     def open_action(self) -> ActionRow | None:
@@ -322,14 +322,14 @@ class GangDetail:
 
     @property
     def verdict(self) -> FindingRow | None:
-        """The finding that decided; None when what was found does not hold any more."""
+        """Return the finding of the verdict. None if the last findings may be outdated."""
         if self.findings and self.findings[0].code == self.row.code:
             return self.findings[0]
         return None
 
     @property
     def no_groups(self) -> str:
-        """What it means that there is no group; empty where there is one."""
+        """Return the meaning of a missing group. Empty if the gang has a group."""
         if self.groups:
             return ""
         if self.groups_unseen:
@@ -342,7 +342,7 @@ class GangDetail:
 
     @property
     def _is_pod_by_pod(self) -> bool:
-        """Whether no Job, and no pod where there are no Jobs, is meant to have a group."""
+        """Whether its Jobs, or without Jobs its pods, are to have no group."""
         if self.jobs:
             return all(job.mode in _WITHOUT_GROUP for job in self.jobs)
         return bool(self.members) and not any(member.group for member in self.members)

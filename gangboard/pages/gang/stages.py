@@ -18,7 +18,7 @@ class StageStep:
     state: str
     """done, here, ahead or unknown."""
     face: Face | None
-    """Of the step where the gang is."""
+    """The step where the gang is."""
     note: str
 
     @property

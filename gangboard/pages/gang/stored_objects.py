@@ -30,7 +30,7 @@ def stored_yaml(*, viewer: Viewer, gang_id: str) -> str | None:
     if gang is None:
         return None
     detail = unpack_detail(bytes(gang.detail))
-    # Its Holds, and its entries in queues; its Jobs are there twice, and told once.
+    # Its Holds and its entries in queues. Jobs are in both lists and are printed once.
     below = WatchedObject.objects.filter(
         cluster_id=gang.cluster_id, owner_uid=gang.uid, namespace=gang.namespace
     ).order_by("name")
@@ -57,7 +57,7 @@ def _document(row: WatchedObject) -> str:
 
 
 def _plain(value: Any) -> Any:  # whatever was stored
-    """Return what was stored without what is empty, each text fit to print."""
+    """Return the stored values without the empty ones, each text fit to print."""
     if isinstance(value, dict):
         pairs = ((printable(str(key)), _plain(item)) for key, item in value.items())
         return {key: item for key, item in pairs if item not in (None, "", [], {})}

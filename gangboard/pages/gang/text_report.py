@@ -1,4 +1,4 @@
-"""One gang explained as plain text: what the Gang page says, for a terminal."""
+"""One gang as plain text for a terminal, with all that its page shows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NotFoundError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class GangAddress:
-    """What a person writes to name a gang."""
+    """The words with which a person names a gang."""
 
     cluster: str
     namespace: str
@@ -49,7 +49,7 @@ def read_address(text: str) -> GangAddress:
 def find_gang(address: GangAddress, *, viewer: Viewer) -> str:
     """Return the id of the gang; one that is gone only when no other has its name.
 
-    Raises NotFoundError, which says what there is instead.
+    Raises NotFoundError, which lists the gangs that exist.
     """
     gangs = Gang.objects.filter(
         viewer.gang_filter(),

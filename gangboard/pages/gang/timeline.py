@@ -1,4 +1,4 @@
-"""What was said of a gang and done to it, in the order of time, with where its pods were before and after."""
+"""Verdicts of a gang and actions on it in the order of time, with the nodes of its pods before and after."""
 
 from __future__ import annotations
 

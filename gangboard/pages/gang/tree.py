@@ -27,7 +27,7 @@ BLOCK = 64
 
 @dataclass(frozen=True, slots=True)
 class PodLine:
-    """One pod with the command that shows what it says."""
+    """A pod with the command that prints its logs."""
 
     pod: MemberRow
     command_label: str
@@ -41,19 +41,19 @@ class TreeLine:
 
     name: str
     job: JobRow | None
-    """None of a role, and of pods that no known Job made."""
+    """None for a role, and for pods without a known Job."""
     branch: Branch | None
-    """None while it has no pod."""
+    """None if it has no pod."""
     offer: OfferRow | None = None
     why_id: str = ""
     last: ActionRow | None = None
     says: str = ""
-    """What is the matter with it, where nothing else on the page says it."""
+    """Its trouble, if no other part of the page has it."""
     is_past: bool = False
 
     @property
     def key(self) -> str:
-        """What stands for it in ids of elements."""
+        """Return its part of the ids of elements."""
         return element_key(self.job.uid if self.job is not None else self.name)
 
     @property
@@ -63,12 +63,12 @@ class TreeLine:
 
     @property
     def has_details(self) -> bool:
-        """Whether an off-button leads to more: what it needs, and what an admin may try."""
+        """Whether a button that is off leads to more: its needs, and a trial for admins."""
         return self.offer is not None and not self.offer.allowed and self.offer.plan is not None
 
     @property
     def since(self) -> datetime | None:
-        """Since when it is as it is; None where nothing tells."""
+        """Return since when it is in this state, or None if that is not known."""
         job, branch = self.job, self.branch
         if self.is_past:
             return None
@@ -92,7 +92,7 @@ class TreeLine:
 
 @dataclass(frozen=True, slots=True)
 class SelectionBar:
-    """What stands below the Jobs."""
+    """The bar below the Jobs."""
 
     buttons: tuple[tuple[str, str], ...]
     """(verb, word) of each button for the Jobs that are ticked."""
@@ -112,7 +112,7 @@ def read_opened(texts: Iterable[str]) -> tuple[str, ...]:
 def tree_fragments(
     detail: GangDetail, opened: Collection[str]
 ) -> tuple[Fragment | FragmentList, ...]:
-    """Return the table, what stands above and below it."""
+    """Return the table with its heading and its bar."""
     lines, why_all, needs_all = tree_lines(detail, opened, above=_said_by_owner(detail))
     any_allowed = any(line.offer is not None and line.offer.allowed for line in lines)
     bar = _bar(lines)
@@ -202,7 +202,7 @@ def pod_lines(detail: GangDetail, line: TreeLine) -> tuple[PodLine, ...]:
 def tree_lines(
     detail: GangDetail, opened: Collection[str] = (), *, above: Collection[str] = ()
 ) -> tuple[tuple[TreeLine, ...], str, str]:
-    """Return Jobs and roles; why no button of theirs is on and what it needs, where that is one for all.
+    """Return Jobs and roles, and the reason and the need if all their buttons are off for the same reason.
 
     A Job has no button where that is off for a reason that stands `above` the tree.
     """
@@ -248,7 +248,7 @@ def _offer_unless(said: Collection[str], offer: OfferRow | None) -> OfferRow | N
 
 
 def _for_each(offer: OfferRow) -> tuple[str, str]:
-    """Return why a button is off and what it needs, without the name of its Job."""
+    """Return the reason and the need of a button that is off, without the name of its Job."""
     return for_each(offer.why_not, offer.kind, offer.name), offer.needs
 
 

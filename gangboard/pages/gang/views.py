@@ -38,7 +38,7 @@ OPEN = "open"
 """The word of the address that names a Job or role of which all pods are shown."""
 
 _RUNS_OR_RAN = frozenset({"running", "succeeded", "failed"})
-"""Health of gangs about which nobody waits for the news that they run."""
+"""Healths of gangs that run or will not run any more."""
 
 
 class GangPage(LivePage[GangDetail]):
@@ -50,7 +50,7 @@ class GangPage(LivePage[GangDetail]):
 
     @property
     def opened(self) -> tuple[str, ...]:
-        """Return the Jobs and roles of which all pods are asked for."""
+        """Return the Jobs and roles that show all their pods."""
         return read_opened(self.request.GET.getlist(OPEN))
 
     @property
@@ -76,11 +76,11 @@ class GangPage(LivePage[GangDetail]):
         return {"row": found.row, "may_run": found.row.health not in _RUNS_OR_RAN}
 
     def show_missing(self) -> HttpResponse:
-        """Return the page of what is left of it."""
+        """Return the page of the deleted gang."""
         return self._deleted().show(viewer_for(self.request))
 
     def wait(self, viewer: Viewer) -> HttpResponse:
-        """Answer the waiting request of the page of a gang, or of what is left of one."""
+        """Answer the waiting request of the page of a gang or of a deleted gang."""
         if DELETED in self.request.GET:
             return self._deleted().wait(viewer)
         return super().wait(viewer)
@@ -96,7 +96,7 @@ def _fragments(detail: GangDetail, now: datetime, opened: tuple[str, ...]) -> Fr
     return (
         _verdict(detail),
         Fragment("queue", "gang/queue.html", {"waits": detail.queue_waits}, detail.queue_waits),
-        # What runs beside the rest is seen in the tree.
+        # The tree shows members that run.
         _fragment("findings", tuple(one for one in detail.others if one.health not in WELL)),
         owner_fragment(detail),
         *tree_fragments(detail, opened),
@@ -149,7 +149,7 @@ def _groups(detail: GangDetail) -> Fragment:
         "no_groups": detail.no_groups,
         "mode": detail.gang_mode,
         "matrix": detail.matrix,
-        # Of a silent cluster nobody knows how its pods are scheduled now.
+        # How pods of a silent cluster are scheduled now is not known.
         "scheduling": () if detail.row.members_were else scheduled_alike(detail.jobs),
     }
     return Fragment("groups", "gang/groups.html", shown, tuple(shown.values()))
@@ -171,7 +171,7 @@ def past_fragment(past: GangHistory, now: datetime) -> Fragment:
 
 
 class DeletedGangPage(LivePage[DeletedGang]):
-    """What is left of a deleted gang; its addresses are those of gangs."""
+    """The history of a deleted gang, at the address of the gang."""
 
     name = "gang"
     template_name = "gang/gone.html"
@@ -183,7 +183,7 @@ class DeletedGangPage(LivePage[DeletedGang]):
         return f"{super().live}?{DELETED}=1"
 
     def read(self, frame: Frame) -> DeletedGang | None:
-        """Return its past; one that is there again has a page of its own."""
+        """Return its history, or None if the gang exists again: then it has a page of its own."""
         gang_id, viewer, now = self.kwargs["gang_id"], frame.viewer, frame.now
         if gang_detail(viewer=viewer, gang_id=gang_id, now=now) is not None:
             return None
