@@ -64,12 +64,14 @@ def facts_fragment(detail: GangDetail) -> Fragment:
 
 def reactions_fragment(detail: GangDetail) -> Fragment:
     """Return the reactions of the owner to a suspended Job, by the owner's policies."""
-    found = notes(
+    reactions = notes(
         (job.name, [printable(text) for text in (*offer.plan.warnings, *offer.plan.reactions)])
         for job, offer in suspends_of(detail.jobs)
         if offer.plan is not None and offer.allowed
     )
-    shown: tuple[Note, ...] = found if any(job.uid != detail.row.uid for job in detail.jobs) else ()
+    shown: tuple[Note, ...] = (
+        reactions if any(job.uid != detail.row.uid for job in detail.jobs) else ()
+    )
     kind = detail.row.kind
     return Fragment(
         "reactions", "gang/reactions.html", {"notes": shown, "kind": kind}, (kind, shown)

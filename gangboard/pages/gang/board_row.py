@@ -42,7 +42,7 @@ def opened_row(request: HttpRequest, gang_id: str) -> HttpResponse:
     if detail is None:
         raise Http404
     lines, why_all, _ = tree_lines(detail)
-    opened = sorted((_line(detail, line) for line in lines), key=lambda one: one.is_well)
+    opened = sorted((_line(detail, line) for line in lines), key=lambda line: line.is_well)
     context = {
         "row": detail.row,
         "verdict": detail.verdict,
@@ -56,5 +56,5 @@ def opened_row(request: HttpRequest, gang_id: str) -> HttpResponse:
 
 
 def _line(detail: GangDetail, line: TreeLine) -> OpenedLine:
-    pods = (one for one in pod_lines(detail, line) if not one.pod.is_well)
+    pods = (pod for pod in pod_lines(detail, line) if not pod.pod.is_well)
     return OpenedLine(line, next(pods, None))

@@ -63,8 +63,8 @@ def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
 def _step(step: ShownStep) -> str:
     """Return a step of advice. Its command is code, so that it can be copied."""
     command = command_line(step.command)
-    before, found, after = step.sentence.partition(command) if command else (step.sentence, "", "")
-    return _text(before) + _code(found) + _text(after)
+    before, code, after = step.sentence.partition(command) if command else (step.sentence, "", "")
+    return _text(before) + _code(code) + _text(after)
 
 
 def _evidence(detail: GangDetail) -> Iterator[str]:
@@ -125,13 +125,16 @@ def _fit_row(row: AlikeShapes) -> tuple[str, ...]:
     if shape.why:
         return (*first, "cannot tell", "", _text(shape.why))
     most = "at most " if shape.unsupported else ""
-    reasons = [f"{one.nodes} {one.text}" for one in shape.reasons]
+    reasons = [f"{reason.nodes} {reason.text}" for reason in shape.reasons]
     nodes = ", ".join([f"{shape.open_nodes} with room", *reasons])
     return (*first, f"{most}{shape.fits_now}", str(shape.fits_empty), _text(nodes))
 
 
 def _others(detail: GangDetail) -> Iterator[str]:
-    texts = [f"{one.unit}: {one.message}" if one.unit else one.message for one in detail.others]
+    texts = [
+        f"{finding.unit}: {finding.message}" if finding.unit else finding.message
+        for finding in detail.others
+    ]
     yield from _list("Also found", [_text(text) for text in texts])
 
 
@@ -192,16 +195,18 @@ def _facts(row: GangRow, detail: GangDetail) -> Iterator[str]:
 def _commands(detail: GangDetail) -> Iterator[str]:
     if detail.commands:
         # Offered only where every name in them is fit for a shell: none can end the block.
-        lines = (line for one in detail.commands for line in (f"# {one.meaning}", one.text))
+        lines = (
+            line for command in detail.commands for line in (f"# {command.meaning}", command.text)
+        )
         yield from ("## Commands", "", "```sh", *lines, "```")
 
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    found = list(rows)
-    if not found:
+    lines = list(rows)
+    if not lines:
         return
     yield from (f"## {title}", "", _row(columns), _row(["---"] * len(columns)))
-    yield from map(_row, found)
+    yield from map(_row, lines)
 
 
 def _row(cells: Iterable[str]) -> str:

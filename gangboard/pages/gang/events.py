@@ -48,13 +48,13 @@ def recent_events(*, gang: Gang, detail: Detail, viewer: Viewer) -> tuple[EventR
     stored = WatchedObject.objects.filter(
         cluster_id=gang.cluster_id, resource=EVENTS, namespace=gang.namespace
     )
-    own, found = _own(gang, detail), list[Event]()
+    own, events = _own(gang, detail), list[Event]()
     for start in range(0, len(own), BATCH):
         rows = stored.filter(about__in=own[start : start + BATCH]).values_list("data", flat=True)
-        found += (unpack(bytes(data), Event) for data in rows[: MOST_READ - len(found)])
-    found.sort(key=_last_seen, reverse=True)
+        events += (unpack(bytes(data), Event) for data in rows[: MOST_READ - len(events)])
+    events.sort(key=_last_seen, reverse=True)
     alike: dict[tuple[str, ...], list[Event]] = {}
-    for event in found:
+    for event in events:
         alike.setdefault(_key(event), []).append(event)
     return tuple(_row(events) for events in list(alike.values())[:MOST_EVENTS])
 

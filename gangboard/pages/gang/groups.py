@@ -53,7 +53,7 @@ def group_matrix(jobs: Sequence[JobState], members: Sequence[MemberState]) -> Gr
     for member in members:
         if member.group and member.job in parts:
             spanned[member.group].add(parts[member.job])
-    if not any(len(found) > 1 for found in spanned.values()):
+    if not any(len(parts_of_group) > 1 for parts_of_group in spanned.values()):
         return None
     of_roles = len(jobs) > _MOST_COLUMNS
     column_of = parts if of_roles else {name: name for name in parts}
@@ -93,15 +93,15 @@ def as_tree(rows: Sequence[GroupRow]) -> tuple[GroupRow, ...]:
     below: dict[str, list[GroupRow]] = defaultdict(list)
     for row in rows:
         below[_above(row, labels)].append(row)
-    found: dict[str, GroupRow] = {}
+    ordered: dict[str, GroupRow] = {}
     for top in (*below[""], *rows):
         waiting = [(top, 0)]
         while waiting:
             row, depth = waiting.pop()
-            if row.uid not in found:
-                found[row.uid] = replace(row, depth=min(depth, _DEEPEST))
-                waiting += [(one, depth + 1) for one in reversed(below[row.uid])]
-    return tuple(found.values())
+            if row.uid not in ordered:
+                ordered[row.uid] = replace(row, depth=min(depth, _DEEPEST))
+                waiting += [(child, depth + 1) for child in reversed(below[row.uid])]
+    return tuple(ordered.values())
 
 
 def _above(row: GroupRow, labels: dict[str, str]) -> str:

@@ -141,8 +141,8 @@ def find_deleted_gang(*, viewer: Viewer, gang_id: str, now: datetime) -> Deleted
     """Return the history of a deleted gang, or None if there is none that the viewer may see."""
     if "\x00" in gang_id:  # the one character that PostgreSQL refuses
         return None
-    found = VerdictSpan.objects.filter(viewer.gang_filter(), gang_id=gang_id)
-    last = found.order_by("-began_at", "-pk").first()
+    spans = VerdictSpan.objects.filter(viewer.gang_filter(), gang_id=gang_id)
+    last = spans.order_by("-began_at", "-pk").first()
     if last is None:
         return None
     cluster = read_freshness(viewer=viewer, now=now).get(last.cluster_id)
@@ -200,9 +200,10 @@ def _meanwhile(spans: tuple[SpanRow, ...], outages: tuple[OutageRow, ...]) -> tu
         return ()
     first, last = spans[-1].began_at, spans[0].ended_at
     return tuple(
-        one
-        for one in outages
-        if (one.ended_at is None or one.ended_at > first) and (last is None or one.began_at < last)
+        outage
+        for outage in outages
+        if (outage.ended_at is None or outage.ended_at > first)
+        and (last is None or outage.began_at < last)
     )
 
 
@@ -211,6 +212,6 @@ def _verdict(span: VerdictSpan, viewer: Viewer) -> FindingRow | None:
     quoted = unseen_names(finding_texts(detail.findings), viewer=viewer, cluster_id=span.cluster_id)
     redactor = Redactor(viewer, span.cluster_id, span.name, detail.own_nodes, quoted)
     hidden = redactor.hidden_refs(detail.findings)
-    found = (finding_row(redactor.redact_finding(finding, hidden)) for finding in detail.findings)
-    first = next(found, None)
+    rows = (finding_row(redactor.redact_finding(finding, hidden)) for finding in detail.findings)
+    first = next(rows, None)
     return replace(first, advice=()) if first is not None else None

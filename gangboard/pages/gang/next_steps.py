@@ -70,28 +70,28 @@ class NamedObjects:
 
     def pieces(self, text: str) -> tuple[TextPiece, ...]:
         """Return the text cut where it names something."""
-        found = sorted(
+        matches = sorted(
             (match.start(), -match.end(), piece)
             for pattern, piece in self._links()
             for match in pattern.finditer(text)
             for piece in (replace(piece, text=match.group()),)
         )
-        pieces, at = [], 0
-        for start, end, piece in found:
-            if start < at:
+        pieces, end_of_last = [], 0
+        for start, end, piece in matches:
+            if start < end_of_last:
                 continue
-            pieces += [TextPiece(text[at:start]), piece]
-            at = -end
-        return tuple(piece for piece in (*pieces, TextPiece(text[at:])) if piece.text)
+            pieces += [TextPiece(text[end_of_last:start]), piece]
+            end_of_last = -end
+        return tuple(piece for piece in (*pieces, TextPiece(text[end_of_last:])) if piece.text)
 
     def _links(self) -> Iterable[tuple[re.Pattern[str], TextPiece]]:
         for ref in self.nodes:
             yield mention_pattern(ref, self.own), TextPiece("", node=ref.name)
         for ref, id_ in self.gangs.items():
             yield mention_pattern(ref, self.own), TextPiece("", gang_id=id_)
-        for one in self.run_clusters:
-            board_of = "" if one.gang_id else one.name
-            yield one.pattern, TextPiece("", gang_id=one.gang_id, board_of=board_of)
+        for cluster in self.run_clusters:
+            board_of = "" if cluster.gang_id else cluster.name
+            yield cluster.pattern, TextPiece("", gang_id=cluster.gang_id, board_of=board_of)
 
 
 def named_objects(
@@ -145,7 +145,7 @@ def make_steps_to_take(
     advice: Iterable[ShownStep], named: NamedObjects, own: Iterable[OfferRow]
 ) -> tuple[NextStep, ...]:
     """Return advice as steps; `own` are the buttons of the gang and its Jobs that change something."""
-    resumes = {one.uid: one for one in own if one.allowed and one.verb == Verb.RESUME}
+    resumes = {offer.uid: offer for offer in own if offer.allowed and offer.verb == Verb.RESUME}
     steps = (_with_uncordon(step, named) for step in advice)
     return tuple(
         NextStep(

@@ -144,27 +144,27 @@ def read_waits(
 
     `uids`: of its owner and its Jobs. Nothing where it waits in none, and where that cannot be told.
     """
-    waiting = [one for one in _entries(gang, uids) if one.is_waiting]
+    waiting = [entry for entry in _entries(gang, uids) if entry.is_waiting]
     if not waiting:
         return ()
     id_, visibility = cluster.cluster_id, WatchedQueues({cluster.cluster_id: cluster})
     queues = read_queues([id_])[id_]
-    found = []
+    waits = []
     for entry in waiting[:MOST_WAITS]:
         group, queue = entry.meta.ref.group, queues.queue_of(entry)
         if queue is not None and visibility.is_known(id_, QueueEntry, group):
             stale = cluster.is_stale or visibility.is_stale(id_, group)
-            told = _Reader(viewer, cluster, queues, queue).read(entry)
-            found.append(replace(told, stale=stale))
-    return tuple(found)
+            wait = _Reader(viewer, cluster, queues, queue).read(entry)
+            waits.append(replace(wait, stale=stale))
+    return tuple(waits)
 
 
 def _entries(gang: Gang, uids: Iterable[str]) -> list[QueueEntry]:
     rows = owned_objects(gang.cluster_id, gang.namespace, list(uids)).filter(
-        resource__in=[one.key for one in registry.queue_resources(QueueEntry)]
+        resource__in=[resource.key for resource in registry.queue_resources(QueueEntry)]
     )
-    found = [unpack(bytes(data), QueueEntry) for data in rows.values_list("data", flat=True)]
-    return sorted(found, key=lambda one: one.meta.ref.name)
+    entries = [unpack(bytes(data), QueueEntry) for data in rows.values_list("data", flat=True)]
+    return sorted(entries, key=lambda entry: entry.meta.ref.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,32 +216,32 @@ class _Reader:
 
     def _lack(self, lack: FlavorAmount) -> LackRow:
         sharing = self.queues.sharing(self.queue)
-        having = [
-            replace(one, holds=(lack._replace(amount=amount),))
+        holders = [
+            replace(entry, holds=(lack._replace(amount=amount),))
             for queue in sharing
-            for one in self.queues.holders(queue.name)
-            if (amount := amount_of(one.holds, lack.flavor, lack.resource))
+            for entry in self.queues.holders(queue.name)
+            if (amount := amount_of(entry.holds, lack.flavor, lack.resource))
         ]
-        having.sort(key=lambda one: (-one.holds[0].amount, one.meta.ref.uid))
+        holders.sort(key=lambda entry: (-entry.holds[0].amount, entry.meta.ref.uid))
         id_ = self.cluster.cluster_id
-        seen = [one for one in having if self.viewer.sees(id_, one.meta.ref.namespace)]
-        hidden = [one for one in having if not self.viewer.sees(id_, one.meta.ref.namespace)]
+        visible = [entry for entry in holders if self.viewer.sees(id_, entry.meta.ref.namespace)]
+        hidden = [entry for entry in holders if not self.viewer.sees(id_, entry.meta.ref.namespace)]
         return LackRow(
             flavor=printable(lack.flavor),
             resource=printable(lack.resource),
             exact=decimal_text(lack.amount),
             own=_reserved([self.queue], lack),
             shared=_reserved(sharing, lack) if len(sharing) > 1 else None,
-            holders=self._rows([(None, one) for one in seen[:MOST_HOLDERS]]),
-            holders_more=max(0, len(seen) - MOST_HOLDERS),
+            holders=self._rows([(None, entry) for entry in visible[:MOST_HOLDERS]]),
+            holders_more=max(0, len(visible) - MOST_HOLDERS),
             hidden=len(hidden),
-            hidden_exact=decimal_text(sum((one.holds[0].amount for one in hidden), _NOTHING)),
+            hidden_exact=decimal_text(sum((entry.holds[0].amount for entry in hidden), _NOTHING)),
         )
 
 
 def _before(line: Sequence[QueueEntry], entry: QueueEntry) -> list[QueueEntry]:
     """Return who stands before an entry; nobody where it stands in no line itself."""
-    uids = [one.meta.ref.uid for one in line]
+    uids = [each.meta.ref.uid for each in line]
     uid = entry.meta.ref.uid
     return list(line[: uids.index(uid)]) if uid in uids else []
 
@@ -254,8 +254,8 @@ def _reserved(queues: Iterable[Queue], lack: FlavorAmount) -> Given:
         for quota in queue.quotas
         if (quota.flavor, quota.resource) == (lack.flavor, lack.resource)
     ]
-    reserved = sum((max(one.reserved, one.used) for one in quotas), _NOTHING)
-    nominal = sum((one.nominal or _NOTHING for one in quotas), _NOTHING)
+    reserved = sum((max(quota.reserved, quota.used) for quota in quotas), _NOTHING)
+    nominal = sum((quota.nominal or _NOTHING for quota in quotas), _NOTHING)
     return Given(decimal_text(reserved), decimal_text(nominal))
 
 
@@ -273,9 +273,9 @@ def queue_of_gang(gang: Gang, groups: Iterable[ObjectRef]) -> str:
         is_admitting = queue.level is QueueLevel.QUEUE and not queue.meta.ref.namespace
         if is_admitting and queue.meta.ref.group in apis:
             return queue.meta.ref.name
-    parents = {one.parent for one in queues if one.level is QueueLevel.ALIAS and one.parent}
+    parents = {queue.parent for queue in queues if queue.level is QueueLevel.ALIAS and queue.parent}
     for parent in sorted(parents):
-        if any(one.name == parent for one in _queues(gang.cluster_id, parent.name, ("",))):
+        if any(queue.name == parent for queue in _queues(gang.cluster_id, parent.name, ("",))):
             return parent.name
     return ""
 

@@ -42,10 +42,10 @@ def stored_yaml(*, viewer: Viewer, gang_id: str) -> str | None:
         uid__in=list(place)[:MOST_OBJECTS],
     )
     rows = {row.uid: row for row in (*named, *below[:MOST_OBJECTS])}
-    found = sorted(rows.values(), key=lambda row: (place.get(row.uid, len(place)), row.name))
+    objects = sorted(rows.values(), key=lambda row: (place.get(row.uid, len(place)), row.name))
     left = max(0, len(place) - MOST_OBJECTS)
     more = f"# {left} more are not shown.\n" if left else ""
-    return f"{_HEADING}{more}{''.join(map(_document, found[:MOST_OBJECTS]))}"
+    return f"{_HEADING}{more}{''.join(map(_document, objects[:MOST_OBJECTS]))}"
 
 
 def _document(row: WatchedObject) -> str:

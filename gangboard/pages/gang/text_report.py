@@ -58,19 +58,19 @@ def find_gang(address: GangAddress, *, viewer: Viewer) -> str:
         name=address.name,
     )
     named = list(gangs.order_by("-first_seen_at"))
-    found = [gang for gang in named if gang.kind.lower() == address.kind.lower()]
+    matches = [gang for gang in named if gang.kind.lower() == address.kind.lower()]
     if address.api_group is not None:
-        found = [gang for gang in found if gang.api_group == address.api_group]
-    living = [gang for gang in found if gang.gone_at is None]
-    groups = sorted({gang.api_group for gang in living or found})
+        matches = [gang for gang in matches if gang.api_group == address.api_group]
+    living = [gang for gang in matches if gang.gone_at is None]
+    groups = sorted({gang.api_group for gang in living or matches})
     if len(groups) > 1:
         ways = " or ".join(
-            f"{address.cluster}/{address.namespace}/{found[0].kind}.{group}/{address.name}"
+            f"{address.cluster}/{address.namespace}/{matches[0].kind}.{group}/{address.name}"
             for group in groups
         )
-        raise NotFoundError(f"there is more than one {found[0].kind} of that name: write {ways}")
-    if found:
-        return (living or found)[0].pk
+        raise NotFoundError(f"there is more than one {matches[0].kind} of that name: write {ways}")
+    if matches:
+        return (living or matches)[0].pk
     raise NotFoundError(_instead(address, named, viewer))
 
 
@@ -109,9 +109,9 @@ def explain(detail: GangDetail, *, freshness: Freshness, now: datetime) -> tuple
     )
     lines: list[str] = []
     for block in blocks:
-        found = list(block)
-        if found:
-            lines += [*([""] if lines else []), *found]
+        lines = list(block)
+        if lines:
+            lines += [*([""] if lines else []), *lines]
     return tuple(lines)
 
 
@@ -130,10 +130,10 @@ def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
 
 
 def _list(title: str, texts: Iterable[str]) -> Iterator[str]:
-    found = tuple(texts)
-    if found:
+    lines = tuple(texts)
+    if lines:
         yield title
-        yield from (f"{_INDENT}- {text}" for text in found)
+        yield from (f"{_INDENT}- {text}" for text in lines)
 
 
 def _evidence(detail: GangDetail) -> Iterator[str]:

@@ -72,7 +72,7 @@ def make_timeline(
     pods of the owner and of each Job are on now. Where a Job came up after a resume is known from the next
     action on it, which looked before it acted; after the last one, from now.
     """
-    entries = [*(_unseen(one) for one in outages), *(_said(span) for span in spans)]
+    entries = [*(_unseen(outage) for outage in outages), *(_said(span) for span in spans)]
     later: dict[tuple[str, str], tuple[str, ...]] = {}
     earlier = _places_before(history)
     for row in history:
@@ -82,10 +82,10 @@ def make_timeline(
         where = _where(row, earlier.get(row.id, ()), after)
         message = " ".join(filter(None, (row.message, where)))
         title = f"{row.label} {row.kind} {row.name}"
-        at = row.finished_at or row.sent_at or row.requested_at
+        time = row.finished_at or row.sent_at or row.requested_at
         entries.append(
             TimelineRow(
-                at=at,
+                at=time,
                 kind="action",
                 title=title,
                 message=message,
@@ -129,15 +129,15 @@ def _said(span: SpanRow) -> TimelineRow:
 
 def _places_before(history: tuple[ActionRow, ...]) -> dict[str, tuple[str, ...]]:
     """Return, for each resume, the nodes that the Job was on before it was suspended."""
-    found: dict[str, tuple[str, ...]] = {}
+    places: dict[str, tuple[str, ...]] = {}
     last: dict[tuple[str, str], tuple[str, ...]] = {}
     for row in reversed(history):
         key = (row.kind, row.name)
         if row.verb == Verb.RESUME:
-            found[row.id] = last.get(key, ())
+            places[row.id] = last.get(key, ())
         elif row.nodes:
             last[key] = row.nodes
-    return found
+    return places
 
 
 def _where(row: ActionRow, before: tuple[str, ...], after: tuple[str, ...]) -> str:

@@ -218,7 +218,7 @@ def tree_lines(
     reasons = {_for_each(offer) for offer in offers if offer is not None}
     why_all, needs_all = reasons.pop() if len(reasons) == 1 and len(offers) > 1 else ("", "")
     # The sentence of the gang and the other findings stand in panels of their own.
-    said = {detail.row.message, "", *(found.message for found in detail.findings)}
+    shown = {detail.row.message, "", *(finding.message for finding in detail.findings)}
     lines = [
         TreeLine(
             job.name,
@@ -227,7 +227,7 @@ def tree_lines(
             offer,
             WHY_ALL if why_all else f"why-{element_key(job.uid)}",
             unsettled(detail.history, job.uid) if own else None,
-            job.message if job.message not in said and job.state.word not in WELL else "",
+            job.message if job.message not in shown and job.state.word not in WELL else "",
             job.past,
         )
         for (job, own), offer in zip(jobs, offers, strict=True)
@@ -239,12 +239,14 @@ def tree_lines(
 
 def _said_by_owner(detail: GangDetail) -> frozenset[str]:
     """Return why the owner has no button, which then holds for each of its Jobs with the same reason."""
-    return frozenset(one.why_not for one in detail.actions if one.primary and not one.allowed)
+    return frozenset(
+        offer.why_not for offer in detail.actions if offer.primary and not offer.allowed
+    )
 
 
-def _offer_unless(said: Collection[str], offer: OfferRow | None) -> OfferRow | None:
+def _offer_unless(reasons: Collection[str], offer: OfferRow | None) -> OfferRow | None:
     """Return a button, or None if it is off for a reason that stands elsewhere on the page."""
-    return None if offer is None or offer.why_not in said else offer
+    return None if offer is None or offer.why_not in reasons else offer
 
 
 def _for_each(offer: OfferRow) -> tuple[str, str]:

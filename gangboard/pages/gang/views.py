@@ -97,7 +97,9 @@ def _fragments(detail: GangDetail, now: datetime, opened: tuple[str, ...]) -> Fr
         _verdict(detail),
         Fragment("queue", "gang/queue.html", {"waits": detail.queue_waits}, detail.queue_waits),
         # The tree shows members that run.
-        _fragment("findings", tuple(one for one in detail.others if one.health not in WELL)),
+        _fragment(
+            "findings", tuple(finding for finding in detail.others if finding.health not in WELL)
+        ),
         owner_fragment(detail),
         *tree_fragments(detail, opened),
         reactions_fragment(detail),
@@ -208,12 +210,12 @@ class DeletedGangPage(LivePage[DeletedGang]):
 def bundle(request: HttpRequest, gang_id: str) -> HttpResponse:
     """Return the evidence of a gang as Markdown. Raises Http404 where it is not there or not to be seen."""
     now = timezone.now()
-    found = gang_detail(viewer=viewer_for(request), gang_id=gang_id, now=now)
-    if found is None:
+    detail = gang_detail(viewer=viewer_for(request), gang_id=gang_id, now=now)
+    if detail is None:
         raise Http404
     name = f"gangboard-{gang_id}-{now:%Y%m%d-%H%M}.md"
     return HttpResponse(
-        bundle_text(found, now),
+        bundle_text(detail, now),
         content_type="text/markdown; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
