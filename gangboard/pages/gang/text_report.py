@@ -108,10 +108,9 @@ def explain(detail: GangDetail, *, freshness: Freshness, now: datetime) -> tuple
         _fresh(detail, freshness, now),
     )
     lines: list[str] = []
-    for block in blocks:
-        lines = list(block)
-        if lines:
-            lines += [*([""] if lines else []), *lines]
+    for block in map(list, blocks):
+        if block:
+            lines += [*([""] if lines else []), *block]
     return tuple(lines)
 
 
@@ -119,7 +118,7 @@ def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
     row = detail.row
     version = f"{row.api_group}/{row.api_version}".strip("/")
     yield f"{row.kind} {row.namespace}/{row.name} in cluster {row.cluster} ({version})"
-    # Where it stood before nobody could look says nothing of now.
+    # The last known stage says nothing about an unknown health.
     stage = "" if row.health == Health.UNKNOWN else f" · stage {row.stage}"
     stands = standing_text(row.since, now, first_seen=row.since_first_seen)
     yield f"{row.face.icon} {row.face.label}{stage} · {row.code} · for {stands}"
