@@ -40,7 +40,6 @@ from gangboard.readmodels.quoted_names import unseen_names
 from gangboard.readmodels.redaction import hidden_refs_in_detail, redact, redact_advice
 from gangboard.readmodels.state_labels import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.store.access import Viewer
-from gangboard.store.gang_search import has_name
 from gangboard.store.gangs import unpack_advice
 from gangboard.store.models import Gang
 
@@ -51,7 +50,6 @@ __all__ = [
     "GangFilters",
     "GangRow",
     "GangsPage",
-    "find_gangs_named",
     "list_gangs",
 ]
 
@@ -194,26 +192,6 @@ def list_gangs(
     return GangsPage(build_rows(page, viewer=viewer, clusters=clusters, now=now), following)
 
 
-def find_gangs_named(
-    name: str, *, viewer: Viewer, cluster: str = "", namespace: str = ""
-) -> tuple[str, ...]:
-    """Return the ids of gangs that have exactly this name, or a Job, pod, group or node of it: two at most.
-
-    Of those that exist, else of deleted ones. Only of those that the viewer may see, in the places that are
-    given (2 queries at most).
-    """
-    places = {"cluster__name": cluster, "namespace": namespace}
-    found = Gang.objects.filter(
-        has_name(name),
-        viewer.gang_filter(),
-        **{place: text for place, text in places.items() if text},
-    )
-    living = found.filter(gone_at=None).order_by("id").values_list("id", flat=True)[:2]
-    return tuple(living) or tuple(
-        found.exclude(gone_at=None).order_by("-gone_at", "id").values_list("id", flat=True)[:2]
-    )
-
-
 def build_rows(
     gangs: Sequence[Gang], *, viewer: Viewer, clusters: Mapping[int, Freshness], now: datetime
 ) -> tuple[GangRow, ...]:
@@ -259,16 +237,7 @@ def _build_row(
 ) -> GangRow:
     cluster = clusters.get(gang.cluster_id) or _unlisted(gang)
     hidden = _hidden(gang, viewer, quoted)
-    members = Members(
-        desired=gang.desired,
-        quorum=gang.quorum,
-        created=gang.created,
-        scheduled=gang.scheduled,
-        ready=gang.ready,
-        succeeded=gang.succeeded,
-        failed=gang.failed,
-        held=gang.held,
-    )
+    members = _members(gang)
     message = printable(redact(gang.message, hidden, own=gang.name))
     known = gang.health != Health.UNKNOWN
     row = GangRow(
@@ -287,9 +256,7 @@ def _build_row(
         code=printable(gang.code),
         title=printable(gang.title),
         message=message,
-        next_steps=()
-        if gang.gone_at is not None
-        else _next_steps(gang, hidden, victims, cluster, now),
+        next_steps=_next_steps(gang, hidden, victims, cluster, now),
         members=members,
         requests={printable(name): printable(str(value)) for name, value in gang.requests.items()},
         queue=printable(gang.queue),
@@ -312,13 +279,28 @@ def _build_row(
         gone_at=gang.gone_at,
         context=cluster.context,
     )
-    # What is gone stays as it was: no silence of its cluster makes that unknown.
+    # A deleted gang keeps its last state also while its cluster is silent.
     return _silenced(row, cluster, now) if cluster.is_silent and gang.gone_at is None else row
+
+
+def _members(gang: Gang) -> Members:
+    return Members(
+        desired=gang.desired,
+        quorum=gang.quorum,
+        created=gang.created,
+        scheduled=gang.scheduled,
+        ready=gang.ready,
+        succeeded=gang.succeeded,
+        failed=gang.failed,
+        held=gang.held,
+    )
 
 
 def _next_steps(
     gang: Gang, hidden: tuple[ObjectRef, ...], victims: Victims, cluster: Freshness, now: datetime
 ) -> tuple[ShownStep, ...]:
+    if gang.gone_at is not None:
+        return ()
     steps = redact_advice(unpack_advice(gang.advice), hidden, own=gang.name)
     named = (in_cluster(step, cluster.cluster, cluster.context) for step in steps)
     return shown_steps(named, gang, victims, now=now)

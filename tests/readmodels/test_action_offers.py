@@ -8,7 +8,8 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from gangboard.domain.action import ClusterLevers, PolicyState
-from gangboard.pages.gang.queries import GangDetail, gang_detail
+from gangboard.pages.gang.queries import gang_detail
+from gangboard.pages.gang.rows import GangDetail
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import read_freshness

@@ -9,7 +9,8 @@ import pytest
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep, Harm
 from gangboard.domain.objects import ObjectRef
-from gangboard.pages.gang.queries import GangDetail, gang_detail
+from gangboard.pages.gang.queries import gang_detail
+from gangboard.pages.gang.rows import GangDetail
 from gangboard.readmodels.advice import typical_text
 from gangboard.readmodels.waits import TypicalWait
 from gangboard.store.access import Scope, Viewer

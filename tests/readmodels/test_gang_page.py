@@ -8,7 +8,8 @@ import pytest
 from gangboard.domain.group import GroupClaim
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, GangMode
-from gangboard.pages.gang.queries import GangDetail, gang_detail
+from gangboard.pages.gang.queries import gang_detail
+from gangboard.pages.gang.rows import GangDetail
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster

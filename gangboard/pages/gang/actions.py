@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gangboard.domain.health import Health
 from gangboard.pages.gang.next_steps import NextStep, make_steps_to_take
-from gangboard.pages.gang.queries import GangDetail
+from gangboard.pages.gang.rows import GangDetail
 from gangboard.pages.gang.tree import offer_now, suspends_of, unsettled
 from gangboard.readmodels.printable import printable
 from gangboard.web.live.fragments import Fragment

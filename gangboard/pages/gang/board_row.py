@@ -10,7 +10,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from gangboard.pages.gang.actions import steps_context
-from gangboard.pages.gang.queries import GangDetail, gang_detail
+from gangboard.pages.gang.queries import gang_detail
+from gangboard.pages.gang.rows import GangDetail
 from gangboard.pages.gang.tree import PodLine, TreeLine, pod_lines, tree_lines
 from gangboard.readmodels.members import WELL
 from gangboard.web.auth import viewer_for

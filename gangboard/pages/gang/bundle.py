@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from gangboard.domain.shell import command_line
-from gangboard.pages.gang.queries import GangDetail, JobRow
+from gangboard.pages.gang.rows import GangDetail, JobRow
 from gangboard.readmodels.advice import ShownStep
 from gangboard.readmodels.ages import age_text, standing_text
 from gangboard.readmodels.fit import AlikeShapes, fold_alike

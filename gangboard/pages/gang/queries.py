@@ -53,6 +53,7 @@ from gangboard.readmodels.state_labels import face_of, past_sentence
 from gangboard.readmodels.waits import TypicalWait
 from gangboard.store.access import Viewer
 from gangboard.store.action_context import read_maker
+from gangboard.store.gang_search import has_name
 from gangboard.store.gangs import Detail, unpack_detail
 from gangboard.store.models import Gang
 
@@ -110,6 +111,26 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
     if detail.row.gone_at is not None:
         return _past(detail)
     return _then(detail) if detail.row.members_were else detail
+
+
+def find_gangs_named(
+    name: str, *, viewer: Viewer, cluster: str = "", namespace: str = ""
+) -> tuple[str, ...]:
+    """Return the ids of at most two gangs with exactly this name, or with a Job, pod, group or node of it.
+
+    Deleted gangs count only if no other gang has the name. The viewer sees all of them, and `cluster` and
+    `namespace` narrow them (at most 2 queries).
+    """
+    places = {"cluster__name": cluster, "namespace": namespace}
+    named = Gang.objects.filter(
+        has_name(name),
+        viewer.gang_filter(),
+        **{place: text for place, text in places.items() if text},
+    )
+    living = named.filter(gone_at=None).order_by("id").values_list("id", flat=True)[:2]
+    return tuple(living) or tuple(
+        named.exclude(gone_at=None).order_by("-gone_at", "id").values_list("id", flat=True)[:2]
+    )
 
 
 def _find(viewer: Viewer, gang_id: str, now: datetime) -> _Source | None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from gangboard.domain.health import Health
 from gangboard.pages.gang.history import DeletedGang
-from gangboard.pages.gang.queries import GangDetail, JobRow
+from gangboard.pages.gang.rows import GangDetail, JobRow
 from gangboard.readmodels.ages import age_text, standing_text
 from gangboard.readmodels.fit import FitReasonRow, FitShape
 from gangboard.readmodels.freshness import Freshness

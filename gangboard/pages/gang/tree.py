@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gangboard.domain.action import Verb
 from gangboard.domain.text import for_each
-from gangboard.pages.gang.queries import GangDetail, JobRow
+from gangboard.pages.gang.rows import GangDetail, JobRow
 from gangboard.readmodels.action_labels import shared_label
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.kubectl import KubectlPlace, member_command

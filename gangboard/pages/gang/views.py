@@ -20,11 +20,11 @@ from gangboard.pages.gang.actions import (
 from gangboard.pages.gang.bundle import bundle_text
 from gangboard.pages.gang.groups import scheduled_alike
 from gangboard.pages.gang.history import DeletedGang, GangHistory, find_deleted_gang
-from gangboard.pages.gang.queries import GangDetail, gang_detail
+from gangboard.pages.gang.queries import find_gangs_named, gang_detail
+from gangboard.pages.gang.rows import GangDetail
 from gangboard.pages.gang.stored_objects import stored_yaml
 from gangboard.pages.gang.tree import read_opened, tree_fragments
 from gangboard.readmodels.fit import fold_alike
-from gangboard.readmodels.gangs import find_gangs_named
 from gangboard.readmodels.members import WELL
 from gangboard.readmodels.verdict_spans import make_strip
 from gangboard.store.access import Viewer
