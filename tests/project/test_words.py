@@ -59,10 +59,10 @@ def words() -> re.Pattern[str]:
 
 
 ALLOWED = {
-    ("gangboard/api/parameters.py", "such as `JobSet`"): "help: an example of a kind",
+    ("gangboard/pages/board/api.py", "such as `JobSet`"): "help: an example of a kind",
     ("gangboard/ops/management/commands/explain.py", "JobSet/llama-ft"): "help: an example",
-    ("gangboard/readmodels/explain.py", "JobSet/llama-ft"): "help: an example",
-    ("gangboard/readmodels/explain.py", "the JobSet, not its Jobs"): "help: an example",
+    ("gangboard/pages/gang/text_report.py", "JobSet/llama-ft"): "help: an example",
+    ("gangboard/pages/gang/text_report.py", "the JobSet, not its Jobs"): "help: an example",
     (
         "gangboard/domain/hold_manifest.py",
         "jobset.sigs.k8s.io/jobset-name",
