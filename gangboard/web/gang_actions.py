@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gangboard.domain.health import Health
+from gangboard.readmodels.action_labels import Note, notes
 from gangboard.readmodels.gang_page import GangDetail
 from gangboard.readmodels.next_steps import NextStep, make_steps_to_take
 from gangboard.readmodels.printable import printable
 from gangboard.web.gang_tree import offer_now, suspends_of, unsettled
 from gangboard.web.live.fragments import Fragment
-from gangboard.web.preview import Note, notes
 
 SHOWN_LABELS = 8
 """Labels that are shown at once; the others unfold."""

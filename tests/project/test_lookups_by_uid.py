@@ -27,8 +27,9 @@ OURS = {
     "actions/hold_expiry.py::_tries": _ACTION,
     "actions/hold_proofs.py::_due": _STORED,
     "actions/service.py::_met": _ACTION,
+    "pages/confirm/queries.py::_owner_offer": _ACTION,
     "polling/kept_rows.py::read": "The ownership graph checks the namespace of each reference.",
-    "readmodels/action_ends.py::with_ends": _ACTION,
+    "readmodels/actions.py::with_ends": _ACTION,
     "readmodels/capacity.py::_gang_names": "The poller has noted which pods are on a node; the rows are the viewer's.",
     "readmodels/events.py::recent_events": "The rows are those of the gang's namespace already.",
     "readmodels/groups.py::group_detail": "The address names the object; the rows are the viewer's.",
@@ -37,7 +38,6 @@ OURS = {
     "readmodels/node_fit.py::waiting_rows": _DETAIL,
     "readmodels/nodes.py::read_node": "The poller has noted which pods are on a node.",
     "readmodels/nodes.py::_occupants": "The poller has noted which pods are on a node; the rows are the viewer's.",
-    "readmodels/selections.py::_offer": _ACTION,
     "store/gang_search.py::rename_gone": _STORED,
     "store/objects.py::read_objects": "Its callers are in this table.",
     "store/objects.py::read_packed": "Its callers are in this table.",
@@ -67,7 +67,17 @@ def _is_by_uid_alone(call: ast.Call) -> bool:
 def test_uids_that_objects_name_are_looked_up_with_their_namespace() -> None:
     found = {
         f"{path.relative_to(ROOT)}::{function}"
-        for room in ("store", "readmodels", "web", "api", "actions", "polling", "ops", "notify")
+        for room in (
+            "store",
+            "readmodels",
+            "pages",
+            "web",
+            "api",
+            "actions",
+            "polling",
+            "ops",
+            "notify",
+        )
         for path in (ROOT / room).rglob("*.py")
         for function in _lookups(ast.parse(path.read_text()))
     }

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from gangboard.readmodels.action_labels import action_face
-from gangboard.readmodels.action_rows import ActionRow
+from gangboard.readmodels.action_rows import ActionRow, TargetRow
 from gangboard.readmodels.timeline import make_timeline
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -17,17 +17,12 @@ def an_action(number: int, verb: str, nodes: tuple[str, ...], state: str = "veri
     return ActionRow(
         id=f"a{number}",
         verb=verb,
-        cluster="east",
-        api_group="batch",
-        kind="Job",
-        namespace="team-a",
-        name="train-w-1",
-        uid=f"uid-{number}",
-        generation=1,
+        target=TargetRow("east", "batch", "Job", "team-a", "train-w-1", f"uid-{number}", 1),
         gang_id="g",
         state=state,
         is_final=True,
         face=action_face(state, verb, "hold"),
+        label=action_face(state, verb, "hold").label,
         lever="hold",
         lever_label="Hold",
         reason="node-1 is broken",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from types import NoneType, UnionType
@@ -11,7 +12,7 @@ from typing import Any, Union, get_args, get_origin
 
 from rest_framework import serializers
 
-from gangboard.api.fields import PageSerializer, TimeField
+from gangboard.api.fields import ChoiceOrNullField, PageSerializer, TimeField, WordField
 from gangboard.pages.core.rows import Field, fields_of
 
 _SIMPLE: Mapping[type, type[serializers.Field[Any, Any, Any, Any]]] = {
@@ -27,7 +28,9 @@ _SIMPLE: Mapping[type, type[serializers.Field[Any, Any, Any, Any]]] = {
 def serializer_of(row: type) -> type[serializers.Serializer[Any]]:
     """Return the serializer of a row. Its name in the OpenAPI document is that of the row without `Row`."""
     members: dict[str, Any] = {
-        field.name: _member(field) for field in fields_of(row) if field.declaration.in_api
+        field.declaration.name or field.name: _member(field)
+        for field in fields_of(row)
+        if field.declaration.in_api
     }
     members["__doc__"] = row.__doc__
     return type(f"{row.__name__.removesuffix('Row')}Serializer", (serializers.Serializer,), members)
@@ -40,12 +43,24 @@ def list_serializer_of(row: type) -> type[serializers.Serializer[Any]]:
     return type(name, (PageSerializer,), {"results": serializer_of(row)(many=True)})
 
 
+def json_lines_of(row: type, rows: Iterable[Any]) -> Iterator[str]:
+    """Yield one line of JSON for each row, with the fields of the API."""
+    serializer = serializer_of(row)()
+    for item in rows:
+        yield json.dumps(serializer.to_representation(item), ensure_ascii=False) + "\n"
+
+
 def _member(field: Field) -> serializers.Field[Any, Any, Any, Any]:
+    declaration = field.declaration
     options: dict[str, Any] = {}
-    if field.declaration.meaning:
-        options["help_text"] = field.declaration.meaning
-    if field.declaration.choices:
-        options["choices"] = field.declaration.choices
+    if declaration.name:
+        options["source"] = field.name
+    if declaration.meaning:
+        options["help_text"] = declaration.meaning
+    if declaration.choices:
+        options["choices"] = declaration.choices
+    if declaration.or_null:
+        return ChoiceOrNullField(**options) if declaration.choices else WordField(**options)
     return _of_type(field.type, options)
 
 
