@@ -31,13 +31,13 @@ class OfferRow:
     meaning: str = shown(
         "Meaning",
         "What it does, where the label alone does not say it.",
-        or_null=True,
+        empty_is_null=True,
         default="",
     )
     allowed: bool = shown("Allowed")
-    lever: str = shown("Lever", choices=LEVERS, or_null=True)
+    lever: str = shown("Lever", choices=LEVERS, empty_is_null=True)
     """Empty when not allowed, and on the Board, where the confirmation chooses the lever."""
-    why_not: str = shown("Why not", or_null=True)
+    why_not: str = shown("Why not", empty_is_null=True)
     warnings: tuple[str, ...] = shown("Warnings")
     cluster: str
     api_group: str
@@ -79,7 +79,7 @@ class StepRow:
     patch: str = shown("Patch", "The exact body; of a DELETE its preconditions.")
     dry_run: bool = shown("Dry run", "It changes nothing: it proves the lever.")
     state: str = shown("State", choices=STEP_STATES)
-    result: str = shown("Result", "What came of it, in a sentence.", or_null=True)
+    result: str = shown("Result", "What came of it, in a sentence.", empty_is_null=True)
     at: datetime | None = shown("When")
 
 
@@ -112,15 +112,15 @@ class ActionRow:
         "The word on the button that asks for it: the verb, or a narrower word such as Hold.",
     )
     target: TargetRow = shown("Object")
-    gang_id: str = shown("Gang", "The gang that the object belongs to.", or_null=True)
+    gang_id: str = shown("Gang", "The gang that the object belongs to.", empty_is_null=True)
     state: str = shown("State", choices=ACTION_STATES)
     is_final: bool = shown(
         "Final",
         "Nothing more is done. `verified` can still become `reverted` later.",
-        name="final",
+        api_name="final",
     )
     label: str = shown("State in words", "The state in words for people, such as `Held`.")
-    lever: str = shown("Lever", choices=LEVERS, or_null=True)
+    lever: str = shown("Lever", choices=LEVERS, empty_is_null=True)
     reason: str = shown("Reason")
     actor: str = shown("By")
     via: str = shown("Via", "page, api or gangboard (the end of a Hold).")
@@ -131,7 +131,7 @@ class ActionRow:
     before: Mapping[str, str] = shown("Before")
     after: Mapping[str, str] = shown("After")
     steps: tuple[StepRow, ...] = shown("Steps")
-    reverted_by: str = shown("Reverted by", "The field manager that undid it.", or_null=True)
+    reverted_by: str = shown("Reverted by", "The field manager that undid it.", empty_is_null=True)
     held_seconds: float | None = shown("It held for")
     ended: ActionEndRow | None = shown(
         "Ended",
@@ -139,7 +139,9 @@ class ActionRow:
         default=None,
     )
     until: datetime | None = shown("Until")
-    batch: str = shown("Batch", "Actions that were confirmed together have the same.", or_null=True)
+    batch: str = shown(
+        "Batch", "Actions that were confirmed together have the same.", empty_is_null=True
+    )
     requested_at: datetime = shown("When")
     sent_at: datetime | None = shown("Sent")
     applied_at: datetime | None = shown("Applied")

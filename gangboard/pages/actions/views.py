@@ -17,7 +17,7 @@ from gangboard.pages.actions.queries import (
     read_actions,
 )
 from gangboard.pages.core.actions import tabs, undo_of
-from gangboard.pages.core.serializers import json_lines_of
+from gangboard.pages.core.tables import json_lines_of
 from gangboard.readmodels.action_labels import lever_keys, lever_label, state_label
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.actions import action_row

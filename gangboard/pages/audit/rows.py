@@ -66,18 +66,21 @@ class AuditLineRow:
     event: str = shown("Event", "Such as `requested` or `role-given`; a release may add some.")
     sentence: str = shown("What")
     object_name: str = shown(
-        "Object", "Such as `Job/train-0` or `User/ada`; null for none.", name="object", or_null=True
+        "Object",
+        "Such as `Job/train-0` or `User/ada`; null for none.",
+        api_name="object",
+        empty_is_null=True,
     )
     actor: str = shown("By")
-    cluster: str = shown("Cluster", "Null if it is about none.", or_null=True)
-    namespace: str = shown("Namespace", "Null if it is about none.", or_null=True)
+    cluster: str = shown("Cluster", "Null if it is about none.", empty_is_null=True)
+    namespace: str = shown("Namespace", "Null if it is about none.", empty_is_null=True)
     action_id: str = shown(
-        "Action", "Id of its action in `actions/`; null without one.", or_null=True
+        "Action", "Id of its action in `actions/`; null without one.", empty_is_null=True
     )
     source: str = shown(
         "From",
         "Address from which it came; null if unknown, and for all but admins of everything.",
-        or_null=True,
+        empty_is_null=True,
     )
     digest: str = shown("Hash", "SHA-256 of the line and of the hash before it.")
     id: int

@@ -31,10 +31,10 @@ class Declaration:
     """All words that it can be; empty where any text is possible."""
     empty: str
     """What the page prints for null; without it a dash."""
-    name: str
-    """Name in the API; empty if it is that of the field."""
-    or_null: bool
-    """True if the API sends null for an empty text."""
+    api_name: str = ""
+    """Its name in the JSON if the row has another name for it."""
+    empty_is_null: bool = False
+    """Whether the JSON has null for the empty text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +56,24 @@ def shown(
     link: str = "",
     choices: Iterable[str] = (),
     empty: str = "",
-    name: str = "",
-    or_null: bool = False,
+    api_name: str = "",
+    empty_is_null: bool = False,
     default: Any = MISSING,
 ) -> Any:
     """Return the dataclass field; see Declaration for the arguments."""
+    words = tuple(map(str, choices))
     declaration = Declaration(
-        label, meaning, on_page, in_api, link, tuple(choices), empty, name, or_null
+        *(label, meaning, on_page, in_api, link, words, empty, api_name, empty_is_null)
     )
     return dataclasses.field(default=default, metadata={_KEY: declaration})
 
 
 @cache
 def fields_of(row: type) -> tuple[Field, ...]:
-    """Return the declared fields of a row in their order; all fields of a value without declarations."""
+    """Return the declared fields of a row in their order."""
     types = get_type_hints(row)
-    fields = dataclasses.fields(row)
-    declared = [field for field in fields if _KEY in field.metadata]
     return tuple(
-        Field(field.name, types[field.name], field.metadata.get(_KEY) or _plain(field.name))
-        for field in declared or fields
+        Field(field.name, types[field.name], field.metadata[_KEY])
+        for field in dataclasses.fields(row)
+        if _KEY in field.metadata
     )
-
-
-def _plain(name: str) -> Declaration:
-    declaration: Declaration = shown(name).metadata[_KEY]
-    return declaration

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from types import NoneType, UnionType
@@ -28,7 +27,7 @@ _SIMPLE: Mapping[type, type[serializers.Field[Any, Any, Any, Any]]] = {
 def serializer_of(row: type) -> type[serializers.Serializer[Any]]:
     """Return the serializer of a row. Its name in the OpenAPI document is that of the row without `Row`."""
     members: dict[str, Any] = {
-        field.declaration.name or field.name: _member(field)
+        field.declaration.api_name or field.name: _member(field)
         for field in fields_of(row)
         if field.declaration.in_api
     }
@@ -43,23 +42,16 @@ def list_serializer_of(row: type) -> type[serializers.Serializer[Any]]:
     return type(name, (PageSerializer,), {"results": serializer_of(row)(many=True)})
 
 
-def json_lines_of(row: type, rows: Iterable[Any]) -> Iterator[str]:
-    """Yield one line of JSON for each row, with the fields of the API."""
-    serializer = serializer_of(row)()
-    for item in rows:
-        yield json.dumps(serializer.to_representation(item), ensure_ascii=False) + "\n"
-
-
 def _member(field: Field) -> serializers.Field[Any, Any, Any, Any]:
     declaration = field.declaration
     options: dict[str, Any] = {}
-    if declaration.name:
-        options["source"] = field.name
     if declaration.meaning:
         options["help_text"] = declaration.meaning
     if declaration.choices:
         options["choices"] = declaration.choices
-    if declaration.or_null:
+    if declaration.api_name:
+        options["source"] = field.name
+    if declaration.empty_is_null:
         return ChoiceOrNullField(**options) if declaration.choices else WordField(**options)
     return _of_type(field.type, options)
 

@@ -13,8 +13,8 @@ from gangboard.readmodels.state_labels import Face
 class HoldOwnerRow:
     """The object whose Job is held."""
 
-    kind: str = shown("Kind", or_null=True)
-    name: str = shown("Name", or_null=True)
+    kind: str = shown("Kind", empty_is_null=True)
+    name: str = shown("Name", empty_is_null=True)
     """Empty when the owner is gone and no stored gang names it."""
     uid: str = shown("uid")
 
@@ -29,12 +29,12 @@ class HoldRow:
     uid: str = shown("uid")
     job: str = shown("Job")
     owner: HoldOwnerRow = shown("Owner")
-    gang_id: str = shown("Gang", "Null when its owner is not there any more.", or_null=True)
+    gang_id: str = shown("Gang", "Null when its owner is not there any more.", empty_is_null=True)
     action_id: str = shown(
-        "Action", "The action that made it; null when it was made by hand.", or_null=True
+        "Action", "The action that made it; null when it was made by hand.", empty_is_null=True
     )
-    by: str = shown("By", or_null=True)
-    reason: str = shown("Reason", or_null=True)
+    by: str = shown("By", empty_is_null=True)
+    reason: str = shown("Reason", empty_is_null=True)
     since: datetime | None = shown("Since")
     until: datetime | None = shown("Until")
     in_force: bool | None = shown(
@@ -42,7 +42,7 @@ class HoldRow:
     )
     checked_at: datetime | None = shown("Last checked", "When that was last tried.")
     lost: bool = shown("Lost", "What it held is not there any more.")
-    message: str = shown("Message", "What is the matter with it.", or_null=True)
+    message: str = shown("Message", "What is the matter with it.", empty_is_null=True)
     face: Face
     job_uid: str = ""
     """The Job that has the name now; empty without such a Job."""
@@ -55,7 +55,7 @@ class UnseenHoldsRow:
 
     cluster: str = shown("Cluster")
     state: str = shown("State", "silent, not-served, forbidden, failing …")
-    sentence: str = shown("Message", name="message")
+    sentence: str = shown("Message", api_name="message")
 
 
 @dataclass(frozen=True, slots=True)
