@@ -101,6 +101,15 @@ class ActionEndRow:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field before and after an action."""
+
+    field: str
+    before: str
+    after: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionRow:
     """An action: what was asked, what was sent, and how it ended."""
@@ -162,6 +171,11 @@ class ActionRow:
     uid = property(attrgetter("target.uid"))
 
     @property
+    def changes(self) -> tuple[FieldChange, ...]:
+        """The fields that it changes."""
+        return changes_of(self.before, self.after)
+
+    @property
     def is_unsent(self) -> bool:
         """Whether a worker would still send it."""
         return not self.is_final and self.sent_at is None and not self.stop_asked
@@ -175,3 +189,8 @@ class ActionRow:
     def went_well(self) -> bool:
         """Whether it is over and did what was asked."""
         return self.state == ActionState.VERIFIED
+
+
+def changes_of(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[FieldChange, ...]:
+    """Return the fields that get a new value. A field without a value before has a dash."""
+    return tuple(FieldChange(name, before.get(name, "–"), value) for name, value in after.items())

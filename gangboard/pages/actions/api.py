@@ -1,4 +1,4 @@
-"""`actions/` and `actions/{id}/`: ask for one, see what became of it."""
+"""`actions/` and `actions/{id}/`: request an action, and read its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Actions that were confirmed together, and what comes next of them."""
+"""Actions that were confirmed together, and their end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BatchRow:
 
     @property
     def nothing_to_stop(self) -> str:
-        """Why there is nothing to stop, in one sentence."""
+        """The sentence for a batch without an action that can be stopped."""
         sent = sum(row.sent_at is not None for row in self.rows)
         ended = sum(row.sent_at is None and row.is_final for row in self.rows)
         parts = (
@@ -46,7 +46,7 @@ class BatchRow:
 
 @dataclass(frozen=True, slots=True)
 class RejectedTarget:
-    """One object of a confirmation for which nothing was written down."""
+    """An object of a confirmation that got no action."""
 
     name: str
     why: str
@@ -63,7 +63,7 @@ class RejectedTarget:
 
 @dataclass(frozen=True, slots=True)
 class ProgressEnd:
-    """What comes next of actions that are followed."""
+    """The end of actions that a dialog or page follows."""
 
     total: int
     over: bool
@@ -73,7 +73,7 @@ class ProgressEnd:
 
     @classmethod
     def of(cls, rows: Sequence[ActionRow]) -> Self:
-        """Return what comes next of these."""
+        """Return the end of these actions."""
         times = [row.watched_until for row in rows if not row.is_final]
         known = [time for time in times if time is not None]
         watched = max(known) if known and len(known) == len(times) else None
@@ -81,7 +81,7 @@ class ProgressEnd:
 
 
 def read_batch(*, viewer: Viewer, batch: str) -> BatchRow | None:
-    """Return what was confirmed together, or None when there is nothing that the viewer may see."""
+    """Return a batch, or None if the viewer may see no action of it (at most 3 queries)."""
     if not batch or "\x00" in batch:
         return None
     visible = Action.objects.filter(viewer.gang_filter(), batch=batch)

@@ -25,14 +25,14 @@ _NO_VERB = "The address does not say whether to suspend or resume."
 
 
 class LenientField(forms.Field):
-    """A text that cannot be wrong: `read` makes of it what can be used."""
+    """A text that is never an error: `read` returns a value for each text."""
 
     def __init__(self, read: Callable[[str], object]) -> None:
         super().__init__(required=False)
         self._read = read
 
     def to_python(self, value: str | None) -> object:
-        """Return what can be used of it."""
+        """Return the value of the text."""
         return self._read(value or "")
 
 
@@ -61,7 +61,7 @@ class UntilField(forms.Field):
     """The end of a Hold, with or without a zone."""
 
     def to_python(self, value: str | None) -> datetime | None:
-        """Return the time as it was typed; None if none is given. Raises ValidationError."""
+        """Return the time in the zone of its text; None for an empty text. Raises ValidationError."""
         text = self.bound_data(value, None)
         try:
             return datetime.fromisoformat(text) if text else None
@@ -69,12 +69,12 @@ class UntilField(forms.Field):
             raise ValidationError(_NO_TIME) from error
 
     def bound_data(self, data: str | None, initial: object) -> str:  # noqa: ARG002  # Django's signature
-        """Return what was typed, as the form shows it again."""
+        """Return the text as the form shows it again."""
         return (data or "").strip()[:_LONGEST_UNTIL]
 
 
 class ActionForm(forms.Form):
-    """One confirmation: what, with which reason, until when. Its first error is the one that is told."""
+    """A confirmation: verb, objects, reason and end. The page shows its first error."""
 
     shortest_reason: ClassVar[int] = SHORTEST_REASON
     longest_reason: ClassVar[int] = LONGEST_REASON
@@ -86,16 +86,16 @@ class ActionForm(forms.Form):
     target = TargetsField()
     reason = LenientField(lambda text: text.replace("\x00", "").strip()[:LONGEST_REASON])
     zone = LenientField(lambda text: str(zone_named(text)) if text else "")
-    """Name of the zone in which the end was typed; empty: UTC."""
+    """Name of the time zone of the end; empty: UTC."""
     until = UntilField(required=False)
     key = LenientField(lambda text: text.replace("\x00", "")[:LONGEST_KEY])
-    """Made by the server with the form: pressing twice asks once."""
+    """Idempotency key of the form: pressing twice makes one action."""
     forced = LenientField(lambda text: text == "1")
     gang = LenientField(lambda text: text if _GANG.fullmatch(text) else "")
-    """The gang from whose page it was asked, to go back to."""
+    """The gang to whose page the form goes back."""
 
     def clean_until(self) -> datetime | None:
-        """Return the end in UTC: in the zone of the form where it names none. Raises ValidationError."""
+        """Return the end in UTC. An end without a zone is in that of the form. Raises ValidationError."""
         until: datetime | None = self.cleaned_data["until"]
         if until is None:
             return None
@@ -107,25 +107,25 @@ class ActionForm(forms.Form):
 
     @property
     def nothing_asked(self) -> str:
-        """Why nobody can tell what is asked for, in a sentence; empty when one can."""
+        """The error of an address without a known verb or object, in a sentence; empty without one."""
         return next(
             (str(self.errors[name][0]) for name in ("verb", "target") if name in self.errors), ""
         )
 
     @property
     def requests(self) -> tuple[ActionRequest, ...]:
-        """What is asked for, object by object. Several share a key, each with its uid behind it."""
-        given = self.cleaned_data
-        key, targets = given["key"], given["target"]
+        """The request of each object. The keys of several requests are that of the form with the uid behind it."""
+        values = self.cleaned_data
+        key, targets = values["key"], values["target"]
         several = bool(key) and len(targets) > 1
         return tuple(
             ActionRequest(
-                verb=given["verb"],
+                verb=values["verb"],
                 target=target,
-                reason=given["reason"],
-                until=given.get("until"),
+                reason=values["reason"],
+                until=values.get("until"),
                 idempotency_key=f"{key}.{target.uid}" if several else key,
-                forced=given["forced"],
+                forced=values["forced"],
                 via="page",
             )
             for target in targets
@@ -134,11 +134,11 @@ class ActionForm(forms.Form):
     @property
     def query(self) -> str:
         """Return the query of the confirmation's address."""
-        given = self.cleaned_data
+        values = self.cleaned_data
         pairs = [
-            ("verb", given["verb"].value),
-            *(("target", write_target(target)) for target in given["target"]),
-            *([("gang", given["gang"])] if given["gang"] else []),
-            *([("forced", "1")] if given["forced"] else []),
+            ("verb", values["verb"].value),
+            *(("target", write_target(target)) for target in values["target"]),
+            *([("gang", values["gang"])] if values["gang"] else []),
+            *([("forced", "1")] if values["forced"] else []),
         ]
         return urlencode(pairs)

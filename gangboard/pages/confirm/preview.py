@@ -1,4 +1,4 @@
-"""The plan of each object of a confirmation: lever, requests, reactions. Nothing is sent or written."""
+"""The plan of each object of a confirmation, and the effect on all of them. It sends and writes nothing."""
 
 from __future__ import annotations
 
@@ -8,14 +8,56 @@ from datetime import datetime
 
 from gangboard.actions.previews import NO_SELECTION, preview_many
 from gangboard.actions.requests import RequestError, RequestErrorCode
-from gangboard.domain.action import ActionRequest, ActionTarget, Plan, Step
-from gangboard.pages.confirm.rows import FieldChange, StepPreview, TargetPreview
+from gangboard.domain.action import ActionRequest, ActionTarget, Plan, Step, Verb
+from gangboard.pages.confirm.forms import ActionForm
+from gangboard.pages.confirm.queries import judge_selections, read_totals
+from gangboard.pages.confirm.rows import Confirmation, StepPreview, TargetPreview
 from gangboard.readmodels.action_labels import lever_label
-from gangboard.readmodels.action_offers import printable_lines
+from gangboard.readmodels.action_rows import changes_of
 from gangboard.readmodels.actions import LONGEST_PATCH
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.advice import costs_of
+from gangboard.readmodels.printable import printable, printable_lines
 from gangboard.store.access import Viewer
 from gangboard.web.forms import write_target
+
+
+def read_confirmation(*, viewer: Viewer, form: ActionForm, now: datetime) -> Confirmation:
+    """Return the form with the plans of its objects and their effect together."""
+    values = form.cleaned_data
+    verb, targets = values["verb"], values["target"]
+    judged = judge_selections(
+        viewer=viewer, verb=verb, targets=targets, forced=values["forced"], now=now
+    )
+    together = {uid: row.uids for row in judged for uid in row.uids}
+    previews = preview_targets(viewer, _without_end(form), now=now, together=together)
+    if verb is not Verb.SUSPEND:
+        return Confirmation(form=form, previews=previews, judged=judged, totals=None, costs=())
+    uids = {preview.uid for preview in previews if preview.allowed}
+    ready = [target for target in targets if target.uid in uids]
+    return Confirmation(
+        form=form,
+        previews=previews,
+        judged=judged,
+        totals=read_totals(ready),
+        costs=costs_of(ready, viewer=viewer),
+    )
+
+
+def may_force(*, viewer: Viewer, shown: Confirmation, now: datetime) -> bool:
+    """Whether an admin may try a lever that is not proved, because every proved lever is refused."""
+    values = shown.form.cleaned_data
+    if values["forced"] or values["verb"] is not Verb.SUSPEND:
+        return False
+    if any(target.allowed or target.error_code is not None for target in shown.previews):
+        return False
+    forced = [replace(request, forced=True) for request in _without_end(shown.form)]
+    # The plan says whether the viewer is an admin of the objects, as for the API.
+    return any(target.allowed for target in preview_targets(viewer, forced, now=now))
+
+
+def _without_end(form: ActionForm) -> list[ActionRequest]:
+    """Return the requests without an end: people type it below the preview, and `service` checks it."""
+    return [replace(request, until=None) for request in form.requests]
 
 
 def preview_targets(
@@ -25,41 +67,47 @@ def preview_targets(
     now: datetime,
     together: Mapping[str, frozenset[str]] = NO_SELECTION,
 ) -> tuple[TargetPreview, ...]:
-    """Return what would come of each object, in the order asked. Sends and writes nothing.
+    """Return the preview of each object, in order.
 
-    `together`: uid → uids of the selection that is judged as a whole and that it is part of.
+    `together` maps a uid to the uids of its selection, which `judge_selections` judges as a whole.
     """
-    asked = tuple(action_requests)
-    plans = preview_many(viewer, asked, now=now, together=together)
-    moved = [one for one, found in zip(asked, plans, strict=True) if _has_moved_on(one, found)]
+    requests = tuple(action_requests)
+    plans = preview_many(viewer, requests, now=now, together=together)
+    changed = [
+        request
+        for request, plan in zip(requests, plans, strict=True)
+        if _has_moved_on(request, plan)
+    ]
     # An object that has changed may still be the same object: plan it as it is now.
-    here = [replace(one, target=replace(one.target, generation=None)) for one in moved]
-    seen_now = preview_many(viewer, here, now=now, together=together)
-    plan_now = dict(zip(moved, seen_now, strict=True))
+    current = [
+        replace(request, target=replace(request.target, generation=None)) for request in changed
+    ]
+    current_plans = preview_many(viewer, current, now=now, together=together)
+    replanned = dict(zip(changed, current_plans, strict=True))
     return tuple(
-        _preview(one.target, found, plan_now.get(one))
-        for one, found in zip(asked, plans, strict=True)
+        _preview(request.target, plan, replanned.get(request))
+        for request, plan in zip(requests, plans, strict=True)
     )
 
 
-def _has_moved_on(action_request: ActionRequest, found: Plan | RequestError) -> bool:
+def _has_moved_on(action_request: ActionRequest, plan: Plan | RequestError) -> bool:
     return (
-        isinstance(found, RequestError)
-        and found.code is RequestErrorCode.MOVED_ON
+        isinstance(plan, RequestError)
+        and plan.code is RequestErrorCode.MOVED_ON
         and action_request.target.generation is not None
     )
 
 
 def _preview(
-    target: ActionTarget, found: Plan | RequestError, plan_now: Plan | RequestError | None
+    target: ActionTarget, plan: Plan | RequestError, current: Plan | RequestError | None
 ) -> TargetPreview:
-    """Return the preview of one object; `plan_now` is that of one that has moved on."""
-    if plan_now is None:
-        plan_now = found
-    if isinstance(plan_now, RequestError):
-        return _from_error(target, plan_now)
-    shown = _from_plan(target, plan_now)
-    return replace(shown, moved=printable(str(found))) if plan_now is not found else shown
+    """Return the preview of one object. `current` is the second plan of an object that has moved on."""
+    if current is None:
+        current = plan
+    if isinstance(current, RequestError):
+        return _from_error(target, current)
+    preview = _from_plan(target, current)
+    return replace(preview, moved=printable(str(plan))) if current is not plan else preview
 
 
 def _from_plan(target: ActionTarget, plan: Plan) -> TargetPreview:
@@ -73,12 +121,7 @@ def _from_plan(target: ActionTarget, plan: Plan) -> TargetPreview:
         meaning=printable(plan.meaning),
         why_not=printable(plan.why_not),
         needs=printable_lines(plan.needs),
-        changes=tuple(
-            FieldChange(
-                printable(name), printable(str(plan.before.get(name, "–"))), printable(str(new))
-            )
-            for name, new in plan.after.items()
-        ),
+        changes=changes_of(_texts(plan.before), _texts(plan.after)),
         steps=tuple(_step(step) for step in plan.steps),
         reactions=tuple(printable(text) for text in plan.reactions),
         warnings=tuple(printable(text) for text in plan.warnings),
@@ -113,3 +156,7 @@ def _step(step: Step) -> StepPreview:
         patch=printable(step.patch, LONGEST_PATCH),
         dry_run=step.dry_run,
     )
+
+
+def _texts(values: Mapping[str, object]) -> dict[str, str]:
+    return {printable(name): printable(str(value)) for name, value in values.items()}

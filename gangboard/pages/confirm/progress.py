@@ -33,7 +33,7 @@ from gangboard.web.live.views import wait_for_updates
 from gangboard.web.live_page import Fragments, LivePage
 
 ACT_HEADER = "X-Act"
-"""Header of answers that a page shows where they belong, whatever their status is."""
+"""Header of answers that the dialog shows, whatever their status is."""
 
 
 def progress_dialog(
@@ -44,11 +44,11 @@ def progress_dialog(
     batch: str = "",
     refused: tuple[RejectedTarget, ...] = (),
 ) -> HttpResponse:
-    """Return the content of the dialog after something was asked for."""
+    """Return the content of the dialog after a request."""
     now = timezone.now()
     pairs = [("batch", batch)] if batch else [("action", id_) for id_ in action_ids]
-    found = read_followed(viewer, batch, action_ids)
-    page = _dialog(found, now)
+    followed = read_followed(viewer, batch, action_ids)
+    page = _dialog(followed, now)
     context: dict[str, Any] = {
         "now": now,
         "viewer": viewer,
@@ -56,7 +56,7 @@ def progress_dialog(
         "live": f"{reverse('progress-updates')}?{urlencode(pairs)}",
         "live_id": "live-asked",
         "version": write_version(page, int(now.timestamp() * 1000)),
-        "title": _title(found.rows),
+        "title": _title(followed.rows),
         "refused": refused,
         "batch": batch,
         "action_id": "" if batch or not action_ids else action_ids[0],
@@ -73,24 +73,24 @@ def progress_updates(request: HttpRequest) -> HttpResponse:
     pairs = [("batch", batch)] if batch else [("action", id_) for id_ in action_ids]
 
     def read(viewer: Viewer) -> Fragments:
-        found = read_followed(viewer, batch, action_ids)
-        return _dialog(found, timezone.now()) if found.rows else ()
+        followed = read_followed(viewer, batch, action_ids)
+        return _dialog(followed, timezone.now()) if followed.rows else ()
 
     address = f"{reverse('progress-updates')}?{urlencode(pairs)}"
     return wait_for_updates(request, viewer, address, read, element="live-asked", personal=True)
 
 
 class BatchPage(LivePage[BatchRow]):
-    """What was confirmed together."""
+    """The page of actions that were confirmed together."""
 
     name = "batch"
     template_name = "confirm/batch.html"
     section = "actions"
     personal = True
     refused: tuple[RejectedTarget, ...] = ()
-    """What was not taken when it was asked for just now."""
+    """Objects that the request of this answer did not get actions for."""
     sentence = ""
-    """What is said about the button that was pressed just now."""
+    """The result of the button that was pressed."""
 
     def read(self, frame: Frame) -> BatchRow | None:
         """Return the actions of the batch."""
@@ -101,28 +101,28 @@ class BatchPage(LivePage[BatchRow]):
         return _cards(found, dialog=False)
 
     def context(self, frame: Frame, found: BatchRow) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return what was said to the request that shows the page."""
+        """Return the results of the request that shows the page."""
         batch = self.kwargs["batch"]
         return {"batch": batch, "refused": self.refused, "sentence": self.sentence}
 
 
 @require_POST
 def stop(request: HttpRequest, batch: str) -> HttpResponse:
-    """Refuse what of a batch was not sent yet, and show what became of all of it."""
+    """Stop the actions of a batch that are not sent yet, and show the result."""
     viewer = viewer_for(request)
     if read_batch(viewer=viewer, batch=batch) is None:
         raise Http404
     try:
         stopped = service.stop_batch(viewer, batch, now=timezone.now())
     except RequestError as error:
-        return _say(request, viewer, batch, printable(str(error)), error.code.status)
-    found = read_batch(viewer=viewer, batch=batch)
-    if found is None:
+        return _show_sentence(request, viewer, batch, printable(str(error)), error.code.status)
+    row = read_batch(viewer=viewer, batch=batch)
+    if row is None:
         raise Http404
     if not stopped:
-        return _say(request, viewer, batch, found.nothing_to_stop, 409)
-    if request.headers.get("HX-Request") or found.unsent:
-        return _say(request, viewer, batch, _stopped(stopped, found.unsent))
+        return _show_sentence(request, viewer, batch, row.nothing_to_stop, 409)
+    if request.headers.get("HX-Request") or row.unsent:
+        return _show_sentence(request, viewer, batch, _stopped(stopped, row.unsent))
     return HttpResponseRedirect(reverse("batch", args=[batch]), status=303)
 
 
@@ -138,10 +138,10 @@ def _stopped(stopped: int, unsent: int) -> str:
     return f"{sentence} {left}"
 
 
-def _say(
+def _show_sentence(
     request: HttpRequest, viewer: Viewer, batch: str, sentence: str, status: int = 200
 ) -> HttpResponse:
-    """Return one sentence: beside the button that asked, or on the page of the batch."""
+    """Return one sentence: beside the button, or on the page of the batch."""
     if not request.headers.get("HX-Request"):
         return batch_page(request, viewer, batch, sentence=sentence, status=status)
     response = render(request, "confirm/said.html", {"sentence": sentence}, status=status)
@@ -158,7 +158,7 @@ def batch_page(
     sentence: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """Return the page of a batch, with what was not taken when it was asked for just now."""
+    """Return the page of a batch, with the objects that did not get an action."""
     page = BatchPage(refused=refused, sentence=sentence, status=status)
     page.setup(request, batch=batch)
     return page.show(viewer)
@@ -170,20 +170,20 @@ def _title(rows: tuple[ActionRow, ...]) -> str:
     return f"{len(rows)} actions"
 
 
-def _dialog(found: BatchRow, now: datetime) -> Fragments:
-    """Return the fragments of the dialog. The banners are in it too: it covers those of the page."""
+def _dialog(batch: BatchRow, now: datetime) -> Fragments:
+    """Return the fragments of the dialog. It has banners because it covers those of the page."""
     banners = read_liveness(now=now).banners
-    said = Fragment("asked-banners", "frame/banners.html", {"banners": banners}, banners)
-    return (said, *_cards(found, dialog=True))
+    top = Fragment("asked-banners", "frame/banners.html", {"banners": banners}, banners)
+    return (top, *_cards(batch, dialog=True))
 
 
-def _cards(found: BatchRow, *, dialog: bool) -> Fragments:
-    rows, end = found.rows, ProgressEnd.of(found.rows)
+def _cards(batch: BatchRow, *, dialog: bool) -> Fragments:
+    rows, end = batch.rows, ProgressEnd.of(batch.rows)
     several = len(rows) > 1
     state = {
-        "unsent": found.unsent if several else 0,
-        "stoppable": found.stoppable if several else 0,
-        "stops_all": found.stoppable == found.unsent,
+        "unsent": batch.unsent if several else 0,
+        "stoppable": batch.stoppable if several else 0,
+        "stops_all": batch.stoppable == batch.unsent,
         "total": len(rows),
     }
     return (

@@ -1,4 +1,4 @@
-"""What comes of all objects of a confirmation together, gang by gang and in total."""
+"""The effect of a confirmation on all its objects together, for each gang and in total."""
 
 from __future__ import annotations
 

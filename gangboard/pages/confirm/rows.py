@@ -1,4 +1,4 @@
-"""What a confirmation shows: each object, what comes of all of them, and the form."""
+"""The form of a confirmation with the plan of each object, and the effect on all of them together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.text import count, for_each
 from gangboard.pages.confirm.forms import ActionForm
 from gangboard.readmodels.action_labels import Note, notes, shared_label
-from gangboard.readmodels.action_rows import OfferRow
+from gangboard.readmodels.action_rows import FieldChange, OfferRow
 from gangboard.readmodels.advice import StoppedGang
 
 
@@ -30,20 +30,11 @@ class StepPreview:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldChange:
-    """One field, as it is and as it would be."""
-
-    field: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
 class TargetPreview:
     """One object of a confirmation."""
 
     target: str
-    """As the form sends it back, with the generation for which the rest is true."""
+    """The word that the form sends back, with the generation of this preview."""
     cluster: str
     kind: str
     namespace: str
@@ -57,10 +48,10 @@ class TargetPreview:
     meaning: str = ""
     """What the button does, where its word does not say it."""
     why_not: str = ""
-    """Why it would not be done, or cannot be asked for; one sentence."""
+    """Why the action is not possible, in one sentence."""
     needs: str = ""
     moved: str = ""
-    """What has changed since the page from which this was asked."""
+    """Changes of the object since the page of the button was read."""
     action_id: str = ""
     """The action that stands in the way."""
     error_code: RequestErrorCode | None = None
@@ -72,7 +63,7 @@ class TargetPreview:
 
 @dataclass(frozen=True, slots=True)
 class RefusedTargets:
-    """Objects that cannot be asked for, all for the same reason."""
+    """Objects for which the action is not possible, all for the same reason."""
 
     why_not: str
     needs: str
@@ -85,7 +76,7 @@ class RefusedTargets:
 
     @property
     def what(self) -> str:
-        """What they are together: `Job llama-workers-0`, `3 Jobs`."""
+        """Their common name: `Job llama-workers-0`, `3 Jobs`."""
         if self.only is not None:
             return f"{self.only.kind} {self.only.name}"
         return count_objects(len(self.previews), self.previews)
@@ -101,27 +92,27 @@ class SelectionRow:
     namespace: str
     cluster: str
     uids: frozenset[str]
-    """Those of the Jobs."""
+    """The uids of the Jobs."""
     jobs: str
-    """Their names; of many the first two."""
+    """The names of the Jobs, at most two of them."""
     sentences: tuple[str, ...]
-    """What comes of all of them; none where there is nothing to say of the set."""
+    """The effect on the gang; empty if the previews of the Jobs say all."""
     offer: OfferRow | None
-    """To suspend the owner instead: where nothing of it would run and the viewer may do that now."""
+    """The button of the owner instead, if no Job of the gang would run and the viewer may press it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionTotals:
-    """Of all objects of a confirmation together, as last seen."""
+    """Totals of all objects of a confirmation, as the poller saw them last."""
 
     pods: int
-    """Those that are there and have not ended."""
+    """Pods that exist and have not ended."""
     accelerators: float | None
-    """Those that pods on nodes hold; None where it is not known what each of them asks for."""
+    """Accelerators of the pods on nodes; None if the request of a pod is not known."""
 
     @property
     def sentence(self) -> str:
-        """What a person reads first."""
+        """The first sentence of the form."""
         pods = f"{count(self.pods, 'pod')} end{'s' if self.pods == 1 else ''}"
         if self.accelerators is None:
             return f"{pods}; how many accelerators that frees is not known."
@@ -132,52 +123,52 @@ class ActionTotals:
         return f"{pods}; {self.accelerators:,.10g} accelerators become free."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
     """Everything on the form."""
 
     form: ActionForm
     previews: tuple[TargetPreview, ...]
+    judged: tuple[SelectionRow, ...]
+    """The effect on each gang."""
+    totals: ActionTotals | None
+    """Totals of the objects that the action is possible for. None for a resume, and if they are not known."""
+    costs: tuple[StoppedGang, ...]
+    """The running gangs that the action would suspend whole. Empty for a resume."""
     problem: str = ""
-    """What was wrong with what was sent last."""
+    """The error of the form that was sent last."""
     action_id: str = ""
-    """The action that it is about, or empty."""
+    """The action that the problem is about, or empty."""
     wrong_field: str = ""
     """The wrong field of the form, `reason` or `until`, or empty."""
     may_force: bool = False
-    judged: tuple[SelectionRow, ...] = ()
-    """What comes of all that is asked for together, gang by gang."""
-    totals: ActionTotals | None = None
-    """What ends and becomes free with all that can be asked for; None of a resume, and where it is not known."""
-    costs: tuple[StoppedGang, ...] = ()
-    """The running gangs that the action would suspend whole. Empty for a resume."""
     key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
-    """Of this form, which was not sent yet."""
+    """Idempotency key of this form."""
 
     @property
     def reason_is_wrong(self) -> bool:
-        """Whether the reason has to be mended."""
+        """Whether the person has to correct the reason."""
         return self.wrong_field == "reason"
 
     @property
     def until_is_wrong(self) -> bool:
-        """Whether the end has to be mended."""
+        """Whether the person has to correct the end."""
         return self.wrong_field == "until"
 
     @property
     def selections(self) -> tuple[SelectionRow, ...]:
-        """The selections with something to say, if every Job of them can be asked for: only then it is true."""
-        ready = {one.uid for one in self.ready}
-        return tuple(one for one in self.judged if one.sentences and one.uids <= ready)
+        """The effects to print. An effect is true only if the action is possible for every Job of the row."""
+        uids = {target.uid for target in self.ready}
+        return tuple(row for row in self.judged if row.sentences and row.uids <= uids)
 
     @property
     def ready(self) -> tuple[TargetPreview, ...]:
-        """The objects that can be asked for."""
-        return tuple(one for one in self.previews if one.allowed)
+        """The objects for which the action is possible."""
+        return tuple(target for target in self.previews if target.allowed)
 
     @property
     def refused(self) -> tuple[RefusedTargets, ...]:
-        """The objects that cannot be asked for, by their reasons."""
+        """The objects for which the action is not possible, by their reasons."""
         return refused_together(self.previews)
 
     @property
@@ -189,39 +180,42 @@ class Confirmation:
     def verb_label(self) -> str:
         """The word of the button: that of all its objects, else `Suspend` or `Resume`."""
         verb = str(self.form.cleaned_data["verb"])
-        return shared_label(verb, (one.label or verb.capitalize() for one in self.ready))
+        return shared_label(verb, (target.label or verb.capitalize() for target in self.ready))
 
     @property
     def meanings(self) -> tuple[Note, ...]:
-        """What the button does where its word does not say it, each sentence once."""
-        return notes((one.name, (one.meaning,) if one.meaning else ()) for one in self.ready)
+        """Meanings of the button that its word does not say, each sentence once."""
+        return notes(
+            (target.name, (target.meaning,) if target.meaning else ()) for target in self.ready
+        )
 
     @property
     def what(self) -> str:
-        """What the button acts on."""
+        """The object of the button, or the number of objects."""
         if self.single is not None:
             return f"{self.single.kind} {self.single.name}"
         return count_objects(len(self.ready) or len(self.previews), self.previews)
 
     @property
     def wants_until(self) -> bool:
-        """Whether an end can be given."""
-        return self.form.cleaned_data["verb"] is Verb.SUSPEND and would_hold(self.previews)
+        """Whether the form has a field for an end: only Holds have one."""
+        holds = any(target.lever == HOLD_LEVER for target in self.ready)
+        return self.form.cleaned_data["verb"] is Verb.SUSPEND and holds
 
     @property
     def zone(self) -> str:
-        """The time zone in which the end is typed: the one of the form that was sent, else the person's."""
+        """The time zone of the end: of the form that was sent, else of the person."""
         return str(self.form.cleaned_data["zone"]) or timezone.get_current_timezone_name()
 
     @property
     def reactions(self) -> tuple[Note, ...]:
-        """Who will react, each sentence once."""
-        return notes((one.name, one.reactions) for one in self.ready)
+        """Reactions of controllers, each sentence once."""
+        return notes((target.name, target.reactions) for target in self.ready)
 
     @property
     def warnings(self) -> tuple[Note, ...]:
-        """What to know before, each sentence once."""
-        return notes((one.name, one.warnings) for one in self.ready)
+        """Warnings before the click, each sentence once."""
+        return notes((target.name, target.warnings) for target in self.ready)
 
     @property
     def status(self) -> int:
@@ -231,25 +225,20 @@ class Confirmation:
 
 
 def count_objects(number: int, previews: Iterable[TargetPreview]) -> str:
-    """Return a number of objects that are all of one kind, or not: `3 Jobs`, `1 object`."""
-    kinds = {one.kind for one in previews}
+    """Return `3 Jobs` if all objects have one kind, else `3 objects`."""
+    kinds = {target.kind for target in previews}
     noun = kinds.pop() if len(kinds) == 1 else "object"
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def refused_together(previews: Iterable[TargetPreview]) -> tuple[RefusedTargets, ...]:
-    """Return the objects that cannot be asked for by their reasons, in the order of their first ones."""
-    alike: dict[tuple[str, str], list[TargetPreview]] = {}
-    for one in previews:
-        if not one.allowed:
-            why_not = for_each(one.why_not, one.kind, one.name)
-            alike.setdefault((why_not, one.needs), []).append(one)
+    """Return the objects for which the action is not possible, grouped by reason, in order."""
+    groups: dict[tuple[str, str], list[TargetPreview]] = {}
+    for target in previews:
+        if not target.allowed:
+            why_not = for_each(target.why_not, target.kind, target.name)
+            groups.setdefault((why_not, target.needs), []).append(target)
     return tuple(
-        RefusedTargets(why_not if len(some) > 1 else some[0].why_not, needs, tuple(some))
-        for (why_not, needs), some in alike.items()
+        RefusedTargets(why_not if len(group) > 1 else group[0].why_not, needs, tuple(group))
+        for (why_not, needs), group in groups.items()
     )
-
-
-def would_hold(previews: Iterable[TargetPreview]) -> bool:
-    """Whether some of them would be held, so that an end can be given."""
-    return any(one.allowed and one.lever == HOLD_LEVER for one in previews)

@@ -1,6 +1,6 @@
 """The confirmation of an action: as a page, and as the content of a dialog.
 
-Actions are asked for only here. The form with its token is never part of what pages share.
+The form has a CSRF token, so it is never part of a page that people share.
 """
 
 from __future__ import annotations
@@ -18,15 +18,12 @@ from django.views.decorators.http import require_http_methods
 
 from gangboard.actions import service
 from gangboard.actions.requests import RequestError, RequestErrorCode, RequestResult
-from gangboard.domain.action import ActionRequest, Verb
 from gangboard.pages.confirm.batches import RejectedTarget
 from gangboard.pages.confirm.forms import ActionForm
-from gangboard.pages.confirm.preview import preview_targets
+from gangboard.pages.confirm.preview import may_force, read_confirmation
 from gangboard.pages.confirm.progress import ACT_HEADER, batch_page, progress_dialog
-from gangboard.pages.confirm.queries import judge_selections, read_totals
-from gangboard.pages.confirm.rows import ActionTotals, Confirmation, SelectionRow, TargetPreview
+from gangboard.pages.confirm.rows import Confirmation
 from gangboard.readmodels.actions import action_row
-from gangboard.readmodels.advice import StoppedGang, costs_of
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
 from gangboard.web.fresh import require_fresh
@@ -39,10 +36,10 @@ THERE_IS_NONE = "There is no such object, or you may not see it."
 @keeps_form("confirm", fields=("verb", "target", "reason", "zone", "until", "forced", "gang"))
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
-    """Show what would happen, or ask for it. GET sends and writes nothing."""
+    """Show the effect of an action, or request it. GET sends and writes nothing."""
     viewer = viewer_for(request)
-    asked = request.POST if request.method == "POST" else kept_form(request) or request.GET
-    form = ActionForm(asked)
+    data = request.POST if request.method == "POST" else kept_form(request) or request.GET
+    form = ActionForm(data)
     if form.nothing_asked:
         return _render_problem(request, viewer, form.nothing_asked, 400)
     if len(form.requests) > 1 and (again := require_fresh(request)):
@@ -54,17 +51,10 @@ def confirm(request: HttpRequest) -> HttpResponse:
 
 def _show_form(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpResponse:
     now = timezone.now()
-    previews, judged = _preview(viewer, form, now)
-    if all(one.error_code is RequestErrorCode.NOT_FOUND for one in previews):
+    shown = read_confirmation(viewer=viewer, form=form, now=now)
+    if all(target.error_code is RequestErrorCode.NOT_FOUND for target in shown.previews):
         return _missing(request, viewer)
-    shown = Confirmation(
-        form,
-        previews,
-        may_force=_may_force(viewer, form, previews),
-        judged=judged,
-        totals=_totals(form, previews),
-        costs=_costs(viewer, form, previews),
-    )
+    shown = replace(shown, may_force=may_force(viewer=viewer, shown=shown, now=now))
     return _render_form(request, viewer, shown, now, shown.status)
 
 
@@ -72,7 +62,7 @@ def _submit(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpRespo
     now = timezone.now()
     if not form.is_valid():
         problem = str(form.errors["until"][0])
-        return _show_form_again(request, viewer, form, problem, 400, now, wrong_field="until")
+        return _show_problem(request, viewer, form, problem, 400, now, wrong_field="until")
     action_requests = form.requests
     try:
         if len(action_requests) == 1:
@@ -82,10 +72,8 @@ def _submit(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpRespo
     except RequestError as error:
         if error.code is RequestErrorCode.NOT_FOUND:
             return _missing(request, viewer)
-        status, field = error.code.status, error.field
-        return _show_form_again(
-            request, viewer, form, str(error), status, now, error.action_id, wrong_field=field
-        )
+        changes = {"action_id": error.action_id, "wrong_field": error.field}
+        return _show_problem(request, viewer, form, str(error), error.code.status, now, **changes)
     return _show_accepted_many(request, viewer, form, results, now)
 
 
@@ -102,14 +90,14 @@ def _show_accepted_many(
     results: tuple[RequestResult, ...],
     now: datetime,
 ) -> HttpResponse:
-    """Lead to the page of the batch; say at once what was not taken, because that has no page."""
-    action_ids = tuple(one.action_id for one in results if not one.refused)
-    refused = tuple(RejectedTarget.of(one) for one in results if one.refused)
+    """Lead to the page of the batch. Refused objects have no page, so the answer names them."""
+    action_ids = tuple(result.action_id for result in results if not result.refused)
+    refused = tuple(RejectedTarget.of(result) for result in results if result.refused)
     if not action_ids:
         sentence = f"Nothing was asked for: {refused[0].why}" if refused else "Nothing was done."
-        return _show_form_again(request, viewer, form, sentence, 409, now)
+        return _show_problem(request, viewer, form, sentence, 409, now)
     first = action_row(viewer=viewer, action_id=action_ids[0])
-    # Sent once more with the same key it is the batch of the first time.
+    # A form that is sent again with the same key has the batch of the first time.
     batch = first.batch if first is not None else ""
     if _in_dialog(request):
         return _for_dialog(
@@ -120,74 +108,29 @@ def _show_accepted_many(
     return _see_other(reverse("batch", args=[batch]))
 
 
-def _show_form_again(
+def _show_problem(
     request: HttpRequest,
     viewer: Viewer,
     form: ActionForm,
     problem: str,
     status: int,
     now: datetime,
-    action_id: str = "",
     *,
+    action_id: str = "",
     wrong_field: str = "",
 ) -> HttpResponse:
-    """Show the form once more: what was typed, how things are now, and what was wrong."""
-    previews, judged = _preview(viewer, form, now)
-    shown = Confirmation(
-        form,
-        previews,
-        problem,
-        action_id,
-        wrong_field,
-        judged=judged,
-        totals=_totals(form, previews),
-        costs=_costs(viewer, form, previews),
-    )
+    """Show the form again with its values, the plans as of now, and the problem."""
+    shown = read_confirmation(viewer=viewer, form=form, now=now)
+    shown = replace(shown, problem=problem, action_id=action_id, wrong_field=wrong_field)
     return _render_form(request, viewer, shown, now, status)
-
-
-def _preview(
-    viewer: Viewer, form: ActionForm, now: datetime
-) -> tuple[tuple[TargetPreview, ...], tuple[SelectionRow, ...]]:
-    """Return what would come of each object, and of those of a gang together."""
-    given = form.cleaned_data
-    judged = judge_selections(
-        viewer=viewer,
-        verb=given["verb"],
-        targets=given["target"],
-        forced=given["forced"],
-        now=now,
-    )
-    together = {uid: one.uids for one in judged for uid in one.uids}
-    return preview_targets(viewer, _to_preview(form), now=now, together=together), judged
-
-
-def _totals(form: ActionForm, previews: tuple[TargetPreview, ...]) -> ActionTotals | None:
-    if form.cleaned_data["verb"] is not Verb.SUSPEND:
-        return None
-    ready = {one.uid for one in previews if one.allowed}
-    targets = form.cleaned_data["target"]
-    return read_totals(one for one in targets if one.uid in ready)
-
-
-def _costs(
-    viewer: Viewer, form: ActionForm, previews: tuple[TargetPreview, ...]
-) -> tuple[StoppedGang, ...]:
-    if form.cleaned_data["verb"] is not Verb.SUSPEND:
-        return ()
-    ready = {one.uid for one in previews if one.allowed}
-    return costs_of((one for one in form.cleaned_data["target"] if one.uid in ready), viewer=viewer)
-
-
-def _to_preview(form: ActionForm) -> list[ActionRequest]:
-    """Return what is asked for without an end: that is typed below the preview, and looked at when it is sent."""
-    return [replace(one, until=None) for one in form.requests]
 
 
 def _render_form(
     request: HttpRequest, viewer: Viewer, shown: Confirmation, now: datetime, status: int
 ) -> HttpResponse:
-    context: dict[str, Any] = {"shown": shown, "now": now, "back": _back(shown.form)}
+    gang = shown.form.cleaned_data["gang"]
+    back = reverse("gang", args=[gang]) if gang else reverse("board")
+    context: dict[str, Any] = {"shown": shown, "now": now, "back": back}
     return _render(request, viewer, "confirm/form", context, status)
 
 
@@ -218,22 +161,6 @@ def _render(
         context=context,
         status=status,
     )
-
-
-def _may_force(viewer: Viewer, form: ActionForm, previews: tuple[TargetPreview, ...]) -> bool:
-    """Whether to offer an admin a lever that is not proved, where every proved one is refused."""
-    if form.cleaned_data["forced"] or form.cleaned_data["verb"] is not Verb.SUSPEND:
-        return False
-    if any(one.allowed or one.error_code is not None for one in previews):
-        return False
-    forced = [replace(one, forced=True) for one in _to_preview(form)]
-    # Who is admin where the objects are is asked there, as for the API.
-    return any(one.allowed for one in preview_targets(viewer, forced, now=timezone.now()))
-
-
-def _back(form: ActionForm) -> str:
-    gang = form.cleaned_data["gang"]
-    return reverse("gang", args=[gang]) if gang else reverse("board")
 
 
 def _in_dialog(request: HttpRequest) -> bool:

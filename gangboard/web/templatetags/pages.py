@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from gangboard.domain.text import listed
 from gangboard.readmodels.action_labels import lever_label, step_face
-from gangboard.readmodels.action_rows import ActionRow, OfferRow
+from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.ages import age_text, duration_text
 from gangboard.readmodels.pools import NodeSquare
 from gangboard.readmodels.rights import rights_of
@@ -158,15 +158,6 @@ def only(items: Sequence[object]) -> object | None:
 def cluster_names(unseen: Iterable[_HasCluster]) -> str:
     """Print the clusters that could not be looked at, each once."""
     return listed(tuple(dict.fromkeys(row.cluster for row in unseen)))
-
-
-@register.filter
-def changes(row: ActionRow) -> list[dict[str, str]]:
-    """Return the fields that an action changes, as they were and as it makes them."""
-    return [
-        {"field": field, "before": row.before.get(field, "–"), "after": after}
-        for field, after in row.after.items()
-    ]
 
 
 @register.simple_tag
