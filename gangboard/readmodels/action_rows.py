@@ -120,7 +120,7 @@ class ActionRow:
         "Button",
         "The word on the button that asks for it: the verb, or a narrower word such as Hold.",
     )
-    target: TargetRow = shown("Object")
+    target: TargetRow = shown("What")
     gang_id: str = shown("Gang", "The gang that the object belongs to.", empty_is_null=True)
     state: str = shown("State", choices=ACTION_STATES)
     is_final: bool = shown(
@@ -155,7 +155,7 @@ class ActionRow:
     sent_at: datetime | None = shown("Sent")
     applied_at: datetime | None = shown("Applied")
     finished_at: datetime | None = shown("Ended")
-    face: Face
+    face: Face = shown("State", in_api=False)
     lever_label: str
     nodes: tuple[str, ...] = ()
     """Nodes of its pods right before the action."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
+from gangboard.pages.core.tables import labels_of
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.actions import make_row, with_ends
 from gangboard.readmodels.cursors import LARGEST_PAGE, SortKey, read_page
@@ -16,6 +17,7 @@ from gangboard.store.models import Action
 
 _KEYS = (SortKey("requested_at", descending=True), SortKey("id", descending=True))
 _SEARCHED = ("name", "namespace", "kind", "cluster_name", "reason", "message", "actor_name")
+COLUMNS = labels_of(ActionRow, ("face", "target", "message", "reason", "actor", "requested_at"))
 EXPORTED = (
     *("id", "requested_at", "finished_at", "actor", "via", "verb"),
     *("cluster", "namespace", "target.api_group", "kind", "name", "uid"),

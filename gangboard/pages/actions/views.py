@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST
 
 from gangboard.domain.action import ActionState, Verb
 from gangboard.pages.actions.queries import (
+    COLUMNS,
     EXPORTED,
     ActionFilters,
     ActionPage,
@@ -79,10 +80,11 @@ class ActionsPage(ListPage[ActionPage, ActionFilters]):
         )
 
     def context(self, frame: Frame, found: Paginated[ActionPage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return the filters and the tabs."""
+        """Return the filters, the columns and the tabs."""
         filters = self.address.filters
         return {
             "filters": filters,
+            "columns": COLUMNS,
             "query": urlencode(self.address.pairs),
             "tabs": tabs("actions"),
             "selects": _selects(filters, frame.clusters),
@@ -151,4 +153,4 @@ def _select(name: str, label: str, labels: Mapping[str, str], chosen: str) -> Se
 
 
 def _row(row: ActionRow) -> Fragment:
-    return Fragment(f"a-{row.id}", "actions/row.html", {"row": row}, row)
+    return Fragment(f"a-{row.id}", "actions/row.html", {"row": row, "columns": COLUMNS}, row)

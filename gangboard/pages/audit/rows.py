@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.pages.core.rows import shown
+from gangboard.pages.core.tables import labels_of
 from gangboard.readmodels.printable import printable
 
 ACTION_EVENTS = ("requested", "denied", "state", "stopped")
@@ -94,6 +95,9 @@ class AuditLineRow:
     def object_label(self) -> str:
         """The object in words: `User ada` for `User/ada`."""
         return self.object_name.replace("/", " ", 1)
+
+
+COLUMNS = labels_of(AuditLineRow, ("at", "event", "sentence", "object_name", "actor"))
 
 
 @dataclass(frozen=True, slots=True)

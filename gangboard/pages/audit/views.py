@@ -14,6 +14,7 @@ from gangboard.pages.audit.queries import AuditFilters, all_audit_lines, audit_g
 from gangboard.pages.audit.rows import (
     ACTION_EVENTS,
     ADMIN_EVENTS,
+    COLUMNS,
     EXPORTED,
     AuditGroup,
     AuditGroupPage,
@@ -75,10 +76,11 @@ class AuditListPage(ListPage[AuditGroupPage, AuditFilters]):
         )
 
     def context(self, frame: Frame, found: Paginated[AuditGroupPage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return the filters and the tabs."""
+        """Return the filters, the columns and the tabs."""
         filters = self.address.filters
         return {
             "filters": filters,
+            "columns": COLUMNS,
             "query": urlencode(self.address.pairs),
             "selects": (
                 select_within("When", filters.within),

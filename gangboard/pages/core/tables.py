@@ -107,6 +107,12 @@ def table_of(
     )
 
 
+def labels_of(row: type, names: Iterable[str]) -> dict[str, str]:
+    """Return the labels of some fields, for a list whose cells have a template of its own."""
+    labels = {field.name: field.declaration.label for field in fields_of(row)}
+    return {name: labels[name] for name in names}
+
+
 def csv_of(row: type, rows: Iterable[Any]) -> Iterator[str]:
     """Yield the lines of the CSV file of some rows: the fields of the API, under their names."""
     names = tuple(field.name for field in fields_of(row) if field.declaration.in_api)

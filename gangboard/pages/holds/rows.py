@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.pages.core.rows import shown
+from gangboard.pages.core.tables import labels_of
 from gangboard.readmodels.state_labels import Face
 
 
@@ -33,7 +34,7 @@ class HoldRow:
     action_id: str = shown(
         "Action", "The action that made it; null when it was made by hand.", empty_is_null=True
     )
-    by: str = shown("By", empty_is_null=True)
+    by: str = shown("By and why", empty_is_null=True)
     reason: str = shown("Reason", empty_is_null=True)
     since: datetime | None = shown("Since")
     until: datetime | None = shown("Until")
@@ -43,10 +44,13 @@ class HoldRow:
     checked_at: datetime | None = shown("Last checked", "When that was last tried.")
     lost: bool = shown("Lost", "What it held is not there any more.")
     message: str = shown("Message", "What is the matter with it.", empty_is_null=True)
-    face: Face
+    face: Face = shown("State", in_api=False)
     job_uid: str = ""
     """The Job that has the name now; empty without such a Job."""
     job_generation: int | None = None
+
+
+COLUMNS = labels_of(HoldRow, ("face", "job", "by", "since", "until", "checked_at"))
 
 
 @dataclass(frozen=True, slots=True)

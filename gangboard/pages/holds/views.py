@@ -10,7 +10,7 @@ from gangboard.domain.shell import command, line_in_cluster
 from gangboard.domain.watch_state import WatchState
 from gangboard.pages.core.actions import tabs
 from gangboard.pages.holds.queries import HoldFilters, read_holds
-from gangboard.pages.holds.rows import HoldPage, HoldRow, UnseenHoldsRow
+from gangboard.pages.holds.rows import COLUMNS, HoldPage, HoldRow, UnseenHoldsRow
 from gangboard.readmodels.action_offers import no_right
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness
@@ -60,10 +60,11 @@ class HoldsPage(ListPage[HoldPage, HoldFilters]):
         )
 
     def context(self, frame: Frame, found: Paginated[HoldPage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return the filters and the tabs."""
+        """Return the filters, the columns and the tabs."""
         filters = self.address.filters
         return {
             "filters": filters,
+            "columns": COLUMNS,
             "selects": (select_cluster(frame.clusters, filters.cluster),),
             "tabs": tabs("holds"),
         }
@@ -82,7 +83,7 @@ def _row(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) -> Fra
     return Fragment(
         f"hold-{key}",
         "holds/row.html",
-        {"row": row, "offer": offer, "why_id": f"why-{key}"},
+        {"row": row, "offer": offer, "why_id": f"why-{key}", "columns": COLUMNS},
         (replace(row, checked_at=checked), offer),
     )
 
