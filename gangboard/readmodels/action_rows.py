@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 
 from gangboard.domain.action import ActionState, Plan, StepState, Verb
-from gangboard.pages.core.rows import shown
+from gangboard.pages.core.rows import shown, shown_property
 from gangboard.readmodels.action_labels import lever_keys
 from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.state_labels import Face
@@ -128,7 +128,12 @@ class ActionRow:
         "Nothing more is done. `verified` can still become `reverted` later.",
         api_name="final",
     )
-    label: str = shown("State in words", "The state in words for people, such as `Held`.")
+
+    @shown_property("State in words", "The state in words for people, such as `Held`.")
+    def label(self) -> str:
+        """The state as a page spells it."""
+        return self.face.label
+
     lever: str = shown("Lever", choices=LEVERS, empty_is_null=True)
     reason: str = shown("Reason")
     actor: str = shown("By")

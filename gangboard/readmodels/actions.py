@@ -54,13 +54,6 @@ def action_rows(actions: QuerySet[Action]) -> tuple[ActionRow, ...]:
 def make_row(action: Action) -> ActionRow:
     """Return the row of an action whose steps are prefetched."""
     steps = list(action.steps.all())
-    face = action_face(
-        action.state,
-        action.verb,
-        action.lever,
-        reverted_by=action.reverted_by,
-        only_released=_only_released(action, steps),
-    )
     return ActionRow(
         id=action.pk,
         verb=action.verb,
@@ -69,7 +62,6 @@ def make_row(action: Action) -> ActionRow:
         gang_id=action.gang_id,
         state=action.state,
         is_final=action.finished_at is not None,
-        label=face.label,
         lever=action.lever,
         reason=printable(action.reason),
         actor=printable(action.actor_name),
@@ -89,7 +81,13 @@ def make_row(action: Action) -> ActionRow:
         sent_at=action.sent_at,
         applied_at=action.applied_at,
         finished_at=action.finished_at,
-        face=face,
+        face=action_face(
+            action.state,
+            action.verb,
+            action.lever,
+            reverted_by=action.reverted_by,
+            only_released=_only_released(action, steps),
+        ),
         lever_label=lever_label(action.lever, forced=action.forced),
         nodes=tuple(printable(str(node)) for node in action.context.get("nodes", ())),
         stop_asked=bool(action.stop_asked_by),
@@ -129,7 +127,7 @@ def _with_end(row: ActionRow, ends: Iterable[ActionEndRow]) -> ActionRow:
         return row
     ended = replace(end, after_seconds=(end.at - began).total_seconds())
     face = Face(row.face.word, f"Was {row.label.lower()}", "–", "unknown")
-    return replace(row, face=face, label=face.label, ended=ended)
+    return replace(row, face=face, ended=ended)
 
 
 def _target(action: Action) -> TargetRow:

@@ -22,7 +22,6 @@ def an_action(number: int, verb: str, nodes: tuple[str, ...], state: str = "veri
         state=state,
         is_final=True,
         face=action_face(state, verb, "hold"),
-        label=action_face(state, verb, "hold").label,
         lever="hold",
         lever_label="Hold",
         reason="node-1 is broken",
