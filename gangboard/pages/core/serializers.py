@@ -111,5 +111,8 @@ def _of_type(
     return _SIMPLE[annotation](**options)
 
 
-def _rows_in(row: Any, serializer: Any, options: dict[str, Any]) -> Any:
-    return (serializer or serializer_of(row))(**options)
+def _rows_in(
+    row: Any, serializer: Any, options: dict[str, Any]
+) -> serializers.Field[Any, Any, Any, Any]:
+    kind: type[serializers.Serializer[Any]] = serializer or serializer_of(row)
+    return kind(**options)
