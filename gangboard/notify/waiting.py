@@ -17,6 +17,7 @@ from gangboard.notify.messages import ADMINS
 from gangboard.notify.triggers import Trigger
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.group_gangs import gangs_above
+from gangboard.readmodels.printable import printable
 from gangboard.readmodels.watched_objects import select_objects
 from gangboard.store.models import Cluster, Gang, NotifyCursor, VerdictSpan
 from gangboard.store.objects import unpack
@@ -163,9 +164,9 @@ def _hold_item(cluster_id: int, hold: Hold, until: datetime, gang_id: str) -> It
     return {
         "type": "hold",
         "cluster": cluster_id,
-        "namespace": hold.meta.ref.namespace,
-        "name": hold.meta.ref.name,
-        "job": hold.job_name,
+        "namespace": printable(hold.meta.ref.namespace),
+        "name": printable(hold.meta.ref.name),
+        "job": printable(hold.job_name),
         "gang": gang_id,
         "until": until.isoformat(),
     }
