@@ -16,13 +16,13 @@ import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import PODS, NodeRoom, Resident
-from gangboard.domain.objects import ObjectRef
+from gangboard.domain.objects import ObjectRef, node_ref
 from gangboard.domain.text import count, is_or_are, listed
 from gangboard.placement.advice_words import node_names, shown, then_fits
 from gangboard.placement.endings import End, Endings, clock, endings_of
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot
 from gangboard.placement.pod_removal import lacking, nodes_without, where
-from gangboard.placement.what_if import WhatIf, node_ref, without_needless
+from gangboard.placement.what_if import WhatIf, without_needless
 
 MOST_ENDED = 64
 """Ends that are counted on together; nobody waits for more."""

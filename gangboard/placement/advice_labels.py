@@ -56,7 +56,6 @@ def select_another(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[A
         method=method,
         label=wish.key,
         values=tuple(found[:_SHOWN]),
-        when_empty=not now,
     )
 
 

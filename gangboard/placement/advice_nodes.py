@@ -9,6 +9,7 @@ import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import CORDON, PODS, NodeRoom
+from gangboard.domain.objects import node_ref
 from gangboard.domain.placing import Filter, FitAnswer, When
 from gangboard.facts.suspensions import writers_words
 from gangboard.placement.advice_words import node_names, room_of, shown, then_fits
@@ -18,7 +19,7 @@ from gangboard.placement.eligibility import filters, is_eligible, pods_that_fit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import one_per_domain_keys
 from gangboard.placement.node_snapshot import NodeSnapshot, Whole
-from gangboard.placement.what_if import Freed, WhatIf, node_ref, without_needless
+from gangboard.placement.what_if import Freed, WhatIf, without_needless
 
 MOST_CORDONS = 50
 EMPTIED = (1, 2, 3, 6)

@@ -57,7 +57,6 @@ def lower_size_of_parts(what_if: WhatIf) -> Iterator[Advice]:
         ),
         method=method,
         count=size,
-        when_empty=when is When.EMPTY,
     )
 
 

@@ -58,7 +58,6 @@ def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
         method=method,
         count=quorum,
         command=_command(what_if, changed_ref, ("minCount",), quorum, method),
-        when_empty=when is When.EMPTY,
     )
 
 
@@ -161,7 +160,6 @@ def lower_size(what_if: WhatIf) -> Iterator[Advice]:
         method=method,
         count=size,
         command=_command(what_if, job.meta.ref, fields, size, method),
-        when_empty=when is When.EMPTY,
     )
 
 

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gangboard.domain.advice import Advice, AdviceKind
+from gangboard.domain.objects import node_ref
 from gangboard.domain.text import listed
 from gangboard.placement.advice_nodes import fewest
 from gangboard.placement.advice_words import node_names, shown, then_fits
 from gangboard.placement.amount_words import amounts_of
 from gangboard.placement.amounts import wanted
-from gangboard.placement.what_if import WhatIf, node_ref
+from gangboard.placement.what_if import WhatIf
 from gangboard.placement.withheld import restored_nodes
 
 

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gangboard.domain.capacity import NodeRoom, PlacementRequest, PodSet, Shape
-from gangboard.domain.objects import ObjectRef
 from gangboard.domain.placing import Assessment, Fit, FitAnswer, PlacementCause, When
 from gangboard.facts.gang import Unit
 from gangboard.placement.amounts import wanted
@@ -306,8 +305,3 @@ def without_needless(
         if are_enough(fewer):
             left = fewer
     return left
-
-
-def node_ref(name: str) -> ObjectRef:
-    """Return a reference to a node, by which its name is hidden from who may not see nodes."""
-    return ObjectRef("", "Node", "", name, "")

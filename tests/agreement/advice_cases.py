@@ -86,13 +86,18 @@ def is_plain_wait(advice: Advice) -> bool:
     return advice.change is AdviceKind.WAIT_FOR_ROOM and not advice.free
 
 
+def is_for_empty_nodes(advice: Advice) -> bool:
+    """Whether so many members fit only when the pods that can leave have left."""
+    return "when empty" in advice.text
+
+
 def taken(case: Case, advice: Advice, *, half: bool = False) -> Case | None:
     """Return the case with the advice taken; half of it where it can be halved, else None."""
     if advice.change is AdviceKind.WAIT_FOR_ROOM:
         return _with_room(case, advice, half=half)
     if advice.change in (AdviceKind.UNCORDON, AdviceKind.SUSPEND_GANGS):
         return _without(case, advice, half=half)
-    if advice.when_empty:
+    if is_for_empty_nodes(advice):
         case = emptied(case)
     if advice.change is AdviceKind.QUORUM:
         assert advice.count is not None

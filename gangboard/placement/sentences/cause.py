@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gangboard.domain.objects import node_ref
 from gangboard.domain.placing import (
     Assessment,
     Constraint,
@@ -26,7 +27,7 @@ from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.constrained import code_of_constraint, constrained
 from gangboard.placement.sentences.excluded import code_of_excluded, excluded
 from gangboard.placement.sentences.numbers import crowd_of
-from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref
+from gangboard.placement.sentences.placement_reason import PlacementReason
 from gangboard.placement.sentences.room import code_of_room, lack_of_room
 from gangboard.placement.sentences.scheduler_message import (
     CLAIM,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gangboard.domain.capacity import HOSTNAME
+from gangboard.domain.objects import node_ref
 from gangboard.domain.placing import Assessment, Constraint, FitAnswer, ShapeFit, When
 from gangboard.domain.text import names
 from gangboard.domain.verdict import Evidence
@@ -17,7 +18,7 @@ from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.anti_affinity import anti_affinity_by_label, shared
 from gangboard.placement.sentences.how_many import some_fit
 from gangboard.placement.sentences.numbers import Crowd, crowd_of, usable_nodes
-from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref, source_of
+from gangboard.placement.sentences.placement_reason import PlacementReason, source_of
 from gangboard.placement.sentences.spread import spread_out
 
 CODES = {

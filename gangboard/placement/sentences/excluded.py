@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from gangboard.domain.capacity import NodeRoom, PodTerm, Requirement, Shape, Toleration
+from gangboard.domain.objects import node_ref
 from gangboard.domain.placing import Assessment, Excluded, Filter, ShapeFit
 from gangboard.domain.resources import is_gpu
 from gangboard.domain.suspension import FieldWriter
@@ -32,7 +33,7 @@ from gangboard.placement.sentences.numbers import (
     labels_of,
     not_said,
 )
-from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref
+from gangboard.placement.sentences.placement_reason import PlacementReason
 from gangboard.placement.sentences.withheld import withheld_devices
 
 # What was done to a node, with the code of each. The order is that of a tie.

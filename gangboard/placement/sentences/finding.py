@@ -8,6 +8,7 @@ from datetime import datetime
 from gangboard.domain.advice import Advice, AdvisedStep
 from gangboard.domain.event import Event, last_seen_seconds
 from gangboard.domain.health import Health
+from gangboard.domain.objects import node_ref
 from gangboard.domain.placing import Assessment, ShapeFit, Total
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.facts.findings import unit_finding
@@ -28,7 +29,7 @@ from gangboard.placement.advice import advise
 from gangboard.placement.amount_words import bare
 from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.sentences.maintenance import maintenance_evidence
-from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref, source_of
+from gangboard.placement.sentences.placement_reason import PlacementReason, source_of
 from gangboard.plugins.rule import UnitRule
 
 _REFUSED = "Unschedulable"

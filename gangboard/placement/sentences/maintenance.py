@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from itertools import islice
 
 from gangboard.domain.capacity import NodeRoom
-from gangboard.domain.objects import Condition
+from gangboard.domain.objects import Condition, node_ref
 from gangboard.domain.placing import Filter
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import Unit
 from gangboard.placement.eligibility import filters
 from gangboard.placement.maintenance import nodes_in_maintenance
 from gangboard.placement.members import nodes_for
-from gangboard.placement.sentences.placement_reason import node_ref
 
 _KEPT_OUT = frozenset({Filter.CORDON, Filter.TAINT, Filter.NOT_READY})
 _SHOWN = 3

@@ -26,11 +26,6 @@ class PlacementReason:
         return f"{self.text[:1].upper()}{self.text[1:]}."
 
 
-def node_ref(name: str) -> ObjectRef:
-    """Return the reference by which a name of a node is shown only to who may see it."""
-    return ObjectRef("", "Node", "", name, "")
-
-
 def source_of(unit: Unit) -> ObjectRef:
     """Return the object that numbers about the unit are told of: its group, or its owner."""
     return unit.group.meta.ref if unit.group is not None else unit.owner.meta.ref

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gangboard.domain.capacity import NodeRoom
+from gangboard.domain.objects import node_ref
 from gangboard.domain.placing import ShapeFit
 from gangboard.domain.text import listed
 from gangboard.domain.verdict import Evidence
@@ -13,7 +14,6 @@ from gangboard.placement.amount_words import amount_of, bare
 from gangboard.placement.amounts import wanted
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.how_many import unit_keys
-from gangboard.placement.sentences.placement_reason import node_ref
 from gangboard.placement.withheld import restored_nodes
 
 _NAMED = 2
