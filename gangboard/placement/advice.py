@@ -27,7 +27,7 @@ from gangboard.placement.advice_nodes import uncordon, wait_for_any_room, wait_f
 from gangboard.placement.advice_others import suspend_broken, suspend_gangs
 from gangboard.placement.advice_size import lower_quorum, lower_size
 from gangboard.placement.advice_withheld import restore
-from gangboard.placement.pod_removal import nodes_to_free
+from gangboard.placement.gang_nodes import nodes_to_free
 from gangboard.placement.what_if import WhatIf
 
 MOST = 3

@@ -21,7 +21,6 @@ from gangboard.domain.text import count, is_or_are, listed
 from gangboard.placement.advice_words import node_names, shown, then_fits
 from gangboard.placement.endings import End, Endings, clock, endings_of
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot
-from gangboard.placement.pod_removal import lacking, nodes_without, where
 from gangboard.placement.what_if import WhatIf, without_needless
 
 MOST_ENDED = 64
@@ -50,7 +49,7 @@ def deletions(what_if: WhatIf) -> Deletions | None:
     going = endings.to_come(what_if.unit.now, what_if.own_uid, deleted=True)
     if not going.any():
         return None
-    here = where(what_if)
+    here = what_if.candidate_nodes
     there = np.flatnonzero(going & (endings.held(PODS, here) > 0))
     if not len(there):
         return None
@@ -73,7 +72,7 @@ def _snapshot_without(what_if: WhatIf, endings: Endings, going: Mask) -> NodeSna
     cache, key = what_if.snapshot.cache, ("without", going.tobytes())
     if key not in cache:
         parts = [endings.all[at].ending.loads for at in np.flatnonzero(going).tolist()]
-        cache[key] = what_if.snapshot.changed(nodes_without(what_if, parts))
+        cache[key] = what_if.snapshot.changed(what_if.nodes_without(parts))
     found: NodeSnapshot = cache[key]
     return found
 
@@ -121,7 +120,7 @@ def _on_nodes(what_if: WhatIf, ends: Iterable[End]) -> tuple[int, list[str]]:
     for one in ends:
         for name, load in one.ending.loads.items():
             pods[name] += load.pods
-    names = [what_if.snapshot.names[at] for at in np.flatnonzero(where(what_if)).tolist()]
+    names = [what_if.snapshot.names[at] for at in np.flatnonzero(what_if.candidate_nodes).tolist()]
     names = [name for name in names if pods[name]]
     return sum(pods[name] for name in names), names
 
@@ -138,7 +137,7 @@ def wait_for_end(what_if: WhatIf) -> Iterator[Advice]:
     endings = endings_of(what_if.unit.facts.room, what_if.snapshot)
     if not endings.all:
         return
-    held = endings.held(what_if.deciding, where(what_if))
+    held = endings.held(what_if.deciding, what_if.candidate_nodes)
     coming = endings.to_come(what_if.unit.now, what_if.own_uid, deleted=False)
     ends = [
         (endings.all[at], int(held[at]))
@@ -146,7 +145,7 @@ def wait_for_end(what_if: WhatIf) -> Iterator[Advice]:
         if endings.all[at].resident.root != what_if.own_uid
     ]
     sums = list(accumulate(amount for _, amount in ends))
-    first = bisect_left(sums, lacking(what_if))
+    first = bisect_left(sums, what_if.shortfall)
     if first >= len(ends):
         return
     some = _first_enough(what_if, [one for one, _ in ends[: first + MOST_TRIED]], first + 1)
@@ -235,4 +234,4 @@ def _first_enough(what_if: WhatIf, ends: Sequence[End], fewest: int = 1) -> tupl
 
 
 def _without(what_if: WhatIf, ends: Iterable[End]) -> dict[str, NodeRoom]:
-    return nodes_without(what_if, [one.ending.loads for one in ends])
+    return what_if.nodes_without([one.ending.loads for one in ends])

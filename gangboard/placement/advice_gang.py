@@ -17,8 +17,8 @@ from gangboard.placement.advice_labels import mend_sources, select_another
 from gangboard.placement.advice_size import job_of, most_that_fit, so_many
 from gangboard.placement.advice_words import marked, then_fits
 from gangboard.placement.change_methods import V1_36, ChangedObject, change_method
-from gangboard.placement.maintenance import LEAVING, nodes_in_maintenance
 from gangboard.placement.matching import untolerated
+from gangboard.placement.unavailable_nodes import LEAVING, nodes_in_maintenance
 from gangboard.placement.what_if import WhatIf
 
 MOST_TAINTS = 3

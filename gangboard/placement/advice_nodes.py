@@ -8,17 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind
-from gangboard.domain.capacity import CORDON, PODS, NodeRoom
+from gangboard.domain.capacity import PODS, NodeRoom
 from gangboard.domain.objects import node_ref
-from gangboard.domain.placing import Filter, FitAnswer, When
+from gangboard.domain.placing import FitAnswer, When
 from gangboard.facts.suspensions import writers_words
 from gangboard.placement.advice_words import node_names, room_of, shown, then_fits
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.cheapest import cheapest
-from gangboard.placement.eligibility import filters, is_eligible, pods_that_fit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import one_per_domain_keys
-from gangboard.placement.node_snapshot import NodeSnapshot, Whole
+from gangboard.placement.node_snapshot import Whole
+from gangboard.placement.unavailable_nodes import uncordonable_nodes
 from gangboard.placement.what_if import Freed, WhatIf, without_needless
 
 MOST_CORDONS = 50
@@ -173,7 +173,8 @@ def _with_room(what_if: WhatIf, freed: Freed) -> dict[str, NodeRoom]:
 
 def uncordon(what_if: WhatIf) -> Iterator[Advice]:
     """Say which cordoned nodes would be enough, the fewest."""
-    opened = _cordoned(what_if)
+    shapes = [pod_set.shape for pod_set in what_if.pod_sets]
+    opened = uncordonable_nodes(what_if.snapshot, shapes, what_if.request.topology_keys)
     if not opened:
         return
     chosen = fewest(what_if, opened)
@@ -189,39 +190,12 @@ def uncordon(what_if: WhatIf) -> Iterator[Advice]:
     )
 
 
-def _cordoned(what_if: WhatIf) -> dict[str, NodeRoom]:
-    """Return the nodes that only their cordon keeps from some shape, as they would be without."""
-    keys = what_if.request.topology_keys
-    found = {}
-    for node in _with_cordon(what_if.snapshot):
-        if node.lifecycle:
-            continue  # somebody works on it, and cordoned it for that
-        for pod_set in what_if.pod_sets:
-            if {one for one, _ in filters(node, pod_set.shape, keys)} == {Filter.CORDON}:
-                taints = tuple(taint for taint in node.taints if taint.key != CORDON)
-                found[node.name] = replace(node, taints=taints, unschedulable=False)
-                break
-    return found
-
-
-def _with_cordon(snapshot: NodeSnapshot) -> tuple[NodeRoom, ...]:
-    if "cordoned" not in snapshot.cache:
-        kinds = snapshot.kinds()
-        marked = [
-            kind.unschedulable or any(taint.key == CORDON for taint in kind.taints)
-            for kind in kinds.nodes
-        ]
-        there = np.flatnonzero(np.array(marked, dtype=np.bool_)[kinds.codes]) if marked else ()
-        snapshot.cache["cordoned"] = tuple(snapshot.nodes[at] for at in there)
-    found: tuple[NodeRoom, ...] = snapshot.cache["cordoned"]
-    return found
-
-
 def fewest(what_if: WhatIf, opened: Mapping[str, NodeRoom]) -> dict[str, NodeRoom]:
-    """Return the fewest of the changed nodes that are enough, those with the most places first."""
+    """Return the fewest of the changed nodes that are enough, those that take the most pods first."""
     best: dict[str, NodeRoom] = {}
-    for here in _by_domain(what_if, opened):
-        ranked = sorted(here, key=lambda node: (-_places(what_if, node), node.name))[:MOST_CORDONS]
+    places = _places(what_if, opened)
+    for nodes in _by_domain(what_if, opened):
+        ranked = sorted(nodes, key=lambda node: (-places[node.name], node.name))[:MOST_CORDONS]
         chosen: dict[str, NodeRoom] = {}
         for node in ranked:
             if best and len(chosen) + 1 >= len(best):
@@ -244,12 +218,11 @@ def _by_domain(what_if: WhatIf, opened: Mapping[str, NodeRoom]) -> Iterator[list
             yield found[values]
 
 
-def _places(what_if: WhatIf, node: NodeRoom) -> int:
-    return max(
-        (
-            pods_that_fit(node, pod_set.shape, When.NOW)[0]
-            for pod_set in what_if.pod_sets
-            if is_eligible(node, pod_set.shape, what_if.request.topology_keys)
-        ),
-        default=0,
-    )
+def _places(what_if: WhatIf, opened: Mapping[str, NodeRoom]) -> Mapping[str, int]:
+    """Return how many members of the shape with the most places each of the changed nodes takes."""
+    snapshot, keys = what_if.snapshot.changed(opened), what_if.request.topology_keys
+    most: Whole = np.zeros(len(snapshot), dtype=np.int64)
+    for pod_set in what_if.pod_sets:
+        feasible = feasible_nodes_of(snapshot, pod_set.shape)
+        most = np.maximum(most, np.where(feasible.eligible(keys), feasible.caps(When.NOW), 0))
+    return {name: int(most[what_if.place(name)]) for name in opened}

@@ -17,7 +17,6 @@ from gangboard.placement.advice_words import then_fits
 from gangboard.placement.amount_words import amount_of
 from gangboard.placement.amounts import taken
 from gangboard.placement.node_snapshot import Mask, Whole
-from gangboard.placement.pod_removal import lacking, nodes_without, where
 from gangboard.placement.running_gangs import RunningGangs, running_gangs_of
 from gangboard.placement.what_if import WhatIf, without_needless
 
@@ -122,7 +121,7 @@ def _allowed(what_if: WhatIf, running: RunningGangs) -> Mask:
 
 def _held(what_if: WhatIf, running: RunningGangs) -> Whole:
     """Return how much of the deciding resource each holds on nodes where members can go."""
-    return running.held(what_if.deciding, where(what_if))
+    return running.held(what_if.deciding, what_if.candidate_nodes)
 
 
 def _by_places(what_if: WhatIf, running: RunningGangs, allowed: Mask) -> tuple[_Candidate, ...]:
@@ -179,7 +178,7 @@ def _several(
 def _by_search(what_if: WhatIf, running: RunningGangs, allowed: Mask) -> tuple[_Candidate, ...]:
     """Try a few that hold enough alone, those that lose the least first, then the two and three largest."""
     held = _held(what_if, running)
-    least = lacking(what_if)
+    least = what_if.shortfall
     there = np.flatnonzero((held > 0) & allowed)
     if int(np.sort(held[there])[-MOST_GANGS:].sum()) < least:
         return ()
@@ -205,4 +204,4 @@ def _frees_without(what_if: WhatIf, some: Sequence[_Candidate]) -> bool:
 
 
 def _nodes_without(what_if: WhatIf, some: Sequence[_Candidate]) -> dict[str, NodeRoom]:
-    return nodes_without(what_if, [one.resident.kept for one in some])
+    return what_if.nodes_without([one.resident.kept for one in some])

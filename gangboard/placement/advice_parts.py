@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,10 +13,11 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.text import label, names
 from gangboard.facts.gang import Unit
 from gangboard.placement.advice_words import fit_when, marked, sized
-from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.change_methods import ChangedObject, change_method
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.members import nodes_for, request_of
+from gangboard.placement.gang_nodes import load_of, nodes_for, removed
+from gangboard.placement.members import request_of
+from gangboard.placement.neighbours import NO_TERMS
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.what_if import WhatIf
 
@@ -202,14 +202,6 @@ def _without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeRoom] | N
         at = snapshot.place(name)
         if at is None:
             return None
-        node = snapshot[at]
-        taken: Counter[str] = Counter()
-        for pod in there:
-            taken.update(pod_amounts(pod.requests))
-        amounts = {
-            resource: max(0, amount - taken[resource])
-            for resource, amount in node.now.amounts.items()
-        }
-        left = replace(node.now, amounts=amounts, pods=max(0, node.now.pods - len(there)))
-        changed[name] = replace(node, now=left)
+        left = removed(snapshot[at].now, load_of(there, lambda _: NO_TERMS))
+        changed[name] = replace(snapshot[at], now=left)
     return changed

@@ -12,8 +12,8 @@ from gangboard.placement.advice_nodes import fewest
 from gangboard.placement.advice_words import node_names, shown, then_fits
 from gangboard.placement.amount_words import amounts_of
 from gangboard.placement.amounts import wanted
+from gangboard.placement.unavailable_nodes import restored_nodes
 from gangboard.placement.what_if import WhatIf
-from gangboard.placement.withheld import restored_nodes
 
 
 def restore(what_if: WhatIf) -> Iterator[Advice]:

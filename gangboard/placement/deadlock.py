@@ -9,8 +9,7 @@ from gangboard.domain.capacity import Load, NodeRoom, PlacementRequest, Resident
 from gangboard.domain.placing import FitAnswer, When
 from gangboard.facts.gang import Unit
 from gangboard.placement.fits import fits
-from gangboard.placement.neighbours import more
-from gangboard.placement.pod_removal import without
+from gangboard.placement.gang_nodes import added, without
 
 _RIVALS = 10
 """Half-placed gangs that are looked at, the ones that hold most of the gang's nodes first."""
@@ -85,16 +84,5 @@ def _with_only(node: NodeRoom, gangs: Iterable[Resident]) -> NodeRoom:
     load = node.staying
     for gang in gangs:
         if node.name in gang.kept:
-            load = _more(load, gang.kept[node.name])
+            load = added(load, gang.kept[node.name])
     return replace(node, now=load)
-
-
-def _more(load: Load, part: Load) -> Load:
-    names = load.amounts.keys() | part.amounts.keys()
-    return Load(
-        {name: load.amounts.get(name, 0) + part.amounts.get(name, 0) for name in sorted(names)},
-        load.pods + part.pods,
-        load.host_ports | part.host_ports,
-        more(load.anti_affinity, part.anti_affinity),
-        more(load.matched_terms, part.matched_terms),
-    )

@@ -1,9 +1,10 @@
-"""One shape over all nodes at once: the same answers as `eligibility`, column by column."""
+"""The nodes that could host a pod of one shape, and how many pods of it fit on each."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from itertools import compress
 
 import numpy as np
@@ -11,15 +12,26 @@ import numpy as np
 from gangboard.domain.capacity import Shape
 from gangboard.domain.placing import Constraint, Eligibility, Excluded, Filter, When
 from gangboard.placement.amounts import wanted
-from gangboard.placement.eligibility import EXAMPLES, UNLIMITED, ranked
 from gangboard.placement.matching import has_host_anti_affinity, one_per_domain_keys
 from gangboard.placement.node_filters import NodeFilters, has_label
 from gangboard.placement.node_snapshot import SAFE, Mask, NodeSnapshot, Whole, total
 
+EXAMPLES = 3
+"""Names of nodes that an answer gives as examples."""
+UNLIMITED = 2**40
+"""Pods that fit on a node if no request limits them: more than a cluster can have."""
 MOST_KEPT = 600
 """Shapes whose feasible nodes are kept: with 5,000 nodes each takes about a tenth of a megabyte."""
 Saturated = tuple[tuple[str, int, tuple[str, ...]], ...]
 Summary = tuple[int, int, int, Saturated]
+
+
+@dataclass(slots=True)
+class _Exclusion:
+    """The nodes that a filter is the first to exclude, and their number by taint or resource."""
+
+    mask: Mask
+    details: Counter[str]
 
 
 class FeasibleNodes:
@@ -34,7 +46,8 @@ class FeasibleNodes:
         self._sums: dict[When, int] = {}
         self._orders: dict[When, tuple[Whole, Whole, Whole]] = {}
         self._summaries: dict[tuple[str, ...], Summary] = {}
-        self._found: dict[tuple[str, ...], Eligibility] = {}
+        self._exclusions: dict[tuple[str, ...], dict[Filter, _Exclusion]] = {}
+        self._eligibilities: dict[tuple[str, ...], Eligibility] = {}
 
     # Which nodes
 
@@ -53,25 +66,36 @@ class FeasibleNodes:
     # Why the others not
 
     def eligibility(self, keys: tuple[str, ...] = ()) -> Eligibility:
-        """Return the same as `eligibility.eligibility`, in the order of the owner."""
-        if keys not in self._found:
+        """Return the eligible nodes, and the others by the first filter that excludes each."""
+        if keys not in self._eligibilities:
+            exclusions = self._first_exclusions(keys)
+            excluded = {why: self._excluded(one) for why, one in exclusions.items()}
+            self._eligibilities[keys] = Eligibility(self._names(self.eligible(keys)), excluded)
+        return self._eligibilities[keys]
+
+    def excluded_by(self, why: Filter, keys: tuple[str, ...] = ()) -> Mask:
+        """Return the nodes that a filter is the first to exclude."""
+        exclusion = self._first_exclusions(keys).get(why)
+        return (
+            np.zeros(len(self._snapshot), dtype=np.bool_) if exclusion is None else exclusion.mask
+        )
+
+    def _first_exclusions(self, keys: tuple[str, ...]) -> dict[Filter, _Exclusion]:
+        """Return what each filter is the first to exclude, in the order of `Filter`, without empty ones."""
+        if keys not in self._exclusions:
             left = np.ones(len(self._snapshot), dtype=np.bool_)
-            excluded: dict[Filter, Excluded] = {}
-            details: dict[Filter, Counter[str]] = {}
-            hit: dict[Filter, Mask] = {}
+            exclusions: dict[Filter, _Exclusion] = {}
             for why, detail, mask in self._node_filters.filters(keys):
-                here = left & mask
-                if not here.any():
+                first = left & mask
+                if not first.any():
                     continue
-                left = left & ~here
-                hit[why] = hit[why] | here if why in hit else here
+                left = left & ~first
+                exclusion = exclusions.setdefault(why, _Exclusion(np.zeros_like(first), Counter()))
+                exclusion.mask |= first
                 if detail:
-                    details.setdefault(why, Counter())[detail] += int(np.count_nonzero(here))
-            for why in Filter:
-                if why in hit:
-                    excluded[why] = self._excluded(hit[why], details.get(why))
-            self._found[keys] = Eligibility(self._names(left), excluded)
-        return self._found[keys]
+                    exclusion.details[detail] += int(np.count_nonzero(first))
+            self._exclusions[keys] = {why: exclusions[why] for why in Filter if why in exclusions}
+        return self._exclusions[keys]
 
     def _names(self, mask: Mask) -> tuple[str, ...]:
         """Return the names of nodes; shapes with the same nodes share them."""
@@ -82,10 +106,11 @@ class FeasibleNodes:
         found: tuple[str, ...] = cache[place]
         return found
 
-    def _excluded(self, mask: Mask, details: Counter[str] | None) -> Excluded:
-        places = np.flatnonzero(mask)
+    def _excluded(self, exclusion: _Exclusion) -> Excluded:
+        places = np.flatnonzero(exclusion.mask)
         examples = tuple(self._snapshot.names[at] for at in places[:EXAMPLES].tolist())
-        return Excluded(len(places), examples, ranked(details))
+        details = sorted(exclusion.details.items(), key=lambda pair: (-pair[1], pair[0]))
+        return Excluded(len(places), examples, tuple(details))
 
     # How many
 

@@ -1,4 +1,4 @@
-"""Selectors, affinity, taints, ports, neighbours: whether one pod and one node go together."""
+"""Whether a toleration covers a taint, two pods share a host port, or anti-affinity keeps pods apart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from gangboard.domain.capacity import (
     PodTerm,
     Shape,
     Taint,
-    Term,
     Terms,
     Toleration,
 )
@@ -51,24 +50,6 @@ def undecidable(shape: Shape) -> list[str]:
             if entry.key != NAME_FIELD or entry.operator not in _FIELD_OPERATORS
         ]
     return found
-
-
-def is_selected(node: NodeRoom, shape: Shape) -> bool:
-    """Whether node selector and required node affinity both match.
-
-    Source: GetRequiredNodeAffinity in k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
-    """
-    if any(node.labels.get(key) != value for key, value in shape.node_selector.items()):
-        return False
-    return shape.affinity is None or any(_term_matches(term, node) for term in shape.affinity)
-
-
-def _term_matches(term: Term, node: NodeRoom) -> bool:
-    if not term.expressions and not term.fields:
-        return False
-    return all(entry.matches(node.labels.get(entry.key)) for entry in term.expressions) and all(
-        entry.matches(node.name if entry.key == NAME_FIELD else None) for entry in term.fields
-    )
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
@@ -128,13 +109,6 @@ def has_host_anti_affinity(one: Shape, other: Shape | Load) -> bool:
     Terms by other labels of nodes are not asked here, see `anti_affinity`.
     """
     return any(term.is_by_host for term in clashing(one, other))
-
-
-def satisfies_pod_affinity(node: NodeRoom, shape: Shape) -> bool:
-    """Whether a node has a pod that required affinity of a shape asks for."""
-    if shape.pod_affinity is None:
-        return True
-    return any(term.is_by_host for term in node.now.matched_terms if term == shape.pod_affinity)
 
 
 def is_about_hosts(shape: Shape) -> bool:

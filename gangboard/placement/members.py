@@ -11,9 +11,7 @@ from gangboard.domain.capacity import (
     AFFINITY,
     ANTI_AFFINITY,
     SPREAD,
-    Load,
     Needs,
-    NodeRoom,
     PlacementRequest,
     PodSet,
     PodTerm,
@@ -23,10 +21,9 @@ from gangboard.domain.capacity import (
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, listed
 from gangboard.facts.gang import Unit
-from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.devices import may_be_served
-from gangboard.placement.neighbours import NO_TERMS, fewer, matcher
-from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
+from gangboard.placement.neighbours import NO_TERMS, matcher
+from gangboard.placement.node_snapshot import snapshot_of
 
 OF_OTHERS = "anti-affinity of other pods"
 """What is not worked out of a pod that a term of another, not by host, may keep away."""
@@ -276,49 +273,3 @@ def _role_names(unit: Unit, pods: Sequence[Pod]) -> str:
     known = unit.facts.roles_of_pods
     names = sorted({known.get(pod.meta.ref.uid, "") for pod in pods})
     return listed(names) if all(names) and len(names) <= _MOST_ROLES else ""
-
-
-# Nodes
-
-
-def nodes_for(unit: Unit) -> NodeSnapshot:
-    """Return the nodes of the cluster without what is kept on them for the unit's own waiting pods.
-
-    A node to which one of them is nominated carries its load, and it must not stand in its own way.
-    Ports that members on such a node hold there stay.
-    """
-    snapshot = snapshot_of(unit.facts.room)
-    kept: dict[str, list[Pod]] = {}
-    for pod in waiting(unit):
-        if pod.nominated_node:
-            kept.setdefault(pod.nominated_node, []).append(pod)
-    if not kept:
-        return snapshot
-    members = on_nodes(unit)
-    matched = matcher(unit.facts.room, waiting(unit))
-    changed: dict[str, NodeRoom] = {}
-    for name, pods in kept.items():
-        at = snapshot.place(name)
-        if at is not None:
-            beside = [pod for pod in members if pod.node == name]
-            gone = Counter(term for pod in pods for term in matched(pod))
-            less = _less(snapshot[at].now, pods, beside)
-            less = replace(less, matched_terms=fewer(less.matched_terms, gone))
-            changed[name] = replace(snapshot[at], now=less)
-    return snapshot.changed(changed)
-
-
-def _less(load: Load, pods: Sequence[Pod], beside: Sequence[Pod]) -> Load:
-    taken: Counter[str] = Counter()
-    for pod in pods:
-        taken.update(pod_amounts(pod.requests))
-    ports = {port for pod in pods for port in pod.needs.host_ports}
-    ports -= {port for pod in beside for port in pod.needs.host_ports}
-    anti_affinity = Counter(term for pod in pods for term in pod.needs.anti_affinity)
-    return Load(
-        {name: max(0, amount - taken[name]) for name, amount in load.amounts.items()},
-        max(0, load.pods - len(pods)),
-        load.host_ports - ports,
-        fewer(load.anti_affinity, anti_affinity),
-        load.matched_terms,
-    )

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from gangboard.domain.capacity import ClusterRoom, PodTerm, PodTerms
+from gangboard.domain.capacity import ClusterRoom, PodTerm
 from gangboard.domain.pod import Pod
 from gangboard.placement.node_snapshot import snapshot_of
 
@@ -16,17 +16,6 @@ Matcher = Callable[[Pod], frozenset[PodTerm]]
 """Pod → the terms that it matches."""
 _Spot = tuple[str | None, str, str | None]
 """Namespace, None for all; label, empty for any; its value."""
-
-
-def fewer(terms: PodTerms, gone: PodTerms) -> PodTerms:
-    """Return what is left when some pods go; a load can tell of terms that these do not know."""
-    left = {term: number - gone.get(term, 0) for term, number in terms.items()}
-    return {term: number for term, number in left.items() if number > 0}
-
-
-def more(terms: PodTerms, new: PodTerms) -> PodTerms:
-    """Return the terms of both."""
-    return {term: terms.get(term, 0) + new.get(term, 0) for term in (*terms, *new)}
 
 
 class TermIndex:

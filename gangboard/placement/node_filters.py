@@ -1,7 +1,7 @@
-"""Which nodes each filter excludes for one shape: the same as `eligibility.filters`, column by column.
+"""The node filters of kube-scheduler for one shape, over all nodes at once.
 
-What a filter says of a node is worked out for each value of a label, each set of taints and each
-resource, not for each node.
+A filter is evaluated once for each value of a label, each set of taints and each resource, not for
+each node.
 """
 
 from __future__ import annotations
@@ -77,7 +77,10 @@ class NodeFilters:
         return np.zeros(len(self._snapshot), dtype=np.bool_)
 
     def _selected(self) -> Mask:
-        """Match node selector and affinity as `matching.is_selected`."""
+        """Return the nodes that match the node selector and the required node affinity.
+
+        Source: GetRequiredNodeAffinity in k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
+        """
         if "selected" in self._kept:
             return self._kept["selected"]
         found = self._all()
@@ -99,7 +102,7 @@ class NodeFilters:
         return found
 
     def _pod_affinity(self) -> Mask:
-        """Match as `matching.satisfies_pod_affinity`: pods that can leave count, too."""
+        """Return the nodes near a pod that the required pod affinity names. Pods that can leave count, too."""
         term = self._shape.pod_affinity
         if term is None:
             return self._all()
@@ -194,7 +197,10 @@ class NodeFilters:
         )
 
     def filters(self, keys: Sequence[str]) -> Iterator[tuple[Filter, str, Mask]]:
-        """Yield which nodes each filter excludes, in the order of `eligibility.filters`."""
+        """Yield each filter with its detail, a taint or resource, and the nodes that it excludes.
+
+        The order is that of `Filter`.
+        """
         yield Filter.SELECTOR, "", ~self._selected()
         yield Filter.POD_AFFINITY, "", ~self._pod_affinity()
         for key in keys:

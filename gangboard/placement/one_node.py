@@ -13,10 +13,13 @@ from gangboard.domain.placing import Filter, When
 from gangboard.domain.pod import Pod
 from gangboard.domain.resources import is_accelerator
 from gangboard.placement.amounts import free, wanted
-from gangboard.placement.eligibility import filters, pods_that_fit
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import undecidable
 from gangboard.placement.members import shape_of, unread_text
 from gangboard.placement.neighbours import matcher
+from gangboard.placement.node_filters import NodeFilters
+from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
+from gangboard.placement.unavailable_nodes import uncordoned
 from gangboard.placement.usage import Usage
 
 COMPANIONS = ("cpu", "memory")
@@ -57,6 +60,7 @@ class OneNode:
         for pod in (*there, *waiting):
             usage.put_pod(pod)
         self._room = usage.room()
+        self._uncordoned = NodeSnapshot([uncordoned(self.room)])
 
     @property
     def room(self) -> NodeRoom:
@@ -82,14 +86,16 @@ class OneNode:
         if unclear:
             return NodeAnswer(unclear=tuple(unclear))
         node, asked = self.room, wanted(shape)
-        reasons = list(filters(node, shape, (), asked))
-        others = [one for one in reasons if one[0] is not Filter.CORDON]
+        filters = NodeFilters(snapshot_of(self._room), shape).filters(())
+        reasons = [(why, detail) for why, detail, mask in filters if mask[0]]
+        others = [reason for reason in reasons if reason[0] is not Filter.CORDON]
         if others:
             why, detail = others[0]
             there = free(node, detail, When.EMPTY) if detail in asked else 0
             return NodeAnswer(filter=why, detail=detail, asked=asked.get(detail, 0), there=there)
-        pods, limit = pods_that_fit(node, shape, When.NOW, asked)
+        pods, _, _, saturated = feasible_nodes_of(self._uncordoned, shape).summary()
         if not pods:
+            ((limit, _, _),) = saturated
             there = free(node, limit, When.NOW) if limit in asked else 0
             return NodeAnswer(limit=limit, asked=asked.get(limit, 0), there=there)
         return NodeAnswer(pods=pods, cordoned=bool(reasons))

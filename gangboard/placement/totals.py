@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import as_snapshot, total
 from gangboard.placement.packing import least
-
-TotalsOf = Callable[[Sequence[PodSet], int], tuple[Total, ...]]
-"""What `totals` says of so many of some members, on nodes that are known."""
 
 
 def totals(
@@ -76,18 +73,22 @@ def shortest(lines: Sequence[Total], when: When) -> str:
 
 
 def shortest_of_any(
-    pod_sets: Sequence[PodSet], target: int, when: When, totals_of: TotalsOf
+    pod_sets: Sequence[PodSet],
+    target: int,
+    when: When,
+    nodes: Sequence[NodeRoom],
+    topology_keys: Sequence[str] = (),
 ) -> str:
-    """Return the resource that lacks in total: for all members, or for those of one shape alone.
+    """Return the resource of which too little is there for all members, or for those of one shape.
 
-    A driver may have plenty of room on nodes where no worker can go; the sum over all nodes would
+    A driver may have plenty of room on nodes where no worker can go, and the sum over all nodes would
     hide that. With a quorum a shape needs only what the other shapes cannot make up for.
     """
-    found = shortest(totals_of(pod_sets, target), when)
+    resource = shortest(totals(pod_sets, target, nodes, topology_keys), when)
     size = sum(pod_set.count for pod_set in pod_sets)
     for pod_set in pod_sets if len(pod_sets) > 1 else ():
-        if found:
+        if resource:
             break
         must = max(0, target - (size - pod_set.count))
-        found = shortest(totals_of([pod_set], must), when)
-    return found
+        resource = shortest(totals([pod_set], must, nodes, topology_keys), when)
+    return resource

@@ -13,13 +13,11 @@ from gangboard.facts.retry import last_refusal
 from gangboard.placement.anti_affinity import most_one_per_domain
 from gangboard.placement.assess import assess
 from gangboard.placement.domains import domains_of
-from gangboard.placement.eligibility import EXAMPLES
-from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.members import nodes_for, request_of, waiting
+from gangboard.placement.feasible_nodes import EXAMPLES, feasible_nodes_of
+from gangboard.placement.gang_nodes import nodes_for
+from gangboard.placement.members import request_of, waiting
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.spread import closed, most_in
-
-__all__ = ["nodes_for", "placing_of", "request_of"]
 
 
 def placing_of(unit: Unit) -> Placing | None:

@@ -8,16 +8,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gangboard.domain.capacity import NodeRoom, PlacementRequest, PodSet, Shape
+from gangboard.domain.capacity import Load, NodeRoom, PlacementRequest, PodSet, Shape
 from gangboard.domain.placing import Assessment, Fit, FitAnswer, PlacementCause, When
 from gangboard.facts.gang import Unit
 from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
-from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
 from gangboard.placement.fits import fits
+from gangboard.placement.gang_nodes import without
 from gangboard.placement.matching import is_about_values
-from gangboard.placement.node_snapshot import NodeSnapshot, Whole
+from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole
 from gangboard.placement.scheduler_order import is_found_in_scheduler_order, work_of
 
 STEPS = 2_000
@@ -106,17 +106,41 @@ class WhatIf:
         """Return a node by its name."""
         return self.snapshot.nodes[self.place(name)]
 
-    def find(self, name: str) -> NodeRoom | None:
-        """Return a node by its name; None where it is not known."""
-        at = self.snapshot.place(name)
-        return self.snapshot.nodes[at] if at is not None else None
-
     def place(self, name: str) -> int:
         """Return where a node stands in the columns; KeyError where it is not known."""
         at = self.snapshot.place(name)
         if at is None:
             raise KeyError(name)
         return at
+
+    @property
+    def candidate_nodes(self) -> Mask:
+        """Return the nodes that could host a member."""
+        keys = self.request.topology_keys
+        masks = [
+            feasible_nodes_of(self.snapshot, pod_set.shape).eligible(keys)
+            for pod_set in self.pod_sets
+        ]
+        candidates: Mask = np.logical_or.reduce(masks)
+        return candidates
+
+    @property
+    def shortfall(self) -> int:
+        """Return how much of the deciding resource must become free at least."""
+        for line in self.assessment.totals:
+            if line.resource == self.deciding:
+                return max(1, line.needed - line.free)
+        return 1
+
+    def nodes_without(self, parts: Iterable[Mapping[str, Load]]) -> dict[str, NodeRoom]:
+        """Return the nodes that these loads leave, by name and without them."""
+        changed: dict[str, NodeRoom] = {}
+        for part in parts:
+            for name, load in part.items():
+                at = self.snapshot.place(name)
+                if at is not None:
+                    changed[name] = without(changed.get(name, self.snapshot.nodes[at]), load)
+        return changed
 
     @property
     def moment(self) -> When:
@@ -141,13 +165,21 @@ class WhatIf:
 
         `changed` are nodes by name, `target` another number than the request needs.
         """
-        if request is None and self.is_one_shape:
-            wanted_now = self.request.needed if target is None else target
-            shape = self.shape
-            if shape.unsupported or shape.anti_affinity or shape.matched_terms or shape.spreads:
-                return self.fit(changed, request, target).answer is FitAnswer.YES
-            return self.most(changed) >= wanted_now
+        if request is None and self._adds_up:
+            return self.most(changed) >= (self.request.needed if target is None else target)
         return self.fit(changed, request, target).answer is FitAnswer.YES
+
+    @property
+    def _adds_up(self) -> bool:
+        """Whether each node takes members whatever is on the others: then the sum of places decides."""
+        shape = self.shape
+        return self.is_one_shape and not (
+            shape.unsupported
+            or shape.anti_affinity
+            or shape.matched_terms
+            or shape.pod_affinity
+            or shape.spreads
+        )
 
     def fit(
         self,
@@ -218,7 +250,7 @@ class WhatIf:
 
     def most(self, changed: Mapping[str, NodeRoom] = _NO_CHANGE) -> int:
         """Return how many members of the one shape fit, in the best domain where it must be one."""
-        gains = [(self.place(name), self._gain(node)) for name, node in changed.items()]
+        gains = self._gains(changed)
         if not self.request.topology_keys:
             return int(self.feasible.summary()[0]) + sum(gain for _, gain in gains)
         codes, missing = self.missing_by_domain()
@@ -247,17 +279,16 @@ class WhatIf:
         np.add.at(sums, codes[there], np.minimum(caps[there], size).astype(np.int64))
         return codes, self.request.needed - sums
 
-    def _gain(self, node: NodeRoom) -> int:
-        """Return how many members more a node takes as it is here."""
-        at = self.place(node.name)
-        before = int(self.feasible.caps(When.NOW)[at])
-        was = self.snapshot.nodes[at]
-        asked = self.asked
-        if _asks_the_same(node, was):
-            eligible = bool(self.feasible.eligible(self.request.topology_keys)[at])
-        else:
-            eligible = is_eligible(node, self.shape, self.request.topology_keys, asked)
-        return pods_that_fit(node, self.shape, When.NOW, asked)[0] - before if eligible else -before
+    def _gains(self, changed: Mapping[str, NodeRoom]) -> list[tuple[int, int]]:
+        """Return the place of each changed node in the columns, and how many members more it takes."""
+        if not changed:
+            return []
+        nodes = NodeSnapshot(changed.values())
+        feasible = FeasibleNodes(nodes, self.shape)
+        after = np.where(feasible.eligible(self.request.topology_keys), feasible.caps(When.NOW), 0)
+        places = [self.place(name) for name in nodes.names]
+        gains = after - self.feasible.caps(When.NOW)[places]
+        return list(zip(places, gains.tolist(), strict=True))
 
     def _best_nodes(self, changed: Mapping[str, NodeRoom]) -> Iterable[NodeRoom]:
         """Return the nodes with the most places for each shape, and those that are changed."""
@@ -273,15 +304,6 @@ class WhatIf:
             caps = feasible_nodes_of(self.snapshot, pod_set.shape).caps(when)
             found.update(largest(caps, min(pod_set.count, MOST_HOSTS) + SPARE_HOSTS))
         return tuple(sorted(found))
-
-
-def _asks_the_same(node: NodeRoom, was: NodeRoom) -> bool:
-    """Return True if only the pods on the node differ, so that the same pods may go there."""
-    return (
-        node.taints is was.taints
-        and node.unschedulable == was.unschedulable
-        and node.allocatable is was.allocatable
-    )
 
 
 def largest(column: Whole, number: int) -> list[int]:

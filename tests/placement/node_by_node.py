@@ -1,14 +1,14 @@
 """The arithmetic of placement, each node asked alone: slow, plain, and without any column.
 
-It shares with `gangboard.placement` what a single node is asked, the packing of what was found and the
-words of the answers. What the product works out for all nodes at once is compared with it.
+It shares with `gangboard.placement` the search for a packing, the arithmetic of domains, and what the
+request alone decides. What the product works out for all nodes at once is compared with it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,109 +23,23 @@ from gangboard.domain.capacity import (
     Spread,
     Terms,
 )
-from gangboard.domain.placing import (
-    Assessment,
-    Eligibility,
-    Excluded,
-    Filter,
-    Fit,
-    FitAnswer,
-    Placing,
-    ShapeFit,
-    Total,
-    When,
-)
-from gangboard.facts.gang import Unit
+from gangboard.domain.placing import Eligibility, Excluded, Filter, Fit, FitAnswer, Total, When
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.anti_affinity import OnePerDomain, one_per_domain_of
 from gangboard.placement.anti_affinity import place as one_each_place
-from gangboard.placement.assess import Question
 from gangboard.placement.domains import in_any
-from gangboard.placement.eligibility import EXAMPLES, filters, is_eligible, pods_that_fit, ranked
-from gangboard.placement.fits import answer, safely
-from gangboard.placement.matching import is_about_hosts, is_selected, is_tainted
+from gangboard.placement.feasible_nodes import EXAMPLES
+from gangboard.placement.fits import SHARED_HOST_NAMES, decided, only_if_supported
+from gangboard.placement.matching import is_about_hosts, is_tainted
 from gangboard.placement.node_snapshot import terms_by_domain
 from gangboard.placement.packing import BUDGET, Budget, least
 from gangboard.placement.spread import Domain, Spreading, spread_of
 from gangboard.placement.spread import place as spread_place
 from gangboard.placement.spreads import Scene, SpreadRule, most_placed, room_for, several_of
-from gangboard.placement.unit_placement import nodes_for, request_of
-from gangboard.placement.unit_placement import placing_of as quick_placing_of
 from tests.placement.node_packing import pack, problem
+from tests.placement.single_node import filters, is_eligible, is_selected, pods_that_fit
 
 Domains = dict[tuple[str, ...], list[NodeRoom]]
-
-
-def assess(
-    request: PlacementRequest, nodes: Sequence[NodeRoom], *, steps: int = BUDGET
-) -> Assessment:
-    """Return the same as `assess.assess`, but that it gives up where that does not have to."""
-    return _Question(request, lifted(nodes), steps).assessment()
-
-
-@dataclass(frozen=True, slots=True)
-class _Question(Question):
-    nodes: Sequence[NodeRoom]
-    steps: int
-
-    def fit(self, request: PlacementRequest, when: When, target: int) -> Fit:
-        return fits(request, self.nodes, when, target, steps=self.steps)
-
-    def totals_of(self, pod_sets: Sequence[PodSet], target: int) -> tuple[Total, ...]:
-        return totals(pod_sets, target, self.nodes, self.request.topology_keys)
-
-    def has_host(self, shape: Shape) -> bool:
-        keys = self.request.topology_keys
-        return any(is_eligible(node, shape, keys) for node in self.nodes)
-
-    def has_room(self, shape: Shape) -> bool:
-        keys = self.request.topology_keys
-        return any(
-            pods_that_fit(node, shape, When.NOW)[0]
-            for node in self.nodes
-            if is_eligible(node, shape, keys)
-        )
-
-
-def placing_of(unit: Unit) -> Placing | None:
-    """Return the same as `unit_placement.placing_of`."""
-    quick = quick_placing_of(unit)
-    if quick is None:
-        return None
-    request, nodes = request_of(unit), tuple(nodes_for(unit))
-    shapes = tuple(
-        _shape_fit(pod_set, nodes, request.topology_keys) for pod_set in request.pod_sets
-    )
-    return Placing(request, assess(request, nodes), shapes, refused_at=quick.refused_at)
-
-
-def gave_up(placing: Placing) -> bool:
-    """Whether some question had more ways than could be tried one by one."""
-    found = placing.assessment
-    assert found is not None
-    answers = (found.now, found.full, found.empty, found.empty_full)
-    return any(fit.answer is FitAnswer.CANNOT_TELL and not fit.but_for for fit in answers)
-
-
-def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeRoom], keys: Sequence[str]) -> ShapeFit:
-    found = eligibility(nodes, pod_set.shape, keys)
-    there = set(found.eligible)
-    hosts = [node for node in nodes if node.name in there]
-    now = {node.name: pods_that_fit(node, pod_set.shape, When.NOW) for node in hosts}
-    full: dict[str, list[str]] = {}
-    for name, (count, limit) in now.items():
-        if not count:
-            full.setdefault(str(limit), []).append(name)
-    saturated = [(limit, len(names), tuple(names[:EXAMPLES])) for limit, names in full.items()]
-    return ShapeFit(
-        pod_set.shape,
-        pod_set.count,
-        found,
-        now=sum(count for count, _ in now.values()),
-        empty=sum(pods_that_fit(node, pod_set.shape, When.EMPTY)[0] for node in hosts),
-        open_nodes=sum(count > 0 for count, _ in now.values()),
-        saturated=tuple(sorted(saturated, key=lambda one: (-one[1], one[0]))),
-    )
 
 
 def fits(
@@ -138,11 +52,17 @@ def fits(
     group: bool = True,
 ) -> Fit:
     """Return the same as `fits.fits`; `group` off keeps equal nodes apart."""
-    return answer(
-        request,
-        target,
-        lambda: _fits(request, lifted(nodes), when, target, Budget(steps), group),
-    )
+    known = decided(request, target)
+    if known is not None:
+        return known
+    nodes = lifted(nodes)
+    if _share_names(request, nodes):
+        return Fit(FitAnswer.CANNOT_TELL, why=SHARED_HOST_NAMES)
+    fit = _fits(request, nodes, when, target, Budget(steps), group)
+    if fit.answer is FitAnswer.YES:
+        return only_if_supported(request, fit)
+    why = _unreadable(request, nodes) if fit.answer is FitAnswer.NO else ""
+    return Fit(FitAnswer.CANNOT_TELL, why=why, steps=fit.steps) if why else fit
 
 
 def _fits(
@@ -153,27 +73,20 @@ def _fits(
     budget: Budget,
     group: bool,
 ) -> Fit:
-    def ask() -> Fit:
-        spreading = spread_of(request)
-        if spreading is not None:
-            return fit_spread(nodes, spreading, when, target)
-        several = several_of(request)
-        if several is not None and most_by_all(nodes, several, when) < target:
-            return Fit(FitAnswer.NO)
-        exclusive = one_per_domain_of(request)
-        if exclusive is not None:
-            return fit_one_per_domain(nodes, exclusive, when, target)
-        tried = (
-            pack(problem(request.pod_sets, members, when, group=group), target, budget)
-            for _, members in sorted(domains(request, nodes).items())
-        )
-        return in_any(tried, budget)
-
-    return safely(
-        _share_names(request, nodes),
-        ask,
-        lambda: _unreadable(request, nodes),
+    spreading = spread_of(request)
+    if spreading is not None:
+        return fit_spread(nodes, spreading, when, target)
+    several = several_of(request)
+    if several is not None and most_by_all(nodes, several, when) < target:
+        return Fit(FitAnswer.NO)
+    exclusive = one_per_domain_of(request)
+    if exclusive is not None:
+        return fit_one_per_domain(nodes, exclusive, when, target)
+    tried = (
+        pack(problem(request.pod_sets, members, when, group=group), target, budget)
+        for _, members in sorted(domains(request, nodes).items())
     )
+    return in_any(tried, budget)
 
 
 def domains(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> Domains:
@@ -232,11 +145,16 @@ def eligibility(
         if found[1]:
             details.setdefault(found[0], Counter())[found[1]] += 1
     excluded = {
-        one: Excluded(len(names[one]), tuple(names[one][:EXAMPLES]), ranked(details.get(one)))
+        one: Excluded(len(names[one]), tuple(names[one][:EXAMPLES]), _ranked(details.get(one)))
         for one in Filter
         if one in names
     }
     return Eligibility(tuple(eligible), excluded)
+
+
+def _ranked(counts: Counter[str] | None) -> tuple[tuple[str, int], ...]:
+    """Return details with their numbers of nodes, most frequent first."""
+    return tuple(sorted((counts or {}).items(), key=lambda one: (-one[1], one[0])))
 
 
 def totals(

@@ -12,7 +12,6 @@ from gangboard.domain.capacity import Amounts, NodeRoom, PodSet
 from gangboard.domain.placing import Fit, FitAnswer, When
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.classes import Vector, conflicting_pairs
-from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.packing import (
     TOO_MANY_WAYS,
     Budget,
@@ -22,6 +21,7 @@ from gangboard.placement.packing import (
     least,
     walk,
 )
+from tests.placement.single_node import is_eligible, pods_that_fit
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from itertools import permutations, product
 
 from gangboard.domain.capacity import Load, NodeRoom, PlacementRequest, Shape, Spread
 from gangboard.domain.placing import When
-from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from tests.placement.making import R
+from tests.placement.single_node import is_eligible, pods_that_fit
 
 
 def accepts(node: NodeRoom, load: Load, pods: Sequence[Shape]) -> bool:

@@ -13,9 +13,9 @@ from gangboard.domain.capacity import ClusterRoom, Load, NodeRoom, Taint
 from gangboard.facts.gang import Unit
 from gangboard.placement.advice import advise
 from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.gang_nodes import nodes_to_free
 from gangboard.placement.members import request_of
 from gangboard.placement.node_snapshot import snapshot_of
-from gangboard.placement.pod_removal import nodes_to_free
 from gangboard.placement.running_gangs import running_gangs_of
 from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import (

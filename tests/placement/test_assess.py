@@ -12,7 +12,7 @@ from gangboard.domain.placing import Assessment, Constraint, FitAnswer, Placemen
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
 from gangboard.placement.totals import totals
-from tests.placement import node_by_node
+from tests.placement import node_assessment
 from tests.placement.making import CORDON, GPU, S, gang, node, port, shape
 
 FOUR = [node(f"n{at}") for at in range(4)]
@@ -207,7 +207,7 @@ def test_apart_needs_a_name_of_its_own_for_each_node() -> None:
     # A node that none of them can go on may have the pod that keeps them off its namesake.
     cordoned = [node("n0"), replace(twins[1], taints=(CORDON,))]
     kept_out = shape(gpu=1, matched_terms=frozenset({S}))
-    for judge in (assess, node_by_node.assess):
+    for judge in (assess, node_assessment.assess):
         assert judge(gang(2, kept_out), cordoned).why == expected
         assert judge(gang(2, shape(gpu=1)), cordoned).cause is PlacementCause.FITS
 

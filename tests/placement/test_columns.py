@@ -29,15 +29,15 @@ from gangboard.domain.capacity import (
 )
 from gangboard.domain.placing import Fit, FitAnswer, PlacementCause, Total, When
 from gangboard.placement.assess import assess
-from gangboard.placement.eligibility import is_eligible
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.fits import fits
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.totals import totals
-from tests.placement import node_by_node
+from tests.placement import node_assessment, node_by_node
 from tests.placement.making import CORDON, GPU, R, S, T, gang, node, shape
 from tests.placement.node_by_node import eligibility, lifted
 from tests.placement.reference import shape_room
+from tests.placement.single_node import is_eligible
 
 Thing = TypeVar("Thing")
 HUGE = 2**70
@@ -242,7 +242,7 @@ def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[
 @given(seeds)
 def test_a_gang_is_judged_as_node_by_node(random: Random) -> None:
     request, nodes = odd_gang(random), odd_nodes(random)
-    found, other = assess(request, nodes), node_by_node.assess(request, nodes)
+    found, other = assess(request, nodes), node_assessment.assess(request, nodes)
     event(found.cause)
     for one in ("cause", "deciding", "constraints", "why", "totals"):
         assert getattr(found, one) == getattr(other, one), one

@@ -13,8 +13,10 @@ from gangboard.domain.placing import Constraint, FitAnswer, PlacementCause, Plac
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.facts.gang import Unit
 from gangboard.placement.fit_rows import fit_rows
+from gangboard.placement.gang_nodes import nodes_for
+from gangboard.placement.members import request_of
 from gangboard.placement.sentences.excluded import code_of_excluded, homeless
-from gangboard.placement.unit_placement import nodes_for, placing_of, request_of
+from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import (
     NOW,
     a_group,

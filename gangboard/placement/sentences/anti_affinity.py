@@ -12,8 +12,8 @@ from gangboard.domain.text import count
 from gangboard.facts.gang import Unit
 from gangboard.placement.anti_affinity import values_with_room
 from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.matching import clashing, has_host_anti_affinity, one_per_domain_keys
-from gangboard.placement.members import nodes_for
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.sentences.numbers import Crowd
 

@@ -23,7 +23,7 @@ from gangboard.facts.scheduler_text import (
 from gangboard.placement.assess import relaxed
 from gangboard.placement.devices import without_devices
 from gangboard.placement.fits import fits
-from gangboard.placement.members import nodes_for
+from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.sentences.constrained import code_of_constraint, constrained
 from gangboard.placement.sentences.excluded import code_of_excluded, excluded
 from gangboard.placement.sentences.numbers import crowd_of

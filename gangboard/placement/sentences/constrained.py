@@ -13,8 +13,8 @@ from gangboard.domain.text import names
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import Unit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.matching import has_host_anti_affinity
-from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.anti_affinity import anti_affinity_by_label, shared
 from gangboard.placement.sentences.how_many import some_fit
 from gangboard.placement.sentences.numbers import Crowd, crowd_of, usable_nodes

@@ -24,7 +24,7 @@ from gangboard.facts.suspensions import author_of, writers_words
 from gangboard.placement.amount_words import amount_of, amounts_of, bare
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.members import nodes_for
+from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot
 from gangboard.placement.sentences.anti_affinity import shared
 from gangboard.placement.sentences.numbers import (

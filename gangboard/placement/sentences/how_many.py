@@ -8,7 +8,7 @@ from gangboard.domain.placing import Assessment, ShapeFit, When
 from gangboard.facts.gang import Unit
 from gangboard.placement.anti_affinity import is_anti_affinity_unsupported
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.members import nodes_for
+from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.sentences.numbers import crowd_of
 
 

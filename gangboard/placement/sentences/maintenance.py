@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+
+import numpy as np
 
 from gangboard.domain.capacity import NodeRoom
 from gangboard.domain.objects import Condition, node_ref
 from gangboard.domain.placing import Filter
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import Unit
-from gangboard.placement.eligibility import filters
-from gangboard.placement.maintenance import nodes_in_maintenance
-from gangboard.placement.members import nodes_for
+from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.gang_nodes import nodes_for
+from gangboard.placement.unavailable_nodes import nodes_in_maintenance
 
-_KEPT_OUT = frozenset({Filter.CORDON, Filter.TAINT, Filter.NOT_READY})
+_KEPT_OUT = (Filter.CORDON, Filter.TAINT, Filter.NOT_READY)
 _SHOWN = 3
 
 
@@ -25,17 +26,20 @@ def maintenance_evidence(unit: Unit) -> Iterator[Evidence]:
     """
     if unit.placing is None or not unit.placing.shapes:
         return
-    kept_out = (node for node in nodes_in_maintenance(nodes_for(unit)) if _is_kept_out(unit, node))
-    for node in islice(kept_out, _SHOWN):
+    snapshot = nodes_for(unit)
+    nodes = nodes_in_maintenance(snapshot)
+    if not nodes:
+        return
+    kept_out = np.logical_or.reduce(
+        [
+            feasible_nodes_of(snapshot, one.shape).excluded_by(why)
+            for one in unit.placing.shapes
+            for why in _KEPT_OUT
+        ]
+    )
+    for node in [node for node in nodes if kept_out[snapshot.place(node.name)]][:_SHOWN]:
         for said in node.lifecycle:
             yield Evidence(said.type, _text(node, said), node_ref(node.name))
-
-
-def _is_kept_out(unit: Unit, node: NodeRoom) -> bool:
-    placing = unit.placing
-    shapes = [one.shape for one in placing.shapes] if placing is not None else []
-    firsts = (next((why for why, _ in filters(node, shape)), None) for shape in shapes)
-    return any(why in _KEPT_OUT for why in firsts)
 
 
 def _text(node: NodeRoom, said: Condition) -> str:

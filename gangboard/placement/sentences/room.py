@@ -14,7 +14,7 @@ from gangboard.facts.gang import Unit
 from gangboard.placement.amount_words import amount_of, amounts_of, bare
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.members import nodes_for
+from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.node_snapshot import Whole, total
 from gangboard.placement.sentences.how_many import alone, how_many_fit, some_fit, unit_keys
 from gangboard.placement.sentences.numbers import (

@@ -10,7 +10,7 @@ from gangboard.domain.placing import Assessment, When
 from gangboard.domain.text import is_or_are, listed, out_of
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import Unit
-from gangboard.placement.members import nodes_for
+from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.sentences.numbers import crowd_of
 from gangboard.placement.spread import Domain, domains_by, is_open, limits, most_pods, spread_of
 from gangboard.placement.spreads import most_by_all, several_of

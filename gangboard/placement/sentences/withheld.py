@@ -12,9 +12,9 @@ from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import Unit
 from gangboard.placement.amount_words import amount_of, bare
 from gangboard.placement.amounts import wanted
-from gangboard.placement.members import nodes_for
+from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.sentences.how_many import unit_keys
-from gangboard.placement.withheld import restored_nodes
+from gangboard.placement.unavailable_nodes import restored_nodes
 
 _NAMED = 2
 

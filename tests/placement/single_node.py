@@ -1,33 +1,24 @@
-"""Which nodes could ever host a pod of a shape, and how many pods of it fit on each.
+"""The node filters for one node and one shape, in plain Python: the oracle for the columns of `node_filters`.
 
-A node is asked alone and knows nothing of others: what pods elsewhere in its zone keep away is not seen here.
+It looks at one node alone, so it does not see pods elsewhere in the zone of the node.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from gangboard.domain.capacity import CORDON, Amounts, NodeRoom, Shape
-from gangboard.domain.placing import (
-    Constraint,
-    Filter,
-    When,
-)
+from gangboard.domain.capacity import CORDON, Amounts, NodeRoom, Shape, Term
+from gangboard.domain.placing import Constraint, Filter, When
 from gangboard.placement.amounts import free, wanted
+from gangboard.placement.feasible_nodes import UNLIMITED
 from gangboard.placement.matching import (
+    NAME_FIELD,
     NOT_READY,
     has_host_anti_affinity,
-    is_selected,
     one_per_domain_keys,
     ports_clash,
-    satisfies_pod_affinity,
     untolerated,
 )
-
-EXAMPLES = 3
-UNLIMITED = 2**40
-"""How many pods fit where nothing that is asked for limits them: more than there can be."""
 
 
 def filters(
@@ -91,9 +82,29 @@ def is_eligible(
     return next(filters(node, shape, topology_keys, asked), None) is None
 
 
-def ranked(counts: Counter[str] | None) -> tuple[tuple[str, int], ...]:
-    """Return details with their numbers of nodes, most frequent first."""
-    return tuple(sorted((counts or {}).items(), key=lambda one: (-one[1], one[0])))
+def is_selected(node: NodeRoom, shape: Shape) -> bool:
+    """Whether node selector and required node affinity both match.
+
+    Source: GetRequiredNodeAffinity in k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
+    """
+    if any(node.labels.get(key) != value for key, value in shape.node_selector.items()):
+        return False
+    return shape.affinity is None or any(_term_matches(term, node) for term in shape.affinity)
+
+
+def _term_matches(term: Term, node: NodeRoom) -> bool:
+    if not term.expressions and not term.fields:
+        return False
+    return all(entry.matches(node.labels.get(entry.key)) for entry in term.expressions) and all(
+        entry.matches(node.name if entry.key == NAME_FIELD else None) for entry in term.fields
+    )
+
+
+def satisfies_pod_affinity(node: NodeRoom, shape: Shape) -> bool:
+    """Whether the node has a pod that the required pod affinity of the shape names."""
+    if shape.pod_affinity is None:
+        return True
+    return any(term.is_by_host for term in node.now.matched_terms if term == shape.pod_affinity)
 
 
 def pods_that_fit(

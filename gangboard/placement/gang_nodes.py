@@ -1,0 +1,128 @@
+"""The nodes as one gang finds them, and sums of what pods take from a node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from gangboard.domain.capacity import HostPort, Load, NodeRoom, PodTerm, PodTerms
+from gangboard.domain.pod import Pod
+from gangboard.facts.gang import Unit
+from gangboard.placement.amounts import pod_amounts
+from gangboard.placement.members import on_nodes, waiting
+from gangboard.placement.neighbours import Matcher, matcher
+from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
+
+Key = TypeVar("Key")
+
+
+def nodes_for(unit: Unit) -> NodeSnapshot:
+    """Return the nodes of the cluster without the room that is kept for the unit's own waiting pods.
+
+    A node to which one of them is nominated carries its load, and it must not stand in its own way.
+    Ports that members on such a node hold there stay.
+    """
+    snapshot = snapshot_of(unit.facts.room)
+    nominated = _by_node((pod, pod.nominated_node) for pod in waiting(unit))
+    if not nominated:
+        return snapshot
+    members = on_nodes(unit)
+    matched = matcher(unit.facts.room, waiting(unit))
+    changed: dict[str, NodeRoom] = {}
+    for name, pods in nominated.items():
+        at = snapshot.place(name)
+        if at is not None:
+            beside = {port for pod in members if pod.node == name for port in pod.needs.host_ports}
+            left = removed(snapshot[at].now, load_of(pods, matched), kept_ports=beside)
+            changed[name] = replace(snapshot[at], now=left)
+    return snapshot.changed(changed)
+
+
+def nodes_to_free(unit: Unit) -> NodeSnapshot:
+    """Return the nodes as the unit's waiting pods find them, where members with a node stay.
+
+    Advice never frees room for a gang by removing pods of the same gang, nor for a Job of a JobSet
+    those of another Job.
+    """
+    snapshot = nodes_for(unit)
+    members = {pod.meta.ref.uid: pod for pod in (*unit.facts.pods, *unit.foreign_pods)}
+    placed = _by_node(
+        (pod, pod.node)
+        for pod in members.values()
+        if pod.is_live and pod.is_placed and not pod.is_terminating and not pod.stays
+    )
+    if not placed:
+        return snapshot
+    matched = matcher(unit.facts.room, waiting(unit))
+    changed: dict[str, NodeRoom] = {}
+    for name, pods in placed.items():
+        at = snapshot.place(name)
+        if at is not None:
+            staying = added(snapshot[at].staying, load_of(pods, matched))
+            changed[name] = replace(snapshot[at], staying=staying)
+    return snapshot.changed(changed)
+
+
+def _by_node(pods: Iterable[tuple[Pod, str]]) -> dict[str, list[Pod]]:
+    """Return the pods by the name of their node, without pods that have none."""
+    by_node: dict[str, list[Pod]] = {}
+    for pod, name in pods:
+        if name:
+            by_node.setdefault(name, []).append(pod)
+    return by_node
+
+
+# Sums
+
+
+def load_of(pods: Collection[Pod], matched: Matcher) -> Load:
+    """Return what pods take together. `matched` returns the terms that a pod matches."""
+    amounts: Counter[str] = Counter()
+    for pod in pods:
+        amounts.update(pod_amounts(pod.requests))
+    return Load(
+        dict(amounts),
+        len(pods),
+        frozenset(port for pod in pods for port in pod.needs.host_ports),
+        Counter(term for pod in pods for term in pod.needs.anti_affinity),
+        Counter(term for pod in pods for term in matched(pod)),
+    )
+
+
+def added(load: Load, more: Load) -> Load:
+    """Return the sum of two loads."""
+    return Load(
+        _sums(load.amounts, more.amounts),
+        load.pods + more.pods,
+        load.host_ports | more.host_ports,
+        _sums(load.anti_affinity, more.anti_affinity),
+        _sums(load.matched_terms, more.matched_terms),
+    )
+
+
+def _sums(one: Mapping[Key, int], other: Mapping[Key, int]) -> dict[Key, int]:
+    return {key: one.get(key, 0) + other.get(key, 0) for key in (*one, *other)}
+
+
+def removed(load: Load, gone: Load, kept_ports: Collection[HostPort] = ()) -> Load:
+    """Return a load without another one. `kept_ports` are held by pods that do not leave, too."""
+    return Load(
+        {name: max(0, amount - gone.amounts.get(name, 0)) for name, amount in load.amounts.items()},
+        max(0, load.pods - gone.pods),
+        load.host_ports - gone.host_ports.difference(kept_ports),
+        _fewer(load.anti_affinity, gone.anti_affinity),
+        _fewer(load.matched_terms, gone.matched_terms),
+    )
+
+
+def _fewer(terms: PodTerms, gone: PodTerms) -> dict[PodTerm, int]:
+    """Return the terms that are left. `gone` may have terms that the load does not know."""
+    left = {term: number - gone.get(term, 0) for term, number in terms.items()}
+    return {term: number for term, number in left.items() if number > 0}
+
+
+def without(node: NodeRoom, gone: Load) -> NodeRoom:
+    """Return a node without a load. Ports that pods which stay also hold are kept."""
+    return replace(node, now=removed(node.now, gone, node.staying.host_ports))
