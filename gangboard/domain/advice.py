@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from gangboard.domain.capacity import Taint
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.pod_constraints import Taint
 from gangboard.domain.shell import command_line, in_context
 
 

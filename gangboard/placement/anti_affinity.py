@@ -15,12 +15,8 @@ from itertools import combinations
 
 import numpy as np
 
-from gangboard.domain.capacity import (
-    PlacementRequest,
-    PodSet,
-    Shape,
-)
-from gangboard.domain.placing import Fit, FitAnswer, When
+from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
+from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import clashing, one_per_domain_keys
 from gangboard.placement.node_snapshot import NodeSnapshot
@@ -87,10 +83,10 @@ Place = tuple[str | None, str, int]
 
 
 def _places(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> Iterator[Place]:
-    caps = feasible_nodes_of(snapshot, shape).caps(when)
-    for at in np.flatnonzero(caps > 0).tolist():
+    max_pods = feasible_nodes_of(snapshot, shape).max_pods(when)
+    for at in np.flatnonzero(max_pods > 0).tolist():
         node = snapshot[at]
-        yield node.labels.get(key), node.name, int(caps[at])
+        yield node.labels.get(key), node.name, int(max_pods[at])
 
 
 # The placement

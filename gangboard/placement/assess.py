@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from gangboard.domain.capacity import PODS, NodeRoom, PlacementRequest, PodSet, Shape
-from gangboard.domain.placing import (
+from gangboard.domain.capacity import PODS, NodeInfo, PlacementRequest, PodSet, Shape
+from gangboard.domain.placement_result import (
     Assessment,
     Constraint,
     Fit,
@@ -18,15 +18,15 @@ from gangboard.domain.placing import (
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.fits import fits
+from gangboard.placement.joint_topology_spread import several_of
 from gangboard.placement.node_snapshot import NodeSnapshot, as_snapshot
 from gangboard.placement.packing import BUDGET
-from gangboard.placement.spread import spread_of
-from gangboard.placement.spreads import several_of
+from gangboard.placement.topology_spread import spread_of
 from gangboard.placement.totals import shortest_of_any, totals
 
 
 def assess(
-    request: PlacementRequest, nodes: Sequence[NodeRoom], *, steps: int = BUDGET
+    request: PlacementRequest, nodes: Sequence[NodeInfo], *, steps: int = BUDGET
 ) -> Assessment:
     """Return whether the members fit now and without the pods that can leave, and if not, why.
 
@@ -55,11 +55,11 @@ class _Assessor:
     def assessment(self) -> Assessment:
         """Return the whole answer."""
         request = self.request
-        now = self._fit(When.NOW, request.needed)
-        full = self._fit_all(When.NOW, now)
+        now = self._fit(When.CURRENT, request.needed)
+        full = self._fit_all(When.CURRENT, now)
         # What fits now fits without the pods that can leave, too.
-        empty = now if now.answer is FitAnswer.YES else self._fit(When.EMPTY, request.needed)
-        empty_full = full if full.answer is FitAnswer.YES else self._fit_all(When.EMPTY, empty)
+        empty = now if now.answer is FitAnswer.YES else self._fit(When.DRAINED, request.needed)
+        empty_full = full if full.answer is FitAnswer.YES else self._fit_all(When.DRAINED, empty)
         cause = self._cause(now, empty)
         return Assessment(
             request,
@@ -93,9 +93,9 @@ class _Assessor:
         if now.answer is FitAnswer.CANNOT_TELL:
             return _Cause(PlacementCause.CANNOT_TELL, why=now.why)
         if empty.answer is FitAnswer.CANNOT_TELL and not empty.but_for:
-            return _Cause(PlacementCause.CANNOT_TELL, self._lacking(When.NOW), why=empty.why)
+            return _Cause(PlacementCause.CANNOT_TELL, self._lacking(When.CURRENT), why=empty.why)
         # What is not worked out takes nodes away only: what lacks now lacks without it, too.
-        when = When.EMPTY if empty.answer is FitAnswer.NO else When.NOW
+        when = When.DRAINED if empty.answer is FitAnswer.NO else When.CURRENT
         if self._hosted() < self.request.needed:
             # Without the topology, nodes that lack its label may do.
             return self._constrained(when) or _Cause(PlacementCause.NO_ELIGIBLE_NODE)
@@ -140,7 +140,7 @@ class _Assessor:
     def _by_room(self, when: When) -> _Cause:
         lacking = self._lacking(when)
         deciding = lacking or self._single(when)
-        if when is When.EMPTY:
+        if when is When.DRAINED:
             return _Cause(PlacementCause.TOO_LARGE, deciding)
         if not lacking:
             return _Cause(PlacementCause.FRAGMENTED, deciding)
@@ -162,7 +162,9 @@ class _Assessor:
             for pod_set in self.request.pod_sets
             if pod_set.count
         )
-        return any(bool((one.caps(When.NOW)[one.eligible(keys)] > 0).any()) for one in feasible)
+        return any(
+            bool((one.max_pods(When.CURRENT)[one.eligible(keys)] > 0).any()) for one in feasible
+        )
 
     def _single(self, when: When) -> str:
         """Return the one resource without which it would fit; nothing when there are several."""

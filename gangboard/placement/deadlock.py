@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gangboard.domain.capacity import Load, NodeRoom, PlacementRequest, Resident
-from gangboard.domain.placing import FitAnswer, When
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, Requested, RunningGang
+from gangboard.domain.placement_result import FitAnswer, When
 from gangboard.facts.gang import Unit
 from gangboard.placement.fits import fits
 from gangboard.placement.gang_nodes import added, without
@@ -15,8 +15,8 @@ _RIVALS = 10
 """Half-placed gangs that are looked at, the ones that hold most of the gang's nodes first."""
 
 
-def find_rival(unit: Unit) -> tuple[Resident, Resident] | None:
-    """Return the unit's own gang and the one that it is in a deadlock with, both as residents.
+def find_rival(unit: Unit) -> tuple[RunningGang, RunningGang] | None:
+    """Return the unit's own gang and the one that it is in a deadlock with, both as running_gangs.
 
     All of it is proven: neither fits now; each would fit if the other let go of its room; and
     neither would fit if everything but these two left, so no end of another gang helps. What is on
@@ -32,21 +32,23 @@ def find_rival(unit: Unit) -> tuple[Resident, Resident] | None:
         pod.nominated_node for pod in unit.unplaced
     ):
         return None
-    residents = unit.facts.room.residents()
-    own = next((one for one in residents if one.root == unit.owner.meta.ref.uid), None)
+    running_gangs = unit.facts.room.running_gangs()
+    own = next((one for one in running_gangs if one.root == unit.owner.meta.ref.uid), None)
     if own is None or own.whole or not own.kept:
         return None
     hosts = {name for shape in placing.shapes for name in shape.eligibility.eligible}
-    for rival in _rivals(residents, own, hosts):
+    for rival in _rivals(running_gangs, own, hosts):
         if _holds(unit.facts.room.nodes, placing.request, own, rival):
             return own, rival
     return None
 
 
-def _rivals(residents: Iterable[Resident], own: Resident, hosts: set[str]) -> list[Resident]:
+def _rivals(
+    running_gangs: Iterable[RunningGang], own: RunningGang, hosts: set[str]
+) -> list[RunningGang]:
     found = [
         (len(hosts & one.kept.keys()), one)
-        for one in residents
+        for one in running_gangs
         if not one.whole and one.waits and one.root != own.root
     ]
     ranked = sorted(
@@ -57,7 +59,7 @@ def _rivals(residents: Iterable[Resident], own: Resident, hosts: set[str]) -> li
 
 
 def _holds(
-    nodes: Sequence[NodeRoom], request: PlacementRequest, own: Resident, rival: Resident
+    nodes: Sequence[NodeInfo], request: PlacementRequest, own: RunningGang, rival: RunningGang
 ) -> bool:
     theirs = PlacementRequest(rival.waits)
     alone = [_with_only(node, (own, rival)) for node in nodes]
@@ -70,18 +72,18 @@ def _holds(
     )
 
 
-def _answer(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> FitAnswer:
-    return fits(request, nodes, When.NOW, request.needed).answer
+def _answer(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> FitAnswer:
+    return fits(request, nodes, When.CURRENT, request.needed).answer
 
 
-def _without(nodes: Sequence[NodeRoom], loads: Mapping[str, Load]) -> list[NodeRoom]:
+def _without(nodes: Sequence[NodeInfo], loads: Mapping[str, Requested]) -> list[NodeInfo]:
     """Return the nodes as if these loads were gone."""
     return [without(node, loads[node.name]) if node.name in loads else node for node in nodes]
 
 
-def _with_only(node: NodeRoom, gangs: Iterable[Resident]) -> NodeRoom:
+def _with_only(node: NodeInfo, gangs: Iterable[RunningGang]) -> NodeInfo:
     """Return the node with the pods that stay and those of these gangs."""
-    load = node.staying
+    load = node.pinned
     for gang in gangs:
         if node.name in gang.kept:
             load = added(load, gang.kept[node.name])

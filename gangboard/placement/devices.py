@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gangboard.domain.capacity import PlacementRequest, PodSet, Shape, Toleration
+from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import Toleration
 from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import node_reasons, scheduler_messages
 from gangboard.placement.amounts import wanted
@@ -41,7 +42,7 @@ def may_be_served(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tuple[str, .
     selected = feasible_nodes_of(snapshot, plain).eligible()
     found = []
     for resource in asked:
-        there = snapshot.stock(resource).allocatable != 0
+        there = snapshot.resource(resource).allocatable != 0
         if not selected.any() or (selected & there).any():
             continue
         # Of pods that select other nodes it tells nothing where those list the resource.

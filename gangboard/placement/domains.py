@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gangboard.domain.capacity import HOSTNAME, PlacementRequest, PodSet
-from gangboard.domain.placing import Fit, FitAnswer, When
+from gangboard.domain.capacity import PlacementRequest, PodSet
+from gangboard.domain.placement_result import Fit, FitAnswer, When
+from gangboard.domain.pod_constraints import HOSTNAME
+from gangboard.placement.columns import BoolColumn, IntColumn
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
 from gangboard.placement.filling import fill
 from gangboard.placement.matching import is_about_hosts
 from gangboard.placement.node_filters import has_label
-from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole
+from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.packing import Budget
 
 
@@ -22,9 +24,9 @@ class Domains:
     """The topology domains of a snapshot, in the order of their values."""
 
     values: tuple[tuple[str, ...], ...]
-    codes: Whole
+    codes: IntColumn
     """For each node which domain it is in; -1 for none."""
-    nodes: Whole
+    nodes: IntColumn
     """The nodes that are in one."""
 
 
@@ -84,7 +86,7 @@ def _fit(
     snapshot: NodeSnapshot,
     pod_sets: Sequence[PodSet],
     when: When,
-    mask: Mask | None,
+    mask: BoolColumn | None,
     target: int,
     budget: Budget,
 ) -> Fit:
@@ -99,11 +101,11 @@ def _possible(
     """Return the domains that have room for enough of each shape alone, in order."""
     room = np.zeros(len(domains.values), dtype=np.int64)
     for pod_set in pod_sets:
-        caps = np.minimum(
-            feasible_nodes_of(snapshot, pod_set.shape).caps(when), pod_set.count
+        max_pods = np.minimum(
+            feasible_nodes_of(snapshot, pod_set.shape).max_pods(when), pod_set.count
         ).astype(np.int64)
         sums = np.zeros(len(domains.values), dtype=np.int64)
-        np.add.at(sums, domains.codes[domains.nodes], caps[domains.nodes])
+        np.add.at(sums, domains.codes[domains.nodes], max_pods[domains.nodes])
         room += np.minimum(sums, pod_set.count)
     found: list[int] = np.flatnonzero(room >= target).tolist()
     return found
@@ -114,13 +116,13 @@ def _of_one(snapshot: NodeSnapshot, pod_set: PodSet, when: When, target: int) ->
 
     As many as there are go on the nodes that take the fewest, so that large holes stay.
     """
-    order, caps, sums = feasible_nodes_of(snapshot, pod_set.shape).in_order(when)
+    order, max_pods, sums = feasible_nodes_of(snapshot, pod_set.shape).in_order(when)
     if not len(sums) or int(sums[-1]) < target:
         return Fit(FitAnswer.NO)
     # Where one node takes all that are left, the first of these by name does as well as any.
-    small = int(np.searchsorted(caps, pod_set.count))
+    small = int(np.searchsorted(max_pods, pod_set.count))
     last = int(np.searchsorted(sums[:small], pod_set.count))
-    chosen = dict(zip(order[:last].tolist(), caps[:last].tolist(), strict=True))
+    chosen = dict(zip(order[:last].tolist(), max_pods[:last].tolist(), strict=True))
     left = pod_set.count - (int(sums[last - 1]) if last else 0)
     if left and last < small:
         chosen[int(order[last])] = left

@@ -10,11 +10,12 @@ from itertools import compress
 import numpy as np
 
 from gangboard.domain.capacity import Shape
-from gangboard.domain.placing import Constraint, Eligibility, Excluded, Filter, When
+from gangboard.domain.placement_result import Constraint, Eligibility, Excluded, Filter, When
 from gangboard.placement.amounts import wanted
+from gangboard.placement.columns import SAFE, BoolColumn, IntColumn, total
 from gangboard.placement.matching import has_host_anti_affinity, one_per_domain_keys
 from gangboard.placement.node_filters import NodeFilters, has_label
-from gangboard.placement.node_snapshot import SAFE, Mask, NodeSnapshot, Whole, total
+from gangboard.placement.node_snapshot import NodeSnapshot
 
 EXAMPLES = 3
 """Names of nodes that an answer gives as examples."""
@@ -30,7 +31,7 @@ Summary = tuple[int, int, int, Saturated]
 class _Exclusion:
     """The nodes that a filter is the first to exclude, and their number by taint or resource."""
 
-    mask: Mask
+    mask: BoolColumn
     details: Counter[str]
 
 
@@ -42,20 +43,20 @@ class FeasibleNodes:
         self._shape = shape
         self._asked = wanted(shape)
         self._node_filters = NodeFilters(snapshot, shape)
-        self._caps: dict[When, Whole] = {}
+        self._max_pods: dict[When, IntColumn] = {}
         self._sums: dict[When, int] = {}
-        self._orders: dict[When, tuple[Whole, Whole, Whole]] = {}
+        self._orders: dict[When, tuple[IntColumn, IntColumn, IntColumn]] = {}
         self._summaries: dict[tuple[str, ...], Summary] = {}
         self._exclusions: dict[tuple[str, ...], dict[Filter, _Exclusion]] = {}
         self._eligibilities: dict[tuple[str, ...], Eligibility] = {}
 
     # Which nodes
 
-    def eligible(self, keys: Sequence[str] = ()) -> Mask:
+    def eligible(self, keys: Sequence[str] = ()) -> BoolColumn:
         """Return the nodes that no filter excludes."""
         return self._node_filters.eligible(keys)
 
-    def only_unreadable(self, keys: Sequence[str]) -> Mask:
+    def only_unreadable(self, keys: Sequence[str]) -> BoolColumn:
         """Return the nodes that might be eligible if their amounts could be read."""
         return self._node_filters.only_unreadable(keys)
 
@@ -73,7 +74,7 @@ class FeasibleNodes:
             self._eligibilities[keys] = Eligibility(self._names(self.eligible(keys)), excluded)
         return self._eligibilities[keys]
 
-    def excluded_by(self, why: Filter, keys: tuple[str, ...] = ()) -> Mask:
+    def excluded_by(self, why: Filter, keys: tuple[str, ...] = ()) -> BoolColumn:
         """Return the nodes that a filter is the first to exclude."""
         exclusion = self._first_exclusions(keys).get(why)
         return (
@@ -97,7 +98,7 @@ class FeasibleNodes:
             self._exclusions[keys] = {why: exclusions[why] for why in Filter if why in exclusions}
         return self._exclusions[keys]
 
-    def _names(self, mask: Mask) -> tuple[str, ...]:
+    def _names(self, mask: BoolColumn) -> tuple[str, ...]:
         """Return the names of nodes; shapes with the same nodes share them."""
         place = ("names", mask.tobytes())
         cache = self._snapshot.cache
@@ -114,24 +115,26 @@ class FeasibleNodes:
 
     # How many
 
-    def caps(self, when: When) -> Whole:
+    def max_pods(self, when: When) -> IntColumn:
         """Return how many pods fit on each node, 0 on those that are not eligible."""
-        if when not in self._caps:
-            caps = np.where(self.eligible(), self._by_amounts(when), 0)
-            caps[
+        if when not in self._max_pods:
+            max_pods = np.where(self.eligible(), self._by_amounts(when), 0)
+            max_pods[
                 self._node_filters.ports_taken(when) | self._node_filters.anti_affinity_taken(when)
             ] = 0
             if self._shape.host_ports or has_host_anti_affinity(self._shape, self._shape):
-                caps = np.minimum(caps, 1)
+                max_pods = np.minimum(max_pods, 1)
             for key in one_per_domain_keys(self._shape):
-                caps = np.where(has_label(self._snapshot, key), np.minimum(caps, 1), caps)
-            self._caps[when] = caps
-        return self._caps[when]
+                max_pods = np.where(
+                    has_label(self._snapshot, key), np.minimum(max_pods, 1), max_pods
+                )
+            self._max_pods[when] = max_pods
+        return self._max_pods[when]
 
-    def _by_amounts(self, when: When) -> Whole:
-        found: Whole | None = None
+    def _by_amounts(self, when: When) -> IntColumn:
+        found: IntColumn | None = None
         for resource, amount in self._asked.items():
-            free = self._snapshot.stock(resource).free(when)
+            free = self._snapshot.resource(resource).free(when)
             if amount > SAFE:
                 free = free.astype(object)
             count = np.maximum(free, 0)
@@ -143,20 +146,20 @@ class FeasibleNodes:
     def most(self, when: When) -> int:
         """Return how many pods fit on all nodes, each node by itself."""
         if when not in self._sums:
-            self._sums[when] = total(self.caps(when))
+            self._sums[when] = total(self.max_pods(when))
         return self._sums[when]
 
-    def in_order(self, when: When) -> tuple[Whole, Whole, Whole]:
+    def in_order(self, when: When) -> tuple[IntColumn, IntColumn, IntColumn]:
         """Return the nodes that take a pod, fewest first and then by name, with how many, and sums.
 
         The sums say how many pods go on the nodes up to there; no node counts for more than
         UNLIMITED.
         """
         if when not in self._orders:
-            caps = np.minimum(self.caps(when), UNLIMITED).astype(np.int64)
-            places = np.flatnonzero(caps)
-            order = places[np.argsort(caps[places], kind="stable")]
-            self._orders[when] = order, caps[order], np.cumsum(caps[order])
+            max_pods = np.minimum(self.max_pods(when), UNLIMITED).astype(np.int64)
+            places = np.flatnonzero(max_pods)
+            order = places[np.argsort(max_pods[places], kind="stable")]
+            self._orders[when] = order, max_pods[order], np.cumsum(max_pods[order])
         return self._orders[when]
 
     def summary(self, keys: tuple[str, ...] = ()) -> Summary:
@@ -165,26 +168,26 @@ class FeasibleNodes:
             self._summaries[keys] = self.part(self.eligible(keys))
         return self._summaries[keys]
 
-    def part(self, mask: Mask) -> Summary:
+    def part(self, mask: BoolColumn) -> Summary:
         """Return the same of some eligible nodes."""
-        now = self.caps(When.NOW)[mask]
+        now = self.max_pods(When.CURRENT)[mask]
         return (
             total(now),
-            total(self.caps(When.EMPTY)[mask]),
+            total(self.max_pods(When.DRAINED)[mask]),
             int(np.count_nonzero(now)),
             self._saturated(mask),
         )
 
-    def _saturated(self, mask: Mask) -> Saturated:
+    def _saturated(self, mask: BoolColumn) -> Saturated:
         """Return what stops the first pod now on these nodes, with counts and up to three names."""
-        left = mask & (self.caps(When.NOW) == 0)
+        left = mask & (self.max_pods(When.CURRENT) == 0)
         found: list[tuple[str, int, tuple[str, ...]]] = []
-        limits: list[tuple[str, Mask]] = [
-            (Constraint.HOST_PORTS, self._node_filters.ports_taken(When.NOW)),
-            (Constraint.ANTI_AFFINITY, self._node_filters.anti_affinity_taken(When.NOW)),
+        limits: list[tuple[str, BoolColumn]] = [
+            (Constraint.HOST_PORTS, self._node_filters.ports_taken(When.CURRENT)),
+            (Constraint.ANTI_AFFINITY, self._node_filters.anti_affinity_taken(When.CURRENT)),
         ]
         for resource in sorted(self._asked):
-            short = self._snapshot.stock(resource).now < self._asked[resource]
+            short = self._snapshot.resource(resource).now < self._asked[resource]
             limits.append((resource, short))
         for limit, hit in limits:
             here = np.flatnonzero(left & hit)

@@ -16,21 +16,23 @@ from math import prod
 import numpy as np
 
 from gangboard.domain.capacity import PodSet
-from gangboard.domain.placing import Fit, FitAnswer, When
+from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.placement.amounts import wanted
-from gangboard.placement.classes import Vector, conflicting_pairs
+from gangboard.placement.columns import SAFE, BoolColumn, IntColumn, total
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.node_snapshot import SAFE, Mask, NodeSnapshot, Whole, total
+from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.packing import (
     TOO_MANY_WAYS,
     Budget,
     BudgetSpentError,
     SearchClass,
+    Vector,
+    conflicting_pairs,
     largest,
     least,
     walk,
+    walk_two,
 )
-from gangboard.placement.two_shapes import walk_two
 
 _WAY, _CHEAP = 16, 64
 """What one combination costs in steps of the search, and how many nodes of it one step."""
@@ -47,17 +49,17 @@ class FillTable:
     """For each shape what one pod takes of each resource."""
     conflicts: frozenset[tuple[int, int]]
     """Pairs of shapes that cannot share a node."""
-    places: Whole
+    places: IntColumn
     """Of the nodes in the snapshot."""
-    caps: Whole
+    max_pods: IntColumn
     """Shape by node: how many pods fit there alone, at most as many as there are."""
-    room: list[Whole]
+    room: list[IntColumn]
     """For each resource what the nodes have free, at most what all members want."""
     placed: Placed = field(default_factory=dict)
 
-    def only(self, mask: Mask) -> None:
+    def only(self, mask: BoolColumn) -> None:
         """Leave the other nodes out."""
-        self.places, self.caps = self.places[mask], self.caps[:, mask]
+        self.places, self.max_pods = self.places[mask], self.max_pods[:, mask]
         self.room = [column[mask] for column in self.room]
 
 
@@ -65,7 +67,7 @@ def fill(
     snapshot: NodeSnapshot,
     pod_sets: Sequence[PodSet],
     when: When,
-    mask: Mask | None,
+    mask: BoolColumn | None,
     target: int,
     budget: Budget,
 ) -> Fit:
@@ -93,31 +95,31 @@ def fill(
 
 
 def _table(
-    snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], when: When, mask: Mask | None
+    snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], when: When, mask: BoolColumn | None
 ) -> FillTable:
     asked = [wanted(pod_set.shape) for pod_set in pod_sets]
     resources = sorted({resource for one in asked for resource in one})
     requests = [[one.get(resource, 0) for resource in resources] for one in asked]
     counts = [pod_set.count for pod_set in pod_sets]
-    caps = np.stack(
+    max_pods = np.stack(
         [
-            np.minimum(feasible_nodes_of(snapshot, pod_set.shape).caps(when), pod_set.count).astype(
-                np.int64
-            )
+            np.minimum(
+                feasible_nodes_of(snapshot, pod_set.shape).max_pods(when), pod_set.count
+            ).astype(np.int64)
             for pod_set in pod_sets
         ]
     )
-    useful = caps.any(axis=0)
+    useful = max_pods.any(axis=0)
     places = np.flatnonzero(useful if mask is None else useful & mask)
     room = []
     for at, resource in enumerate(resources):
         most = sum(count * one[at] for count, one in zip(counts, requests, strict=True))
-        free = snapshot.stock(resource).free(when)[places]
+        free = snapshot.resource(resource).free(when)[places]
         if most > SAFE:
             free = free.astype(object)
         room.append(np.clip(free, 0, most))
     pairs = conflicting_pairs([pod_set.shape for pod_set in pod_sets])
-    return FillTable(counts, requests, pairs, places, caps[:, places], room)
+    return FillTable(counts, requests, pairs, places, max_pods[:, places], room)
 
 
 def _fill(table: FillTable, target: int, budget: Budget) -> Placed | None:
@@ -155,7 +157,7 @@ def _fill(table: FillTable, target: int, budget: Budget) -> Placed | None:
 
 def _may_fit(table: FillTable, target: int) -> bool:
     """Look for a proof of NO: by what each shape could place alone, and by totals per resource."""
-    sums = table.caps.sum(axis=1).tolist()
+    sums = table.max_pods.sum(axis=1).tolist()
     if sum(map(min, table.counts, sums)) < target:
         return False
     return all(
@@ -169,13 +171,13 @@ def _may_fit(table: FillTable, target: int) -> bool:
 
 def _quick(table: FillTable, target: int) -> Placed | None:
     """Fill nodes one after the other, the pickiest shape and the least useful nodes first."""
-    caps = table.caps
-    order = np.lexsort((caps.sum(axis=0), np.count_nonzero(caps, axis=0)))
-    supply = caps.sum(axis=1).tolist()
+    max_pods = table.max_pods
+    order = np.lexsort((max_pods.sum(axis=0), np.count_nonzero(max_pods, axis=0)))
+    supply = max_pods.sum(axis=1).tolist()
     placed: Placed = {}
     missing = sum(table.counts) - target
     for shape in sorted(range(len(table.counts)), key=lambda at: (supply[at], at)):
-        own = caps[shape].copy()
+        own = max_pods[shape].copy()
         for at, taken in placed.items():
             own[at] = _beside(table, shape, at, taken)
         line = own[order]
@@ -196,7 +198,7 @@ def _beside(table: FillTable, shape: int, at: int, taken: Sequence[int]) -> int:
     """Return how many pods of a shape go on a node beside those that are there already."""
     if any(shape in pair and taken[pair[0] + pair[1] - shape] for pair in table.conflicts):
         return 0
-    most = int(table.caps[shape, at])
+    most = int(table.max_pods[shape, at])
     for resource, amount in enumerate(table.requests[shape]):
         if amount and most:
             used = sum(
@@ -220,27 +222,27 @@ def _settle(table: FillTable) -> None:
         if not easy.any():
             return
         for at, config in zip(
-            table.places[easy].tolist(), table.caps[:, easy].T.tolist(), strict=True
+            table.places[easy].tolist(), table.max_pods[:, easy].T.tolist(), strict=True
         ):
             table.placed[at] = config
-        gained = table.caps[:, easy].sum(axis=1).tolist()
+        gained = table.max_pods[:, easy].sum(axis=1).tolist()
         table.counts = [max(0, a - b) for a, b in zip(table.counts, gained, strict=True)]
         table.only(~easy)
-        table.caps = np.minimum(table.caps, np.array(table.counts, dtype=np.int64)[:, None])
-        table.only(np.any(table.caps, axis=0, keepdims=True)[0])
+        table.max_pods = np.minimum(table.max_pods, np.array(table.counts, dtype=np.int64)[:, None])
+        table.only(np.any(table.max_pods, axis=0, keepdims=True)[0])
 
 
-def _easy(table: FillTable) -> Mask:
-    """Return the nodes on which the caps of all shapes fit together."""
+def _easy(table: FillTable) -> BoolColumn:
+    """Return the nodes on which the max_pods of all shapes fit together."""
     found = np.ones(len(table.places), dtype=np.bool_)
     for resource, column in enumerate(table.room):
-        used: Whole = np.zeros(len(column), dtype=column.dtype)
+        used: IntColumn = np.zeros(len(column), dtype=column.dtype)
         for shape, one in enumerate(table.requests):
             if one[resource]:
-                used = used + table.caps[shape].astype(column.dtype) * one[resource]
+                used = used + table.max_pods[shape].astype(column.dtype) * one[resource]
         found &= used <= column
     for low, high in table.conflicts:
-        found &= (table.caps[low] == 0) | (table.caps[high] == 0)
+        found &= (table.max_pods[low] == 0) | (table.max_pods[high] == 0)
     return found
 
 
@@ -253,7 +255,7 @@ def _classes(table: FillTable, budget: Budget) -> Iterator[SearchClass]:
     For every combination of all shapes but one, the most that fits of that one is worked out for
     all nodes at once.
     """
-    tops = table.caps.max(axis=1).tolist()
+    tops = table.max_pods.max(axis=1).tolist()
     last = max(range(len(tops)), key=lambda at: (tops[at], -at))
     others = [at for at in range(len(tops)) if at != last]
     ways = prod(tops[at] + 1 for at in others)
@@ -270,10 +272,10 @@ def _classes(table: FillTable, budget: Budget) -> Iterator[SearchClass]:
             for one, count in zip(combinations, most[nodes[0]].tolist(), strict=True)
             if count >= 0
         ]
-        caps = tuple(table.caps[:, nodes[0]].tolist())
+        max_pods = tuple(table.max_pods[:, nodes[0]].tolist())
         # Nodes of a class beyond the number of members are never needed.
         yield SearchClass(
-            caps, largest(configs, budget), tuple(table.places[nodes[:size]].tolist())
+            max_pods, largest(configs, budget), tuple(table.places[nodes[:size]].tolist())
         )
 
 
@@ -285,16 +287,16 @@ def _config(others: Sequence[int], last: int, one: Sequence[int], count: int) ->
     return tuple(config)
 
 
-def _most(table: FillTable, last: int, others: Sequence[int], one: Sequence[int]) -> Whole:
+def _most(table: FillTable, last: int, others: Sequence[int], one: Sequence[int]) -> IntColumn:
     """Return how many pods of the last shape fit beside so many of the others; -1: not even these."""
     counts = dict(zip(others, one, strict=True))
     there = [at for at, count in counts.items() if count]
     possible = np.ones(len(table.places), dtype=np.bool_)
     for at in there:
-        possible &= table.caps[at] >= counts[at]
+        possible &= table.max_pods[at] >= counts[at]
     if any(a in there and b in there for a, b in table.conflicts):
         possible[:] = False
-    most = table.caps[last].copy()
+    most = table.max_pods[last].copy()
     for resource, column in enumerate(table.room):
         left = column - sum(counts[at] * table.requests[at][resource] for at in there)
         possible &= left >= 0

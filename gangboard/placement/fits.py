@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gangboard.domain.capacity import ANTI_AFFINITY, HOSTNAME, SPREAD, NodeRoom, PlacementRequest
-from gangboard.domain.placing import Fit, FitAnswer, When
+from gangboard.domain.capacity import NodeInfo, PlacementRequest
+from gangboard.domain.placement_result import Fit, FitAnswer, When
+from gangboard.domain.pod_constraints import ANTI_AFFINITY, HOSTNAME, SPREAD
 from gangboard.placement.anti_affinity import (
     fit_one_per_domain,
     is_anti_affinity_unsupported,
     one_per_domain_of,
 )
-from gangboard.placement.domains import (
-    first_unreadable,
-    fit_in_some_domain,
-    hosts_share_names,
-)
+from gangboard.placement.domains import first_unreadable, fit_in_some_domain, hosts_share_names
+from gangboard.placement.joint_topology_spread import most_by_all, several_of
 from gangboard.placement.matching import undecidable
 from gangboard.placement.node_snapshot import NodeSnapshot, as_snapshot
 from gangboard.placement.packing import BUDGET, Budget
-from gangboard.placement.spread import fit_spread, spread_of
-from gangboard.placement.spreads import most_by_all, several_of
+from gangboard.placement.topology_spread import fit_spread, spread_of
 
 SHARED_HOST_NAMES = f"nodes do not each have their own label {HOSTNAME}"
 """Why nothing can be told of pods that must be on different hosts."""
@@ -28,7 +25,7 @@ SHARED_HOST_NAMES = f"nodes do not each have their own label {HOSTNAME}"
 
 def fits(
     request: PlacementRequest,
-    nodes: Sequence[NodeRoom],
+    nodes: Sequence[NodeInfo],
     when: When,
     target: int,
     *,

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from gangboard.domain.capacity import HostPort, Load, NodeRoom, PodTerm, PodTerms
+from gangboard.domain.capacity import NodeInfo, Requested
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import HostPort, PodTerm, PodTerms
 from gangboard.facts.gang import Unit
 from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.members import on_nodes, waiting
@@ -30,12 +31,12 @@ def nodes_for(unit: Unit) -> NodeSnapshot:
         return snapshot
     members = on_nodes(unit)
     matched = matcher(unit.facts.room, waiting(unit))
-    changed: dict[str, NodeRoom] = {}
+    changed: dict[str, NodeInfo] = {}
     for name, pods in nominated.items():
         at = snapshot.place(name)
         if at is not None:
             beside = {port for pod in members if pod.node == name for port in pod.needs.host_ports}
-            left = removed(snapshot[at].now, load_of(pods, matched), kept_ports=beside)
+            left = removed(snapshot[at].now, requested_by(pods, matched), kept_ports=beside)
             changed[name] = replace(snapshot[at], now=left)
     return snapshot.changed(changed)
 
@@ -56,12 +57,12 @@ def nodes_to_free(unit: Unit) -> NodeSnapshot:
     if not placed:
         return snapshot
     matched = matcher(unit.facts.room, waiting(unit))
-    changed: dict[str, NodeRoom] = {}
+    changed: dict[str, NodeInfo] = {}
     for name, pods in placed.items():
         at = snapshot.place(name)
         if at is not None:
-            staying = added(snapshot[at].staying, load_of(pods, matched))
-            changed[name] = replace(snapshot[at], staying=staying)
+            pinned = added(snapshot[at].pinned, requested_by(pods, matched))
+            changed[name] = replace(snapshot[at], pinned=pinned)
     return snapshot.changed(changed)
 
 
@@ -77,12 +78,12 @@ def _by_node(pods: Iterable[tuple[Pod, str]]) -> dict[str, list[Pod]]:
 # Sums
 
 
-def load_of(pods: Collection[Pod], matched: Matcher) -> Load:
+def requested_by(pods: Collection[Pod], matched: Matcher) -> Requested:
     """Return what pods take together. `matched` returns the terms that a pod matches."""
     amounts: Counter[str] = Counter()
     for pod in pods:
         amounts.update(pod_amounts(pod.requests))
-    return Load(
+    return Requested(
         dict(amounts),
         len(pods),
         frozenset(port for pod in pods for port in pod.needs.host_ports),
@@ -91,9 +92,9 @@ def load_of(pods: Collection[Pod], matched: Matcher) -> Load:
     )
 
 
-def added(load: Load, more: Load) -> Load:
+def added(load: Requested, more: Requested) -> Requested:
     """Return the sum of two loads."""
-    return Load(
+    return Requested(
         _sums(load.amounts, more.amounts),
         load.pods + more.pods,
         load.host_ports | more.host_ports,
@@ -106,9 +107,9 @@ def _sums(one: Mapping[Key, int], other: Mapping[Key, int]) -> dict[Key, int]:
     return {key: one.get(key, 0) + other.get(key, 0) for key in (*one, *other)}
 
 
-def removed(load: Load, gone: Load, kept_ports: Collection[HostPort] = ()) -> Load:
+def removed(load: Requested, gone: Requested, kept_ports: Collection[HostPort] = ()) -> Requested:
     """Return a load without another one. `kept_ports` are held by pods that do not leave, too."""
-    return Load(
+    return Requested(
         {name: max(0, amount - gone.amounts.get(name, 0)) for name, amount in load.amounts.items()},
         max(0, load.pods - gone.pods),
         load.host_ports - gone.host_ports.difference(kept_ports),
@@ -123,6 +124,6 @@ def _fewer(terms: PodTerms, gone: PodTerms) -> dict[PodTerm, int]:
     return {term: number for term, number in left.items() if number > 0}
 
 
-def without(node: NodeRoom, gone: Load) -> NodeRoom:
+def without(node: NodeInfo, gone: Requested) -> NodeInfo:
     """Return a node without a load. Ports that pods which stay also hold are kept."""
-    return replace(node, now=removed(node.now, gone, node.staying.host_ports))
+    return replace(node, now=removed(node.now, gone, node.pinned.host_ports))

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from gangboard.domain.capacity import (
+from gangboard.domain.capacity import NodeInfo, Requested, Shape
+from gangboard.domain.pod_constraints import (
     CORDON,
     Effect,
     HostPort,
-    Load,
-    NodeRoom,
     PodTerm,
-    Shape,
     Taint,
     Terms,
     Toleration,
@@ -63,7 +61,7 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
     return toleration.operator == "Exists"
 
 
-def untolerated(node: NodeRoom, shape: Shape) -> list[Taint]:
+def untolerated(node: NodeInfo, shape: Shape) -> list[Taint]:
     """Return the taints that keep the pod away, the cordon among them once.
 
     `PreferNoSchedule` keeps nobody away. A cordoned node counts as tainted even in the moment
@@ -80,7 +78,7 @@ def untolerated(node: NodeRoom, shape: Shape) -> list[Taint]:
     ]
 
 
-def is_tainted(node: NodeRoom, shape: Shape) -> bool:
+def is_tainted(node: NodeInfo, shape: Shape) -> bool:
     """Whether a taint keeps the pod away. `spec.unschedulable` without its taint is none here."""
     return bool(untolerated(replace(node, unschedulable=False), shape))
 
@@ -101,7 +99,7 @@ def _is_every(port: HostPort) -> bool:
     return port.address in ("", "0.0.0.0")  # noqa: S104 - a word of the API, nothing is bound
 
 
-def has_host_anti_affinity(one: Shape, other: Shape | Load) -> bool:
+def has_host_anti_affinity(one: Shape, other: Shape | Requested) -> bool:
     """Whether pods of a shape share no host with these: with itself, a node takes one only.
 
     A term of anti-affinity works both ways: its pod shares no host with pods that match it,
@@ -137,7 +135,7 @@ def one_per_domain_keys(shape: Shape) -> tuple[str, ...]:
     return tuple(sorted({term.topology_key for term in own if not term.is_by_host}))
 
 
-def clashing(one: Shape, other: Shape | Load | Terms) -> Iterator[PodTerm]:
+def clashing(one: Shape, other: Shape | Requested | Terms) -> Iterator[PodTerm]:
     """Yield the terms of either that are about the other, as the other has them."""
     if one.anti_affinity:
         yield from (term for term in other.matched_terms if term in one.anti_affinity)

@@ -7,18 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from gangboard.domain.capacity import (
-    AFFINITY,
-    ANTI_AFFINITY,
-    SPREAD,
-    Needs,
-    PlacementRequest,
-    PodSet,
-    PodTerm,
-    Shape,
-    Spread,
-)
+from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import AFFINITY, ANTI_AFFINITY, SPREAD, Needs, PodTerm, Spread
 from gangboard.domain.text import count, listed
 from gangboard.facts.gang import Unit
 from gangboard.placement.devices import may_be_served

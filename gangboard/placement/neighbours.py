@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from gangboard.domain.capacity import ClusterRoom, PodTerm
+from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import PodTerm
 from gangboard.placement.node_snapshot import snapshot_of
 
 NO_TERMS: frozenset[PodTerm] = frozenset()
@@ -185,7 +186,7 @@ class Neighbours:
         return term.matches(tag.namespace, tag.labels())
 
 
-def matcher(room: ClusterRoom, pods: Iterable[Pod]) -> Matcher:
+def matcher(room: ClusterCapacity, pods: Iterable[Pod]) -> Matcher:
     """Return what says which terms a pod matches: of those with a node in a room, and of these."""
     if _KEY not in room.cache:
         loads = snapshot_of(room).sparse().terms_now.values()

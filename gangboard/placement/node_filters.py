@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gangboard.domain.capacity import CORDON, HostPort, Load, Requirement, Shape, Spread, Taint
-from gangboard.domain.placing import Filter, When
+from gangboard.domain.capacity import Requested, Shape
+from gangboard.domain.placement_result import Filter, When
+from gangboard.domain.pod_constraints import CORDON, HostPort, Requirement, Spread, Taint
 from gangboard.placement.amounts import wanted
+from gangboard.placement.columns import BoolColumn, IntColumn
 from gangboard.placement.matching import (
     NAME_FIELD,
     NOT_READY,
@@ -22,7 +24,7 @@ from gangboard.placement.matching import (
     ports_clash,
     untolerated,
 )
-from gangboard.placement.node_snapshot import NAME, Mask, NodeSnapshot, Whole
+from gangboard.placement.node_snapshot import NAME, NodeSnapshot
 
 
 class NodeFilters:
@@ -32,9 +34,9 @@ class NodeFilters:
         self._snapshot = snapshot
         self._shape = shape
         self._asked = wanted(shape)
-        self._kept: dict[str, Mask] = {}
+        self._kept: dict[str, BoolColumn] = {}
 
-    def eligible(self, keys: Sequence[str] = ()) -> Mask:
+    def eligible(self, keys: Sequence[str] = ()) -> BoolColumn:
         """Return the nodes that no filter excludes."""
         if "eligible" not in self._kept:
             self._kept["eligible"] = self._readable() & ~self._unreadable()
@@ -43,7 +45,7 @@ class NodeFilters:
             found = found & has_label(self._snapshot, key)
         return found
 
-    def only_unreadable(self, keys: Sequence[str]) -> Mask:
+    def only_unreadable(self, keys: Sequence[str]) -> BoolColumn:
         """Return the nodes that might be eligible if their amounts could be read."""
         found = self._readable() & self._unreadable()
         for key in keys:
@@ -54,15 +56,15 @@ class NodeFilters:
         """Return the first requested resource of a node that could not be read."""
         return min(self._snapshot[at].unreadable & self._asked.keys())
 
-    def _readable(self) -> Mask:
+    def _readable(self) -> BoolColumn:
         """Return the nodes that no filter but the one about unreadable amounts excludes."""
         if "readable" not in self._kept:
             found = (
                 self._selected()
                 & self._pod_affinity()
                 & self._tolerated()
-                & ~self.ports_taken(When.EMPTY)
-                & ~self.anti_affinity_taken(When.EMPTY)
+                & ~self.ports_taken(When.DRAINED)
+                & ~self.anti_affinity_taken(When.DRAINED)
                 & ~self._silent()
             )
             for resource, amount in self._asked.items():
@@ -70,13 +72,13 @@ class NodeFilters:
             self._kept["readable"] = found
         return self._kept["readable"]
 
-    def _all(self) -> Mask:
+    def _all(self) -> BoolColumn:
         return np.ones(len(self._snapshot), dtype=np.bool_)
 
-    def _none(self) -> Mask:
+    def _none(self) -> BoolColumn:
         return np.zeros(len(self._snapshot), dtype=np.bool_)
 
-    def _selected(self) -> Mask:
+    def _selected(self) -> BoolColumn:
         """Return the nodes that match the node selector and the required node affinity.
 
         Source: GetRequiredNodeAffinity in k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
@@ -101,7 +103,7 @@ class NodeFilters:
         self._kept["selected"] = found
         return found
 
-    def _pod_affinity(self) -> Mask:
+    def _pod_affinity(self) -> BoolColumn:
         """Return the nodes near a pod that the required pod affinity names. Pods that can leave count, too."""
         term = self._shape.pod_affinity
         if term is None:
@@ -109,7 +111,7 @@ class NodeFilters:
         if term.is_by_host:
             there = self._snapshot.sparse().terms_now
             return self._at(at for at, load in there.items() if term in load.matched_terms)
-        domains = self._snapshot.terms(When.NOW).items()
+        domains = self._snapshot.terms(When.CURRENT).items()
         values = [
             value
             for (key, value), terms in domains
@@ -117,7 +119,7 @@ class NodeFilters:
         ]
         return self._snapshot.labels(term.topology_key).among(values)
 
-    def _matching(self, entry: Requirement, *, field: bool = False) -> Mask:
+    def _matching(self, entry: Requirement, *, field: bool = False) -> BoolColumn:
         if field and entry.key != NAME_FIELD:
             return self._all() if entry.matches(None) else self._none()
         place = ("matching", entry, field)
@@ -130,73 +132,73 @@ class NodeFilters:
                 cache[place] = ~texts.among(entry.values)
             else:
                 cache[place] = texts.among(one for one in texts.places if entry.matches(one))
-        mask: Mask = cache[place]
+        mask: BoolColumn = cache[place]
         return mask
 
-    def _taints(self) -> tuple[Whole, list[list[Taint]]]:
+    def _taints(self) -> tuple[IntColumn, list[list[Taint]]]:
         """Return the kind of each node, and for each kind the taints that keep the pod away."""
         place = ("taints", self._shape.tolerations)
         cache = self._snapshot.cache
         if place not in cache:
-            kinds = self._snapshot.kinds()
+            kinds = self._snapshot.taint_groups()
             cache[place] = kinds.codes, [untolerated(node, self._shape) for node in kinds.nodes]
-        found: tuple[Whole, list[list[Taint]]] = cache[place]
+        found: tuple[IntColumn, list[list[Taint]]] = cache[place]
         return found
 
-    def _tolerated(self) -> Mask:
+    def _tolerated(self) -> BoolColumn:
         codes, taints = self._taints()
         if not taints:
             return self._all()
-        found: Mask = np.array([not one for one in taints], dtype=np.bool_)[codes]
+        found: BoolColumn = np.array([not one for one in taints], dtype=np.bool_)[codes]
         return found
 
-    def counted(self, spread: Spread) -> Mask:
+    def counted(self, spread: Spread) -> BoolColumn:
         """Return the nodes that a spread constraint counts (matchNodeInclusionPolicies)."""
         found = has_label(self._snapshot, spread.topology_key)
         if spread.honours_affinity:
             found = found & self._selected()
         if spread.honours_taints:
-            kinds = self._snapshot.kinds()
+            kinds = self._snapshot.taint_groups()
             tainted = [is_tainted(node, self._shape) for node in kinds.nodes]
             found = found & ~np.array(tainted, dtype=np.bool_)[kinds.codes]
         return found
 
-    def _enough(self, resource: str, amount: int) -> Mask:
-        stock = self._snapshot.stock(resource)
-        found: Mask = (stock.empty >= amount) & (stock.allocatable != 0)
+    def _enough(self, resource: str, amount: int) -> BoolColumn:
+        column = self._snapshot.resource(resource)
+        found: BoolColumn = (column.empty >= amount) & (column.allocatable != 0)
         return found
 
-    def _unread(self, resource: str) -> Mask:
+    def _unread(self, resource: str) -> BoolColumn:
         return self._at(
             at for at, names in self._snapshot.sparse().unreadable.items() if resource in names
         )
 
-    def _unreadable(self) -> Mask:
+    def _unreadable(self) -> BoolColumn:
         asked = self._asked.keys()
         return self._at(
             at for at, names in self._snapshot.sparse().unreadable.items() if names & asked
         )
 
-    def _silent(self) -> Mask:
+    def _silent(self) -> BoolColumn:
         return self._at(self._snapshot.sparse().silent)
 
-    def _at(self, places: Iterable[int]) -> Mask:
+    def _at(self, places: Iterable[int]) -> BoolColumn:
         found = self._none()
         found[list(places)] = True
         return found
 
-    def _port_clashes(self, taken: Mapping[int, frozenset[HostPort]]) -> Mask:
+    def _port_clashes(self, taken: Mapping[int, frozenset[HostPort]]) -> BoolColumn:
         ports = self._shape.host_ports
         if not ports:
             return self._none()
         return self._at(at for at, others in taken.items() if ports_clash(ports, others))
 
-    def _anti_affinity_clashes(self, taken: Mapping[int, Load]) -> Mask:
+    def _anti_affinity_clashes(self, taken: Mapping[int, Requested]) -> BoolColumn:
         return self._at(
             at for at, load in taken.items() if has_host_anti_affinity(self._shape, load)
         )
 
-    def filters(self, keys: Sequence[str]) -> Iterator[tuple[Filter, str, Mask]]:
+    def filters(self, keys: Sequence[str]) -> Iterator[tuple[Filter, str, BoolColumn]]:
         """Yield each filter with its detail, a taint or resource, and the nodes that it excludes.
 
         The order is that of `Filter`.
@@ -207,7 +209,7 @@ class NodeFilters:
             yield Filter.TOPOLOGY_LABEL, key, ~has_label(self._snapshot, key)
         silent = self._silent()
         for resource in self._asked:
-            there = self._snapshot.stock(resource).allocatable != 0
+            there = self._snapshot.resource(resource).allocatable != 0
             yield Filter.MISSING_RESOURCE, resource, ~(there | silent | self._unread(resource))
         for resource, amount in self._asked.items():
             enough = self._enough(resource, amount)
@@ -216,14 +218,14 @@ class NodeFilters:
         codes, taints = self._taints()
         for why in (Filter.CORDON, Filter.NOT_READY, Filter.TAINT):
             yield from self._tainted(why, codes, taints)
-        yield Filter.HOST_PORT, "", self.ports_taken(When.EMPTY)
-        yield Filter.ANTI_AFFINITY, "", self.anti_affinity_taken(When.EMPTY)
+        yield Filter.HOST_PORT, "", self.ports_taken(When.DRAINED)
+        yield Filter.ANTI_AFFINITY, "", self.anti_affinity_taken(When.DRAINED)
         for resource in sorted(self._asked):
             yield Filter.UNREADABLE, resource, self._unread(resource)
 
     def _tainted(
-        self, why: Filter, codes: Whole, taints: Sequence[Sequence[Taint]]
-    ) -> Iterator[tuple[Filter, str, Mask]]:
+        self, why: Filter, codes: IntColumn, taints: Sequence[Sequence[Taint]]
+    ) -> Iterator[tuple[Filter, str, BoolColumn]]:
         """Yield the nodes by the first taint of a sort that they have."""
         firsts = [
             next((_detail(why, taint) for taint in one if _filter_of(taint) is why), None)
@@ -234,18 +236,18 @@ class NodeFilters:
 
     # What is taken
 
-    def ports_taken(self, when: When) -> Mask:
+    def ports_taken(self, when: When) -> BoolColumn:
         """Return the nodes on which a host port that it wants is taken."""
         sparse = self._snapshot.sparse()
-        return self._port_clashes(sparse.ports_now if when is When.NOW else sparse.ports_staying)
+        return self._port_clashes(sparse.ports_now if when is When.CURRENT else sparse.ports_pinned)
 
-    def anti_affinity_taken(self, when: When) -> Mask:
+    def anti_affinity_taken(self, when: When) -> BoolColumn:
         """Return the nodes where a pod keeps it away, on the node or with the same value of a label."""
         if not (self._shape.anti_affinity or self._shape.matched_terms):
             return self._none()
         sparse = self._snapshot.sparse()
         found = self._anti_affinity_clashes(
-            sparse.terms_now if when is When.NOW else sparse.terms_staying
+            sparse.terms_now if when is When.CURRENT else sparse.terms_pinned
         )
         for (key, value), terms in self._snapshot.terms(when).items():
             if any(clashing(self._shape, terms)):
@@ -253,13 +255,13 @@ class NodeFilters:
         return found
 
 
-def has_label(snapshot: NodeSnapshot, key: str) -> Mask:
+def has_label(snapshot: NodeSnapshot, key: str) -> BoolColumn:
     """Return the nodes that have a label."""
     place = ("label", key)
     if place not in snapshot.cache:
         texts = snapshot.labels(key)
         snapshot.cache[place] = ~texts.among((None,))
-    found: Mask = snapshot.cache[place]
+    found: BoolColumn = snapshot.cache[place]
     return found
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gangboard.domain.capacity import NodeRoom, Shape
+from gangboard.domain.capacity import NodeInfo, Shape
 from gangboard.domain.node import Node
-from gangboard.domain.placing import Filter, When
+from gangboard.domain.placement_result import Filter, When
 from gangboard.domain.pod import Pod
 from gangboard.domain.resources import is_accelerator
 from gangboard.placement.amounts import free, wanted
@@ -63,7 +63,7 @@ class OneNode:
         self._uncordoned = NodeSnapshot([uncordoned(self.room)])
 
     @property
-    def room(self) -> NodeRoom:
+    def room(self) -> NodeInfo:
         """The node as placement sees it."""
         return self._room.nodes[0]
 
@@ -91,12 +91,12 @@ class OneNode:
         others = [reason for reason in reasons if reason[0] is not Filter.CORDON]
         if others:
             why, detail = others[0]
-            there = free(node, detail, When.EMPTY) if detail in asked else 0
+            there = free(node, detail, When.DRAINED) if detail in asked else 0
             return NodeAnswer(filter=why, detail=detail, asked=asked.get(detail, 0), there=there)
         pods, _, _, saturated = feasible_nodes_of(self._uncordoned, shape).summary()
         if not pods:
             ((limit, _, _),) = saturated
-            there = free(node, limit, When.NOW) if limit in asked else 0
+            there = free(node, limit, When.CURRENT) if limit in asked else 0
             return NodeAnswer(limit=limit, asked=asked.get(limit, 0), there=there)
         return NodeAnswer(pods=pods, cordoned=bool(reasons))
 

@@ -1,8 +1,9 @@
 """Exact search: can at least so many of the pods be placed at once?
 
-It walks over the nodes and keeps the set of reachable vectors "pods placed per shape", only
-the largest ones: whatever can be completed from a smaller vector can be completed from a larger one,
-since leaving a pod out never makes a placement invalid. It gives up when its budget is spent.
+The search walks over the nodes and keeps the set of reachable vectors "pods placed per shape". Only the
+largest ones are kept: whatever can be completed from a smaller vector can be completed from a larger
+one, since leaving a pod out never makes a placement invalid. The search gives up when its budget is
+spent. Two shapes have a faster search of their own.
 """
 
 from __future__ import annotations
@@ -10,7 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gangboard.placement.classes import Vector
+import numpy as np
+
+from gangboard.domain.capacity import Shape
+from gangboard.placement.columns import IntColumn
+from gangboard.placement.matching import has_host_anti_affinity, ports_clash
+
+Vector = tuple[int, ...]
+
+
+def conflicting_pairs(shapes: Sequence[Shape]) -> frozenset[tuple[int, int]]:
+    """Return which of the shapes cannot share a node: the smaller place first."""
+    return frozenset(
+        (low, high)
+        for high, one in enumerate(shapes)
+        for low, other in enumerate(shapes[:high])
+        if has_host_anti_affinity(one, other) or ports_clash(one.host_ports, other.host_ports)
+    )
+
 
 BUDGET = 50_000
 """Steps, of about a microsecond each."""
@@ -52,7 +70,7 @@ TOO_MANY_WAYS = "too many ways to place different members together to try them a
 class SearchClass:
     """Nodes on which the same combinations fit."""
 
-    caps: Vector
+    max_pods: Vector
     """Per shape, how many pods of it alone fit on one such node."""
     configs: Sequence[Vector]
     """The largest combinations."""
@@ -75,11 +93,11 @@ def walk(
 ) -> list[tuple[int, Vector]] | None:
     """Return what goes where for `target` pods, None when it cannot be; raise BudgetSpentError."""
     reached: Reached = {(0,) * len(counts): None}
-    spare = [sum(one.caps[at] * len(one.nodes) for one in classes) for at in range(len(counts))]
+    spare = [sum(one.max_pods[at] * len(one.nodes) for one in classes) for at in range(len(counts))]
     for one in classes:
         settled = False
         for node in one.nodes:
-            spare = [amount - cap for amount, cap in zip(spare, one.caps, strict=True)]
+            spare = [amount - cap for amount, cap in zip(spare, one.max_pods, strict=True)]
             if settled:
                 continue
             before = reached
@@ -146,3 +164,128 @@ def _chain(link: _Link | None) -> list[tuple[int, Vector]]:
         chain.append((link.node, link.config))
         link = link.before
     return chain
+
+
+# Two shapes
+#
+# For so many pods of the first shape one number decides: the most of the second that fit beside them.
+# What several nodes take is the best of all ways to share the first shape among them. Nodes that are
+# alike are combined by doubling.
+
+_WAY, _CHEAP = 2, 512
+"""What one pass over a column costs in steps of the search, and how many numbers of it one step."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """For at least so many pods of the first shape, the most of the second, on some nodes."""
+
+    most: IntColumn
+    nodes: Sequence[int]
+    """The one node of a leaf."""
+    parts: tuple[_Reach, _Reach] | None = None
+
+
+def walk_two(
+    pair: tuple[int, int],
+    counts: Vector,
+    classes: Sequence[SearchClass],
+    target: int,
+    budget: Budget,
+) -> list[tuple[int, Vector]] | None:
+    """Return what goes where for `target` pods, None when it cannot be; raise BudgetSpentError.
+
+    `pair` are the two shapes of which pods are left.
+    """
+    first, second = sorted(pair, key=lambda shape: counts[shape])
+    top = counts[first]
+    whole: _Reach | None = None
+    for one in classes:
+        here = _of_class(one, first, second, top, budget)
+        whole = here if whole is None else _joined(whole, here, top, budget)
+    if whole is None:
+        return None
+    sums = np.arange(len(whole.most)) + np.minimum(whole.most, counts[second])
+    best = int(np.argmax(sums))
+    if int(sums[best]) < target:
+        return None
+    chain: list[tuple[int, Vector]] = []
+    for node, low, high in _shares(whole, best):
+        config = [0] * len(counts)
+        config[first], config[second] = low, high
+        chain.append((node, tuple(config)))
+    return chain
+
+
+def _of_class(one: SearchClass, first: int, second: int, top: int, budget: Budget) -> _Reach:
+    most = np.zeros(one.max_pods[first] + 1, dtype=np.int64)
+    for config in one.configs:
+        most[config[first]] = max(int(most[config[first]]), config[second])
+    # Where more of the first shape stand, fewer of them may stand, too.
+    most = np.maximum.accumulate(most[::-1])[::-1]
+    return _of_alike(most, one.nodes, top, budget)
+
+
+def _of_alike(most: IntColumn, nodes: Sequence[int], top: int, budget: Budget) -> _Reach:
+    """Return what nodes that are alike take together, half of them and the other half joined."""
+    found: _Reach | None = None
+    double = most
+    powers = [most]
+    while 2 ** len(powers) <= len(nodes):
+        double = _best(double, double, top, budget)
+        powers.append(double)
+    start = 0
+    for power in range(len(powers)):
+        if len(nodes) >> power & 1:
+            part = _tree(powers, power, nodes[start : start + 2**power])
+            start += 2**power
+            found = part if found is None else _joined(found, part, top, budget)
+    assert found is not None  # noqa: S101 - a class has a node
+    return found
+
+
+def _tree(powers: Sequence[IntColumn], power: int, nodes: Sequence[int]) -> _Reach:
+    if power == 0:
+        return _Reach(powers[0], nodes)
+    half = len(nodes) // 2
+    parts = (
+        _tree(powers, power - 1, nodes[:half]),
+        _tree(powers, power - 1, nodes[half:]),
+    )
+    return _Reach(powers[power], nodes, parts)
+
+
+def _joined(one: _Reach, other: _Reach, top: int, budget: Budget) -> _Reach:
+    return _Reach(_best(one.most, other.most, top, budget), (), (one, other))
+
+
+def _best(one: IntColumn, other: IntColumn, top: int, budget: Budget) -> IntColumn:
+    """Return the best of all ways to share the first shape between two sets of nodes."""
+    long, short = (one, other) if len(one) >= len(other) else (other, one)
+    budget.spend(len(short) * (_WAY + len(long) // _CHEAP))
+    found = np.zeros(min(len(long) + len(short) - 2, top) + 1, dtype=np.int64)
+    for count, beside in enumerate(short.tolist()):
+        end = min(count + len(long), len(found))
+        part = found[count:end]
+        np.maximum(part, long[: end - count] + beside, out=part)
+    return found
+
+
+def _shares(whole: _Reach, count: int) -> list[tuple[int, int, int]]:
+    """Return for each node how many of both shapes, with so many of the first in all."""
+    found: list[tuple[int, int, int]] = []
+    left = [(whole, count)]
+    while left:
+        one, share = left.pop()
+        if one.parts is None:
+            beside = int(one.most[share])
+            if share or beside:
+                found.append((one.nodes[0], share, beside))
+            continue
+        here, there = one.parts
+        low = max(0, share - len(there.most) + 1)
+        high = min(share, len(here.most) - 1)
+        sums = here.most[low : high + 1] + there.most[share - high : share - low + 1][::-1]
+        part = low + int(np.argmax(sums))
+        left += [(here, part), (there, share - part)]
+    return found

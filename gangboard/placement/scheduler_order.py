@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, permutations
 
 from gangboard.domain.capacity import PlacementRequest, PodSet
-from gangboard.domain.placing import When
+from gangboard.domain.placement_result import When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import feasible_nodes_of
@@ -68,7 +68,7 @@ def _groups(
         alone = sum(
             min(
                 pod_set.count,
-                int(feasible_nodes_of(snapshot, pod_set.shape).caps(When.NOW)[mask].sum()),
+                int(feasible_nodes_of(snapshot, pod_set.shape).max_pods(When.CURRENT)[mask].sum()),
             )
             for pod_set in pod_sets
         )
@@ -102,11 +102,14 @@ class _Play:
         self._pod_sets = pod_sets
         self._asked = [wanted(pod_set.shape) for pod_set in pod_sets]
         names = {name for asked in self._asked for name in asked} | _LEAST.keys()
-        stocks = {name: snapshot.stock(name) for name in names}
-        self._free = {name: stock.now[nodes].tolist() for name, stock in stocks.items()}
-        self._whole = {name: stocks[name].allocatable[nodes].tolist() for name in _LEAST}
+        columns = {name: snapshot.resource(name) for name in names}
+        self._free = {name: column.now[nodes].tolist() for name, column in columns.items()}
+        self._whole = {name: columns[name].allocatable[nodes].tolist() for name in _LEAST}
         self._hosts = [
-            feasible_nodes_of(snapshot, pod_set.shape).caps(When.NOW)[nodes].nonzero()[0].tolist()
+            feasible_nodes_of(snapshot, pod_set.shape)
+            .max_pods(When.CURRENT)[nodes]
+            .nonzero()[0]
+            .tolist()
             for pod_set in pod_sets
         ]
         counts = Counter(chain.from_iterable(self._hosts))

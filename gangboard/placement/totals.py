@@ -6,18 +6,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gangboard.domain.capacity import NodeRoom, PodSet
-from gangboard.domain.placing import Total, When
+from gangboard.domain.capacity import NodeInfo, PodSet
+from gangboard.domain.placement_result import Total, When
 from gangboard.placement.amounts import wanted
+from gangboard.placement.columns import total
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.node_snapshot import as_snapshot, total
+from gangboard.placement.node_snapshot import as_snapshot
 from gangboard.placement.packing import least
 
 
 def totals(
     pod_sets: Sequence[PodSet],
     target: int,
-    nodes: Sequence[NodeRoom],
+    nodes: Sequence[NodeInfo],
     topology_keys: Sequence[str] = (),
 ) -> tuple[Total, ...]:
     """Return each requested resource for the cheapest `target` members, by name of the resource."""
@@ -34,7 +35,7 @@ def totals(
 
 def _sums(
     pod_sets: Sequence[PodSet],
-    nodes: Sequence[NodeRoom],
+    nodes: Sequence[NodeInfo],
     topology_keys: Sequence[str],
     resources: Sequence[str],
 ) -> Iterator[tuple[int, int]]:
@@ -50,10 +51,10 @@ def _sums(
     for resource in resources:
         place = ("sums", hosts, resource)
         if place not in snapshot.cache:
-            stock = snapshot.stock(resource)
+            column = snapshot.resource(resource)
             snapshot.cache[place] = (
-                total(np.maximum(stock.now[mask], 0)),
-                total(np.maximum(stock.empty[mask], 0)),
+                total(np.maximum(column.now[mask], 0)),
+                total(np.maximum(column.empty[mask], 0)),
             )
         yield snapshot.cache[place]
 
@@ -63,7 +64,7 @@ def shortest(lines: Sequence[Total], when: When) -> str:
     worst: tuple[int, int] | None = None
     name = ""
     for line in lines:
-        have = line.free if when is When.NOW else line.capacity
+        have = line.free if when is When.CURRENT else line.capacity
         if have >= line.needed:
             continue
         # have / needed is compared across, without division.
@@ -76,7 +77,7 @@ def shortest_of_any(
     pod_sets: Sequence[PodSet],
     target: int,
     when: When,
-    nodes: Sequence[NodeRoom],
+    nodes: Sequence[NodeInfo],
     topology_keys: Sequence[str] = (),
 ) -> str:
     """Return the resource of which too little is there for all members, or for those of one shape.

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from gangboard.domain.capacity import CORDON, NodeRoom, Shape, Taint
+from gangboard.domain.capacity import NodeInfo, Shape
 from gangboard.domain.objects import Condition
-from gangboard.domain.placing import When
+from gangboard.domain.placement_result import When
+from gangboard.domain.pod_constraints import CORDON, Taint
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import NodeSnapshot
@@ -31,18 +32,18 @@ def maintenance_words(lifecycle: Iterable[Condition], taints: Iterable[Taint]) -
     return tuple(dict.fromkeys([*(said.type for said in lifecycle), *keys]))
 
 
-def nodes_in_maintenance(snapshot: NodeSnapshot) -> tuple[NodeRoom, ...]:
+def nodes_in_maintenance(snapshot: NodeSnapshot) -> tuple[NodeInfo, ...]:
     """Return the nodes that say so: no advice leads pods to them."""
     if "in maintenance" not in snapshot.cache:
         snapshot.cache["in maintenance"] = tuple(node for node in snapshot.nodes if node.lifecycle)
-    found: tuple[NodeRoom, ...] = snapshot.cache["in maintenance"]
+    found: tuple[NodeInfo, ...] = snapshot.cache["in maintenance"]
     return found
 
 
 # Cordons
 
 
-def uncordoned(node: NodeRoom) -> NodeRoom:
+def uncordoned(node: NodeInfo) -> NodeInfo:
     """Return the node without its cordon."""
     taints = tuple(taint for taint in node.taints if taint.key != CORDON)
     return replace(node, taints=taints, unschedulable=False)
@@ -50,7 +51,7 @@ def uncordoned(node: NodeRoom) -> NodeRoom:
 
 def uncordonable_nodes(
     snapshot: NodeSnapshot, shapes: Iterable[Shape], keys: tuple[str, ...] = ()
-) -> Mapping[str, NodeRoom]:
+) -> Mapping[str, NodeInfo]:
     """Return the nodes that only their cordon keeps from pods of a shape, by name, without the cordon.
 
     Nodes in maintenance are left out: an admin or a controller cordoned them for that.
@@ -66,7 +67,7 @@ def uncordonable_nodes(
 def _uncordoned(snapshot: NodeSnapshot) -> NodeSnapshot:
     """Return the snapshot without cordons, made once."""
     if "uncordoned" not in snapshot.cache:
-        kinds = snapshot.kinds()
+        kinds = snapshot.taint_groups()
         cordoned = [
             kind.unschedulable or any(taint.key == CORDON for taint in kind.taints)
             for kind in kinds.nodes
@@ -85,7 +86,7 @@ def _uncordoned(snapshot: NodeSnapshot) -> NodeSnapshot:
 
 def restored_nodes(
     snapshot: NodeSnapshot, shapes: Iterable[Shape], keys: tuple[str, ...] = ()
-) -> Mapping[str, NodeRoom]:
+) -> Mapping[str, NodeInfo]:
     """Return the nodes that would take more pods of a shape with all their devices, as they are then.
 
     By name. A node that something else keeps the pods away from is not one of them.
@@ -94,13 +95,13 @@ def restored_nodes(
     if not restored:
         return {}
     whole = _whole(snapshot, restored)
-    found: dict[str, NodeRoom] = {}
+    found: dict[str, NodeInfo] = {}
     for shape in shapes:
         asked = wanted(shape)
         if not any(asked.keys() & node.withheld.keys() for node in restored.values()):
             continue
         before, after = (feasible_nodes_of(one, shape) for one in (snapshot, whole))
-        more = (after.caps(When.EMPTY) > before.caps(When.EMPTY)) & after.eligible(keys)
+        more = (after.max_pods(When.DRAINED) > before.max_pods(When.DRAINED)) & after.eligible(keys)
         for at in np.flatnonzero(more).tolist():
             node = whole.nodes[at]
             if asked.keys() & node.withheld.keys():
@@ -108,18 +109,18 @@ def restored_nodes(
     return found
 
 
-def _restored(snapshot: NodeSnapshot) -> dict[str, NodeRoom]:
+def _restored(snapshot: NodeSnapshot) -> dict[str, NodeInfo]:
     if _KEY not in snapshot.cache:
         snapshot.cache[_KEY] = {
             node.name: replace(node, allocatable=_all_of(node))
             for node in snapshot.nodes
             if node.withheld
         }
-    found: dict[str, NodeRoom] = snapshot.cache[_KEY]
+    found: dict[str, NodeInfo] = snapshot.cache[_KEY]
     return found
 
 
-def _all_of(node: NodeRoom) -> dict[str, int]:
+def _all_of(node: NodeInfo) -> dict[str, int]:
     more = {
         name: max(0, node.allocatable.get(name, 0)) + amount
         for name, amount in node.withheld.items()
@@ -127,7 +128,7 @@ def _all_of(node: NodeRoom) -> dict[str, int]:
     return {**node.allocatable, **more}
 
 
-def _whole(snapshot: NodeSnapshot, restored: Mapping[str, NodeRoom]) -> NodeSnapshot:
+def _whole(snapshot: NodeSnapshot, restored: Mapping[str, NodeInfo]) -> NodeSnapshot:
     """Return the snapshot with all devices of all nodes, made once."""
     place = (_KEY, "whole")
     if place not in snapshot.cache:

@@ -1,4 +1,4 @@
-"""What arithmetic has to say of the members of one unit that wait for a node."""
+"""The placement arithmetic for the waiting members of one unit, and the rows of its node-fit table."""
 
 from __future__ import annotations
 
@@ -6,8 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from gangboard.domain.capacity import PodSet, Spread
-from gangboard.domain.placing import Constraint, PlacementCause, Placing, ShapeFit, When
+from gangboard.domain.capacity import PodSet, Shape
+from gangboard.domain.placement_result import (
+    Constraint,
+    Excluded,
+    Filter,
+    PlacementCause,
+    Placing,
+    ShapeFit,
+    When,
+)
+from gangboard.domain.pod_constraints import Spread
+from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.facts.gang import Unit
 from gangboard.facts.retry import last_refusal
 from gangboard.placement.anti_affinity import most_one_per_domain
@@ -15,9 +26,10 @@ from gangboard.placement.assess import assess
 from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import EXAMPLES, feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
+from gangboard.placement.matching import undecidable
 from gangboard.placement.members import request_of, waiting
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.spread import closed, most_in
+from gangboard.placement.topology_spread import closed, most_in
 
 
 def placing_of(unit: Unit) -> Placing | None:
@@ -87,22 +99,82 @@ def _within(
 
 def _exclusive(found: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
     """Return the same with what pods leave of the numbers that keep each other out of a zone."""
-    now = most_one_per_domain(snapshot, found.shape, When.NOW)
-    empty = most_one_per_domain(snapshot, found.shape, When.EMPTY)
+    now = most_one_per_domain(snapshot, found.shape, When.CURRENT)
+    empty = most_one_per_domain(snapshot, found.shape, When.DRAINED)
     return found if now is None or empty is None else replace(found, now=now, empty=empty)
 
 
 def _spread_out(found: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
     """Return the same with what a topology spread constraint leaves of the numbers."""
     shape = found.shape
-    with_room = feasible_nodes_of(snapshot, shape).caps(When.NOW) > 0
+    with_room = feasible_nodes_of(snapshot, shape).max_pods(When.CURRENT) > 0
     shut = np.flatnonzero(with_room & closed(snapshot, shape, spread)).tolist()
     names = tuple(snapshot.names[at] for at in shut[:EXAMPLES])
     more = ((str(Constraint.SPREAD), len(shut), names),) if shut else ()
     return replace(
         found,
-        now=most_in(snapshot, shape, spread, When.NOW),
-        empty=most_in(snapshot, shape, spread, When.EMPTY),
+        now=most_in(snapshot, shape, spread, When.CURRENT),
+        empty=most_in(snapshot, shape, spread, When.DRAINED),
         open_nodes=found.open_nodes - len(shut),
         saturated=tuple(sorted((*found.saturated, *more), key=lambda one: (-one[1], one[0]))),
     )
+
+
+# Rows of the node-fit table
+
+
+def fit_rows(unit: Unit) -> tuple[FitRow, ...]:
+    """Return one line for each shape of members that wait for a node, none when none waits.
+
+    Where nothing could be worked out, `why` is filled and the numbers of the line mean nothing.
+    """
+    placing = unit.placing
+    if placing is None:
+        return ()
+    if placing.assessment is None:
+        return tuple(_blind_row(unit, pod_set, placing.why) for pod_set in placing.request.pod_sets)
+    return tuple(_row(unit, one) for one in placing.shapes)
+
+
+def _blind_row(unit: Unit, pod_set: PodSet, why: str) -> FitRow:
+    shape = pod_set.shape
+    return FitRow(unit.name, shape.name, pod_set.count, _requests(shape), 0, 0, 0, 0, why=why)
+
+
+def _row(unit: Unit, one: ShapeFit) -> FitRow:
+    found = one.eligibility
+    return FitRow(
+        unit.name,
+        one.shape.name,
+        one.count,
+        _requests(one.shape),
+        one.now,
+        one.empty,
+        found.nodes,
+        one.open_nodes,
+        tuple(FitReason(limit, count, "", names) for limit, count, names in one.saturated),
+        tuple(_excluded(label, excluded) for label, excluded in found.excluded.items()),
+        one.shape.unsupported,
+        _not_understood(one.shape),
+    )
+
+
+def _not_understood(shape: Shape) -> str:
+    """Return what makes every number unsafe; empty when all of the shape is understood."""
+    names = undecidable(shape)
+    return f"not understood: {', '.join(names)}" if names else ""
+
+
+def _excluded(label: Filter, excluded: Excluded) -> FitReason:
+    """Say which taint, label or resource; with their numbers of nodes when there are several."""
+    details = excluded.details
+    if len(details) == 1:
+        detail = details[0][0]
+    else:
+        detail = ", ".join(f"{name} ({count})" for name, count in details)
+    return FitReason(str(label), excluded.count, detail, excluded.examples)
+
+
+def _requests(shape: Shape) -> dict[str, str]:
+    """Return what one pod asks for as plain decimal strings, without those of zero."""
+    return {name: decimal_text(amount) for name, amount in sorted(shape.requests.items()) if amount}

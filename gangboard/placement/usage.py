@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from gangboard.domain.capacity import ClusterRoom, Load, NodeRoom, PodTerm, Resident
+from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, RunningGang
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import PodTerm
 from gangboard.placement.neighbours import Neighbours
-from gangboard.placement.node_info import NodeInfo, Sum, Taken, same_but_counts, taken_of, terms_of
+from gangboard.placement.node_pods import NodePods, Sum, Taken, same_but_counts, taken_of, terms_of
 
-Residents = Callable[[], Sequence[Resident]]
+Residents = Callable[[], Sequence[RunningGang]]
 
 
 class Usage:
@@ -27,18 +28,18 @@ class Usage:
     """
 
     def __init__(self) -> None:
-        self._nodes: dict[str, NodeRoom] = {}
+        self._nodes: dict[str, NodeInfo] = {}
         """As they come, nothing on them."""
         self._taken: dict[str, Taken] = {}
         self._terms: dict[str, tuple[PodTerm, ...]] = {}
         """uid → terms of a pod that is not finished and has any, with a node or without."""
         self._neighbours = Neighbours()
-        self._infos: dict[str, NodeInfo] = {}
-        self._rooms: dict[str, NodeRoom] = {}
+        self._infos: dict[str, NodePods] = {}
+        self._rooms: dict[str, NodeInfo] = {}
         self._stale: set[str] = set()
         """Known nodes whose entry in `_rooms` is out of date."""
-        self._all: tuple[NodeRoom, ...] | None = ()
-        self._room = ClusterRoom()
+        self._all: tuple[NodeInfo, ...] | None = ()
+        self._room = ClusterCapacity()
 
     def put_node(self, node: Node) -> bool:
         """Take in a node as it is now; True when placement sees another node than before."""
@@ -74,7 +75,7 @@ class Usage:
         self._taken[uid] = taken
         info = self._infos.get(taken.node)
         if info is None:
-            info = self._infos[taken.node] = NodeInfo()
+            info = self._infos[taken.node] = NodePods()
         info.uids.add(uid)
         info.count(taken, 1)
         if terms := self._neighbours.put(pod):
@@ -141,7 +142,7 @@ class Usage:
         info = self._infos.get(node)
         return frozenset(info.uids) if info else frozenset()
 
-    def load_of(self, uids: Collection[str]) -> Mapping[str, Load]:
+    def load_of(self, uids: Collection[str]) -> Mapping[str, Requested]:
         """Return what these pods take together on each known node."""
         sums: dict[str, Sum] = {}
         for uid in dict.fromkeys(uids):
@@ -153,20 +154,20 @@ class Usage:
                     found.match(taken, terms, 1)
         return {name: sums[name].load() for name in sorted(sums)}
 
-    def room(self, why: str = "", residents: Residents | None = None) -> ClusterRoom:
+    def room(self, why: str = "", running_gangs: Residents | None = None) -> ClusterCapacity:
         """Return all nodes with what is on them: the same object while nothing has changed.
 
-        With `why` (such as `nodes: forbidden`) it has no nodes and says why. `residents` is
+        With `why` (such as `nodes: forbidden`) it has no nodes and says why. `running_gangs` is
         compared with the one before by `==`: a bound method keeps the object as it is.
         """
         nodes = () if why else self._current()
-        given = residents or ClusterRoom().residents
+        given = running_gangs or ClusterCapacity().running_gangs
         last = self._room
-        if last.nodes is not nodes or last.why != why or last.residents != given:
-            self._room = ClusterRoom(nodes, why, given)
+        if last.nodes is not nodes or last.why != why or last.running_gangs != given:
+            self._room = ClusterCapacity(nodes, why, given)
         return self._room
 
-    def _current(self) -> tuple[NodeRoom, ...]:
+    def _current(self) -> tuple[NodeInfo, ...]:
         """Return every node as it is now, built anew where something has changed."""
         for name in self._stale:
             self._rooms[name] = _filled(self._nodes[name], self._infos.get(name))
@@ -184,10 +185,10 @@ class Usage:
         return True
 
 
-def _bare(node: Node) -> NodeRoom:
+def _bare(node: Node) -> NodeInfo:
     # Thousands of nodes carry the same labels: their text is kept once.
     labels = {sys.intern(key): sys.intern(value) for key, value in node.labels.items()}
-    return NodeRoom(
+    return NodeInfo(
         name=node.meta.ref.name,
         labels=labels,
         taints=node.taints,
@@ -202,10 +203,10 @@ def _bare(node: Node) -> NodeRoom:
     )
 
 
-def _filled(bare: NodeRoom, info: NodeInfo | None) -> NodeRoom:
+def _filled(bare: NodeInfo, info: NodePods | None) -> NodeInfo:
     if info is None:
         return bare
-    return NodeRoom(
+    return NodeInfo(
         name=bare.name,
         labels=bare.labels,
         taints=bare.taints,
@@ -215,7 +216,7 @@ def _filled(bare: NodeRoom, info: NodeInfo | None) -> NodeRoom:
         ready=bare.ready,
         allocatable=bare.allocatable,
         now=info.now.load(),
-        staying=info.staying.load(),
+        pinned=info.pinned.load(),
         unreadable=bare.unreadable.union(info.unread) if info.unread else bare.unreadable,
         withheld=bare.withheld,
         lifecycle=bare.lifecycle,

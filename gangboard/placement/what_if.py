@@ -8,16 +8,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gangboard.domain.capacity import Load, NodeRoom, PlacementRequest, PodSet, Shape
-from gangboard.domain.placing import Assessment, Fit, FitAnswer, PlacementCause, When
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
+from gangboard.domain.placement_result import Assessment, Fit, FitAnswer, PlacementCause, When
 from gangboard.facts.gang import Unit
 from gangboard.placement.amounts import wanted
+from gangboard.placement.columns import BoolColumn, IntColumn
 from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
 from gangboard.placement.fits import fits
 from gangboard.placement.gang_nodes import without
 from gangboard.placement.matching import is_about_values
-from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole
+from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.scheduler_order import is_found_in_scheduler_order, work_of
 
 STEPS = 2_000
@@ -38,7 +39,7 @@ _OF_ROOM = frozenset(
         PlacementCause.CONSTRAINED,
     }
 )
-_NO_CHANGE: Mapping[str, NodeRoom] = {}
+_NO_CHANGE: Mapping[str, NodeInfo] = {}
 
 Thing = TypeVar("Thing")
 Freed = dict[str, dict[str, int]]
@@ -102,7 +103,7 @@ class WhatIf:
             self._feasible = feasible_nodes_of(self.snapshot, self.shape)
         return self._feasible
 
-    def node(self, name: str) -> NodeRoom:
+    def node(self, name: str) -> NodeInfo:
         """Return a node by its name."""
         return self.snapshot.nodes[self.place(name)]
 
@@ -114,14 +115,14 @@ class WhatIf:
         return at
 
     @property
-    def candidate_nodes(self) -> Mask:
+    def candidate_nodes(self) -> BoolColumn:
         """Return the nodes that could host a member."""
         keys = self.request.topology_keys
         masks = [
             feasible_nodes_of(self.snapshot, pod_set.shape).eligible(keys)
             for pod_set in self.pod_sets
         ]
-        candidates: Mask = np.logical_or.reduce(masks)
+        candidates: BoolColumn = np.logical_or.reduce(masks)
         return candidates
 
     @property
@@ -132,15 +133,23 @@ class WhatIf:
                 return max(1, line.needed - line.free)
         return 1
 
-    def nodes_without(self, parts: Iterable[Mapping[str, Load]]) -> dict[str, NodeRoom]:
+    def nodes_without(self, parts: Iterable[Mapping[str, Requested]]) -> dict[str, NodeInfo]:
         """Return the nodes that these loads leave, by name and without them."""
-        changed: dict[str, NodeRoom] = {}
+        changed: dict[str, NodeInfo] = {}
         for part in parts:
             for name, load in part.items():
                 at = self.snapshot.place(name)
                 if at is not None:
                     changed[name] = without(changed.get(name, self.snapshot.nodes[at]), load)
         return changed
+
+    def needed_changes(self, changed: Mapping[str, NodeInfo]) -> dict[str, NodeInfo]:
+        """Return the changed nodes, by name, without those that need not change."""
+
+        def some(names: Sequence[str]) -> dict[str, NodeInfo]:
+            return {name: changed[name] for name in names}
+
+        return some(without_needless(sorted(changed), lambda names: self.fits(some(names))))
 
     @property
     def moment(self) -> When:
@@ -151,13 +160,13 @@ class WhatIf:
         never = (
             self.assessment.cause in _OF_ROOM and self._empty(self.request.needed) is FitAnswer.NO
         )
-        return When.EMPTY if never else When.NOW
+        return When.DRAINED if never else When.CURRENT
 
     # Does it fit then?
 
     def fits(
         self,
-        changed: Mapping[str, NodeRoom] = _NO_CHANGE,
+        changed: Mapping[str, NodeInfo] = _NO_CHANGE,
         request: PlacementRequest | None = None,
         target: int | None = None,
     ) -> bool:
@@ -183,14 +192,16 @@ class WhatIf:
 
     def fit(
         self,
-        changed: Mapping[str, NodeRoom] = _NO_CHANGE,
+        changed: Mapping[str, NodeInfo] = _NO_CHANGE,
         request: PlacementRequest | None = None,
         target: int | None = None,
     ) -> Fit:
         """Return whether they fit after the change, with a placement."""
         request = request or self.request
         target = request.needed if target is None else target
-        return fits(request, self._snapshot_for(request, changed), When.NOW, target, steps=STEPS)
+        return fits(
+            request, self._snapshot_for(request, changed), When.CURRENT, target, steps=STEPS
+        )
 
     def fits_empty(self, target: int) -> bool:
         """Whether it is proven that so many fit without the pods that can leave."""
@@ -202,20 +213,20 @@ class WhatIf:
             return self.fits_empty(target)
         if self._must_see_all(self.request):
             return False  # all nodes would have to be played on
-        there = self._find_best(When.EMPTY)
+        there = self._find_best(When.DRAINED)
         nodes = [
-            replace(node, now=node.staying) for node in map(self.snapshot.nodes.__getitem__, there)
+            replace(node, now=node.pinned) for node in map(self.snapshot.nodes.__getitem__, there)
         ]
         return WhatIf(self.unit, self.request, self.assessment, NodeSnapshot(nodes)).frees(
             target=target
         )
 
     def _empty(self, target: int) -> FitAnswer:
-        return fits(self.request, self.snapshot, When.EMPTY, target, steps=STEPS).answer
+        return fits(self.request, self.snapshot, When.DRAINED, target, steps=STEPS).answer
 
     def frees(
         self,
-        changed: Mapping[str, NodeRoom] = _NO_CHANGE,
+        changed: Mapping[str, NodeInfo] = _NO_CHANGE,
         request: PlacementRequest | None = None,
         target: int | None = None,
     ) -> bool:
@@ -226,13 +237,13 @@ class WhatIf:
         request = request or self.request
         target = request.needed if target is None else target
         snapshot = self._snapshot_for(request, changed)
-        if fits(request, snapshot, When.NOW, target, steps=STEPS).answer is not FitAnswer.YES:
+        if fits(request, snapshot, When.CURRENT, target, steps=STEPS).answer is not FitAnswer.YES:
             return False
         self._scores -= work_of(request, snapshot)
         return self._scores >= 0 and is_found_in_scheduler_order(request, snapshot, target)
 
     def _snapshot_for(
-        self, request: PlacementRequest, changed: Mapping[str, NodeRoom]
+        self, request: PlacementRequest, changed: Mapping[str, NodeInfo]
     ) -> NodeSnapshot:
         if request is not self.request or self.is_one_shape or self._must_see_all(request):
             return self.snapshot.changed(changed) if changed else self.snapshot
@@ -248,7 +259,7 @@ class WhatIf:
             is_about_values(pod_set.shape) for pod_set in self.pod_sets
         )
 
-    def most(self, changed: Mapping[str, NodeRoom] = _NO_CHANGE) -> int:
+    def most(self, changed: Mapping[str, NodeInfo] = _NO_CHANGE) -> int:
         """Return how many members of the one shape fit, in the best domain where it must be one."""
         gains = self._gains(changed)
         if not self.request.topology_keys:
@@ -260,40 +271,42 @@ class WhatIf:
                 room[codes[at]] += gain
         return max(0, int(room.max())) if len(room) else 0
 
-    def missing_by_domain(self) -> tuple[Whole, Whole]:
+    def missing_by_domain(self) -> tuple[IntColumn, IntColumn]:
         """Return the domain of each node (-1: none that counts) and how many places each lacks.
 
         One shape only. Without a topology all nodes are one domain.
         """
-        caps, size = self.feasible.caps(When.NOW), self.pod_sets[0].count
+        max_pods, size = self.feasible.max_pods(When.CURRENT), self.pod_sets[0].count
         if not self.request.topology_keys:
-            codes: Whole = np.zeros(len(self.snapshot), dtype=np.int64)
+            codes: IntColumn = np.zeros(len(self.snapshot), dtype=np.int64)
             return codes, np.array([self.request.needed - int(self.feasible.summary()[0])])
         domains = domains_of(self.snapshot, self.request.topology_keys)
         codes, chosen = domains.codes, self.request.domain
         if chosen is not None:
             only = domains.values.index(chosen) if chosen in domains.values else -2
             codes = np.where(codes == only, codes, -1)
-        sums: Whole = np.zeros(len(domains.values), dtype=np.int64)
+        sums: IntColumn = np.zeros(len(domains.values), dtype=np.int64)
         there = np.flatnonzero(codes >= 0)
-        np.add.at(sums, codes[there], np.minimum(caps[there], size).astype(np.int64))
+        np.add.at(sums, codes[there], np.minimum(max_pods[there], size).astype(np.int64))
         return codes, self.request.needed - sums
 
-    def _gains(self, changed: Mapping[str, NodeRoom]) -> list[tuple[int, int]]:
+    def _gains(self, changed: Mapping[str, NodeInfo]) -> list[tuple[int, int]]:
         """Return the place of each changed node in the columns, and how many members more it takes."""
         if not changed:
             return []
         nodes = NodeSnapshot(changed.values())
         feasible = FeasibleNodes(nodes, self.shape)
-        after = np.where(feasible.eligible(self.request.topology_keys), feasible.caps(When.NOW), 0)
+        after = np.where(
+            feasible.eligible(self.request.topology_keys), feasible.max_pods(When.CURRENT), 0
+        )
         places = [self.place(name) for name in nodes.names]
-        gains = after - self.feasible.caps(When.NOW)[places]
+        gains = after - self.feasible.max_pods(When.CURRENT)[places]
         return list(zip(places, gains.tolist(), strict=True))
 
-    def _best_nodes(self, changed: Mapping[str, NodeRoom]) -> Iterable[NodeRoom]:
+    def _best_nodes(self, changed: Mapping[str, NodeInfo]) -> Iterable[NodeInfo]:
         """Return the nodes with the most places for each shape, and those that are changed."""
         if self._best is None:
-            self._best = self._find_best(When.NOW)
+            self._best = self._find_best(When.CURRENT)
         chosen = set(self._best) | {self.place(name) for name in changed}
         names = self.snapshot.names
         return [changed.get(names[at], self.snapshot.nodes[at]) for at in sorted(chosen)]
@@ -301,12 +314,12 @@ class WhatIf:
     def _find_best(self, when: When) -> tuple[int, ...]:
         found: set[int] = set()
         for pod_set in self.pod_sets:
-            caps = feasible_nodes_of(self.snapshot, pod_set.shape).caps(when)
-            found.update(largest(caps, min(pod_set.count, MOST_HOSTS) + SPARE_HOSTS))
+            max_pods = feasible_nodes_of(self.snapshot, pod_set.shape).max_pods(when)
+            found.update(largest(max_pods, min(pod_set.count, MOST_HOSTS) + SPARE_HOSTS))
         return tuple(sorted(found))
 
 
-def largest(column: Whole, number: int) -> list[int]:
+def largest(column: IntColumn, number: int) -> list[int]:
     """Return the places of the largest entries above zero, the largest first, then in order."""
     there = np.flatnonzero(column > 0)
     order = np.argsort(-column[there], kind="stable")[:number]

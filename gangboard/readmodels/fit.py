@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from gangboard.domain.capacity import PODS
-from gangboard.domain.placing import Constraint
+from gangboard.domain.placement_result import Constraint
 from gangboard.domain.resources import is_accelerator, unit_word
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.readmodels.printable import printable

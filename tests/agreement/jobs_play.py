@@ -15,8 +15,8 @@ from random import Random
 
 from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.facts.gang import Unit
-from gangboard.placement.advice import advise
-from gangboard.placement.advice_size import ONLY_IN_SOME_ORDERS
+from gangboard.placement.advice.ranking import advise
+from gangboard.placement.advice.size import ONLY_IN_SOME_ORDERS
 from tests.agreement import objects
 from tests.agreement.advice_cases import emptied, first_change, is_for_empty_nodes, taken
 from tests.agreement.advice_figures import End, Tried

@@ -11,9 +11,10 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.gang_units import units
-from gangboard.domain.capacity import ClusterRoom, PodTerm, Shape
-from gangboard.domain.placing import FitAnswer
+from gangboard.domain.capacity import ClusterCapacity, Shape
+from gangboard.domain.placement_result import FitAnswer
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import PodTerm
 from gangboard.facts.gang import Unit
 from gangboard.placement.unit_placement import placing_of
 from gangboard.placement.usage import Usage
@@ -48,7 +49,7 @@ class Reading:
         pods: list[Pod] = [model(POD, obj) for obj in look.pods]
         for pod in pods:
             usage.put_pod(pod)
-        self.room: ClusterRoom = usage.room()
+        self.room: ClusterCapacity = usage.room()
         self._members: dict[str, list[Pod]] = {}
         for pod in pods:
             self._members.setdefault(pod.group_name, []).append(pod)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.capacity import HOSTNAME, Needs
+from gangboard.domain.pod_constraints import HOSTNAME, Needs
 from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, pod
 from tests.decode.reading import Json
 

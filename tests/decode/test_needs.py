@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from gangboard.decode.pods import POD
-from gangboard.domain.capacity import HOSTNAME, HostPort, Needs, Requirement, Term, Toleration
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import (
+    HOSTNAME,
+    HostPort,
+    Needs,
+    Requirement,
+    Term,
+    Toleration,
+)
 from tests.decode.needing import PREFERRED, REQUIRED, ZONE, by_host, needs, pod
 from tests.decode.reading import Json, model, read, with_identity
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gangboard.domain.capacity import HOSTNAME, PodTerm
+from gangboard.domain.pod_constraints import HOSTNAME, PodTerm
 from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, pod
 from tests.decode.reading import Json
 

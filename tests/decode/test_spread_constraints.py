@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gangboard.decode.pods import POD
-from gangboard.domain.capacity import HOSTNAME, Spread
+from gangboard.domain.pod_constraints import HOSTNAME, Spread
 from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, needs
 from tests.decode.reading import Json, read, with_identity
 

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.placing import Placing
+from gangboard.domain.placement_result import Placing
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
 from gangboard.facts.gang import GangFacts, Unit

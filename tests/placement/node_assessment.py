@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gangboard.domain.capacity import NodeRoom, PlacementRequest, PodSet
-from gangboard.domain.placing import (
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet
+from gangboard.domain.placement_result import (
     Assessment,
     Constraint,
     Fit,
@@ -30,7 +30,7 @@ from tests.placement.single_node import is_eligible, pods_that_fit
 
 
 def assess(
-    request: PlacementRequest, nodes: Sequence[NodeRoom], *, steps: int = BUDGET
+    request: PlacementRequest, nodes: Sequence[NodeInfo], *, steps: int = BUDGET
 ) -> Assessment:
     """Return the same as `assess.assess`, but that it gives up where that does not have to."""
     nodes = lifted(nodes)
@@ -41,10 +41,10 @@ def assess(
             return quorum
         return fits(request, nodes, when, target, steps=steps)
 
-    now = fit(When.NOW, needed)
-    full = fit(When.NOW, size, now)
-    empty = now if is_yes(now) else fit(When.EMPTY, needed)
-    empty_full = full if is_yes(full) else fit(When.EMPTY, size, empty)
+    now = fit(When.CURRENT, needed)
+    full = fit(When.CURRENT, size, now)
+    empty = now if is_yes(now) else fit(When.DRAINED, needed)
+    empty_full = full if is_yes(full) else fit(When.DRAINED, size, empty)
     cause = _cause(_Case(request, nodes, steps), now, empty)
     return Assessment(
         request,
@@ -79,7 +79,7 @@ class _Cause:
 @dataclass(frozen=True)
 class _Case:
     request: PlacementRequest
-    nodes: Sequence[NodeRoom]
+    nodes: Sequence[NodeInfo]
     steps: int
 
     def without(self, when: When, *constraints: Constraint, resource: str = "") -> Fit:
@@ -105,13 +105,13 @@ class _Case:
         enough = [name for name in names if is_yes(self.without(when, resource=name))]
         return enough[0] if len(enough) == 1 else ""
 
-    def hosts(self, pod_set: PodSet) -> list[NodeRoom]:
+    def hosts(self, pod_set: PodSet) -> list[NodeInfo]:
         keys = self.request.topology_keys
         return [node for node in self.nodes if is_eligible(node, pod_set.shape, keys)]
 
     def has_room(self) -> bool:
         return any(
-            pods_that_fit(node, pod_set.shape, When.NOW)[0]
+            pods_that_fit(node, pod_set.shape, When.CURRENT)[0]
             for pod_set in self.request.pod_sets
             if pod_set.count
             for node in self.hosts(pod_set)
@@ -128,8 +128,8 @@ def _cause(case: _Case, now: Fit, empty: Fit) -> _Cause:
     if not is_no(now):
         return _Cause(PlacementCause.CANNOT_TELL, why=now.why)
     if empty.answer is FitAnswer.CANNOT_TELL and not empty.but_for:
-        return _Cause(PlacementCause.CANNOT_TELL, case.short(When.NOW), why=empty.why)
-    when = When.EMPTY if is_no(empty) else When.NOW
+        return _Cause(PlacementCause.CANNOT_TELL, case.short(When.CURRENT), why=empty.why)
+    when = When.DRAINED if is_no(empty) else When.CURRENT
     constrained = _constrained(case, when)
     if constrained is not None:
         return constrained
@@ -188,11 +188,11 @@ def gave_up(placing: Placing) -> bool:
     return any(fit.answer is FitAnswer.CANNOT_TELL and not fit.but_for for fit in answers)
 
 
-def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeRoom], keys: Sequence[str]) -> ShapeFit:
+def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeInfo], keys: Sequence[str]) -> ShapeFit:
     found = eligibility(nodes, pod_set.shape, keys)
     there = set(found.eligible)
     hosts = [node for node in nodes if node.name in there]
-    now = {node.name: pods_that_fit(node, pod_set.shape, When.NOW) for node in hosts}
+    now = {node.name: pods_that_fit(node, pod_set.shape, When.CURRENT) for node in hosts}
     full: dict[str, list[str]] = {}
     for name, (count, limit) in now.items():
         if not count:
@@ -203,7 +203,7 @@ def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeRoom], keys: Sequence[str]) 
         pod_set.count,
         found,
         now=sum(count for count, _ in now.values()),
-        empty=sum(pods_that_fit(node, pod_set.shape, When.EMPTY)[0] for node in hosts),
+        empty=sum(pods_that_fit(node, pod_set.shape, When.DRAINED)[0] for node in hosts),
         open_nodes=sum(count > 0 for count, _ in now.values()),
         saturated=tuple(sorted(saturated, key=lambda one: (-one[1], one[0]))),
     )

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gangboard.domain.capacity import CORDON, Amounts, NodeRoom, Shape, Term
-from gangboard.domain.placing import Constraint, Filter, When
+from gangboard.domain.capacity import Amounts, NodeInfo, Shape
+from gangboard.domain.placement_result import Constraint, Filter, When
+from gangboard.domain.pod_constraints import CORDON, Term
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.feasible_nodes import UNLIMITED
 from gangboard.placement.matching import (
@@ -22,7 +23,7 @@ from gangboard.placement.matching import (
 
 
 def filters(
-    node: NodeRoom,
+    node: NodeInfo,
     shape: Shape,
     topology_keys: Sequence[str] = (),
     asked: Amounts | None = None,
@@ -53,27 +54,27 @@ def filters(
     for taint in taints:
         if taint.key != CORDON and taint.key not in NOT_READY:
             yield Filter.TAINT, str(taint)
-    if ports_clash(shape.host_ports, node.staying.host_ports):
+    if ports_clash(shape.host_ports, node.pinned.host_ports):
         yield Filter.HOST_PORT, ""
-    if has_host_anti_affinity(shape, node.staying):
+    if has_host_anti_affinity(shape, node.pinned):
         yield Filter.ANTI_AFFINITY, ""
     for resource in sorted(node.unreadable & asked.keys()):
         yield Filter.UNREADABLE, resource
 
 
-def _by_room(node: NodeRoom, asked: Amounts) -> Iterator[tuple[Filter, str]]:
+def _by_room(node: NodeInfo, asked: Amounts) -> Iterator[tuple[Filter, str]]:
     for resource in asked:
         if not node.allocatable.get(resource, 0) and resource not in node.unreadable:
             yield Filter.MISSING_RESOURCE, resource
     for resource, amount in asked.items():
-        if amount <= free(node, resource, When.EMPTY) or resource in node.unreadable:
+        if amount <= free(node, resource, When.DRAINED) or resource in node.unreadable:
             continue
         if node.allocatable.get(resource, 0):
             yield Filter.TOO_SMALL, resource
 
 
 def is_eligible(
-    node: NodeRoom,
+    node: NodeInfo,
     shape: Shape,
     topology_keys: Sequence[str] = (),
     asked: Amounts | None = None,
@@ -82,7 +83,7 @@ def is_eligible(
     return next(filters(node, shape, topology_keys, asked), None) is None
 
 
-def is_selected(node: NodeRoom, shape: Shape) -> bool:
+def is_selected(node: NodeInfo, shape: Shape) -> bool:
     """Whether node selector and required node affinity both match.
 
     Source: GetRequiredNodeAffinity in k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
@@ -92,7 +93,7 @@ def is_selected(node: NodeRoom, shape: Shape) -> bool:
     return shape.affinity is None or any(_term_matches(term, node) for term in shape.affinity)
 
 
-def _term_matches(term: Term, node: NodeRoom) -> bool:
+def _term_matches(term: Term, node: NodeInfo) -> bool:
     if not term.expressions and not term.fields:
         return False
     return all(entry.matches(node.labels.get(entry.key)) for entry in term.expressions) and all(
@@ -100,7 +101,7 @@ def _term_matches(term: Term, node: NodeRoom) -> bool:
     )
 
 
-def satisfies_pod_affinity(node: NodeRoom, shape: Shape) -> bool:
+def satisfies_pod_affinity(node: NodeInfo, shape: Shape) -> bool:
     """Whether the node has a pod that the required pod affinity of the shape names."""
     if shape.pod_affinity is None:
         return True
@@ -108,10 +109,10 @@ def satisfies_pod_affinity(node: NodeRoom, shape: Shape) -> bool:
 
 
 def pods_that_fit(
-    node: NodeRoom, shape: Shape, when: When, asked: Amounts | None = None
+    node: NodeInfo, shape: Shape, when: When, asked: Amounts | None = None
 ) -> tuple[int, str]:
     """Return how many pods of a shape fit on an eligible node together, and what stops one more."""
-    load = node.now if when is When.NOW else node.staying
+    load = node.now if when is When.CURRENT else node.pinned
     if ports_clash(shape.host_ports, load.host_ports):
         return 0, Constraint.HOST_PORTS
     if has_host_anti_affinity(shape, load):

@@ -7,8 +7,16 @@ from decimal import Decimal
 
 import pytest
 
-from gangboard.domain.capacity import PlacementRequest, PodSet, Shape, Taint
-from gangboard.domain.placing import Assessment, Constraint, FitAnswer, PlacementCause, Total, When
+from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
+from gangboard.domain.placement_result import (
+    Assessment,
+    Constraint,
+    FitAnswer,
+    PlacementCause,
+    Total,
+    When,
+)
+from gangboard.domain.pod_constraints import Taint
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
 from gangboard.placement.totals import totals
@@ -62,7 +70,7 @@ def test_its_twin_is_short() -> None:
 
 
 def test_its_twin_is_too_large() -> None:
-    nodes = [node(f"n{at}", staying=2) for at in range(3)]
+    nodes = [node(f"n{at}", pinned=2) for at in range(3)]
     assert told(assess(gang(2, shape(gpu=2)), nodes[:1])) == (PlacementCause.TOO_LARGE, GPU)
     assert assess(gang(2, shape(gpu=2)), nodes).cause is PlacementCause.FITS
 
@@ -216,16 +224,16 @@ def test_more_ways_than_the_budget_is_no_answer() -> None:
     found = assess(mixed(3), FOUR[:2], steps=3)
     assert found.cause is PlacementCause.CANNOT_TELL
     assert found.why == "too many ways to place different members together to try them all"
-    assert fits(mixed(3), FOUR[:2], When.NOW, 4).answer is FitAnswer.NO
+    assert fits(mixed(3), FOUR[:2], When.CURRENT, 4).answer is FitAnswer.NO
 
 
 def test_work_does_not_grow_with_nodes_that_are_alike() -> None:
     driver, worker = (pod_set.shape for pod_set in mixed(1).pod_sets)
     request = PlacementRequest((PodSet(driver, 30), PodSet(worker, 61)))
     # 30 nodes for drivers, 31 for workers: one node short, which no sum and no bound shows.
-    few = fits(request, [node(f"n{at}") for at in range(60)], When.NOW, 91)
+    few = fits(request, [node(f"n{at}") for at in range(60)], When.CURRENT, 91)
     assert (few.answer, few.steps < 20_000) == (FitAnswer.NO, True)
-    many = fits(request, [node(f"n{at}") for at in range(2000)], When.NOW, 91)
+    many = fits(request, [node(f"n{at}") for at in range(2000)], When.CURRENT, 91)
     assert (many.answer, many.steps) == (FitAnswer.YES, 0)
 
 

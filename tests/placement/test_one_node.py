@@ -6,9 +6,9 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from gangboard.domain.capacity import HostPort, Needs, Taint
-from gangboard.domain.placing import Filter
+from gangboard.domain.placement_result import Filter
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import HostPort, Needs, Taint
 from gangboard.placement.one_node import NodeAnswer, OneNode, Stranded, stranded_on
 from tests.domain_objects import a_node, a_pod, requests
 from tests.placement.making import R

@@ -37,7 +37,7 @@ from gangboard.groups.volcano.queue_words import (
     waits_for_queue,
 )
 from gangboard.groups.volcano.wire import GROUP, PHASE, REFUSED
-from gangboard.placement.amount_words import amount_of
+from gangboard.placement.amounts import amount_of
 from gangboard.plugins.rule import UnitRule
 
 _QUEUES = f"Queue.{GROUP}"

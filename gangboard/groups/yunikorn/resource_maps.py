@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 
 from gangboard.domain.resource_units import units
-from gangboard.placement.amount_words import amount_of, bare
+from gangboard.placement.amounts import amount_of, bare
 
 AMOUNTS = r"map\[([^\]]{0,2000})\]"
 """Pattern of such amounts. Its group is the text inside the brackets."""

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from gangboard.domain.capacity import HOSTNAME, Shape
-from gangboard.domain.placing import ShapeFit, When
+from gangboard.domain.capacity import Shape
+from gangboard.domain.placement_result import ShapeFit, When
+from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.text import count
 from gangboard.facts.gang import Unit
 from gangboard.placement.anti_affinity import values_with_room
@@ -15,7 +16,7 @@ from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.matching import clashing, has_host_anti_affinity, one_per_domain_keys
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.sentences.numbers import Crowd
+from gangboard.placement.sentences.wording import PodCount
 
 
 def shared(snapshot: NodeSnapshot, shapes: Iterable[Shape]) -> str:
@@ -40,7 +41,7 @@ def _in_the_way(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
         for at, load in snapshot.sparse().terms_now.items()
     ):
         keys.add(HOSTNAME)
-    for (key, value), terms in snapshot.terms(When.NOW).items():
+    for (key, value), terms in snapshot.terms(When.CURRENT).items():
         if key not in keys and any(clashing(shape, terms)):
             closed = snapshot.labels(key).among((value,))
             if bool((hosts & closed).any()):
@@ -49,7 +50,7 @@ def _in_the_way(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
 
 
 def anti_affinity_by_label(
-    unit: Unit, meant: list[ShapeFit], crowd: Crowd, *, is_blocked: bool
+    unit: Unit, meant: list[ShapeFit], pod_count: PodCount, *, is_blocked: bool
 ) -> str | None:
     """Return what is said of equal pods and one label of nodes; None where it is more than that."""
     if len(meant) != 1:
@@ -62,12 +63,12 @@ def anti_affinity_by_label(
     total = len(_values(snapshot, shape, key))
     end = ""
     if key not in one_per_domain_keys(shape):
-        text = f"{crowd} must not share a value of {key} with certain other pods"
+        text = f"{pod_count} must not share a value of {key} with certain other pods"
         end = "" if is_blocked else _taken(snapshot, shape, key)
-    elif crowd.number == 1:
-        text = f"{crowd} must not share a value of {key} with pods like it"
+    elif pod_count.number == 1:
+        text = f"{pod_count} must not share a value of {key} with pods like it"
     else:
-        text = f"{crowd} must not share a value of {key}"
+        text = f"{pod_count} must not share a value of {key}"
     if end:
         return f"{text}, {end}"
     if is_blocked and not total:
@@ -75,7 +76,7 @@ def anti_affinity_by_label(
     if is_blocked:
         have = "has" if total == 1 else "have"
         return f"{text}, and only {count(total, 'value')} {have} a node that could host one"
-    now = values_with_room(snapshot, shape, key, When.NOW)
+    now = values_with_room(snapshot, shape, key, When.CURRENT)
     verb = "takes" if now == 1 else "take"
     return f"{text}, and {now} of {_with_nodes(total)} {verb} one now"
 
@@ -89,7 +90,7 @@ def _values(snapshot: NodeSnapshot, shape: Shape, key: str) -> set[str]:
 def _taken(snapshot: NodeSnapshot, shape: Shape, key: str) -> str:
     """Return how many of the values that could host one have a pod that keeps it away."""
     values = _values(snapshot, shape, key)
-    terms = snapshot.terms(When.NOW)
+    terms = snapshot.terms(When.CURRENT)
     taken = sum((key, one) in terms and any(clashing(shape, terms[key, one])) for one in values)
     if not taken:
         return ""

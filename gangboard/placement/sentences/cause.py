@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gangboard.domain.objects import node_ref
-from gangboard.domain.placing import (
+from gangboard.domain.placement_result import (
     Assessment,
     Constraint,
     FitAnswer,
@@ -24,10 +24,9 @@ from gangboard.placement.assess import relaxed
 from gangboard.placement.devices import without_devices
 from gangboard.placement.fits import fits
 from gangboard.placement.gang_nodes import nodes_for
+from gangboard.placement.joint_topology_spread import several_of
 from gangboard.placement.sentences.constrained import code_of_constraint, constrained
 from gangboard.placement.sentences.excluded import code_of_excluded, excluded
-from gangboard.placement.sentences.numbers import crowd_of
-from gangboard.placement.sentences.placement_reason import PlacementReason
 from gangboard.placement.sentences.room import code_of_room, lack_of_room
 from gangboard.placement.sentences.scheduler_message import (
     CLAIM,
@@ -36,7 +35,7 @@ from gangboard.placement.sentences.scheduler_message import (
     message_about_pods,
 )
 from gangboard.placement.sentences.unusable_claims import unusable_claims
-from gangboard.placement.spreads import several_of
+from gangboard.placement.sentences.wording import PlacementReason, pod_count_of
 
 _SHOWN = 3
 _NOT_SEEN = (Evidence("tried since there is room", "not seen"),)
@@ -196,8 +195,8 @@ def _open(unit: Unit, placing: Placing, assessment: Assessment) -> PlacementReas
         return None
     # Design §3, `fragmented`: "Where one exists and the scheduler's order misses it, say that."
     # Equal pods cannot miss it, and pods outside of a gang would have been placed.
-    crowd = crowd_of(assessment)
-    text = f"{crowd} would fit together now, but the scheduler tries them one by one"
+    pod_count = pod_count_of(assessment)
+    text = f"{pod_count} would fit together now, but the scheduler tries them one by one"
     if is_refused_since(unit):
         return PlacementReason("fragmented", f"{text} and missed the way", False)
     return PlacementReason("fragmented", f"{text} and can miss the way", False, _NOT_SEEN)
@@ -218,8 +217,8 @@ def _is_worked_out(unit: Unit) -> bool:
 
 def _just_now(assessment: Assessment, code: str) -> PlacementReason:
     """Return what is said until the scheduler can have tried again."""
-    crowd = crowd_of(assessment)
-    text = f"there is room for {crowd} now, and the scheduler has not been seen to try again"
+    pod_count = pod_count_of(assessment)
+    text = f"there is room for {pod_count} now, and the scheduler has not been seen to try again"
     nodes = sorted(assessment.now.placement)[:_SHOWN]
     return PlacementReason(
         code, text, False, tuple(Evidence("would fit on", name, node_ref(name)) for name in nodes)
@@ -234,4 +233,4 @@ def fits_but_for_the_rest(unit: Unit, assessment: Assessment) -> bool:
     several = several_of(assessment.request) is not None
     left_out = (Constraint.SPREAD,) if several else ()
     request = relaxed(without_devices(assessment.request), left_out)
-    return fits(request, nodes_for(unit), When.NOW, request.needed).answer is FitAnswer.YES
+    return fits(request, nodes_for(unit), When.CURRENT, request.needed).answer is FitAnswer.YES

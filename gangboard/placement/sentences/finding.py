@@ -9,7 +9,7 @@ from gangboard.domain.advice import Advice, AdvisedStep
 from gangboard.domain.event import Event, last_seen_seconds
 from gangboard.domain.health import Health
 from gangboard.domain.objects import node_ref
-from gangboard.domain.placing import Assessment, ShapeFit, Total
+from gangboard.domain.placement_result import Assessment, ShapeFit, Total
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
@@ -25,11 +25,11 @@ from gangboard.facts.scheduler_text import (
 )
 from gangboard.facts.state_since import waits_since
 from gangboard.facts.unit_counts import lacks_room
-from gangboard.placement.advice import advise
-from gangboard.placement.amount_words import bare
+from gangboard.placement.advice.ranking import advise
+from gangboard.placement.amounts import bare
 from gangboard.placement.sentences.cause import placement_reason
-from gangboard.placement.sentences.maintenance import maintenance_evidence
-from gangboard.placement.sentences.placement_reason import PlacementReason, source_of
+from gangboard.placement.sentences.unavailable_nodes import maintenance_evidence
+from gangboard.placement.sentences.wording import PlacementReason, source_of
 from gangboard.plugins.rule import UnitRule
 
 _REFUSED = "Unschedulable"

@@ -8,27 +8,29 @@ from dataclasses import dataclass
 import numpy as np
 
 from gangboard.domain.capacity import PODS
-from gangboard.domain.placing import Assessment, Filter, PlacementCause, ShapeFit, When
+from gangboard.domain.placement_result import Assessment, Filter, PlacementCause, ShapeFit, When
 from gangboard.domain.text import count, is_or_are, listed
 from gangboard.facts.gang import Unit
-from gangboard.placement.amount_words import amount_of, amounts_of, bare
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import amount_of, amounts_of, bare, wanted
+from gangboard.placement.columns import IntColumn, total
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
-from gangboard.placement.node_snapshot import Whole, total
-from gangboard.placement.sentences.how_many import alone, how_many_fit, some_fit, unit_keys
-from gangboard.placement.sentences.numbers import (
-    Crowd,
+from gangboard.placement.sentences.unavailable_nodes import withheld_devices
+from gangboard.placement.sentences.wording import (
+    PlacementReason,
+    PodCount,
+    alone,
     are_free,
-    crowd_of,
+    how_many_fit,
     labels_of,
     needed_and_there,
     nodes_that,
     not_said,
+    pod_count_of,
+    some_fit,
+    unit_keys,
     usable_nodes,
 )
-from gangboard.placement.sentences.placement_reason import PlacementReason
-from gangboard.placement.sentences.withheld import withheld_devices
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Lack:
     """A resource of which less is there in total than some members need."""
 
     resource: str
-    crowd: Crowd
+    pod_count: PodCount
     needed: int
     there: int
     nodes: int
@@ -70,14 +72,14 @@ def _lack_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -
         return _too_large(unit, assessment, shapes)
     if assessment.cause is PlacementCause.FRAGMENTED:
         return _fragmented(unit, assessment, shapes)
-    found = find_lack(unit, assessment, shapes, When.NOW)
+    found = find_lack(unit, assessment, shapes, When.CURRENT)
     if found is None:
-        return f"too little is free for {crowd_of(assessment)} on {_where(shapes)}"
+        return f"too little is free for {pod_count_of(assessment)} on {_where(shapes)}"
     if found.resource == PODS:
         text = _without_places(found)
     else:
         text = _short(found, assessment.cause is PlacementCause.OCCUPIED)
-    return f"{text}{some_fit(unit, assessment, shapes, When.NOW)}"
+    return f"{text}{some_fit(unit, assessment, shapes, When.CURRENT)}"
 
 
 def _besides(shapes: Sequence[ShapeFit]) -> str:
@@ -124,10 +126,10 @@ def find_lack(
     """
     resource = assessment.deciding
     for line in assessment.totals:
-        there = line.free if when is When.NOW else line.capacity
+        there = line.free if when is When.CURRENT else line.capacity
         if line.resource == resource and there < line.needed:
-            crowd, labels = crowd_of(assessment), _labels(shapes)
-            return Lack(resource, crowd, line.needed, there, _hosts(shapes), labels)
+            pod_count, labels = pod_count_of(assessment), _labels(shapes)
+            return Lack(resource, pod_count, line.needed, there, _hosts(shapes), labels)
     request = assessment.request
     for one in shapes:
         must = max(0, request.needed - (request.size - one.count))
@@ -137,16 +139,16 @@ def find_lack(
         free = _free(unit, one, resource, when)
         there = total(free)
         if there < needed:
-            crowd = Crowd(must, one.count, one.shape.name if len(shapes) > 1 else "")
-            return Lack(resource, crowd, needed, there, len(free), _labels([one]))
+            pod_count = PodCount(must, one.count, one.shape.name if len(shapes) > 1 else "")
+            return Lack(resource, pod_count, needed, there, len(free), _labels([one]))
     return None
 
 
-def _free(unit: Unit, one: ShapeFit, resource: str, when: When) -> Whole:
+def _free(unit: Unit, one: ShapeFit, resource: str, when: When) -> IntColumn:
     """Return what is free of a resource on each eligible node of a shape; overfull ones have 0."""
     snapshot = nodes_for(unit)
     mask = feasible_nodes_of(snapshot, one.shape).eligible(unit_keys(unit))
-    found: Whole = np.maximum(snapshot.stock(resource).free(when)[mask], 0)
+    found: IntColumn = np.maximum(snapshot.resource(resource).free(when)[mask], 0)
     return found
 
 
@@ -174,10 +176,12 @@ def _where(shapes: Sequence[ShapeFit]) -> str:
 def _short(lack: Lack, is_occupied: bool) -> str:
     needed, there = needed_and_there(lack.resource, lack.needed, lack.there)
     where = usable_nodes(lack.nodes, lack.labels)
-    text = f"{lack.crowd.verb('need')} {needed}, and {are_free(lack.resource, there)} on {where}"
+    text = (
+        f"{lack.pod_count.verb('need')} {needed}, and {are_free(lack.resource, there)} on {where}"
+    )
     # Less than one pod needs is enough for none, wherever it is.
-    is_enough_for_one = lack.there * lack.crowd.number >= lack.needed
-    if is_occupied and is_enough_for_one and min(lack.crowd.number, lack.nodes) > 1:
+    is_enough_for_one = lack.there * lack.pod_count.number >= lack.needed
+    if is_occupied and is_enough_for_one and min(lack.pod_count.number, lack.nodes) > 1:
         return f"{text}, nowhere enough for one"
     return text
 
@@ -186,11 +190,11 @@ def _without_places(lack: Lack) -> str:
     more = "no more pods" if not lack.there else f"{lack.there} more"
     verb = "takes" if lack.nodes == 1 else "take"
     where = usable_nodes(lack.nodes, lack.labels)
-    return f"{lack.crowd.verb('need')} a place, and {where} {verb} {more}"
+    return f"{lack.pod_count.verb('need')} a place, and {where} {verb} {more}"
 
 
 def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
-    found = find_lack(unit, assessment, shapes, When.EMPTY)
+    found = find_lack(unit, assessment, shapes, When.DRAINED)
     if found is None:
         return _pieces_when_empty(unit, assessment, shapes)
     where = usable_nodes(found.nodes, found.labels)
@@ -199,43 +203,43 @@ def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -
         needed, there = "a place", f"{found.there} places for pods"
     else:
         needed, there = needed_and_there(found.resource, found.needed, found.there)
-    text = f"{found.crowd.verb('need')} {needed}, but {where} {have} {there} even when empty"
-    return f"{text}{some_fit(unit, assessment, shapes, When.EMPTY)}"
+    text = f"{found.pod_count.verb('need')} {needed}, but {where} {have} {there} even when empty"
+    return f"{text}{some_fit(unit, assessment, shapes, When.DRAINED)}"
 
 
 def _pieces_when_empty(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
-    crowd = crowd_of(assessment)
+    pod_count = pod_count_of(assessment)
     where = f"on {_where(shapes)} even when empty"
     if len(shapes) > 1:
-        return f"no placement exists for {crowd} together {where}"
+        return f"no placement exists for {pod_count} together {where}"
     (one,) = shapes
-    fit = how_many_fit(unit, assessment, one, When.EMPTY) or "not all of them fit"
-    return f"{crowd.verb('need')} {_each(one, crowd)}, but {fit} {where}"
+    fit = how_many_fit(unit, assessment, one, When.DRAINED) or "not all of them fit"
+    return f"{pod_count.verb('need')} {_each(one, pod_count)}, but {fit} {where}"
 
 
-def _each(one: ShapeFit, crowd: Crowd) -> str:
+def _each(one: ShapeFit, pod_count: PodCount) -> str:
     """Return what each pod of the shape asks for."""
     asked = {name: amount for name, amount in wanted(one.shape).items() if name != PODS}
     amounts = amounts_of(asked)
-    return f"{listed(amounts)}{crowd.each}" if amounts else f"a place{crowd.each}"
+    return f"{listed(amounts)}{pod_count.each}" if amounts else f"a place{pod_count.each}"
 
 
 def _fragmented(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
-    crowd = crowd_of(assessment)
+    pod_count = pod_count_of(assessment)
     if len(shapes) > 1:
-        text = f"enough is free in total for {crowd} on {_where(shapes)}"
-        return f"{text}, but in pieces: {crowd.they} do not fit together"
+        text = f"enough is free in total for {pod_count} on {_where(shapes)}"
+        return f"{text}, but in pieces: {pod_count.they} do not fit together"
     (one,) = shapes
     asked = wanted(one.shape)
     resource = assessment.deciding or _scarcest(assessment, one)
     line = next((line for line in assessment.totals if line.resource == resource), None)
-    most, some = alone(unit, one, When.NOW), some_fit(unit, assessment, shapes, When.NOW)
+    most, some = alone(unit, one, When.CURRENT), some_fit(unit, assessment, shapes, When.CURRENT)
     if line is None:
-        return f"enough is free in total for {crowd}, but in pieces{some}"
+        return f"enough is free in total for {pod_count}, but in pieces{some}"
     if not _is_alone(unit, one, resource, most):
         return _not_together(assessment, one, some)
     piece = amount_of(resource, asked[resource])
-    text = f"{crowd.verb('need')} {piece}{crowd.each}, and {are_free(resource, bare(resource, line.free))}"
+    text = f"{pod_count.verb('need')} {piece}{pod_count.each}, and {are_free(resource, bare(resource, line.free))}"
     if not most:
         return f"{text}, but no node has {bare(resource, asked[resource])} ({_pieces(unit, one, resource)})"
     return f"{text}, but in pieces{some} ({_pieces(unit, one, resource)})"
@@ -243,7 +247,7 @@ def _fragmented(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) 
 
 def _is_alone(unit: Unit, one: ShapeFit, resource: str, most: int) -> bool:
     """Whether what is free of one resource tells how many pods fit: nodes can lack another."""
-    pieces = _free(unit, one, resource, When.NOW) // wanted(one.shape)[resource]
+    pieces = _free(unit, one, resource, When.CURRENT) // wanted(one.shape)[resource]
     return total(pieces) == most
 
 
@@ -256,8 +260,8 @@ def _not_together(assessment: Assessment, one: ShapeFit, end: str) -> str:
             if line.resource != PODS and line.needed
         }
     )
-    crowd = crowd_of(assessment)
-    text = f"{crowd.verb('need')} {_each(one, crowd)}, and {listed(free)} are free"
+    pod_count = pod_count_of(assessment)
+    text = f"{pod_count.verb('need')} {_each(one, pod_count)}, and {listed(free)} are free"
     return f"{text}, but not on the same nodes{end}"
 
 
@@ -274,7 +278,7 @@ def _scarcest(assessment: Assessment, one: ShapeFit) -> str:
 
 def _pieces(unit: Unit, one: ShapeFit, resource: str) -> str:
     """Return `4 nodes have 4 each` or `1 node has 5, 2 nodes have 2 each`, the largest first."""
-    free, times = np.unique(_free(unit, one, resource, When.NOW), return_counts=True)
+    free, times = np.unique(_free(unit, one, resource, When.CURRENT), return_counts=True)
     amounts = dict(zip(free.tolist(), times.tolist(), strict=True))
     parts = []
     for amount, number in sorted(amounts.items(), reverse=True)[:3]:

@@ -21,7 +21,7 @@ from gangboard.facts.scheduler_text import (
     clean,
     node_reasons,
 )
-from gangboard.placement.sentences.placement_reason import PlacementReason
+from gangboard.placement.sentences.wording import PlacementReason
 
 VOLUME, CLAIM = "volume-unavailable", "claim-unavailable"
 SPREAD, ANTI_AFFINITY = "spread-constraints", "pod-anti-affinity"

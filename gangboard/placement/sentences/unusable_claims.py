@@ -16,8 +16,8 @@ from gangboard.domain.text import count, names, plural
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import group_refusal, has_rejected_pods
-from gangboard.placement.sentences.placement_reason import PlacementReason
 from gangboard.placement.sentences.scheduler_message import CLAIM, VOLUME, together
+from gangboard.placement.sentences.wording import PlacementReason
 
 _SHOWN = 3
 _PASSING = frozenset({ClaimProblem.UNMADE, ClaimProblem.UNBOUND})

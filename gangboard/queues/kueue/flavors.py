@@ -11,7 +11,7 @@ from gangboard.decode.wire import (
     read_text,
 )
 from gangboard.domain.api_resource import Resource
-from gangboard.domain.capacity import Taint
+from gangboard.domain.pod_constraints import Taint
 from gangboard.domain.quota import Flavor, QueueCheck
 from gangboard.domain.text import shorten
 from gangboard.queues.kueue.queues import GROUP, VERSIONS

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gangboard.decode.wire import Int32, Wire
-from gangboard.domain.capacity import HOSTNAME
+from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.queue import AssignedNodes
 
 POD_SET_LABEL = "kueue.x-k8s.io/podset"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import node_ref
-from gangboard.domain.placing import Assessment, FitAnswer, PlacementCause
+from gangboard.domain.placement_result import Assessment, FitAnswer, PlacementCause
 from gangboard.domain.text import count, names, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding

@@ -9,24 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from gangboard.domain.advice import Advice, Harm, harm_of
-from gangboard.domain.placing import Constraint, PlacementCause
+from gangboard.domain.placement_result import Constraint, PlacementCause
 from gangboard.facts.gang import Unit
-from gangboard.placement.advice_ends import (
+from gangboard.placement.advice.constraints import drop_topology, opt_out, select, tolerate
+from gangboard.placement.advice.deadlines import (
     counting_on,
     deletions,
     wait_for_deletions,
     wait_for_end,
 )
-from gangboard.placement.advice_gang import (
-    drop_topology,
-    opt_out,
-    select,
-    tolerate,
-)
-from gangboard.placement.advice_nodes import uncordon, wait_for_any_room, wait_for_room
-from gangboard.placement.advice_others import suspend_broken, suspend_gangs
-from gangboard.placement.advice_size import lower_quorum, lower_size
-from gangboard.placement.advice_withheld import restore
+from gangboard.placement.advice.nodes import restore, uncordon
+from gangboard.placement.advice.room import wait_for_any_room, wait_for_room
+from gangboard.placement.advice.size import lower_quorum, lower_size
+from gangboard.placement.advice.suspend_other_gangs import suspend_broken, suspend_gangs
 from gangboard.placement.gang_nodes import nodes_to_free
 from gangboard.placement.what_if import WhatIf
 

@@ -16,13 +16,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gangboard.domain.capacity import PlacementRequest, PodSet, Spread
-from gangboard.domain.placing import When
+from gangboard.domain.capacity import PlacementRequest, PodSet
+from gangboard.domain.placement_result import When
+from gangboard.domain.pod_constraints import Spread
+from gangboard.placement.columns import BoolColumn, IntColumn
 from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_filters import NodeFilters
-from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole
-from gangboard.placement.spread import matching
+from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.topology_spread import matching
 
 
 def several_of(request: PlacementRequest) -> PodSet | None:
@@ -41,9 +43,9 @@ def most_by_all(snapshot: NodeSnapshot, pod_set: PodSet, when: When) -> int:
     """Return how many of the pods fit at most."""
     shape, filters = pod_set.shape, NodeFilters(snapshot, pod_set.shape)
     codes = [domains_of(snapshot, (spread.topology_key,)).codes for spread in shape.spreads]
-    labelled: Mask = np.logical_and.reduce([one >= 0 for one in codes])
-    caps = feasible_nodes_of(snapshot, shape).caps(when)
-    hosts = np.flatnonzero((caps > 0) & labelled)
+    labelled: BoolColumn = np.logical_and.reduce([one >= 0 for one in codes])
+    max_pods = feasible_nodes_of(snapshot, shape).max_pods(when)
+    hosts = np.flatnonzero((max_pods > 0) & labelled)
     rules, places = [], []
     for spread, all_codes in zip(shape.spreads, codes, strict=True):
         counted = labelled & filters.counted(spread)
@@ -55,12 +57,14 @@ def most_by_all(snapshot: NodeSnapshot, pod_set: PodSet, when: When) -> int:
         rules.append(SpreadRule(spread, there))
         # A node that could host one is counted: both policies are filters of every pod, too.
         places.append(np.searchsorted(present, all_codes[hosts]))
-    return most_placed(Scene(rules, places, room_for(caps[hosts], pod_set.count)), pod_set.count)
+    return most_placed(
+        SpreadState(rules, places, room_for(max_pods[hosts], pod_set.count)), pod_set.count
+    )
 
 
-def room_for(caps: Whole, count: int) -> Whole:
+def room_for(max_pods: IntColumn, count: int) -> IntColumn:
     """Return how many of so many pods each node takes."""
-    found: Whole = np.minimum(caps, count).astype(np.int64)
+    found: IntColumn = np.minimum(max_pods, count).astype(np.int64)
     return found
 
 
@@ -72,7 +76,7 @@ class SpreadRule:
     """One of the constraints."""
 
     spread: Spread
-    there: Whole
+    there: IntColumn
     """The pods that count in each domain."""
     low: int = 0
     can_rise: bool = False
@@ -84,10 +88,10 @@ class SpreadRule:
             self.low = int(self.there.min())
             self.can_rise = self.spread.counts_itself
 
-    def most(self, domains: Whole, room: Whole) -> Whole:
+    def most(self, domains: IntColumn, room: IntColumn) -> IntColumn:
         """Return how many of the pods that there is room for may come to these domains."""
         left = self.low + self.spread.max_skew - self.there[domains]
-        found: Whole
+        found: IntColumn
         if self.spread.counts_itself:
             found = np.minimum(room, np.maximum(0, left))
         else:
@@ -99,21 +103,21 @@ class SpreadRule:
 class _Pairs:
     """The room of nodes by their domains of two constraints."""
 
-    mine: Whole
-    theirs: Whole
-    room: Whole
-    inside: Mask
+    mine: IntColumn
+    theirs: IntColumn
+    room: IntColumn
+    inside: BoolColumn
     """Whether the domain of the first lies within that of the second."""
 
 
 @dataclass(slots=True)
-class Scene:
+class SpreadState:
     """The constraints, and where there is room."""
 
     rules: Sequence[SpreadRule]
-    places: Sequence[Whole]
+    places: Sequence[IntColumn]
     """For each constraint the domains of the nodes that take a pod."""
-    room: Whole
+    room: IntColumn
     """How many each of them takes."""
     pairs: dict[tuple[int, int], _Pairs] = field(default_factory=dict)
 
@@ -153,7 +157,7 @@ class Scene:
                 high = middle - 1
         return rule.low > low
 
-    def _reach(self, at: int) -> Whole:
+    def _reach(self, at: int) -> IntColumn:
         """Return how many pods the other constraints let come to each domain of one."""
         size = len(self.rules[at].there)
         best = _sums(self.places[at], self.room, size)
@@ -178,14 +182,14 @@ class Scene:
         return True
 
 
-def _sums(places: Whole, amounts: Whole, size: int) -> Whole:
+def _sums(places: IntColumn, amounts: IntColumn, size: int) -> IntColumn:
     """Return the sum of the amounts at each place."""
     found = np.zeros(size, dtype=np.int64)
     np.add.at(found, places, amounts)
     return found
 
 
-def most_placed(scene: Scene, count: int) -> int:
+def most_placed(scene: SpreadState, count: int) -> int:
     """Return how many of so many pods the constraints let in at most."""
     rising = [at for at, rule in enumerate(scene.rules) if rule.can_rise]
     # Each round is one pod more in each domain of some constraint at least, so there are few.

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
-from gangboard.domain.capacity import HOSTNAME, PlacementRequest, PodSet
-from gangboard.domain.placing import FitAnswer, PlacementCause, When
+from gangboard.domain.capacity import PlacementRequest, PodSet
+from gangboard.domain.placement_result import FitAnswer, PlacementCause, When
+from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.text import label, listed
 from gangboard.facts.node_label_sources import added_labels
-from gangboard.placement.advice_words import marked, then_fit_when_empty, then_fits
-from gangboard.placement.change_methods import ChangedObject, change_method
+from gangboard.placement.advice.change_methods import ChangedObject, change_method
+from gangboard.placement.advice.wording import marked, then_fit_when_empty, then_fits
 from gangboard.placement.fits import fits
 from gangboard.placement.what_if import STEPS, WhatIf
 
@@ -150,5 +151,5 @@ def _selecting(request: PlacementRequest, wish: _Wish, value: str) -> PlacementR
 
 
 def _fits_when_empty(what_if: WhatIf, request: PlacementRequest) -> bool:
-    found = fits(request, what_if.snapshot, When.EMPTY, request.needed, steps=STEPS)
+    found = fits(request, what_if.snapshot, When.DRAINED, request.needed, steps=STEPS)
     return found.answer is FitAnswer.YES

@@ -15,12 +15,18 @@ from itertools import accumulate
 import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind
-from gangboard.domain.capacity import PODS, NodeRoom, Resident
+from gangboard.domain.capacity import PODS, NodeInfo, RunningGang
 from gangboard.domain.objects import ObjectRef, node_ref
 from gangboard.domain.text import count, is_or_are, listed
-from gangboard.placement.advice_words import node_names, shown, then_fits
-from gangboard.placement.endings import End, Endings, clock, endings_of
-from gangboard.placement.node_snapshot import Mask, NodeSnapshot
+from gangboard.placement.advice.wording import node_names, shown, then_fits
+from gangboard.placement.columns import BoolColumn
+from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.running_gangs import (
+    ExpectedTerminations,
+    GangTermination,
+    clock,
+    expected_terminations_of,
+)
 from gangboard.placement.what_if import WhatIf, without_needless
 
 MOST_ENDED = 64
@@ -33,7 +39,7 @@ MOST_TRIED = 16
 class Deletions:
     """Pods that are being deleted where members could go."""
 
-    ends: tuple[End, ...]
+    ends: tuple[GangTermination, ...]
     what_if: WhatIf
     """The unit on the nodes without them."""
 
@@ -43,7 +49,7 @@ class Deletions:
 
 def deletions(what_if: WhatIf) -> Deletions | None:
     """Return what is being deleted, where that changes anything for the members."""
-    endings = endings_of(what_if.unit.facts.room, what_if.snapshot)
+    endings = expected_terminations_of(what_if.unit.facts.room, what_if.snapshot)
     if not endings.all:
         return None
     going = endings.to_come(what_if.unit.now, what_if.own_uid, deleted=True)
@@ -67,7 +73,9 @@ def deletions(what_if: WhatIf) -> Deletions | None:
     return Deletions(tuple(endings.all[at] for at in there.tolist()), later)
 
 
-def _snapshot_without(what_if: WhatIf, endings: Endings, going: Mask) -> NodeSnapshot:
+def _snapshot_without(
+    what_if: WhatIf, endings: ExpectedTerminations, going: BoolColumn
+) -> NodeSnapshot:
     """Return the nodes without what is being deleted, made once for all gangs that ask for them."""
     cache, key = what_if.snapshot.cache, ("without", going.tobytes())
     if key not in cache:
@@ -114,7 +122,7 @@ def counting_on(what_if: WhatIf, found: Deletions, advised: Iterable[Advice]) ->
         )
 
 
-def _on_nodes(what_if: WhatIf, ends: Iterable[End]) -> tuple[int, list[str]]:
+def _on_nodes(what_if: WhatIf, ends: Iterable[GangTermination]) -> tuple[int, list[str]]:
     """Return how many pods these are on nodes where members could go, and the names of the nodes."""
     pods: Counter[str] = Counter()
     for one in ends:
@@ -134,7 +142,7 @@ def _refs(names: Sequence[str]) -> tuple[ObjectRef, ...]:
 
 def wait_for_end(what_if: WhatIf) -> Iterator[Advice]:
     """Name the pods whose deadlines come first, where their end is enough."""
-    endings = endings_of(what_if.unit.facts.room, what_if.snapshot)
+    endings = expected_terminations_of(what_if.unit.facts.room, what_if.snapshot)
     if not endings.all:
         return
     held = endings.held(what_if.deciding, what_if.candidate_nodes)
@@ -153,17 +161,17 @@ def wait_for_end(what_if: WhatIf) -> Iterator[Advice]:
         yield _told(what_if, some)
 
 
-def _told(what_if: WhatIf, some: Sequence[End]) -> Advice:
+def _told(what_if: WhatIf, some: Sequence[GangTermination]) -> Advice:
     now, last = what_if.unit.now, max(one.ending.told for one in some)
     whose = {one.resident.root: one.resident for one in some}
-    residents = list(whose.values())
-    named = shown(residents)
+    running_gangs = list(whose.values())
+    named = shown(running_gangs)
     texts = [_name(one, some) for one in named]
-    if len(named) < len(residents):
-        texts.append(f"{len(residents) - len(named)} others")
-    alone = len(residents) == 1
+    if len(named) < len(running_gangs):
+        texts.append(f"{len(running_gangs) - len(named)} others")
+    alone = len(running_gangs) == 1
     is_one = alone and (
-        _ends_whole(residents[0], some) or sum(one.ending.pods for one in some) == 1
+        _ends_whole(running_gangs[0], some) or sum(one.ending.pods for one in some) == 1
     )
     deadlines = "deadline" if len({one.ending.told for one in some}) == 1 and alone else "deadlines"
     return Advice(
@@ -177,7 +185,7 @@ def _told(what_if: WhatIf, some: Sequence[End]) -> Advice:
     )
 
 
-def _name(one: Resident, some: Sequence[End]) -> str:
+def _name(one: RunningGang, some: Sequence[GangTermination]) -> str:
     """Return `Job team-b/batch`, `2 pods of Job team-b/batch` where the rest of it stays."""
     name = f"{one.ref.kind} {one.ref.namespace}/{one.ref.name}"
     if _ends_whole(one, some):
@@ -186,20 +194,22 @@ def _name(one: Resident, some: Sequence[End]) -> str:
     return f"{pods} {'pods' if pods > 1 else 'pod'} of {name}"
 
 
-def _ends_whole(one: Resident, some: Sequence[End]) -> bool:
+def _ends_whole(one: RunningGang, some: Sequence[GangTermination]) -> bool:
     """Whether nothing of it is left then but what is being deleted."""
     deleted = sum(end.pods for end in one.ends if end.deleted)
     return _pods(one, some) + deleted >= sum(load.pods for load in one.loads.values())
 
 
-def _pods(one: Resident, some: Sequence[End]) -> int:
+def _pods(one: RunningGang, some: Sequence[GangTermination]) -> int:
     return sum(end.ending.pods for end in some if end.resident.root == one.root)
 
 
 # How many
 
 
-def _first_enough(what_if: WhatIf, ends: Sequence[End], fewest: int = 1) -> tuple[End, ...]:
+def _first_enough(
+    what_if: WhatIf, ends: Sequence[GangTermination], fewest: int = 1
+) -> tuple[GangTermination, ...]:
     """Return those of the ends, the first first, that are enough at the earliest time.
 
     At least the `fewest` first of them are needed. Nothing where all are not enough. Left out is
@@ -226,12 +236,12 @@ def _first_enough(what_if: WhatIf, ends: Sequence[End], fewest: int = 1) -> tupl
     if len(before) >= MOST_TRIED:
         return *before, last
 
-    def are_enough(ends: Sequence[End]) -> bool:
+    def are_enough(ends: Sequence[GangTermination]) -> bool:
         # The last one is what makes it enough.
         return what_if.fits(changed=_without(what_if, (*ends, last)))
 
     return *without_needless(before, are_enough), last
 
 
-def _without(what_if: WhatIf, ends: Iterable[End]) -> dict[str, NodeRoom]:
+def _without(what_if: WhatIf, ends: Iterable[GangTermination]) -> dict[str, NodeInfo]:
     return what_if.nodes_without([one.ending.loads for one in ends])

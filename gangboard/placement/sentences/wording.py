@@ -1,13 +1,42 @@
-"""What is needed and there, and crowds of pods, as a sentence has them."""
+"""Building blocks of sentences: the reason, the pods it is about, and numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gangboard.domain.capacity import Shape
-from gangboard.domain.placing import Assessment
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.placement_result import Assessment, ShapeFit, When
 from gangboard.domain.text import count, names, plural
-from gangboard.placement.amount_words import amount_of, bare, is_bytes
+from gangboard.domain.verdict import Evidence
+from gangboard.facts.gang import Unit
+from gangboard.placement.amounts import amount_of, bare, is_bytes
+from gangboard.placement.anti_affinity import is_anti_affinity_unsupported
+from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.gang_nodes import nodes_for
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementReason:
+    """Why members that the scheduler refuses have no node."""
+
+    code: str
+    text: str
+    """A sentence without its full stop; it may begin with a small letter."""
+    blocked: bool
+    """It will not go until somebody changes something."""
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The text as a sentence of its own."""
+        return f"{self.text[:1].upper()}{self.text[1:]}."
+
+
+def source_of(unit: Unit) -> ObjectRef:
+    """Return the object that numbers about the unit are told of: its group, or its owner."""
+    return unit.group.meta.ref if unit.group is not None else unit.owner.meta.ref
 
 
 def needed_and_there(resource: str, needed: int, there: int) -> tuple[str, str]:
@@ -26,7 +55,7 @@ def are_free(resource: str, text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class PodCount:
     """The pods that a sentence is about."""
 
     number: int
@@ -63,10 +92,10 @@ class Crowd:
         return "" if self.number == 1 else " each"
 
 
-def crowd_of(assessment: Assessment) -> Crowd:
+def pod_count_of(assessment: Assessment) -> PodCount:
     """Return what must be placed at once: all that wait, or the quorum's part of them."""
     request = assessment.request
-    return Crowd(request.needed, request.size, request.whose)
+    return PodCount(request.needed, request.size, request.whose)
 
 
 def nodes_that(number: int, verb: str = "have") -> str:
@@ -91,3 +120,43 @@ def labels_of(shape: Shape) -> str:
     if shape.affinity is not None or shape.pod_affinity is not None:
         return ""
     return names(f"{key}={value}" for key, value in sorted(shape.node_selector.items()))
+
+
+# How many of them fit
+
+
+def some_fit(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], when: When) -> str:
+    """Return `: only 3 of 4 fit`; empty where `how_many_fit` is, and for pods of several shapes."""
+    fit = how_many_fit(unit, assessment, shapes[0], when) if len(shapes) == 1 else ""
+    return f": {fit}" if fit else ""
+
+
+def how_many_fit(unit: Unit, assessment: Assessment, one: ShapeFit, when: When) -> str:
+    """Return `only 3 of 4 fit`, of the pods of the only shape that wait; empty where none fits.
+
+    At most so many fit where something is asked for that is not counted here.
+    """
+    pod_count, most = pod_count_of(assessment), alone(unit, one, when)
+    if not 0 < most < pod_count.number:
+        return ""
+    is_bound = (
+        one.shape.unsupported or unit_keys(unit) or is_anti_affinity_unsupported(assessment.request)
+    )
+    only = "at most" if is_bound else "only"
+    return f"{only} {most} of {pod_count.of} {'fits' if most == 1 else 'fit'}"
+
+
+def alone(unit: Unit, one: ShapeFit, when: When) -> int:
+    """Return how many pods of the shape fit by themselves, also outside of a domain that was chosen.
+
+    They would not all fit without it either: it is not what these sentences are about.
+    """
+    if unit.placing is None or unit.placing.request.domain is None:
+        return one.now if when is When.CURRENT else one.empty
+    now, empty, *_ = feasible_nodes_of(nodes_for(unit), one.shape).summary(unit_keys(unit))
+    return now if when is When.CURRENT else empty
+
+
+def unit_keys(unit: Unit) -> tuple[str, ...]:
+    """Return the topology keys of what the unit asks for."""
+    return unit.placing.request.topology_keys if unit.placing is not None else ()

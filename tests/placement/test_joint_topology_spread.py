@@ -9,22 +9,15 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from gangboard.domain.capacity import (
-    HOSTNAME,
-    Load,
-    NodeRoom,
-    PlacementRequest,
-    PodSet,
-    Shape,
-    Spread,
-)
-from gangboard.domain.placing import Constraint, Fit, FitAnswer, PlacementCause, When
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
+from gangboard.domain.placement_result import Constraint, Fit, FitAnswer, PlacementCause, When
+from gangboard.domain.pod_constraints import HOSTNAME, Spread
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
 from tests.placement import node_by_node
 from tests.placement.making import S, T, gang, node, shape
 from tests.placement.reference import spread_ends
-from tests.placement.test_spread import WAYS, ZONE, rooms, shapes
+from tests.placement.test_topology_spread import WAYS, ZONE, rooms, shapes
 
 RACK = "rack"
 
@@ -47,7 +40,7 @@ def constraints(draw: st.DrawFn) -> tuple[Spread, ...]:
 
 
 @st.composite
-def clusters(draw: st.DrawFn) -> list[NodeRoom]:
+def clusters(draw: st.DrawFn) -> list[NodeInfo]:
     found = []
     for at in range(draw(st.integers(1, 4))):
         one = draw(rooms(f"n{at}"))
@@ -61,7 +54,7 @@ def test_no_order_of_placing_comes_to_more(
     one: Shape,
     spreads: tuple[Spread, ...],
     count: int,
-    nodes: list[NodeRoom],
+    nodes: list[NodeInfo],
     when: When,
     fit: Callable[..., Fit],
 ) -> None:
@@ -87,7 +80,7 @@ def test_no_order_of_placing_comes_to_more(
 BOTH = (Spread(ZONE, S), Spread(HOSTNAME, S))
 
 
-def zoned(**zones: list[int]) -> list[NodeRoom]:
+def zoned(**zones: list[int]) -> list[NodeInfo]:
     """Nodes with so many free GPUs in each zone."""
     return [
         node(f"{zone}{at}", gpu=gpus, labels={ZONE: zone})
@@ -96,7 +89,7 @@ def zoned(**zones: list[int]) -> list[NodeRoom]:
     ]
 
 
-def at_most(one: Shape, nodes: list[NodeRoom], count: int = 40, when: When = When.NOW) -> int:
+def at_most(one: Shape, nodes: list[NodeInfo], count: int = 40, when: When = When.CURRENT) -> int:
     answers = [fits(gang(count, one), nodes, when, at).answer for at in range(1, count + 1)]
     return answers.index(FitAnswer.NO) if FitAnswer.NO in answers else count
 
@@ -108,11 +101,12 @@ def test_what_each_lets_in_is_more_than_both_let_in(fit: Callable[..., Fit]) -> 
     nodes = zoned(a=[4, 4], b=[4])
     for one in BOTH:
         assert (
-            fits(gang(6, shape(gpu=1, spreads=(one,))), nodes, When.NOW, 6).answer is FitAnswer.YES
+            fits(gang(6, shape(gpu=1, spreads=(one,))), nodes, When.CURRENT, 6).answer
+            is FitAnswer.YES
         )
     request = gang(6, shape(gpu=1, spreads=BOTH))
-    assert fit(request, nodes, When.NOW, 6).answer is FitAnswer.NO
-    assert fit(request, nodes, When.NOW, 5).answer is FitAnswer.CANNOT_TELL
+    assert fit(request, nodes, When.CURRENT, 6).answer is FitAnswer.NO
+    assert fit(request, nodes, When.CURRENT, 5).answer is FitAnswer.CANNOT_TELL
 
 
 def test_three_hosts_and_one() -> None:
@@ -142,10 +136,10 @@ def test_a_node_without_one_of_the_labels_is_no_domain_of_the_other() -> None:
 def test_pods_that_are_there_count_for_both() -> None:
     # a0 has three: with b0 and b1 empty, b takes 2 + 2 by hosts, and a none until hosts have 3.
     nodes = zoned(a=[4], b=[2, 2])
-    nodes[0] = replace(nodes[0], now=Load({}, 3, matched_terms={S: 3}))
+    nodes[0] = replace(nodes[0], now=Requested({}, 3, matched_terms={S: 3}))
     assert at_most(shape(gpu=1, spreads=BOTH), nodes) == 4
     # Without them: (2 | 2 1). A third on a0 is two more than on the last host, a fourth in b than in a.
-    assert at_most(shape(gpu=1, spreads=BOTH), nodes, when=When.EMPTY) == 5
+    assert at_most(shape(gpu=1, spreads=BOTH), nodes, when=When.DRAINED) == 5
 
 
 def test_labels_across_each_other_are_bound_one_by_one() -> None:

@@ -10,13 +10,12 @@ from itertools import chain
 import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind
-from gangboard.domain.capacity import NodeRoom, Resident
-from gangboard.domain.placing import FitAnswer
+from gangboard.domain.capacity import NodeInfo, RunningGang
+from gangboard.domain.placement_result import FitAnswer
 from gangboard.domain.text import is_or_are, listed, plural
-from gangboard.placement.advice_words import then_fits
-from gangboard.placement.amount_words import amount_of
-from gangboard.placement.amounts import taken
-from gangboard.placement.node_snapshot import Mask, Whole
+from gangboard.placement.advice.wording import then_fits
+from gangboard.placement.amounts import amount_of, taken
+from gangboard.placement.columns import BoolColumn, IntColumn
 from gangboard.placement.running_gangs import RunningGangs, running_gangs_of
 from gangboard.placement.what_if import WhatIf, without_needless
 
@@ -29,7 +28,7 @@ MOST_SEARCHED = 4
 class _Candidate:
     """A gang of equal or lower priority that holds something useful."""
 
-    resident: Resident
+    resident: RunningGang
     held: int
     """Of the deciding resource on nodes where members can go, in scheduler units."""
 
@@ -109,22 +108,24 @@ def _priority(what_if: WhatIf) -> int:
     return max(found, default=0)
 
 
-def _allowed(what_if: WhatIf, running: RunningGangs) -> Mask:
+def _allowed(what_if: WhatIf, running: RunningGangs) -> BoolColumn:
     """Return which of them may be asked to go: nobody of higher priority, and not the gang itself."""
     own = what_if.own_uid
-    allowed: Mask = running.priorities <= _priority(what_if)
+    allowed: BoolColumn = running.priorities <= _priority(what_if)
     if own in running.places:
         allowed = allowed.copy()
         allowed[running.places[own]] = False
     return allowed
 
 
-def _held(what_if: WhatIf, running: RunningGangs) -> Whole:
+def _held(what_if: WhatIf, running: RunningGangs) -> IntColumn:
     """Return how much of the deciding resource each holds on nodes where members can go."""
     return running.held(what_if.deciding, what_if.candidate_nodes)
 
 
-def _by_places(what_if: WhatIf, running: RunningGangs, allowed: Mask) -> tuple[_Candidate, ...]:
+def _by_places(
+    what_if: WhatIf, running: RunningGangs, allowed: BoolColumn
+) -> tuple[_Candidate, ...]:
     """Choose by the places that each makes: the fewest gangs, then those that lose the least."""
     codes, missing = what_if.missing_by_domain()
     gains = running.gains(what_if.snapshot, what_if.feasible, what_if.shape, codes)
@@ -143,7 +144,7 @@ def _by_places(what_if: WhatIf, running: RunningGangs, allowed: Mask) -> tuple[_
     return ()
 
 
-def _least_loss(running: RunningGangs, held: Whole, some: Whole) -> Whole:
+def _least_loss(running: RunningGangs, held: IntColumn, some: IntColumn) -> IntColumn:
     """Return places in `RunningGangs.all`, those first whose end loses the least.
 
     Gangs that are not whole, then low priorities, then short runs, then those that hold little.
@@ -151,12 +152,12 @@ def _least_loss(running: RunningGangs, held: Whole, some: Whole) -> Whole:
     order = np.lexsort(
         (some, held[some], running.ages[some], running.priorities[some], running.are_whole[some])
     )
-    found: Whole = some[order]
+    found: IntColumn = some[order]
     return found
 
 
 def _several(
-    owners: Whole, domains: Whole, places: Whole, missing: Whole
+    owners: IntColumn, domains: IntColumn, places: IntColumn, missing: IntColumn
 ) -> Iterator[tuple[int, ...]]:
     """Yield the two or three that make the most places in a domain, where that may be enough."""
     order = np.lexsort((owners, -places, domains))
@@ -175,7 +176,9 @@ def _several(
                 return
 
 
-def _by_search(what_if: WhatIf, running: RunningGangs, allowed: Mask) -> tuple[_Candidate, ...]:
+def _by_search(
+    what_if: WhatIf, running: RunningGangs, allowed: BoolColumn
+) -> tuple[_Candidate, ...]:
     """Try a few that hold enough alone, those that lose the least first, then the two and three largest."""
     held = _held(what_if, running)
     least = what_if.shortfall
@@ -203,5 +206,5 @@ def _frees_without(what_if: WhatIf, some: Sequence[_Candidate]) -> bool:
     return what_if.frees(changed=_nodes_without(what_if, some))
 
 
-def _nodes_without(what_if: WhatIf, some: Sequence[_Candidate]) -> dict[str, NodeRoom]:
+def _nodes_without(what_if: WhatIf, some: Sequence[_Candidate]) -> dict[str, NodeInfo]:
     return what_if.nodes_without([one.resident.kept for one in some])

@@ -10,19 +10,9 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from gangboard.domain.capacity import (
-    HOSTNAME,
-    HostPort,
-    Load,
-    NodeRoom,
-    PlacementRequest,
-    PodSet,
-    Shape,
-    Spread,
-    Taint,
-    Toleration,
-)
-from gangboard.domain.placing import Constraint, Fit, FitAnswer, PlacementCause, When
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
+from gangboard.domain.placement_result import Constraint, Fit, FitAnswer, PlacementCause, When
+from gangboard.domain.pod_constraints import HOSTNAME, HostPort, Spread, Taint, Toleration
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
 from tests.placement import node_by_node
@@ -35,21 +25,23 @@ WAYS = st.sampled_from([fits, node_by_node.fits])
 
 
 @st.composite
-def rooms(draw: st.DrawFn, name: str) -> NodeRoom:
+def rooms(draw: st.DrawFn, name: str) -> NodeInfo:
     labels = {HOSTNAME: name, "pool": draw(st.sampled_from("xxxy"))}
     zone = draw(st.sampled_from(["a", "b", "c", "a", "b", ""]))
-    staying = Load(EMPTY, matched_terms={S: draw(st.integers(0, 2))} if draw(st.booleans()) else {})
+    pinned = Requested(
+        EMPTY, matched_terms={S: draw(st.integers(0, 2))} if draw(st.booleans()) else {}
+    )
     more = draw(st.integers(0, 2))
     pods = draw(st.integers(0, 2))
-    number = staying.matched_terms.get(S, 0) + more
-    return NodeRoom(
+    number = pinned.matched_terms.get(S, 0) + more
+    return NodeInfo(
         name,
         labels | ({ZONE: zone} if zone else {}),
         (Taint("t", "NoSchedule"),) if draw(st.integers(0, 5)) == 5 else (),
         draw(st.integers(0, 7)) == 7,
         allocatable={"cpu": draw(st.integers(0, 3)) * 1000, "gpu": 1, "pods": 4},
-        now=Load(EMPTY, pods, matched_terms={S: number} if number else {}),
-        staying=staying,
+        now=Requested(EMPTY, pods, matched_terms={S: number} if number else {}),
+        pinned=pinned,
     )
 
 
@@ -77,13 +69,13 @@ def shapes(draw: st.DrawFn) -> Shape:
 
 
 @st.composite
-def clusters(draw: st.DrawFn) -> list[NodeRoom]:
+def clusters(draw: st.DrawFn) -> list[NodeInfo]:
     return [draw(rooms(f"n{at}")) for at in range(draw(st.integers(1, 4)))]
 
 
 @given(shapes(), st.integers(1, 6), clusters(), st.sampled_from(When), WAYS)
 def test_agrees_with_every_order_of_placing(
-    one: Shape, count: int, nodes: list[NodeRoom], when: When, fit: Callable[..., Fit]
+    one: Shape, count: int, nodes: list[NodeInfo], when: When, fit: Callable[..., Fit]
 ) -> None:
     ends = spread_ends(one, count, nodes, when)
     (total,) = {sum(end) for end in ends}  # no order gets stuck before another
@@ -100,7 +92,7 @@ def test_agrees_with_every_order_of_placing(
 # What a person would count
 
 
-def zoned(**zones: list[int]) -> list[NodeRoom]:
+def zoned(**zones: list[int]) -> list[NodeInfo]:
     """Nodes with so many free GPUs in each zone."""
     return [
         node(f"{zone}{at}", gpu=gpus, labels={ZONE: zone})
@@ -113,12 +105,12 @@ def spread(**more: Any) -> Shape:
     return shape(gpu=1, spreads=(Spread(ZONE, S, **more),))
 
 
-def most(one: Shape, nodes: list[NodeRoom]) -> int:
+def most(one: Shape, nodes: list[NodeInfo]) -> int:
     return max(
         (
             at
             for at in range(1, 40)
-            if fits(gang(40, one), nodes, When.NOW, at).answer is FitAnswer.YES
+            if fits(gang(40, one), nodes, When.CURRENT, at).answer is FitAnswer.YES
         ),
         default=0,
     )
@@ -159,11 +151,11 @@ def test_too_few_zones_are_counted_against_none() -> None:
 
 def test_pods_that_do_not_count_are_let_in_or_not() -> None:
     nodes = zoned(a=[4], b=[4])
-    held = NodeRoom(
+    held = NodeInfo(
         "a0",
         nodes[0].labels,
         allocatable=nodes[0].allocatable,
-        now=Load({}, 2, matched_terms={S: 2}),
+        now=Requested({}, 2, matched_terms={S: 2}),
     )
     assert most(spread(counts_itself=False), [held, nodes[1]]) == 4
     assert most(spread(counts_itself=False, max_skew=2), [held, nodes[1]]) == 8
@@ -185,6 +177,6 @@ def test_with_other_shapes_or_in_one_domain_nobody_can_tell(fit: Callable[..., F
     two = PlacementRequest((PodSet(spread(), 2), PodSet(shape("driver"), 1)))
     one_zone = gang(2, spread(), topology_keys=(ZONE,))
     for request in (two, one_zone):
-        found = fit(request, nodes, When.NOW, 2)
+        found = fit(request, nodes, When.CURRENT, 2)
         assert (found.answer, found.but_for) == (FitAnswer.CANNOT_TELL, ("spread constraints",))
-        assert fit(request, zoned(a=[0]), When.NOW, 2).answer is not FitAnswer.YES
+        assert fit(request, zoned(a=[0]), When.CURRENT, 2).answer is not FitAnswer.YES

@@ -9,8 +9,9 @@ from decimal import Decimal
 from typing import NamedTuple, TypeVar
 
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
-from gangboard.domain.capacity import Amounts, HostPort, Load, PodTerm
+from gangboard.domain.capacity import Amounts, Requested
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import HostPort, PodTerm
 from gangboard.placement.amounts import pod_amounts
 
 Key = TypeVar("Key")
@@ -63,9 +64,9 @@ class Sum:
         for term in taken.told(terms):
             _count(self.matched_terms, term, sign)
 
-    def load(self) -> Load:
+    def load(self) -> Requested:
         """Return it as it is now."""
-        return Load(
+        return Requested(
             dict(self.amounts),
             self.pods,
             frozenset(self.host_ports),
@@ -75,19 +76,19 @@ class Sum:
 
 
 @dataclass(slots=True)
-class NodeInfo:
+class NodePods:
     """The pods of one node, whether the node is known or not."""
 
     uids: set[str] = field(default_factory=set)
     now: Sum = field(default_factory=Sum)
-    staying: Sum = field(default_factory=Sum)
+    pinned: Sum = field(default_factory=Sum)
     unread: dict[str, int] = field(default_factory=dict)
 
     def count(self, taken: Taken, sign: int) -> None:
         """Add a pod (1) or take it away (-1)."""
         self.now.count(taken, sign)
         if taken.stays:
-            self.staying.count(taken, sign)
+            self.pinned.count(taken, sign)
         for resource in taken.unread:
             _count(self.unread, resource, sign)
 
@@ -95,7 +96,7 @@ class NodeInfo:
         """Note that a pod of it matches these terms (1), or no longer (-1)."""
         self.now.match(taken, terms, sign)
         if taken.stays:
-            self.staying.match(taken, terms, sign)
+            self.pinned.match(taken, terms, sign)
 
 
 def _count(into: dict[Key, int], key: Key, by: int) -> None:

@@ -18,12 +18,14 @@ from heapq import heapify, heappop, heapreplace
 
 import numpy as np
 
-from gangboard.domain.capacity import PlacementRequest, PodSet, PodTerm, Shape, Spread
-from gangboard.domain.placing import Fit, FitAnswer, When
+from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
+from gangboard.domain.placement_result import Fit, FitAnswer, When
+from gangboard.domain.pod_constraints import PodTerm, Spread
+from gangboard.placement.columns import BoolColumn
 from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_filters import NodeFilters
-from gangboard.placement.node_snapshot import Mask, NodeSnapshot
+from gangboard.placement.node_snapshot import NodeSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True)
-class Spreading:
+class SpreadRequest:
     """Equal pods and the one constraint that they have."""
 
     pod_set: PodSet
@@ -55,13 +57,15 @@ class Spreading:
         return self.pod_set.shape
 
 
-def spread_of(request: PlacementRequest) -> Spreading | None:
+def spread_of(request: PlacementRequest) -> SpreadRequest | None:
     """Return what of a request is worked out here; None where it has no constraint, or more."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     if len(pod_sets) != 1 or request.topology_keys:
         return None
     (pod_set,) = pod_sets
-    return Spreading(pod_set, pod_set.shape.spread) if pod_set.shape.spread is not None else None
+    return (
+        SpreadRequest(pod_set, pod_set.shape.spread) if pod_set.shape.spread is not None else None
+    )
 
 
 def limits(spread: Spread, domains: Sequence[Domain]) -> list[int]:
@@ -91,7 +95,7 @@ def _low(spread: Spread, numbers: Sequence[int]) -> int:
 # All nodes at once
 
 
-def fit_spread(snapshot: NodeSnapshot, asked: Spreading, when: When, target: int) -> Fit:
+def fit_spread(snapshot: NodeSnapshot, asked: SpreadRequest, when: When, target: int) -> Fit:
     """Return whether at least `target` of the pods fit."""
     return place(asked, domains_by(snapshot, asked.shape, asked.spread, when), target)
 
@@ -110,25 +114,25 @@ def domains_by(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When)
     for at, number in matching(snapshot, spread.counted, when):
         if counted[at]:
             there[int(codes[at])] += number
-    caps = feasible_nodes_of(snapshot, shape).caps(when)
+    max_pods = feasible_nodes_of(snapshot, shape).max_pods(when)
     places: dict[int, dict[str, int]] = {code: {} for code in there}
     # A node that could host one is counted: both policies are filters of every pod, too.
-    for at in np.flatnonzero((caps > 0) & (codes >= 0)).tolist():
-        places[int(codes[at])][snapshot.names[at]] = int(caps[at])
+    for at in np.flatnonzero((max_pods > 0) & (codes >= 0)).tolist():
+        places[int(codes[at])][snapshot.names[at]] = int(max_pods[at])
     return [Domain(known.values[code][0], there[code], places[code]) for code in sorted(there)]
 
 
 def matching(snapshot: NodeSnapshot, term: PodTerm, when: When) -> Iterator[tuple[int, int]]:
     """Yield the nodes with pods that a constraint counts, and how many."""
     sparse = snapshot.sparse()
-    for at, load in (sparse.terms_now if when is When.NOW else sparse.terms_staying).items():
+    for at, load in (sparse.terms_now if when is When.CURRENT else sparse.terms_pinned).items():
         if term in load.matched_terms:
             yield at, load.matched_terms[term]
 
 
-def closed(snapshot: NodeSnapshot, shape: Shape, spread: Spread) -> Mask:
+def closed(snapshot: NodeSnapshot, shape: Shape, spread: Spread) -> BoolColumn:
     """Return the nodes to which the constraint lets no pod come now."""
-    found = domains_by(snapshot, shape, spread, When.NOW)
+    found = domains_by(snapshot, shape, spread, When.CURRENT)
     values = {one.value for one in found if is_open(spread, found, one)}
     return ~snapshot.labels(spread.topology_key).among(values)
 
@@ -136,7 +140,7 @@ def closed(snapshot: NodeSnapshot, shape: Shape, spread: Spread) -> Mask:
 # The placement
 
 
-def place(asked: Spreading, domains: Sequence[Domain], target: int) -> Fit:
+def place(asked: SpreadRequest, domains: Sequence[Domain], target: int) -> Fit:
     """Return whether at least `target` of the pods fit into these domains, and where."""
     most = limits(asked.spread, domains)
     total = sum(most)

@@ -35,9 +35,9 @@ from gangboard.domain.capacity import PlacementRequest, Shape
 class When(StrEnum):
     """Which pods are counted as being on the nodes."""
 
-    NOW = "now"
-    EMPTY = "empty"
-    """Only those that cannot leave: DaemonSet pods and static pods."""
+    CURRENT = "now"
+    DRAINED = "empty"
+    """Only pinned pods, which cannot leave: DaemonSet pods and static pods."""
 
 
 class FitAnswer(StrEnum):

@@ -8,13 +8,13 @@ from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.domain.group import Group, Policy, label_of_group
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner, Role
-from gangboard.domain.placing import When
+from gangboard.domain.placement_result import When
 from gangboard.domain.text import label, names
 from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.gang import Unit
-from gangboard.placement.advice_parts import lower_size_of_parts
-from gangboard.placement.advice_words import fit_when, marked, sized
-from gangboard.placement.change_methods import ChangedObject, change_method
+from gangboard.placement.advice.change_methods import ChangedObject, change_method
+from gangboard.placement.advice.replicated_jobs import lower_size_of_parts
+from gangboard.placement.advice.wording import fit_when, marked, sized
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import on_nodes
 from gangboard.placement.what_if import WhatIf
@@ -36,8 +36,8 @@ def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
     changed_object = _who_sets_quorum(what_if, group)
     when, most, now = _most_then(what_if)
     fitting = _most_in_any_order(what_if, most, when)
-    if when is When.EMPTY and fitting <= now:
-        when, most, fitting = When.NOW, now, _most_in_any_order(what_if, now, When.NOW)
+    if when is When.DRAINED and fitting <= now:
+        when, most, fitting = When.CURRENT, now, _most_in_any_order(what_if, now, When.CURRENT)
     quorum = placed + fitting
     if changed_object is None or fitting < 1 or quorum >= unit.quorum:
         return
@@ -92,12 +92,12 @@ def _role_with_quorum(unit: Unit) -> Role | None:
 def _most_in_any_order(what_if: WhatIf, most: int, when: When) -> int:
     """Return how many the scheduler places whichever it takes first; 0 where that is not found."""
     for number in range(most, max(0, most - MOST_FEWER), -1):
-        if what_if.frees(target=number) if when is When.NOW else what_if.frees_empty(number):
+        if what_if.frees(target=number) if when is When.CURRENT else what_if.frees_empty(number):
             return number
     return 0
 
 
-def so_many(number: int, when: When = When.NOW, now: int = 0) -> str:
+def so_many(number: int, when: When = When.CURRENT, now: int = 0) -> str:
     """Return `1 pod fits now`, `6 pods fit when empty, 1 now`."""
     found = fit_when(when, now)
     return f"1 pod fits{found.removeprefix('fit')}" if number == 1 else f"{number} pods {found}"
@@ -194,11 +194,11 @@ def _keeps_its_pods(what_if: WhatIf, job: Owner, size: int) -> bool:
 def _most_then(what_if: WhatIf) -> tuple[When, int, int]:
     """Return what a size is lowered for, the largest number that fits then, and what fits now."""
     now = most_that_fit(what_if)
-    most = most_that_fit(what_if, When.EMPTY) if what_if.moment is When.EMPTY else now
-    return (When.EMPTY, most, now) if most > now else (When.NOW, now, now)
+    most = most_that_fit(what_if, When.DRAINED) if what_if.moment is When.DRAINED else now
+    return (When.DRAINED, most, now) if most > now else (When.CURRENT, now, now)
 
 
-def most_that_fit(what_if: WhatIf, when: When = When.NOW) -> int:
+def most_that_fit(what_if: WhatIf, when: When = When.CURRENT) -> int:
     """Return the largest number of waiting members of which it is proven that they fit."""
     low, high = 0, max(0, min(what_if.request.needed, what_if.request.size) - 1)
     alone = sum(
@@ -208,7 +208,7 @@ def most_that_fit(what_if: WhatIf, when: When = When.NOW) -> int:
     high = middle = min(high, alone)
     while low < high:
         # What each shape finds by itself is the bound, and often what they find together.
-        if what_if.fits(target=middle) if when is When.NOW else what_if.fits_empty(middle):
+        if what_if.fits(target=middle) if when is When.CURRENT else what_if.fits_empty(middle):
             low = middle
         else:
             high = middle - 1

@@ -6,9 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from gangboard.domain.capacity import Load, NodeRoom, Requirement, Shape, Taint, Term
-from gangboard.domain.placing import Excluded, Filter, When
-from gangboard.placement.amounts import base_units, pod_amounts, units, wanted
+from gangboard.domain.capacity import NodeInfo, Requested, Shape
+from gangboard.domain.placement_result import Excluded, Filter, When
+from gangboard.domain.pod_constraints import Requirement, Taint, Term
+from gangboard.domain.resource_units import base_units, units
+from gangboard.placement.amounts import pod_amounts, wanted
 from tests.placement.making import CORDON, GPU, S, node, port, shape
 from tests.placement.node_by_node import eligibility
 from tests.placement.reference import shape_room
@@ -37,7 +39,7 @@ def test_units_and_back() -> None:
     assert wanted(Shape("a", {"cpu": Decimal(0), GPU: Decimal(2)})) == {"pods": 1, GPU: 2}
 
 
-def five_nodes() -> list[NodeRoom]:
+def five_nodes() -> list[NodeInfo]:
     """The cluster of the observed row: one tainted, one cordoned, three that do not match."""
     return [
         node("n1"),
@@ -57,14 +59,14 @@ def test_first_filters() -> None:
     nodes = [
         node("bare", gpu=0, taints=(Taint("gpu", "NoSchedule"),)),
         node("small", gpu=1, unschedulable=True),
-        node("staying", staying=3),
+        node("staying", pinned=3),
         node("used", used=4),
         node("cordon", unschedulable=True, taints=(Taint("gpu", "NoSchedule"),)),
         node("silent", taints=(Taint("node.kubernetes.io/unreachable", "NoSchedule"),)),
         node("taint", taints=(Taint("gpu", "NoExecute"),)),
         node("soft", taints=(Taint("gpu", "PreferNoSchedule"),)),
         node("malformed", unreadable=frozenset({GPU})),
-        NodeRoom("blank"),
+        NodeInfo("blank"),
     ]
     found = eligibility(nodes, shape(gpu=2))
     assert found.eligible == ("soft", "used")
@@ -101,34 +103,34 @@ def test_order_of_nodes_does_not_matter() -> None:
 
 
 def test_room_now_and_on_empty_nodes() -> None:
-    nodes = [node("n1", used=3), node("n2", staying=2), node("n3", unschedulable=True)]
-    now = shape_room(nodes, shape(gpu=1), When.NOW)
+    nodes = [node("n1", used=3), node("n2", pinned=2), node("n3", unschedulable=True)]
+    now = shape_room(nodes, shape(gpu=1), When.CURRENT)
     assert (now.total, now.per_node) == (3, {"n1": 1, "n2": 2})
     assert now.limits == {"n1": GPU, "n2": GPU}
-    assert shape_room(nodes, shape(gpu=1), When.EMPTY).per_node == {"n1": 4, "n2": 2}
+    assert shape_room(nodes, shape(gpu=1), When.DRAINED).per_node == {"n1": 4, "n2": 2}
 
 
 def test_an_overfull_node_has_no_room_but_takes_what_asks_for_nothing() -> None:
-    full = NodeRoom("n1", allocatable={"cpu": 1000, "pods": 3}, now=Load({"cpu": 1200}, 1))
-    assert shape_room([full], Shape("a", {"cpu": Decimal("0.1")}), When.NOW).total == 0
-    assert shape_room([full], Shape("a"), When.NOW).total == 2
-    assert shape_room([full], Shape("a"), When.NOW).limits == {"n1": "pods"}
+    full = NodeInfo("n1", allocatable={"cpu": 1000, "pods": 3}, now=Requested({"cpu": 1200}, 1))
+    assert shape_room([full], Shape("a", {"cpu": Decimal("0.1")}), When.CURRENT).total == 0
+    assert shape_room([full], Shape("a"), When.CURRENT).total == 2
+    assert shape_room([full], Shape("a"), When.CURRENT).limits == {"n1": "pods"}
 
 
 def test_ports_and_anti_affinity_allow_one_per_node() -> None:
     nodes = [
         node("n1"),
-        NodeRoom(
+        NodeInfo(
             "n2",
             allocatable={"pods": 110},
-            now=Load({}, 1, frozenset({port(80)}), matched_terms={S: 1}),
+            now=Requested({}, 1, frozenset({port(80)}), matched_terms={S: 1}),
         ),
     ]
     web = Shape("a", host_ports=frozenset({port(80)}))
-    assert shape_room(nodes, web, When.NOW).per_node == {"n1": 1, "n2": 0}
-    assert shape_room(nodes, web, When.EMPTY).per_node == {"n1": 1, "n2": 1}
+    assert shape_room(nodes, web, When.CURRENT).per_node == {"n1": 1, "n2": 0}
+    assert shape_room(nodes, web, When.DRAINED).per_node == {"n1": 1, "n2": 1}
     lone = Shape("a", anti_affinity=frozenset({S}), matched_terms=frozenset({S}))
-    assert shape_room(nodes, lone, When.NOW).limits == {
+    assert shape_room(nodes, lone, When.CURRENT).limits == {
         "n1": "required anti-affinity",
         "n2": "required anti-affinity",
     }

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.owner import Owner
-from gangboard.domain.placing import When
+from gangboard.domain.placement_result import When
 from gangboard.domain.text import all_of, listed
-from gangboard.placement.amount_words import amounts_of
+from gangboard.placement.amounts import amounts_of
 from gangboard.placement.what_if import WhatIf
 
 Named = TypeVar("Named")
@@ -81,7 +81,7 @@ def _amounts_of(amounts: Mapping[str, int]) -> str:
 
 def fit_when(when: When, now: int) -> str:
     """Return `fit now`, or `fit when empty, 1 now` of a number that is too large for now."""
-    return "fit now" if when is When.NOW else f"fit when empty, {now or 'none'} now"
+    return "fit now" if when is When.CURRENT else f"fit when empty, {now or 'none'} now"
 
 
 def then_fits(what_if: WhatIf) -> str:

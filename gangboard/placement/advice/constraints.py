@@ -9,14 +9,15 @@ from dataclasses import replace
 import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind
-from gangboard.domain.capacity import PlacementRequest, PodSet, Taint, Toleration
-from gangboard.domain.placing import Constraint
+from gangboard.domain.capacity import PlacementRequest, PodSet
+from gangboard.domain.placement_result import Constraint
+from gangboard.domain.pod_constraints import Taint, Toleration
 from gangboard.domain.text import names
 from gangboard.facts.gang import Unit
-from gangboard.placement.advice_labels import mend_sources, select_another
-from gangboard.placement.advice_size import job_of, most_that_fit, so_many
-from gangboard.placement.advice_words import marked, then_fits
-from gangboard.placement.change_methods import V1_36, ChangedObject, change_method
+from gangboard.placement.advice.change_methods import V1_36, ChangedObject, change_method
+from gangboard.placement.advice.labels import mend_sources, select_another
+from gangboard.placement.advice.size import job_of, most_that_fit, so_many
+from gangboard.placement.advice.wording import marked, then_fits
 from gangboard.placement.matching import untolerated
 from gangboard.placement.unavailable_nodes import LEAVING, nodes_in_maintenance
 from gangboard.placement.what_if import WhatIf
@@ -99,7 +100,7 @@ def _taints(what_if: WhatIf) -> Counter[Taint]:
     Nodes in maintenance do not count.
     """
     snapshot = what_if.snapshot
-    kinds = snapshot.kinds()
+    kinds = snapshot.taint_groups()
     in_maintenance = [snapshot.place(node.name) for node in nodes_in_maintenance(snapshot)]
     codes = np.delete(kinds.codes, [place for place in in_maintenance if place is not None])
     numbers = np.bincount(codes, minlength=len(kinds.nodes)).tolist()

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gangboard.domain.advice import Advice, AdviceKind
-from gangboard.domain.capacity import NodeRoom
+from gangboard.domain.capacity import NodeInfo
 from gangboard.domain.owner import Owner, Role
-from gangboard.domain.placing import When
+from gangboard.domain.placement_result import When
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import label, names
 from gangboard.facts.gang import Unit
-from gangboard.placement.advice_words import fit_when, marked, sized
-from gangboard.placement.change_methods import ChangedObject, change_method
+from gangboard.placement.advice.change_methods import ChangedObject, change_method
+from gangboard.placement.advice.wording import fit_when, marked, sized
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.gang_nodes import load_of, nodes_for, removed
+from gangboard.placement.gang_nodes import nodes_for, removed, requested_by
 from gangboard.placement.members import request_of
 from gangboard.placement.neighbours import NO_TERMS
 from gangboard.placement.node_snapshot import NodeSnapshot
@@ -38,9 +38,9 @@ def lower_size_of_parts(what_if: WhatIf) -> Iterator[Advice]:
         return
     when, role = what_if.moment, found.role
     of_jobs = role.replicas > 1 and found.fits_alone(when) >= role.pods
-    size, now = found.largest(of_jobs, when), found.largest(of_jobs, When.NOW)
+    size, now = found.largest(of_jobs, when), found.largest(of_jobs, When.CURRENT)
     if size <= now:
-        when, size = When.NOW, now
+        when, size = When.CURRENT, now
     if not size:
         return
     before = role.replicas if of_jobs else role.pods
@@ -71,7 +71,7 @@ class _Anew:
     jobs: Mapping[str, Sequence[Pod]]
     """Job of the role → its pods."""
     others: Sequence[Pod]
-    changed: Mapping[str, NodeRoom]
+    changed: Mapping[str, NodeInfo]
 
     def fits_alone(self, when: When) -> int:
         """Return how many pods of the role fit, if there were no others of the owner."""
@@ -90,7 +90,7 @@ class _Anew:
 
     def _snapshot(self, when: When) -> NodeSnapshot:
         # Its own pods do not stay when it is made anew.
-        now = when is When.NOW
+        now = when is When.CURRENT
         return self.what_if.snapshot.changed(self.changed) if now else nodes_for(self.what_if.unit)
 
     def _fits(self, jobs: int, pods: int, when: When) -> bool:
@@ -104,7 +104,7 @@ class _Anew:
             quorum=None,
         )
         then = WhatIf(unit, request_of(unit), self.what_if.assessment, self._snapshot(when))
-        return then.frees() if when is When.NOW else then.frees_empty(then.request.size)
+        return then.frees() if when is When.CURRENT else then.frees_empty(then.request.size)
 
 
 def _anew(what_if: WhatIf) -> _Anew | None:
@@ -184,7 +184,7 @@ def _free(pod: Pod) -> Pod:
     return replace(pod, node="") if pod.node else pod
 
 
-def _without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeRoom] | None:
+def _without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeInfo] | None:
     """Return the nodes on which they are, without what they ask for there; None for more than that.
 
     Ports, and rules about other pods, are not worked out anew.
@@ -202,6 +202,6 @@ def _without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeRoom] | N
         at = snapshot.place(name)
         if at is None:
             return None
-        left = removed(snapshot[at].now, load_of(there, lambda _: NO_TERMS))
+        left = removed(snapshot[at].now, requested_by(there, lambda _: NO_TERMS))
         changed[name] = replace(snapshot[at], now=left)
     return changed

@@ -8,10 +8,11 @@ from datetime import timedelta
 from typing import Any
 
 from gangboard.domain.advice import Advice, AdviceKind
-from gangboard.domain.capacity import Ending, Load, Needs, NodeRoom, Resident
+from gangboard.domain.capacity import NodeInfo, Requested, RunningGang, Termination
+from gangboard.domain.pod_constraints import Needs
 from gangboard.domain.verdict import NAMED_IN_ADVICE
 from gangboard.facts.gang import Unit
-from gangboard.placement.advice import advise
+from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import NOW
 from tests.placement.making import CORDON, GPU, S, node
@@ -19,34 +20,34 @@ from tests.placement.test_advice import kinds, only, resident, waiting
 from tests.rules.asking import ask
 
 
-def held(name: str, *ends: Ending, **more: Any) -> Resident:
+def held(name: str, *ends: Termination, **more: Any) -> RunningGang:
     """A gang of which so much ends; `more` is what it holds besides."""
     kind = more.pop("kind", "Job")
     gang = resident(name, kind=kind, **more)
     loads = dict(gang.loads)
     for end in ends:
         for place, load in end.loads.items():
-            old = loads.get(place, Load())
+            old = loads.get(place, Requested())
             amounts = {GPU: old.amounts.get(GPU, 0) + load.amounts[GPU]}
-            loads[place] = Load(amounts, old.pods + load.pods)
+            loads[place] = Requested(amounts, old.pods + load.pods)
     return replace(gang, loads=loads, ends=ends)
 
 
-def ending(minutes: float, *, pods: int = 1, deleted: bool = False, **gpus: int) -> Ending:
+def ending(minutes: float, *, pods: int = 1, deleted: bool = False, **gpus: int) -> Termination:
     """Pods that end so many minutes from now and hold that many GPUs on these nodes."""
-    loads = {place: Load({GPU: count}, pods) for place, count in gpus.items()}
-    return Ending(NOW + timedelta(minutes=minutes), loads, deleted)
+    loads = {place: Requested({GPU: count}, pods) for place, count in gpus.items()}
+    return Termination(NOW + timedelta(minutes=minutes), loads, deleted)
 
 
-def going(name: str, minutes: float, **gpus: int) -> Resident:
+def going(name: str, minutes: float, **gpus: int) -> RunningGang:
     """A gang all of whose pods are being deleted."""
     return replace(held(name, ending(minutes, deleted=True, **gpus)), by_suspending={})
 
 
 def advised(
-    nodes: Sequence[NodeRoom], pods: int, gpu: int, *there: Resident, **more: Any
+    nodes: Sequence[NodeInfo], pods: int, gpu: int, *there: RunningGang, **more: Any
 ) -> tuple[Advice, ...]:
-    return advise(waiting(nodes, pods, gpu, quorum=pods, residents=there, **more))
+    return advise(waiting(nodes, pods, gpu, quorum=pods, running_gangs=there, **more))
 
 
 FULL = node("a", 4, 4)
@@ -219,7 +220,7 @@ def test_what_goes_elsewhere_changes_nothing() -> None:
 
 def test_suspending_frees_only_what_does_not_go_anyway() -> None:
     """Half of the gang is stuck in its deletion: without it there is no room, whoever is suspended."""
-    part = {"a": Load({GPU: 2}, 1)}
+    part = {"a": Requested({GPU: 2}, 1)}
     stuck = replace(held("stuck", ending(-5, deleted=True, a=2), a=2), by_suspending=part)
     assert AdviceKind.SUSPEND_GANGS not in kinds(advised([FULL], 1, 4, stuck))
     suspended = replace(resident("off", a=4), by_suspending={})
@@ -228,9 +229,9 @@ def test_suspending_frees_only_what_does_not_go_anyway() -> None:
 
 def test_a_pod_that_keeps_others_away_goes() -> None:
     needs = Needs(anti_affinity=(S,))
-    there = replace(node("a", 8), now=Load({GPU: 2}, 1, matched_terms={S: 1}))
-    load = {"a": Load({GPU: 2}, 1, matched_terms={S: 1})}
-    end = Ending(NOW + timedelta(minutes=1), load, deleted=True)
+    there = replace(node("a", 8), now=Requested({GPU: 2}, 1, matched_terms={S: 1}))
+    load = {"a": Requested({GPU: 2}, 1, matched_terms={S: 1})}
+    end = Termination(NOW + timedelta(minutes=1), load, deleted=True)
     gone = replace(resident("gone"), loads=load, ends=(end,), by_suspending={})
     (found,) = advised([there], 1, 1, gone, needs=needs)
     assert found.text == "Wait: 1 pod on node a will be gone by 12:01 UTC; then the pod fits."
@@ -246,7 +247,7 @@ def test_a_finding_with_a_known_end_is_judged_again_when_it_must_have_come() -> 
     text = f"0/1 nodes are available: 1 Insufficient {GPU}."
     nodes = [FULL, node("b", 4, 4)]
     there = [going("gone", 2, a=4), held("batch", ending(12.5, b=4))]
-    unit = waiting(nodes, 2, 4, quorum=2, residents=there, text=text)
+    unit = waiting(nodes, 2, 4, quorum=2, running_gangs=there, text=text)
     finding = ask("insufficient-resources", unit)
     assert finding is not None
     assert finding.advice_texts[0].startswith("Wait for Job team-b/batch, which ends at 12:13 UTC")
@@ -265,7 +266,7 @@ def later(unit: Unit, minutes: float) -> Unit:
 
 
 def test_what_was_worked_out_about_a_room_is_not_believed_for_longer() -> None:
-    unit = waiting([FULL], 1, 4, quorum=1, residents=[going("gone", 2, a=4)])
+    unit = waiting([FULL], 1, 4, quorum=1, running_gangs=[going("gone", 2, a=4)])
     assert kinds(advise(unit)) == [AdviceKind.WAIT_FOR_END]
     assert kinds(advise(later(unit, 1.9))) == [AdviceKind.WAIT_FOR_END]
     assert AdviceKind.WAIT_FOR_END not in kinds(advise(later(unit, 2)))
