@@ -32,8 +32,8 @@ def wanted(shape: Shape) -> dict[str, int]:
 
 @bounded_cache(4096, 16 * MEBIBYTE)
 def _wanted(requests: tuple[tuple[str, Decimal], ...]) -> dict[str, int]:
-    asked = {PODS: 1, **pod_amounts(dict(requests))}
-    return {resource: amount for resource, amount in asked.items() if amount > 0}
+    requested = {PODS: 1, **pod_amounts(dict(requests))}
+    return {resource: amount for resource, amount in requested.items() if amount > 0}
 
 
 def free(node: NodeInfo, resource: str, when: When) -> int:
@@ -95,13 +95,13 @@ def is_bytes(resource: str) -> bool:
 
 def _bytes(amount: int, exact: bool, up: bool) -> str:
     """Write bytes in a binary unit: the largest with nothing left over, or to a tenth."""
-    unit, whole = "", amount
+    unit, number = "", amount
     for larger in _BINARY:
-        if whole % 1024 or not whole:
+        if number % 1024 or not number:
             break
-        whole, unit = whole // 1024, larger
-    if exact or len(str(whole)) < 5:
-        return f"{whole}{unit}"
+        number, unit = number // 1024, larger
+    if exact or len(str(number)) < 5:
+        return f"{number}{unit}"
     tenths, unit = amount * 10, ""
     for power, larger in enumerate(_BINARY, start=1):
         if tenths < 10240:

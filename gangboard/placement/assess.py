@@ -116,21 +116,21 @@ class _Assessor:
         present = _present(self.request)
         if not present:
             return None
-        trials: list[tuple[Constraint, ...]] = [(one,) for one in present]
+        trials: list[tuple[Constraint, ...]] = [(constraint,) for constraint in present]
         if len(present) > 1:
             trials.append(present)
         unknown = ""
-        alone: list[Constraint] = []
+        sufficient: list[Constraint] = []
         for trial in trials:
-            if len(trial) > 1 and alone:
+            if len(trial) > 1 and sufficient:
                 break
             fit = self._without(when, trial)
             if fit.answer is FitAnswer.YES:
-                alone += trial
+                sufficient += trial
             elif fit.answer is FitAnswer.CANNOT_TELL:
                 unknown = unknown or fit.why
-        if alone:
-            return _Cause(PlacementCause.CONSTRAINED, constraints=tuple(alone))
+        if sufficient:
+            return _Cause(PlacementCause.CONSTRAINED, constraints=tuple(sufficient))
         return _Cause(PlacementCause.CANNOT_TELL, why=unknown) if unknown else None
 
     def _without(self, when: When, constraints: Sequence[Constraint], resource: str = "") -> Fit:
@@ -163,21 +163,24 @@ class _Assessor:
             if pod_set.count
         )
         return any(
-            bool((one.max_pods(When.CURRENT)[one.eligible(keys)] > 0).any()) for one in feasible
+            bool((nodes.max_pods(When.CURRENT)[nodes.eligible(keys)] > 0).any())
+            for nodes in feasible
         )
 
     def _single(self, when: When) -> str:
         """Return the one resource without which it would fit; nothing when there are several."""
-        asked = {name for pod_set in self.request.pod_sets for name in wanted(pod_set.shape)}
-        found = [
-            name for name in sorted(asked) if self._without(when, (), name).answer is FitAnswer.YES
+        requested = {name for pod_set in self.request.pod_sets for name in wanted(pod_set.shape)}
+        names = [
+            name
+            for name in sorted(requested)
+            if self._without(when, (), name).answer is FitAnswer.YES
         ]
-        return found[0] if len(found) == 1 else ""
+        return names[0] if len(names) == 1 else ""
 
 
 def _present(request: PlacementRequest) -> tuple[Constraint, ...]:
     shapes = [pod_set.shape for pod_set in request.pod_sets if pod_set.count]
-    there = {
+    is_present = {
         Constraint.TOPOLOGY: bool(request.topology_keys),
         Constraint.HOST_PORTS: any(shape.host_ports for shape in shapes),
         Constraint.ANTI_AFFINITY: any(
@@ -185,7 +188,7 @@ def _present(request: PlacementRequest) -> tuple[Constraint, ...]:
         ),
         Constraint.SPREAD: _is_spread(request),
     }
-    return tuple(one for one in Constraint if there[one])
+    return tuple(constraint for constraint in Constraint if is_present[constraint])
 
 
 def _is_spread(request: PlacementRequest) -> bool:

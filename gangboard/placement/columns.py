@@ -119,13 +119,13 @@ def column_of(totals: NodeTotals, resource: str) -> ResourceColumn:
 
 
 def _amounts_of(amounts: Sequence[Amounts], resource: str) -> list[int]:
-    return [one.get(resource, 0) for one in amounts]
+    return [node_amounts.get(resource, 0) for node_amounts in amounts]
 
 
-def _less(one: IntColumn, other: IntColumn) -> IntColumn:
+def _less(column: IntColumn, taken: IntColumn) -> IntColumn:
     """Return the difference; both are at most SAFE from zero, so 64 bits hold it."""
-    found: IntColumn = one - other
-    return found if found.dtype == object else _checked(found)
+    difference: IntColumn = column - taken
+    return difference if difference.dtype == object else _checked(difference)
 
 
 def _checked(column: IntColumn) -> IntColumn:
@@ -134,7 +134,7 @@ def _checked(column: IntColumn) -> IntColumn:
     return column
 
 
-def patched(base: ResourceColumn, rows: Sequence[int], other: ResourceColumn) -> ResourceColumn:
+def patched(base: ResourceColumn, rows: Sequence[int], changed: ResourceColumn) -> ResourceColumn:
     """Return a column of which some rows, in order, are replaced by those of another column."""
 
     def column(old: IntColumn, new: IntColumn) -> IntColumn:
@@ -143,9 +143,9 @@ def patched(base: ResourceColumn, rows: Sequence[int], other: ResourceColumn) ->
         return made
 
     return ResourceColumn(
-        column(base.allocatable, other.allocatable),
-        column(base.now, other.now),
-        column(base.empty, other.empty),
+        column(base.allocatable, changed.allocatable),
+        column(base.now, changed.now),
+        column(base.empty, changed.empty),
     )
 
 
@@ -167,8 +167,8 @@ def taint_groups(nodes: Sequence[NodeInfo]) -> TaintGroups:
     firsts: list[NodeInfo] = []
     codes: list[int] = []
     for node in nodes:
-        at = places.setdefault(taints_of(node), len(firsts))
-        if at == len(firsts):
+        index = places.setdefault(taints_of(node), len(firsts))
+        if index == len(firsts):
             firsts.append(node)
-        codes.append(at)
+        codes.append(index)
     return TaintGroups(tuple(firsts), np.array(codes, dtype=np.int64))

@@ -33,7 +33,7 @@ def find_rival(unit: Unit) -> tuple[RunningGang, RunningGang] | None:
     ):
         return None
     running_gangs = unit.facts.room.running_gangs()
-    own = next((one for one in running_gangs if one.root == unit.owner.meta.ref.uid), None)
+    own = next((gang for gang in running_gangs if gang.root == unit.owner.meta.ref.uid), None)
     if own is None or own.whole or not own.kept:
         return None
     hosts = {name for shape in placing.shapes for name in shape.eligibility.eligible}
@@ -46,29 +46,29 @@ def find_rival(unit: Unit) -> tuple[RunningGang, RunningGang] | None:
 def _rivals(
     running_gangs: Iterable[RunningGang], own: RunningGang, hosts: set[str]
 ) -> list[RunningGang]:
-    found = [
-        (len(hosts & one.kept.keys()), one)
-        for one in running_gangs
-        if not one.whole and one.waits and one.root != own.root
+    counted = [
+        (len(hosts & gang.kept.keys()), gang)
+        for gang in running_gangs
+        if not gang.whole and gang.waits and gang.root != own.root
     ]
     ranked = sorted(
-        ((number, one) for number, one in found if number),
+        ((number, gang) for number, gang in counted if number),
         key=lambda pair: (-pair[0], pair[1].ref.namespace, pair[1].ref.name),
     )
-    return [one for _, one in ranked[:_RIVALS]]
+    return [gang for _, gang in ranked[:_RIVALS]]
 
 
 def _holds(
     nodes: Sequence[NodeInfo], request: PlacementRequest, own: RunningGang, rival: RunningGang
 ) -> bool:
     theirs = PlacementRequest(rival.waits)
-    alone = [_with_only(node, (own, rival)) for node in nodes]
+    only_both = [_with_only(node, (own, rival)) for node in nodes]
     return (
         _answer(theirs, nodes) is FitAnswer.NO
         and _answer(request, _without(nodes, rival.kept)) is FitAnswer.YES
         and _answer(theirs, _without(nodes, own.kept)) is FitAnswer.YES
-        and _answer(request, alone) is FitAnswer.NO
-        and _answer(theirs, alone) is FitAnswer.NO
+        and _answer(request, only_both) is FitAnswer.NO
+        and _answer(theirs, only_both) is FitAnswer.NO
     )
 
 

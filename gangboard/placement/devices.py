@@ -34,30 +34,30 @@ def may_be_served(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tuple[str, .
     """
     if unit.facts.kubernetes is not None and unit.facts.kubernetes < _SERVED_SINCE:
         return ()
-    asked = [name for name in wanted(shape) if "/" in name and "kubernetes.io/" not in name]
-    if not asked:
+    requested = [name for name in wanted(shape) if "/" in name and "kubernetes.io/" not in name]
+    if not requested:
         return ()
     snapshot = snapshot_of(unit.facts.room)
     plain = Shape(shape.name, {}, shape.node_selector, shape.affinity, _EVERYWHERE)
     selected = feasible_nodes_of(snapshot, plain).eligible()
-    found = []
-    for resource in asked:
-        there = snapshot.resource(resource).allocatable != 0
-        if not selected.any() or (selected & there).any():
+    names = []
+    for resource in requested:
+        is_listed = snapshot.resource(resource).allocatable != 0
+        if not selected.any() or (selected & is_listed).any():
             continue
         # Of pods that select other nodes it tells nothing where those list the resource.
-        if not _is_compared(unit, resource, pods if there.any() else None):
-            found.append(f"{_SERVED}{resource}")
-    return tuple(found)
+        if not _is_compared(unit, resource, pods if is_listed.any() else None):
+            names.append(f"{_SERVED}{resource}")
+    return tuple(names)
 
 
 def _is_compared(unit: Unit, resource: str, pods: Sequence[Pod] | None) -> bool:
     """Whether the scheduler says of one of these pods, or of any, that nodes have too little."""
-    own = None if pods is None else {pod.meta.ref for pod in pods}
+    own_refs = None if pods is None else {pod.meta.ref for pod in pods}
     return any(
         reason == f"Insufficient {resource}"
         for message in scheduler_messages(unit, "Unschedulable")
-        if own is None or message.source in own
+        if own_refs is None or message.source in own_refs
         for reason, _ in node_reasons(message.text)
     )
 

@@ -34,15 +34,17 @@ def domains_of(snapshot: NodeSnapshot, keys: tuple[str, ...]) -> Domains:
     """Return the domains by these keys; nodes without one of them are in none."""
     place = ("domains", keys)
     if place not in snapshot.cache:
-        found: dict[tuple[str, ...], list[int]] = {}
-        for at, node in enumerate(snapshot.nodes):
+        rows_by_values: dict[tuple[str, ...], list[int]] = {}
+        for row, node in enumerate(snapshot.nodes):
             values = tuple(node.labels[key] for key in keys if key in node.labels)
             if len(values) == len(keys):
-                found.setdefault(values, []).append(at)
+                rows_by_values.setdefault(values, []).append(row)
         codes = np.full(len(snapshot), -1, dtype=np.int64)
-        for code, values in enumerate(sorted(found)):
-            codes[found[values]] = code
-        snapshot.cache[place] = Domains(tuple(sorted(found)), codes, np.flatnonzero(codes >= 0))
+        for code, values in enumerate(sorted(rows_by_values)):
+            codes[rows_by_values[values]] = code
+        snapshot.cache[place] = Domains(
+            tuple(sorted(rows_by_values)), codes, np.flatnonzero(codes >= 0)
+        )
     domains: Domains = snapshot.cache[place]
     return domains
 
@@ -52,11 +54,11 @@ def fit_in_some_domain(
 ) -> Fit:
     """Return whether at least `target` of the members go into one domain; all nodes without keys."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
-    alone = (
+    separately = (
         min(pod_set.count, feasible_nodes_of(snapshot, pod_set.shape).most(when))
         for pod_set in pod_sets
     )
-    if sum(alone) < target:
+    if sum(separately) < target:
         return Fit(FitAnswer.NO)
     if not request.topology_keys:
         return _fit(snapshot, pod_sets, when, None, target, budget)
@@ -72,11 +74,11 @@ def fit_in_some_domain(
 def in_any(tried: Iterable[Fit], budget: Budget) -> Fit:
     """Return the first YES of all domains; NO only where none of them could not be told."""
     gave_up: Fit | None = None
-    for found in tried:
-        if found.answer is FitAnswer.YES:
-            return Fit(FitAnswer.YES, found.placement, steps=budget.spent)
-        if found.answer is FitAnswer.CANNOT_TELL:
-            gave_up = gave_up or found
+    for fit in tried:
+        if fit.answer is FitAnswer.YES:
+            return Fit(FitAnswer.YES, fit.placement, steps=budget.spent)
+        if fit.answer is FitAnswer.CANNOT_TELL:
+            gave_up = gave_up or fit
     if gave_up is not None:
         return Fit(FitAnswer.CANNOT_TELL, why=gave_up.why, steps=budget.spent)
     return Fit(FitAnswer.NO, steps=budget.spent)
@@ -107,8 +109,8 @@ def _possible(
         sums = np.zeros(len(domains.values), dtype=np.int64)
         np.add.at(sums, domains.codes[domains.nodes], max_pods[domains.nodes])
         room += np.minimum(sums, pod_set.count)
-    found: list[int] = np.flatnonzero(room >= target).tolist()
-    return found
+    codes: list[int] = np.flatnonzero(room >= target).tolist()
+    return codes
 
 
 def _of_one(snapshot: NodeSnapshot, pod_set: PodSet, when: When, target: int) -> Fit:
@@ -129,7 +131,7 @@ def _of_one(snapshot: NodeSnapshot, pod_set: PodSet, when: When, target: int) ->
     elif left and small < len(order):
         chosen[int(order[small:].min())] = left
     name = pod_set.shape.name
-    return Fit(FitAnswer.YES, {snapshot.names[at]: {name: chosen[at]} for at in sorted(chosen)})
+    return Fit(FitAnswer.YES, {snapshot.names[row]: {name: chosen[row]} for row in sorted(chosen)})
 
 
 def hosts_share_names(snapshot: NodeSnapshot, request: PlacementRequest) -> bool:
@@ -158,14 +160,14 @@ def first_unreadable(snapshot: NodeSnapshot, request: PlacementRequest) -> str:
     """Name the first node that might host a member if its amounts could be read."""
     if not snapshot.sparse().unreadable:
         return ""
-    found: list[tuple[int, int, FeasibleNodes]] = []
+    unreadable: list[tuple[int, int, FeasibleNodes]] = []
     for number, pod_set in enumerate(request.pod_sets):
         if pod_set.count:
             feasible = feasible_nodes_of(snapshot, pod_set.shape)
             places = np.flatnonzero(feasible.only_unreadable(request.topology_keys))
             if len(places):
-                found.append((int(places[0]), number, feasible))
-    if not found:
+                unreadable.append((int(places[0]), number, feasible))
+    if not unreadable:
         return ""
-    at, _, feasible = min(found, key=lambda one: one[:2])
-    return f"{feasible.first_unreadable(at)} of the node {snapshot.names[at]} could not be read"
+    row, _, feasible = min(unreadable, key=lambda entry: entry[:2])
+    return f"{feasible.first_unreadable(row)} of the node {snapshot.names[row]} could not be read"

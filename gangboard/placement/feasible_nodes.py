@@ -60,9 +60,9 @@ class FeasibleNodes:
         """Return the nodes that might be eligible if their amounts could be read."""
         return self._node_filters.only_unreadable(keys)
 
-    def first_unreadable(self, at: int) -> str:
+    def first_unreadable(self, row: int) -> str:
         """Return the first requested resource of a node that could not be read."""
-        return self._node_filters.first_unreadable(at)
+        return self._node_filters.first_unreadable(row)
 
     # Why the others not
 
@@ -70,7 +70,7 @@ class FeasibleNodes:
         """Return the eligible nodes, and the others by the first filter that excludes each."""
         if keys not in self._eligibilities:
             exclusions = self._first_exclusions(keys)
-            excluded = {why: self._excluded(one) for why, one in exclusions.items()}
+            excluded = {why: self._excluded(exclusion) for why, exclusion in exclusions.items()}
             self._eligibilities[keys] = Eligibility(self._names(self.eligible(keys)), excluded)
         return self._eligibilities[keys]
 
@@ -104,12 +104,12 @@ class FeasibleNodes:
         cache = self._snapshot.cache
         if place not in cache:
             cache[place] = tuple(compress(self._snapshot.names, mask.tolist()))
-        found: tuple[str, ...] = cache[place]
-        return found
+        names: tuple[str, ...] = cache[place]
+        return names
 
     def _excluded(self, exclusion: _Exclusion) -> Excluded:
         places = np.flatnonzero(exclusion.mask)
-        examples = tuple(self._snapshot.names[at] for at in places[:EXAMPLES].tolist())
+        examples = tuple(self._snapshot.names[row] for row in places[:EXAMPLES].tolist())
         details = sorted(exclusion.details.items(), key=lambda pair: (-pair[1], pair[0]))
         return Excluded(len(places), examples, tuple(details))
 
@@ -132,7 +132,7 @@ class FeasibleNodes:
         return self._max_pods[when]
 
     def _by_amounts(self, when: When) -> IntColumn:
-        found: IntColumn | None = None
+        counts: IntColumn | None = None
         for resource, amount in self._asked.items():
             free = self._snapshot.resource(resource).free(when)
             if amount > SAFE:
@@ -140,8 +140,8 @@ class FeasibleNodes:
             count = np.maximum(free, 0)
             if amount > 1:
                 count = count // amount
-            found = count if found is None else np.minimum(found, count)
-        return np.full(len(self._snapshot), UNLIMITED, dtype=np.int64) if found is None else found
+            counts = count if counts is None else np.minimum(counts, count)
+        return np.full(len(self._snapshot), UNLIMITED, dtype=np.int64) if counts is None else counts
 
     def most(self, when: When) -> int:
         """Return how many pods fit on all nodes, each node by itself."""
@@ -181,7 +181,7 @@ class FeasibleNodes:
     def _saturated(self, mask: BoolColumn) -> Saturated:
         """Return what stops the first pod now on these nodes, with counts and up to three names."""
         left = mask & (self.max_pods(When.CURRENT) == 0)
-        found: list[tuple[str, int, tuple[str, ...]]] = []
+        saturated: list[tuple[str, int, tuple[str, ...]]] = []
         limits: list[tuple[str, BoolColumn]] = [
             (Constraint.HOST_PORTS, self._node_filters.ports_taken(When.CURRENT)),
             (Constraint.ANTI_AFFINITY, self._node_filters.anti_affinity_taken(When.CURRENT)),
@@ -190,17 +190,17 @@ class FeasibleNodes:
             short = self._snapshot.resource(resource).now < self._asked[resource]
             limits.append((resource, short))
         for limit, hit in limits:
-            here = np.flatnonzero(left & hit)
-            if len(here):
-                names = tuple(self._snapshot.names[at] for at in here[:EXAMPLES].tolist())
-                found.append((str(limit), len(here), names))
+            stopped = np.flatnonzero(left & hit)
+            if len(stopped):
+                names = tuple(self._snapshot.names[row] for row in stopped[:EXAMPLES].tolist())
+                saturated.append((str(limit), len(stopped), names))
                 left = left & ~hit
-        return tuple(sorted(found, key=lambda one: (-one[1], one[0])))
+        return tuple(sorted(saturated, key=lambda limit: (-limit[1], limit[0])))
 
 
 def feasible_nodes_of(snapshot: NodeSnapshot, shape: Shape) -> FeasibleNodes:
     """Return the feasible nodes of a shape, worked out once for all shapes that ask the same."""
-    asked = (
+    requirements = (
         tuple(wanted(shape).items()),
         tuple(sorted(shape.node_selector.items())),
         shape.affinity,
@@ -210,10 +210,10 @@ def feasible_nodes_of(snapshot: NodeSnapshot, shape: Shape) -> FeasibleNodes:
         shape.matched_terms,
         shape.pod_affinity,
     )
-    kept: dict[Hashable, FeasibleNodes] = snapshot.cache.setdefault("feasible nodes", {})
-    found = kept.get(asked)
-    if found is None:
-        while len(kept) >= MOST_KEPT:
-            kept.pop(next(iter(kept)))
-        found = kept[asked] = FeasibleNodes(snapshot, shape)
-    return found
+    cached: dict[Hashable, FeasibleNodes] = snapshot.cache.setdefault("feasible nodes", {})
+    feasible = cached.get(requirements)
+    if feasible is None:
+        while len(cached) >= MOST_KEPT:
+            cached.pop(next(iter(cached)))
+        feasible = cached[requirements] = FeasibleNodes(snapshot, shape)
+    return feasible

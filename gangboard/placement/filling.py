@@ -82,24 +82,24 @@ def fill(
         return Fit(FitAnswer.NO, steps=budget.spent - start)
     left = [pod_set.count for pod_set in pod_sets]
     placement: dict[str, Mapping[str, int]] = {}
-    for at in sorted(placed):
+    for index in sorted(placed):
         taken = {}
-        for shape, count in enumerate(placed[at]):
+        for shape, count in enumerate(placed[index]):
             count = min(count, left[shape])
             left[shape] -= count
             if count:
                 taken[names[shape]] = count
         if taken:
-            placement[snapshot.names[at]] = taken
+            placement[snapshot.names[index]] = taken
     return Fit(FitAnswer.YES, placement, steps=budget.spent - start)
 
 
 def _table(
     snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], when: When, mask: BoolColumn | None
 ) -> FillTable:
-    asked = [wanted(pod_set.shape) for pod_set in pod_sets]
-    resources = sorted({resource for one in asked for resource in one})
-    requests = [[one.get(resource, 0) for resource in resources] for one in asked]
+    requested = [wanted(pod_set.shape) for pod_set in pod_sets]
+    resources = sorted({resource for amounts in requested for resource in amounts})
+    requests = [[amounts.get(resource, 0) for resource in resources] for amounts in requested]
     counts = [pod_set.count for pod_set in pod_sets]
     max_pods = np.stack(
         [
@@ -112,8 +112,8 @@ def _table(
     useful = max_pods.any(axis=0)
     places = np.flatnonzero(useful if mask is None else useful & mask)
     room = []
-    for at, resource in enumerate(resources):
-        most = sum(count * one[at] for count, one in zip(counts, requests, strict=True))
+    for index, resource in enumerate(resources):
+        most = sum(count * request[index] for count, request in zip(counts, requests, strict=True))
         free = snapshot.resource(resource).free(when)[places]
         if most > SAFE:
             free = free.astype(object)
@@ -127,9 +127,9 @@ def _fill(table: FillTable, target: int, budget: Budget) -> Placed | None:
         return {}
     if not _may_fit(table, target):
         return None
-    found = _quick(table, target)
-    if found is not None:
-        return found
+    placed = _quick(table, target)
+    if placed is not None:
+        return placed
     if len(table.counts) == 1:
         return None
     size = sum(table.counts)
@@ -148,9 +148,9 @@ def _fill(table: FillTable, target: int, budget: Budget) -> Placed | None:
         chain = walk(counts, classes, target, budget)
     if chain is None:
         return None
-    for at, config in chain:
-        table.placed[at] = [
-            a + b for a, b in zip(table.placed.get(at, [0] * len(config)), config, strict=True)
+    for index, config in chain:
+        table.placed[index] = [
+            a + b for a, b in zip(table.placed.get(index, [0] * len(config)), config, strict=True)
         ]
     return table.placed
 
@@ -161,8 +161,8 @@ def _may_fit(table: FillTable, target: int) -> bool:
     if sum(map(min, table.counts, sums)) < target:
         return False
     return all(
-        least([one[at] for one in table.requests], table.counts, target) <= total(column)
-        for at, column in enumerate(table.room)
+        least([request[index] for request in table.requests], table.counts, target) <= total(column)
+        for index, column in enumerate(table.room)
     )
 
 
@@ -176,35 +176,36 @@ def _quick(table: FillTable, target: int) -> Placed | None:
     supply = max_pods.sum(axis=1).tolist()
     placed: Placed = {}
     missing = sum(table.counts) - target
-    for shape in sorted(range(len(table.counts)), key=lambda at: (supply[at], at)):
-        own = max_pods[shape].copy()
-        for at, taken in placed.items():
-            own[at] = _beside(table, shape, at, taken)
-        line = own[order]
+    for shape in sorted(range(len(table.counts)), key=lambda index: (supply[index], index)):
+        room = max_pods[shape].copy()
+        for index, taken in placed.items():
+            room[index] = _beside(table, shape, index, taken)
+        line = room[order]
         sums = np.cumsum(line)
         left = table.counts[shape]
         last = int(np.searchsorted(sums, left))
-        for at in order[: last + 1][line[: last + 1] > 0].tolist():
-            count = min(left, int(own[at]))
-            placed.setdefault(at, [0] * len(table.counts))[shape] = count
+        for index in order[: last + 1][line[: last + 1] > 0].tolist():
+            count = min(left, int(room[index]))
+            placed.setdefault(index, [0] * len(table.counts))[shape] = count
             left -= count
         missing -= left
         if missing < 0:
             return None
-    return {int(table.places[at]): taken for at, taken in placed.items()}
+    return {int(table.places[index]): taken for index, taken in placed.items()}
 
 
-def _beside(table: FillTable, shape: int, at: int, taken: Sequence[int]) -> int:
+def _beside(table: FillTable, shape: int, index: int, taken: Sequence[int]) -> int:
     """Return how many pods of a shape go on a node beside those that are there already."""
     if any(shape in pair and taken[pair[0] + pair[1] - shape] for pair in table.conflicts):
         return 0
-    most = int(table.max_pods[shape, at])
+    most = int(table.max_pods[shape, index])
     for resource, amount in enumerate(table.requests[shape]):
         if amount and most:
             used = sum(
-                count * one[resource] for count, one in zip(taken, table.requests, strict=True)
+                count * request[resource]
+                for count, request in zip(taken, table.requests, strict=True)
             )
-            most = min(most, max(0, int(table.room[resource][at]) - used) // amount)
+            most = min(most, max(0, int(table.room[resource][index]) - used) // amount)
     return most
 
 
@@ -221,10 +222,10 @@ def _settle(table: FillTable) -> None:
         easy = _easy(table)
         if not easy.any():
             return
-        for at, config in zip(
+        for index, config in zip(
             table.places[easy].tolist(), table.max_pods[:, easy].T.tolist(), strict=True
         ):
-            table.placed[at] = config
+            table.placed[index] = config
         gained = table.max_pods[:, easy].sum(axis=1).tolist()
         table.counts = [max(0, a - b) for a, b in zip(table.counts, gained, strict=True)]
         table.only(~easy)
@@ -234,16 +235,16 @@ def _settle(table: FillTable) -> None:
 
 def _easy(table: FillTable) -> BoolColumn:
     """Return the nodes on which the max_pods of all shapes fit together."""
-    found = np.ones(len(table.places), dtype=np.bool_)
+    easy = np.ones(len(table.places), dtype=np.bool_)
     for resource, column in enumerate(table.room):
         used: IntColumn = np.zeros(len(column), dtype=column.dtype)
-        for shape, one in enumerate(table.requests):
-            if one[resource]:
-                used = used + table.max_pods[shape].astype(column.dtype) * one[resource]
-        found &= used <= column
+        for shape, request in enumerate(table.requests):
+            if request[resource]:
+                used = used + table.max_pods[shape].astype(column.dtype) * request[resource]
+        easy &= used <= column
     for low, high in table.conflicts:
-        found &= (table.max_pods[low] == 0) | (table.max_pods[high] == 0)
-    return found
+        easy &= (table.max_pods[low] == 0) | (table.max_pods[high] == 0)
+    return easy
 
 
 # Nodes where somebody is
@@ -256,20 +257,22 @@ def _classes(table: FillTable, budget: Budget) -> Iterator[SearchClass]:
     all nodes at once.
     """
     tops = table.max_pods.max(axis=1).tolist()
-    last = max(range(len(tops)), key=lambda at: (tops[at], -at))
-    others = [at for at in range(len(tops)) if at != last]
-    ways = prod(tops[at] + 1 for at in others)
+    last = max(range(len(tops)), key=lambda index: (tops[index], -index))
+    other_shapes = [index for index in range(len(tops)) if index != last]
+    ways = prod(tops[index] + 1 for index in other_shapes)
     budget.spend(ways * (_WAY + len(table.places) // _CHEAP))
-    combinations = list(product(*(range(tops[at] + 1) for at in others)))
-    most = np.stack([_most(table, last, others, one) for one in combinations], axis=1)
+    combinations = list(product(*(range(tops[index] + 1) for index in other_shapes)))
+    most = np.stack(
+        [_most(table, last, other_shapes, combination) for combination in combinations], axis=1
+    )
     alike: dict[bytes, list[int]] = {}
-    for at, row in enumerate(most):
-        alike.setdefault(row.tobytes(), []).append(at)
+    for index, row in enumerate(most):
+        alike.setdefault(row.tobytes(), []).append(index)
     size = sum(table.counts)
     for nodes in alike.values():
         configs = [
-            _config(others, last, one, count)
-            for one, count in zip(combinations, most[nodes[0]].tolist(), strict=True)
+            _config(other_shapes, last, combination, count)
+            for combination, count in zip(combinations, most[nodes[0]].tolist(), strict=True)
             if count >= 0
         ]
         max_pods = tuple(table.max_pods[:, nodes[0]].tolist())
@@ -279,30 +282,34 @@ def _classes(table: FillTable, budget: Budget) -> Iterator[SearchClass]:
         )
 
 
-def _config(others: Sequence[int], last: int, one: Sequence[int], count: int) -> Vector:
-    config = [0] * (len(others) + 1)
-    for at, number in zip(others, one, strict=True):
-        config[at] = number
+def _config(
+    other_shapes: Sequence[int], last: int, combination: Sequence[int], count: int
+) -> Vector:
+    config = [0] * (len(other_shapes) + 1)
+    for index, number in zip(other_shapes, combination, strict=True):
+        config[index] = number
     config[last] = count
     return tuple(config)
 
 
-def _most(table: FillTable, last: int, others: Sequence[int], one: Sequence[int]) -> IntColumn:
+def _most(
+    table: FillTable, last: int, other_shapes: Sequence[int], combination: Sequence[int]
+) -> IntColumn:
     """Return how many pods of the last shape fit beside so many of the others; -1: not even these."""
-    counts = dict(zip(others, one, strict=True))
-    there = [at for at, count in counts.items() if count]
+    counts = dict(zip(other_shapes, combination, strict=True))
+    placed = [index for index, count in counts.items() if count]
     possible = np.ones(len(table.places), dtype=np.bool_)
-    for at in there:
-        possible &= table.max_pods[at] >= counts[at]
-    if any(a in there and b in there for a, b in table.conflicts):
+    for index in placed:
+        possible &= table.max_pods[index] >= counts[index]
+    if any(a in placed and b in placed for a, b in table.conflicts):
         possible[:] = False
     most = table.max_pods[last].copy()
     for resource, column in enumerate(table.room):
-        left = column - sum(counts[at] * table.requests[at][resource] for at in there)
+        left = column - sum(counts[index] * table.requests[index][resource] for index in placed)
         possible &= left >= 0
         if table.requests[last][resource]:
             fit = np.maximum(left, 0) // table.requests[last][resource]
             most = np.minimum(most, fit).astype(np.int64)
-    if any(last in pair and pair[0] + pair[1] - last in there for pair in table.conflicts):
+    if any(last in pair and pair[0] + pair[1] - last in placed for pair in table.conflicts):
         most[:] = 0
     return np.where(possible, most, -1)

@@ -33,11 +33,11 @@ def nodes_for(unit: Unit) -> NodeSnapshot:
     matched = matcher(unit.facts.room, waiting(unit))
     changed: dict[str, NodeInfo] = {}
     for name, pods in nominated.items():
-        at = snapshot.place(name)
-        if at is not None:
+        row = snapshot.row(name)
+        if row is not None:
             beside = {port for pod in members if pod.node == name for port in pod.needs.host_ports}
-            left = removed(snapshot[at].now, requested_by(pods, matched), kept_ports=beside)
-            changed[name] = replace(snapshot[at], now=left)
+            left = removed(snapshot[row].now, requested_by(pods, matched), kept_ports=beside)
+            changed[name] = replace(snapshot[row], now=left)
     return snapshot.changed(changed)
 
 
@@ -59,10 +59,10 @@ def nodes_to_free(unit: Unit) -> NodeSnapshot:
     matched = matcher(unit.facts.room, waiting(unit))
     changed: dict[str, NodeInfo] = {}
     for name, pods in placed.items():
-        at = snapshot.place(name)
-        if at is not None:
-            pinned = added(snapshot[at].pinned, requested_by(pods, matched))
-            changed[name] = replace(snapshot[at], pinned=pinned)
+        row = snapshot.row(name)
+        if row is not None:
+            pinned = added(snapshot[row].pinned, requested_by(pods, matched))
+            changed[name] = replace(snapshot[row], pinned=pinned)
     return snapshot.changed(changed)
 
 
@@ -103,8 +103,8 @@ def added(load: Requested, more: Requested) -> Requested:
     )
 
 
-def _sums(one: Mapping[Key, int], other: Mapping[Key, int]) -> dict[Key, int]:
-    return {key: one.get(key, 0) + other.get(key, 0) for key in (*one, *other)}
+def _sums(first: Mapping[Key, int], second: Mapping[Key, int]) -> dict[Key, int]:
+    return {key: first.get(key, 0) + second.get(key, 0) for key in (*first, *second)}
 
 
 def removed(load: Requested, gone: Requested, kept_ports: Collection[HostPort] = ()) -> Requested:

@@ -43,18 +43,18 @@ def most_by_all(snapshot: NodeSnapshot, pod_set: PodSet, when: When) -> int:
     """Return how many of the pods fit at most."""
     shape, filters = pod_set.shape, NodeFilters(snapshot, pod_set.shape)
     codes = [domains_of(snapshot, (spread.topology_key,)).codes for spread in shape.spreads]
-    labelled: BoolColumn = np.logical_and.reduce([one >= 0 for one in codes])
+    labelled: BoolColumn = np.logical_and.reduce([domain_codes >= 0 for domain_codes in codes])
     max_pods = feasible_nodes_of(snapshot, shape).max_pods(when)
     hosts = np.flatnonzero((max_pods > 0) & labelled)
     rules, places = [], []
     for spread, all_codes in zip(shape.spreads, codes, strict=True):
         counted = labelled & filters.counted(spread)
         present = np.unique(all_codes[counted])
-        there = np.zeros(len(present), dtype=np.int64)
-        for at, number in matching(snapshot, spread.counted, when):
-            if counted[at]:
-                there[np.searchsorted(present, all_codes[at])] += number
-        rules.append(SpreadRule(spread, there))
+        counts = np.zeros(len(present), dtype=np.int64)
+        for row, number in matching(snapshot, spread.counted, when):
+            if counted[row]:
+                counts[np.searchsorted(present, all_codes[row])] += number
+        rules.append(SpreadRule(spread, counts))
         # A node that could host one is counted: both policies are filters of every pod, too.
         places.append(np.searchsorted(present, all_codes[hosts]))
     return most_placed(
@@ -91,12 +91,12 @@ class SpreadRule:
     def most(self, domains: IntColumn, room: IntColumn) -> IntColumn:
         """Return how many of the pods that there is room for may come to these domains."""
         left = self.low + self.spread.max_skew - self.there[domains]
-        found: IntColumn
+        allowed: IntColumn
         if self.spread.counts_itself:
-            found = np.minimum(room, np.maximum(0, left))
+            allowed = np.minimum(room, np.maximum(0, left))
         else:
-            found = np.where(left >= 0, room, 0)
-        return found
+            allowed = np.where(left >= 0, room, 0)
+        return allowed
 
 
 @dataclass(slots=True)
@@ -125,58 +125,60 @@ class SpreadState:
         """Work out which domains share nodes."""
         numbers = range(len(self.rules))
         self.pairs = {
-            (at, other): self._pairs(at, other)
-            for at in numbers
+            (index, other): self._pairs(index, other)
+            for index in numbers
             for other in numbers
-            if at != other
+            if index != other
         }
 
-    def _pairs(self, at: int, other: int) -> _Pairs:
+    def _pairs(self, index: int, other: int) -> _Pairs:
         width = max(1, len(self.rules[other].there))
-        found, which = np.unique(self.places[at] * width + self.places[other], return_inverse=True)
-        mine = found // width
-        room = _sums(which, self.room, len(found))
-        return _Pairs(mine, found % width, room, np.bincount(mine)[mine] == 1)
+        pairs, pair_of_node = np.unique(
+            self.places[index] * width + self.places[other], return_inverse=True
+        )
+        mine = pairs // width
+        room = _sums(pair_of_node, self.room, len(pairs))
+        return _Pairs(mine, pairs % width, room, np.bincount(mine)[mine] == 1)
 
     def most(self) -> int:
         """Return how many pods may come in all, with the fewest as they are now."""
         return min(
-            int(rule.most(np.arange(len(rule.there)), self._reach(at)).sum())
-            for at, rule in enumerate(self.rules)
+            int(rule.most(np.arange(len(rule.there)), self._reach(index)).sum())
+            for index, rule in enumerate(self.rules)
         )
 
-    def rises(self, at: int) -> bool:
+    def rises(self, index: int) -> bool:
         """Let the fewest of a constraint rise as far as the others allow; whether they did."""
-        rule = self.rules[at]
-        low, high = rule.low, int((rule.there + self._reach(at)).min())
+        rule = self.rules[index]
+        low, high = rule.low, int((rule.there + self._reach(index)).min())
         while rule.low < high:
             middle = (rule.low + high + 1) // 2
-            if self._lets(at, middle):
+            if self._lets(index, middle):
                 rule.low = middle
             else:
                 high = middle - 1
         return rule.low > low
 
-    def _reach(self, at: int) -> IntColumn:
+    def _reach(self, index: int) -> IntColumn:
         """Return how many pods the other constraints let come to each domain of one."""
-        size = len(self.rules[at].there)
-        best = _sums(self.places[at], self.room, size)
+        size = len(self.rules[index].there)
+        best = _sums(self.places[index], self.room, size)
         for other, rule in enumerate(self.rules):
-            if other != at:
-                pairs = self.pairs[at, other]
-                found = _sums(pairs.mine, rule.most(pairs.theirs, pairs.room), size)
-                best = np.minimum(best, found)
+            if other != index:
+                pairs = self.pairs[index, other]
+                allowed = _sums(pairs.mine, rule.most(pairs.theirs, pairs.room), size)
+                best = np.minimum(best, allowed)
         return best
 
-    def _lets(self, at: int, low: int) -> bool:
+    def _lets(self, index: int, low: int) -> bool:
         """Whether the others let all domains of one come to so many, as far as these lie within theirs."""
-        there = self.rules[at].there
+        counts = self.rules[index].there
         for other, rule in enumerate(self.rules):
-            if other == at:
+            if other == index:
                 continue
-            pairs = self.pairs[at, other]
+            pairs = self.pairs[index, other]
             mine, theirs = pairs.mine[pairs.inside], pairs.theirs[pairs.inside]
-            lacking = _sums(theirs, np.maximum(0, low - there[mine]), len(rule.there))
+            lacking = _sums(theirs, np.maximum(0, low - counts[mine]), len(rule.there))
             if bool((rule.most(np.arange(len(rule.there)), lacking) < lacking).any()):
                 return False
         return True
@@ -184,15 +186,15 @@ class SpreadState:
 
 def _sums(places: IntColumn, amounts: IntColumn, size: int) -> IntColumn:
     """Return the sum of the amounts at each place."""
-    found = np.zeros(size, dtype=np.int64)
-    np.add.at(found, places, amounts)
-    return found
+    sums = np.zeros(size, dtype=np.int64)
+    np.add.at(sums, places, amounts)
+    return sums
 
 
 def most_placed(scene: SpreadState, count: int) -> int:
     """Return how many of so many pods the constraints let in at most."""
-    rising = [at for at, rule in enumerate(scene.rules) if rule.can_rise]
+    rising = [index for index, rule in enumerate(scene.rules) if rule.can_rise]
     # Each round is one pod more in each domain of some constraint at least, so there are few.
-    while scene.most() < count and any(scene.rises(at) for at in rising):
+    while scene.most() < count and any(scene.rises(index) for index in rising):
         pass
     return min(count, scene.most())

@@ -28,26 +28,26 @@ def undecidable(shape: Shape) -> list[str]:
     The toleration operators `Lt` and `Gt` count or not by a feature gate of the scheduler
     (TaintTolerationComparisonOperators, from 1.35), which nobody can see from outside.
     """
-    found = [
+    names = [
         *shape.undecidable,
         *(
-            f"the toleration operator {one.operator}"
-            for one in shape.tolerations
-            if one.operator not in ("", "Equal", "Exists")
+            f"the toleration operator {toleration.operator}"
+            for toleration in shape.tolerations
+            if toleration.operator not in ("", "Equal", "Exists")
         ),
     ]
     for term in shape.affinity or ():
-        found += [
+        names += [
             f"the node affinity operator {entry.operator}"
             for entry in term.expressions
             if entry.operator not in _EXPRESSION_OPERATORS
         ]
-        found += [
+        names += [
             f"node affinity to the field {entry.key} by {entry.operator}"
             for entry in term.fields
             if entry.key != NAME_FIELD or entry.operator not in _FIELD_OPERATORS
         ]
-    return found
+    return names
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
@@ -74,7 +74,9 @@ def untolerated(node: NodeInfo, shape: Shape) -> list[Taint]:
     if node.unschedulable and cordon not in taints:
         taints.append(cordon)
     return [
-        taint for taint in taints if not any(tolerates(one, taint) for one in shape.tolerations)
+        taint
+        for taint in taints
+        if not any(tolerates(toleration, taint) for toleration in shape.tolerations)
     ]
 
 
@@ -83,15 +85,15 @@ def is_tainted(node: NodeInfo, shape: Shape) -> bool:
     return bool(untolerated(replace(node, unschedulable=False), shape))
 
 
-def ports_clash(ports: Iterable[HostPort], others: Iterable[HostPort]) -> bool:
+def ports_clash(ports: Iterable[HostPort], taken_ports: Iterable[HostPort]) -> bool:
     """Whether two pods want the same port of a node (HostPortInfo.CheckConflict)."""
-    taken = list(others)
+    taken = list(taken_ports)
     return any(
-        one.port == other.port
-        and (one.protocol or "TCP") == (other.protocol or "TCP")
-        and (_is_every(one) or _is_every(other) or one.address == other.address)
-        for one in ports
-        for other in taken
+        port.port == taken_port.port
+        and (port.protocol or "TCP") == (taken_port.protocol or "TCP")
+        and (_is_every(port) or _is_every(taken_port) or port.address == taken_port.address)
+        for port in ports
+        for taken_port in taken
     )
 
 
@@ -99,14 +101,14 @@ def _is_every(port: HostPort) -> bool:
     return port.address in ("", "0.0.0.0")  # noqa: S104 - a word of the API, nothing is bound
 
 
-def has_host_anti_affinity(one: Shape, other: Shape | Requested) -> bool:
+def has_host_anti_affinity(shape: Shape, other: Shape | Requested) -> bool:
     """Whether pods of a shape share no host with these: with itself, a node takes one only.
 
     A term of anti-affinity works both ways: its pod shares no host with pods that match it,
     whatever their own terms, and they share none with it (plugins/interpodaffinity, 1.35 to 1.37).
     Terms by other labels of nodes are not asked here, see `anti_affinity`.
     """
-    return any(term.is_by_host for term in clashing(one, other))
+    return any(term.is_by_host for term in clashing(shape, other))
 
 
 def is_about_hosts(shape: Shape) -> bool:
@@ -131,13 +133,13 @@ def _pod_affinity_terms(shape: Shape) -> tuple[PodTerm, ...]:
 
 def one_per_domain_keys(shape: Shape) -> tuple[str, ...]:
     """Return the labels of nodes, the host's name not among them, of which a value takes one only."""
-    own = (term for term in shape.anti_affinity if term in shape.matched_terms)
-    return tuple(sorted({term.topology_key for term in own if not term.is_by_host}))
+    own_terms = (term for term in shape.anti_affinity if term in shape.matched_terms)
+    return tuple(sorted({term.topology_key for term in own_terms if not term.is_by_host}))
 
 
-def clashing(one: Shape, other: Shape | Requested | Terms) -> Iterator[PodTerm]:
+def clashing(shape: Shape, other: Shape | Requested | Terms) -> Iterator[PodTerm]:
     """Yield the terms of either that are about the other, as the other has them."""
-    if one.anti_affinity:
-        yield from (term for term in other.matched_terms if term in one.anti_affinity)
-    if one.matched_terms:
-        yield from (term for term in other.anti_affinity if term in one.matched_terms)
+    if shape.anti_affinity:
+        yield from (term for term in other.matched_terms if term in shape.anti_affinity)
+    if shape.matched_terms:
+        yield from (term for term in other.anti_affinity if term in shape.matched_terms)

@@ -47,7 +47,7 @@ def request_of(unit: Unit) -> PlacementRequest:
     keys = unit.group.topology_keys if unit.group is not None else ()
     domain, unclear = _domain(unit, keys)
     also = (*unclear, *_siblings(unit))
-    pod_sets = _pod_sets(unit, pods, also, alone=not keys)
+    pod_sets = _pod_sets(unit, pods, also, is_free=not keys)
     return PlacementRequest(pod_sets, _quorum(unit), keys, domain, _whose(unit, pods))
 
 
@@ -94,14 +94,14 @@ def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tu
     if not keys or not taken:
         return None, ()
     labels = {node.name: node.labels for node in unit.facts.room.nodes if node.name in taken}
-    found = {
+    chosen_values = {
         tuple(labels[name][key] for key in keys)
         if name in labels and all(key in labels[name] for key in keys)
         else None
         for name in taken
     }
-    chosen = found.pop()
-    if chosen is None or found:
+    chosen = chosen_values.pop()
+    if chosen is None or chosen_values:
         return None, ("the topology domain that members with a node have chosen",)
     return chosen, ()
 
@@ -114,11 +114,11 @@ _MOST_ROLES = 3
 
 
 def _pod_sets(
-    unit: Unit, pods: Sequence[Pod], also: tuple[str, ...], *, alone: bool
+    unit: Unit, pods: Sequence[Pod], also: tuple[str, ...], *, is_free: bool
 ) -> tuple[PodSet, ...]:
     """Return the pods by what they ask for, each kind under a name of its own, in order of names.
 
-    `alone`: the spread of pods that are of one kind is the only thing that is about where they are.
+    `is_free`: the group has no topology keys, so a topology spread of equal pods is worked out.
     """
     kinds: dict[_Kind, list[Pod]] = {}
     matched = matcher(unit.facts.room, pods)
@@ -142,7 +142,7 @@ def _pod_sets(
             name, number = f"{plain} ({number})", number + 1
         unsupported = (*needs.unsupported, *map(unread_text, unread), *also)
         is_open = any(_may_count_more(unit, spread, pods) for spread in spreads)
-        if len(kinds) > 1 or not alone or is_open:
+        if len(kinds) > 1 or not is_free or is_open:
             spreads = ()
         pod_affinity = needs.pod_affinity
         if pod_affinity is not None and _may_come(unit, pod_affinity):
@@ -170,8 +170,8 @@ def _may_come(unit: Unit, pod_affinity: PodTerm) -> bool:
         return bool(coming)
     snapshot = snapshot_of(unit.facts.room)
     return not any(
-        pod_affinity in load.matched_terms and pod_affinity.topology_key in snapshot[at].labels
-        for at, load in snapshot.sparse().terms_now.items()
+        pod_affinity in load.matched_terms and pod_affinity.topology_key in snapshot[row].labels
+        for row, load in snapshot.sparse().terms_now.items()
     )
 
 
@@ -191,10 +191,10 @@ def _may_count_more(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
     snapshot = snapshot_of(unit.facts.room)
     term = spread.counted.of_nominated
     number = sum(load.matched_terms.get(term, 0) for load in snapshot.sparse().terms_now.values())
-    own = [
-        pod for pod in pods if pod.nominated_node and snapshot.place(pod.nominated_node) is not None
+    own_pods = [
+        pod for pod in pods if pod.nominated_node and snapshot.row(pod.nominated_node) is not None
     ]
-    return number > (len(own) if spread.counts_itself else 0)
+    return number > (len(own_pods) if spread.counts_itself else 0)
 
 
 def unread_text(resource: str) -> str:

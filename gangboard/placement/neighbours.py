@@ -55,8 +55,8 @@ class TermIndex:
             return NO_TERMS
         return frozenset(
             term
-            for where in (namespace, None)
-            for key, values in self._spots.get(where, {}).items()
+            for scope in (namespace, None)
+            for key, values in self._spots.get(scope, {}).items()
             for term in values.get(labels.get(key), ())
             if term.matches(namespace, labels)
         )
@@ -118,12 +118,12 @@ class Neighbours:
         for key, values in self._by_label.items():
             if key in labels:
                 values.setdefault(labels[key], set()).add(uid)
-        found = self._index.matching(namespace, labels)
-        if found:
-            self._of_pod[uid] = found
-            for term in found:
+        terms = self._index.matching(namespace, labels)
+        if terms:
+            self._of_pod[uid] = terms
+            for term in terms:
                 self._of_term[term].add(uid)
-        return found
+        return terms
 
     def remove(self, uid: str) -> frozenset[PodTerm]:
         """Forget a pod; return what it matched."""
@@ -134,10 +134,10 @@ class Neighbours:
                 pods.discard(uid)
                 if not pods:
                     del self._by_label[key][value]
-        found = self._of_pod.pop(uid, NO_TERMS)
-        for term in found:
+        terms = self._of_pod.pop(uid, NO_TERMS)
+        for term in terms:
             self._of_term[term].discard(uid)
-        return found
+        return terms
 
     def learn(self, term: PodTerm) -> Iterable[str]:
         """Note that one pod more has a term; return who matches it, where it was not known."""
@@ -145,10 +145,10 @@ class Neighbours:
         if self._carriers[term] > 1 or not term.is_exact:
             return ()
         self._index.add(term)
-        found = self._of_term[term] = {uid for uid in self._likely(term) if self._fits(term, uid)}
-        for uid in found:
+        uids = self._of_term[term] = {uid for uid in self._likely(term) if self._fits(term, uid)}
+        for uid in uids:
             self._of_pod[uid] = self.matched(uid) | {term}
-        return found
+        return uids
 
     def unlearn(self, term: PodTerm) -> Iterable[str]:
         """Note that one pod less has a term; return who matched it, where it was the last."""
@@ -159,12 +159,12 @@ class Neighbours:
         if not term.is_exact:
             return ()
         self._index.discard(term)
-        found = self._of_term.pop(term)
-        for uid in found:
+        uids = self._of_term.pop(term)
+        for uid in uids:
             left = self._of_pod.pop(uid) - {term}
             if left:
                 self._of_pod[uid] = left
-        return found
+        return uids
 
     def _likely(self, term: PodTerm) -> Iterable[str]:
         """Return the pods that have the label by which a term is found; all where there is none."""
@@ -191,14 +191,14 @@ def matcher(room: ClusterCapacity, pods: Iterable[Pod]) -> Matcher:
     if _KEY not in room.cache:
         loads = snapshot_of(room).sparse().terms_now.values()
         room.cache[_KEY] = TermIndex({term for load in loads for term in load.anti_affinity})
-    there = room.cache[_KEY]
-    assert isinstance(there, TermIndex)  # noqa: S101 - the key is ours
-    own = TermIndex({term for pod in pods for term in pod.needs.anti_affinity})
-    if not (there or own):
+    known_terms = room.cache[_KEY]
+    assert isinstance(known_terms, TermIndex)  # noqa: S101 - the key is ours
+    own_terms = TermIndex({term for pod in pods for term in pod.needs.anti_affinity})
+    if not (known_terms or own_terms):
         return lambda _: NO_TERMS
 
     def matched(pod: Pod) -> frozenset[PodTerm]:
         namespace, labels = pod.meta.ref.namespace, pod.labels
-        return there.matching(namespace, labels) | own.matching(namespace, labels)
+        return known_terms.matching(namespace, labels) | own_terms.matching(namespace, labels)
 
     return matched

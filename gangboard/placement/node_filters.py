@@ -40,26 +40,26 @@ class NodeFilters:
         """Return the nodes that no filter excludes."""
         if "eligible" not in self._kept:
             self._kept["eligible"] = self._readable() & ~self._unreadable()
-        found = self._kept["eligible"]
+        mask = self._kept["eligible"]
         for key in keys:
-            found = found & has_label(self._snapshot, key)
-        return found
+            mask = mask & has_label(self._snapshot, key)
+        return mask
 
     def only_unreadable(self, keys: Sequence[str]) -> BoolColumn:
         """Return the nodes that might be eligible if their amounts could be read."""
-        found = self._readable() & self._unreadable()
+        mask = self._readable() & self._unreadable()
         for key in keys:
-            found = found & has_label(self._snapshot, key)
-        return found
+            mask = mask & has_label(self._snapshot, key)
+        return mask
 
-    def first_unreadable(self, at: int) -> str:
+    def first_unreadable(self, row: int) -> str:
         """Return the first requested resource of a node that could not be read."""
-        return min(self._snapshot[at].unreadable & self._asked.keys())
+        return min(self._snapshot[row].unreadable & self._asked.keys())
 
     def _readable(self) -> BoolColumn:
         """Return the nodes that no filter but the one about unreadable amounts excludes."""
         if "readable" not in self._kept:
-            found = (
+            mask = (
                 self._selected()
                 & self._pod_affinity()
                 & self._tolerated()
@@ -68,8 +68,8 @@ class NodeFilters:
                 & ~self._silent()
             )
             for resource, amount in self._asked.items():
-                found &= (self._enough(resource, amount)) | self._unread(resource)
-            self._kept["readable"] = found
+                mask &= (self._enough(resource, amount)) | self._unread(resource)
+            self._kept["readable"] = mask
         return self._kept["readable"]
 
     def _all(self) -> BoolColumn:
@@ -85,11 +85,11 @@ class NodeFilters:
         """
         if "selected" in self._kept:
             return self._kept["selected"]
-        found = self._all()
+        mask = self._all()
         for key, value in self._shape.node_selector.items():
-            found &= self._matching(Requirement(key, "In", (value,)))
+            mask &= self._matching(Requirement(key, "In", (value,)))
         if self._shape.affinity is not None:
-            some = self._none()
+            any_term = self._none()
             for term in self._shape.affinity:
                 if not term.expressions and not term.fields:
                     continue
@@ -98,10 +98,10 @@ class NodeFilters:
                     each &= self._matching(entry)
                 for entry in term.fields:
                     each &= self._matching(entry, field=True)
-                some |= each
-            found &= some
-        self._kept["selected"] = found
-        return found
+                any_term |= each
+            mask &= any_term
+        self._kept["selected"] = mask
+        return mask
 
     def _pod_affinity(self) -> BoolColumn:
         """Return the nodes near a pod that the required pod affinity names. Pods that can leave count, too."""
@@ -109,8 +109,8 @@ class NodeFilters:
         if term is None:
             return self._all()
         if term.is_by_host:
-            there = self._snapshot.sparse().terms_now
-            return self._at(at for at, load in there.items() if term in load.matched_terms)
+            loads = self._snapshot.sparse().terms_now
+            return self._at(row for row, load in loads.items() if term in load.matched_terms)
         domains = self._snapshot.terms(When.CURRENT).items()
         values = [
             value
@@ -131,7 +131,7 @@ class NodeFilters:
             elif entry.operator == "NotIn":
                 cache[place] = ~texts.among(entry.values)
             else:
-                cache[place] = texts.among(one for one in texts.places if entry.matches(one))
+                cache[place] = texts.among(text for text in texts.places if entry.matches(text))
         mask: BoolColumn = cache[place]
         return mask
 
@@ -142,60 +142,62 @@ class NodeFilters:
         if place not in cache:
             kinds = self._snapshot.taint_groups()
             cache[place] = kinds.codes, [untolerated(node, self._shape) for node in kinds.nodes]
-        found: tuple[IntColumn, list[list[Taint]]] = cache[place]
-        return found
+        groups: tuple[IntColumn, list[list[Taint]]] = cache[place]
+        return groups
 
     def _tolerated(self) -> BoolColumn:
         codes, taints = self._taints()
         if not taints:
             return self._all()
-        found: BoolColumn = np.array([not one for one in taints], dtype=np.bool_)[codes]
-        return found
+        mask: BoolColumn = np.array([not group for group in taints], dtype=np.bool_)[codes]
+        return mask
 
     def counted(self, spread: Spread) -> BoolColumn:
         """Return the nodes that a spread constraint counts (matchNodeInclusionPolicies)."""
-        found = has_label(self._snapshot, spread.topology_key)
+        mask = has_label(self._snapshot, spread.topology_key)
         if spread.honours_affinity:
-            found = found & self._selected()
+            mask = mask & self._selected()
         if spread.honours_taints:
             kinds = self._snapshot.taint_groups()
             tainted = [is_tainted(node, self._shape) for node in kinds.nodes]
-            found = found & ~np.array(tainted, dtype=np.bool_)[kinds.codes]
-        return found
+            mask = mask & ~np.array(tainted, dtype=np.bool_)[kinds.codes]
+        return mask
 
     def _enough(self, resource: str, amount: int) -> BoolColumn:
         column = self._snapshot.resource(resource)
-        found: BoolColumn = (column.empty >= amount) & (column.allocatable != 0)
-        return found
+        mask: BoolColumn = (column.empty >= amount) & (column.allocatable != 0)
+        return mask
 
     def _unread(self, resource: str) -> BoolColumn:
         return self._at(
-            at for at, names in self._snapshot.sparse().unreadable.items() if resource in names
+            row for row, names in self._snapshot.sparse().unreadable.items() if resource in names
         )
 
     def _unreadable(self) -> BoolColumn:
-        asked = self._asked.keys()
+        requested = self._asked.keys()
         return self._at(
-            at for at, names in self._snapshot.sparse().unreadable.items() if names & asked
+            row for row, names in self._snapshot.sparse().unreadable.items() if names & requested
         )
 
     def _silent(self) -> BoolColumn:
         return self._at(self._snapshot.sparse().silent)
 
     def _at(self, places: Iterable[int]) -> BoolColumn:
-        found = self._none()
-        found[list(places)] = True
-        return found
+        mask = self._none()
+        mask[list(places)] = True
+        return mask
 
     def _port_clashes(self, taken: Mapping[int, frozenset[HostPort]]) -> BoolColumn:
         ports = self._shape.host_ports
         if not ports:
             return self._none()
-        return self._at(at for at, others in taken.items() if ports_clash(ports, others))
+        return self._at(
+            row for row, taken_ports in taken.items() if ports_clash(ports, taken_ports)
+        )
 
     def _anti_affinity_clashes(self, taken: Mapping[int, Requested]) -> BoolColumn:
         return self._at(
-            at for at, load in taken.items() if has_host_anti_affinity(self._shape, load)
+            row for row, load in taken.items() if has_host_anti_affinity(self._shape, load)
         )
 
     def filters(self, keys: Sequence[str]) -> Iterator[tuple[Filter, str, BoolColumn]]:
@@ -209,8 +211,12 @@ class NodeFilters:
             yield Filter.TOPOLOGY_LABEL, key, ~has_label(self._snapshot, key)
         silent = self._silent()
         for resource in self._asked:
-            there = self._snapshot.resource(resource).allocatable != 0
-            yield Filter.MISSING_RESOURCE, resource, ~(there | silent | self._unread(resource))
+            has_resource = self._snapshot.resource(resource).allocatable != 0
+            yield (
+                Filter.MISSING_RESOURCE,
+                resource,
+                ~(has_resource | silent | self._unread(resource)),
+            )
         for resource, amount in self._asked.items():
             enough = self._enough(resource, amount)
             yield Filter.TOO_SMALL, resource, ~(enough | silent | self._unread(resource))
@@ -228,11 +234,12 @@ class NodeFilters:
     ) -> Iterator[tuple[Filter, str, BoolColumn]]:
         """Yield the nodes by the first taint of a sort that they have."""
         firsts = [
-            next((_detail(why, taint) for taint in one if _filter_of(taint) is why), None)
-            for one in taints
+            next((_detail(why, taint) for taint in group if _filter_of(taint) is why), None)
+            for group in taints
         ]
-        for detail in sorted({one for one in firsts if one is not None}):
-            yield why, detail, np.array([one == detail for one in firsts], dtype=np.bool_)[codes]
+        for detail in sorted({detail for detail in firsts if detail is not None}):
+            hit = np.array([first == detail for first in firsts], dtype=np.bool_)
+            yield why, detail, hit[codes]
 
     # What is taken
 
@@ -246,13 +253,13 @@ class NodeFilters:
         if not (self._shape.anti_affinity or self._shape.matched_terms):
             return self._none()
         sparse = self._snapshot.sparse()
-        found = self._anti_affinity_clashes(
+        mask = self._anti_affinity_clashes(
             sparse.terms_now if when is When.CURRENT else sparse.terms_pinned
         )
         for (key, value), terms in self._snapshot.terms(when).items():
             if any(clashing(self._shape, terms)):
-                found |= self._snapshot.labels(key).among((value,))
-        return found
+                mask |= self._snapshot.labels(key).among((value,))
+        return mask
 
 
 def has_label(snapshot: NodeSnapshot, key: str) -> BoolColumn:
@@ -261,8 +268,8 @@ def has_label(snapshot: NodeSnapshot, key: str) -> BoolColumn:
     if place not in snapshot.cache:
         texts = snapshot.labels(key)
         snapshot.cache[place] = ~texts.among((None,))
-    found: BoolColumn = snapshot.cache[place]
-    return found
+    mask: BoolColumn = snapshot.cache[place]
+    return mask
 
 
 def _filter_of(taint: Taint) -> Filter:

@@ -108,9 +108,9 @@ def _count(into: dict[Key, int], key: Key, by: int) -> None:
         into.pop(key, None)
 
 
-def same_but_counts(one: Taken, other: Taken) -> bool:
+def same_but_counts(taken: Taken, before: Taken) -> bool:
     """Whether they differ at most in whether they count for topology spread."""
-    return one == other or one == other._replace(bound=one.bound, leaves=one.leaves)
+    return taken == before or taken == before._replace(bound=taken.bound, leaves=taken.leaves)
 
 
 def terms_of(pod: Pod) -> tuple[PodTerm, ...]:

@@ -64,42 +64,41 @@ class NodeSnapshot(Sequence[NodeInfo]):
         self._sparse: SparseNodeData | None = None
 
     @overload
-    def __getitem__(self, at: int) -> NodeInfo: ...
+    def __getitem__(self, row: int) -> NodeInfo: ...
     @overload
-    def __getitem__(self, at: slice) -> tuple[NodeInfo, ...]: ...
-    def __getitem__(self, at: int | slice) -> NodeInfo | tuple[NodeInfo, ...]:
+    def __getitem__(self, row: slice) -> tuple[NodeInfo, ...]: ...
+    def __getitem__(self, row: int | slice) -> NodeInfo | tuple[NodeInfo, ...]:
         """Return one or some of the nodes."""
-        return self.nodes[at]
+        return self.nodes[row]
 
     def __len__(self) -> int:
         """Return the number of nodes."""
         return len(self.nodes)
 
-    def changed(self, others: Mapping[str, NodeInfo]) -> NodeSnapshot:
-        """Return the same snapshot with some nodes, by name, as they are here instead.
+    def changed(self, changes: Mapping[str, NodeInfo]) -> NodeSnapshot:
+        """Return the snapshot with some nodes, by name, replaced. Unknown names are ignored.
 
-        Columns of this snapshot are taken over: it costs much less than a new one. Names that are
-        not there are ignored.
+        The new snapshot reuses the columns of this one, which costs much less than to build them.
         """
-        rows = {at: others[name] for name in others if (at := self.place(name)) is not None}
+        rows = {row: changes[name] for name in changes if (row := self.row(name)) is not None}
         if not rows:
             return self
-        made = NodeSnapshot(())
+        snapshot = NodeSnapshot(())
         nodes = list(self.nodes)
-        for at, node in rows.items():
-            nodes[at] = node
-        made.nodes, made.names = tuple(nodes), self.names
-        made._base, made._rows = self, rows
-        return made
+        for row, node in rows.items():
+            nodes[row] = node
+        snapshot.nodes, snapshot.names = tuple(nodes), self.names
+        snapshot._base, snapshot._rows = self, rows
+        return snapshot
 
-    def place(self, name: str) -> int | None:
-        """Return which node has a name, None when none has."""
+    def row(self, name: str) -> int | None:
+        """Return the row of the node with a name. None: no node has it."""
         if self._base is not None:
-            return self._base.place(name)
-        if "places" not in self.cache:
-            self.cache["places"] = {one: at for at, one in enumerate(self.names)}
-        found: int | None = self.cache["places"].get(name)
-        return found
+            return self._base.row(name)
+        if "rows" not in self.cache:
+            self.cache["rows"] = {known: row for row, known in enumerate(self.names)}
+        rows: Mapping[str, int] = self.cache["rows"]
+        return rows.get(name)
 
     def resource(self, resource: str) -> ResourceColumn:
         """Return one resource on every node, 0 allocatable where it is not there."""
@@ -128,14 +127,14 @@ class NodeSnapshot(Sequence[NodeInfo]):
 
     def _same_labels(self) -> bool:
         base = self._base.nodes if self._base is not None else ()
-        return all(node.labels == base[at].labels for at, node in self._rows.items())
+        return all(node.labels == base[row].labels for row, node in self._rows.items())
 
     def taint_groups(self) -> TaintGroups:
         """Return which taints and cordons occur where."""
         if self._taint_groups is None:
             base = self._base
             if base is not None and all(
-                taints_of(node) == taints_of(base.nodes[at]) for at, node in self._rows.items()
+                taints_of(node) == taints_of(base.nodes[row]) for row, node in self._rows.items()
             ):
                 self._taint_groups = base.taint_groups()
             else:
@@ -149,10 +148,10 @@ class NodeSnapshot(Sequence[NodeInfo]):
             sparse = self.sparse()
             loads = sparse.terms_now if when is When.CURRENT else sparse.terms_pinned
             self.cache[place] = terms_by_domain(
-                (self.nodes[at].labels, load) for at, load in loads.items()
+                (self.nodes[row].labels, load) for row, load in loads.items()
             )
-        found: Mapping[tuple[str, str], Terms] = self.cache[place]
-        return found
+        terms: Mapping[tuple[str, str], Terms] = self.cache[place]
+        return terms
 
     def sparse(self) -> SparseNodeData:
         """Return what only some nodes have."""
@@ -174,13 +173,13 @@ def terms_by_domain(
     anti_affinity: defaultdict[tuple[str, str], set[PodTerm]] = defaultdict(set)
     matched_terms: defaultdict[tuple[str, str], set[PodTerm]] = defaultdict(set)
     for labels, load in places:
-        for terms, found in (
+        for terms, collected in (
             (load.anti_affinity, anti_affinity),
             (load.matched_terms, matched_terms),
         ):
             for term in terms:
                 if not term.is_by_host and term.is_exact and term.topology_key in labels:
-                    found[term.topology_key, labels[term.topology_key]].add(term)
+                    collected[term.topology_key, labels[term.topology_key]].add(term)
     pairs = sorted({*anti_affinity, *matched_terms})
     return {
         pair: Terms(frozenset(anti_affinity.get(pair, ())), frozenset(matched_terms.get(pair, ())))
@@ -192,9 +191,9 @@ def snapshot_of(room: ClusterCapacity) -> NodeSnapshot:
     """Return the nodes of a room as a snapshot, made once for each room."""
     if _KEY not in room.cache:
         room.cache[_KEY] = NodeSnapshot(room.nodes)
-    found = room.cache[_KEY]
-    assert isinstance(found, NodeSnapshot)  # noqa: S101 - the key is ours
-    return found
+    snapshot = room.cache[_KEY]
+    assert isinstance(snapshot, NodeSnapshot)  # noqa: S101 - the key is ours
+    return snapshot
 
 
 def as_snapshot(nodes: Sequence[NodeInfo]) -> NodeSnapshot:
@@ -207,19 +206,19 @@ def _sparse(nodes: Iterable[tuple[int, NodeInfo]]) -> SparseNodeData:
     terms_now, terms_pinned = {}, {}
     unreadable = {}
     silent = set()
-    for at, node in nodes:
+    for row, node in nodes:
         if node.is_silent:
-            silent.add(at)
+            silent.add(row)
         if node.now.host_ports:
-            ports_now[at] = node.now.host_ports
+            ports_now[row] = node.now.host_ports
         if node.pinned.host_ports:
-            ports_pinned[at] = node.pinned.host_ports
+            ports_pinned[row] = node.pinned.host_ports
         if node.now.anti_affinity or node.now.matched_terms:
-            terms_now[at] = node.now
+            terms_now[row] = node.now
         if node.pinned.anti_affinity or node.pinned.matched_terms:
-            terms_pinned[at] = node.pinned
+            terms_pinned[row] = node.pinned
         if node.unreadable:
-            unreadable[at] = node.unreadable
+            unreadable[row] = node.unreadable
     return SparseNodeData(
         ports_now, ports_pinned, terms_now, terms_pinned, unreadable, frozenset(silent)
     )
@@ -228,8 +227,8 @@ def _sparse(nodes: Iterable[tuple[int, NodeInfo]]) -> SparseNodeData:
 def _sparse_instead(base: SparseNodeData, rows: Mapping[int, NodeInfo]) -> SparseNodeData:
     new = _sparse(rows.items())
 
-    def part(old: Mapping[int, Thing], other: Mapping[int, Thing]) -> Mapping[int, Thing]:
-        return {**{at: one for at, one in old.items() if at not in rows}, **other}
+    def part(old: Mapping[int, Thing], new_part: Mapping[int, Thing]) -> Mapping[int, Thing]:
+        return {**{row: entry for row, entry in old.items() if row not in rows}, **new_part}
 
     return SparseNodeData(
         part(base.ports_now, new.ports_now),

@@ -52,12 +52,12 @@ class NodeAnswer:
 class OneNode:
     """A node with the pods on it, which is asked alone: it knows no pods of other nodes."""
 
-    def __init__(self, node: Node, there: Iterable[Pod], waiting: Iterable[Pod]) -> None:
+    def __init__(self, node: Node, placed: Iterable[Pod], waiting: Iterable[Pod]) -> None:
         """Take in `there`, the pods on it, and all pods that it will be asked about."""
         usage = Usage()
         usage.put_node(node)
         # Those that wait take nothing; but which pods their rules are about is counted.
-        for pod in (*there, *waiting):
+        for pod in (*placed, *waiting):
             usage.put_pod(pod)
         self._room = usage.room()
         self._uncordoned = NodeSnapshot([uncordoned(self.room)])
@@ -71,33 +71,35 @@ class OneNode:
         """Return what these pods ask for, those that ask the same once."""
         pods = tuple(waiting)
         matched = matcher(self._room, pods)
-        found: dict[object, Shape] = {}
+        shapes: dict[object, Shape] = {}
         for pod in pods:
             terms = matched(pod)
             unsupported = (*pod.needs.unsupported, *map(unread_text, pod.unread_requests))
             key = (tuple(sorted(pod.requests.items())), pod.needs, unsupported, terms)
-            if key not in found:
-                found[key] = shape_of("", pod.requests, pod.needs, unsupported, terms)
-        return tuple(found.values())
+            if key not in shapes:
+                shapes[key] = shape_of("", pod.requests, pod.needs, unsupported, terms)
+        return tuple(shapes.values())
 
     def ask(self, shape: Shape) -> NodeAnswer:
         """Return whether a pod of the shape fits now, and what keeps it out."""
         unclear = undecidable(shape)
         if unclear:
             return NodeAnswer(unclear=tuple(unclear))
-        node, asked = self.room, wanted(shape)
+        node, requested = self.room, wanted(shape)
         filters = NodeFilters(snapshot_of(self._room), shape).filters(())
         reasons = [(why, detail) for why, detail, mask in filters if mask[0]]
-        others = [reason for reason in reasons if reason[0] is not Filter.CORDON]
-        if others:
-            why, detail = others[0]
-            there = free(node, detail, When.DRAINED) if detail in asked else 0
-            return NodeAnswer(filter=why, detail=detail, asked=asked.get(detail, 0), there=there)
+        lasting = [reason for reason in reasons if reason[0] is not Filter.CORDON]
+        if lasting:
+            why, detail = lasting[0]
+            amount = free(node, detail, When.DRAINED) if detail in requested else 0
+            return NodeAnswer(
+                filter=why, detail=detail, asked=requested.get(detail, 0), there=amount
+            )
         pods, _, _, saturated = feasible_nodes_of(self._uncordoned, shape).summary()
         if not pods:
             ((limit, _, _),) = saturated
-            there = free(node, limit, When.CURRENT) if limit in asked else 0
-            return NodeAnswer(limit=limit, asked=asked.get(limit, 0), there=there)
+            amount = free(node, limit, When.CURRENT) if limit in requested else 0
+            return NodeAnswer(limit=limit, asked=requested.get(limit, 0), there=amount)
         return NodeAnswer(pods=pods, cordoned=bool(reasons))
 
 
@@ -121,7 +123,7 @@ def stranded_on(
     too few. Nothing is said where no kind asks for them.
     """
     kinds = list(shapes)
-    found = []
+    stranded = []
     for resource, amount in sorted(left.items()):
         if not is_accelerator(resource) or amount <= 0:
             continue
@@ -131,5 +133,5 @@ def stranded_on(
         ]
         if able and all(lacking):
             most = Counter(name for names in lacking for name in names).most_common(1)
-            found.append(Stranded(resource, amount, most[0][0]))
-    return tuple(found)
+            stranded.append(Stranded(resource, amount, most[0][0]))
+    return tuple(stranded)

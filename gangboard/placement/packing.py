@@ -24,9 +24,10 @@ def conflicting_pairs(shapes: Sequence[Shape]) -> frozenset[tuple[int, int]]:
     """Return which of the shapes cannot share a node: the smaller place first."""
     return frozenset(
         (low, high)
-        for high, one in enumerate(shapes)
-        for low, other in enumerate(shapes[:high])
-        if has_host_anti_affinity(one, other) or ports_clash(one.host_ports, other.host_ports)
+        for high, shape in enumerate(shapes)
+        for low, other_shape in enumerate(shapes[:high])
+        if has_host_anti_affinity(shape, other_shape)
+        or ports_clash(shape.host_ports, other_shape.host_ports)
     )
 
 
@@ -93,15 +94,18 @@ def walk(
 ) -> list[tuple[int, Vector]] | None:
     """Return what goes where for `target` pods, None when it cannot be; raise BudgetSpentError."""
     reached: Reached = {(0,) * len(counts): None}
-    spare = [sum(one.max_pods[at] * len(one.nodes) for one in classes) for at in range(len(counts))]
-    for one in classes:
+    spare = [
+        sum(search_class.max_pods[index] * len(search_class.nodes) for search_class in classes)
+        for index in range(len(counts))
+    ]
+    for search_class in classes:
         settled = False
-        for node in one.nodes:
-            spare = [amount - cap for amount, cap in zip(spare, one.max_pods, strict=True)]
+        for node in search_class.nodes:
+            spare = [amount - cap for amount, cap in zip(spare, search_class.max_pods, strict=True)]
             if settled:
                 continue
             before = reached
-            reached = _step(counts, before, node, one.configs, budget)
+            reached = _step(counts, before, node, search_class.configs, budget)
             settled = reached.keys() == before.keys()
             for vector, link in reached.items():
                 if sum(vector) >= target:
@@ -141,21 +145,21 @@ def _step(
 
 def largest(vectors: Iterable[Vector], budget: Budget) -> list[Vector]:
     """Leave out every vector that another one is at least equal to in all places."""
-    kept: list[Vector] = []
+    largest_vectors: list[Vector] = []
     for vector in sorted(vectors, reverse=True):
         if len(vector) == 2:
             # Sorted downwards by the first: only the second of the last one kept can matter.
             budget.spend(1)
-            dominated = bool(kept) and kept[-1][1] >= vector[1]
+            dominated = bool(largest_vectors) and largest_vectors[-1][1] >= vector[1]
         else:
-            budget.spend(len(kept) + 1)
+            budget.spend(len(largest_vectors) + 1)
             dominated = any(
-                all(have >= want for have, want in zip(other, vector, strict=True))
-                for other in kept
+                all(have >= want for have, want in zip(vector_kept, vector, strict=True))
+                for vector_kept in largest_vectors
             )
         if not dominated:
-            kept.append(vector)
-    return kept
+            largest_vectors.append(vector)
+    return largest_vectors
 
 
 def _chain(link: _Link | None) -> list[tuple[int, Vector]]:
@@ -199,36 +203,38 @@ def walk_two(
     """
     first, second = sorted(pair, key=lambda shape: counts[shape])
     top = counts[first]
-    whole: _Reach | None = None
-    for one in classes:
-        here = _of_class(one, first, second, top, budget)
-        whole = here if whole is None else _joined(whole, here, top, budget)
-    if whole is None:
+    reach: _Reach | None = None
+    for search_class in classes:
+        of_class = _of_class(search_class, first, second, top, budget)
+        reach = of_class if reach is None else _joined(reach, of_class, top, budget)
+    if reach is None:
         return None
-    sums = np.arange(len(whole.most)) + np.minimum(whole.most, counts[second])
+    sums = np.arange(len(reach.most)) + np.minimum(reach.most, counts[second])
     best = int(np.argmax(sums))
     if int(sums[best]) < target:
         return None
     chain: list[tuple[int, Vector]] = []
-    for node, low, high in _shares(whole, best):
+    for node, low, high in _shares(reach, best):
         config = [0] * len(counts)
         config[first], config[second] = low, high
         chain.append((node, tuple(config)))
     return chain
 
 
-def _of_class(one: SearchClass, first: int, second: int, top: int, budget: Budget) -> _Reach:
-    most = np.zeros(one.max_pods[first] + 1, dtype=np.int64)
-    for config in one.configs:
+def _of_class(
+    search_class: SearchClass, first: int, second: int, top: int, budget: Budget
+) -> _Reach:
+    most = np.zeros(search_class.max_pods[first] + 1, dtype=np.int64)
+    for config in search_class.configs:
         most[config[first]] = max(int(most[config[first]]), config[second])
     # Where more of the first shape stand, fewer of them may stand, too.
     most = np.maximum.accumulate(most[::-1])[::-1]
-    return _of_alike(most, one.nodes, top, budget)
+    return _of_alike(most, search_class.nodes, top, budget)
 
 
 def _of_alike(most: IntColumn, nodes: Sequence[int], top: int, budget: Budget) -> _Reach:
     """Return what nodes that are alike take together, half of them and the other half joined."""
-    found: _Reach | None = None
+    reach: _Reach | None = None
     double = most
     powers = [most]
     while 2 ** len(powers) <= len(nodes):
@@ -239,9 +245,9 @@ def _of_alike(most: IntColumn, nodes: Sequence[int], top: int, budget: Budget) -
         if len(nodes) >> power & 1:
             part = _tree(powers, power, nodes[start : start + 2**power])
             start += 2**power
-            found = part if found is None else _joined(found, part, top, budget)
-    assert found is not None  # noqa: S101 - a class has a node
-    return found
+            reach = part if reach is None else _joined(reach, part, top, budget)
+    assert reach is not None  # noqa: S101 - a class has a node
+    return reach
 
 
 def _tree(powers: Sequence[IntColumn], power: int, nodes: Sequence[int]) -> _Reach:
@@ -255,37 +261,37 @@ def _tree(powers: Sequence[IntColumn], power: int, nodes: Sequence[int]) -> _Rea
     return _Reach(powers[power], nodes, parts)
 
 
-def _joined(one: _Reach, other: _Reach, top: int, budget: Budget) -> _Reach:
-    return _Reach(_best(one.most, other.most, top, budget), (), (one, other))
+def _joined(first: _Reach, second: _Reach, top: int, budget: Budget) -> _Reach:
+    return _Reach(_best(first.most, second.most, top, budget), (), (first, second))
 
 
-def _best(one: IntColumn, other: IntColumn, top: int, budget: Budget) -> IntColumn:
+def _best(first: IntColumn, second: IntColumn, top: int, budget: Budget) -> IntColumn:
     """Return the best of all ways to share the first shape between two sets of nodes."""
-    long, short = (one, other) if len(one) >= len(other) else (other, one)
+    long, short = (first, second) if len(first) >= len(second) else (second, first)
     budget.spend(len(short) * (_WAY + len(long) // _CHEAP))
-    found = np.zeros(min(len(long) + len(short) - 2, top) + 1, dtype=np.int64)
+    best = np.zeros(min(len(long) + len(short) - 2, top) + 1, dtype=np.int64)
     for count, beside in enumerate(short.tolist()):
-        end = min(count + len(long), len(found))
-        part = found[count:end]
+        end = min(count + len(long), len(best))
+        part = best[count:end]
         np.maximum(part, long[: end - count] + beside, out=part)
-    return found
+    return best
 
 
-def _shares(whole: _Reach, count: int) -> list[tuple[int, int, int]]:
+def _shares(root: _Reach, count: int) -> list[tuple[int, int, int]]:
     """Return for each node how many of both shapes, with so many of the first in all."""
-    found: list[tuple[int, int, int]] = []
-    left = [(whole, count)]
+    shares: list[tuple[int, int, int]] = []
+    left = [(root, count)]
     while left:
-        one, share = left.pop()
-        if one.parts is None:
-            beside = int(one.most[share])
+        reach, share = left.pop()
+        if reach.parts is None:
+            beside = int(reach.most[share])
             if share or beside:
-                found.append((one.nodes[0], share, beside))
+                shares.append((reach.nodes[0], share, beside))
             continue
-        here, there = one.parts
-        low = max(0, share - len(there.most) + 1)
-        high = min(share, len(here.most) - 1)
-        sums = here.most[low : high + 1] + there.most[share - high : share - low + 1][::-1]
+        left_part, right = reach.parts
+        low = max(0, share - len(right.most) + 1)
+        high = min(share, len(left_part.most) - 1)
+        sums = left_part.most[low : high + 1] + right.most[share - high : share - low + 1][::-1]
         part = low + int(np.argmax(sums))
-        left += [(here, part), (there, share - part)]
-    return found
+        left += [(left_part, part), (right, share - part)]
+    return shares

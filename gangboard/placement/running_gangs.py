@@ -37,8 +37,8 @@ class Shares:
 
     def __init__(self, parts: Sequence[Mapping[str, Requested]], snapshot: NodeSnapshot) -> None:
         # Thousands of gangs on tens of thousands of nodes: no object of Python is made for a load.
-        places = map(snapshot.place, chain.from_iterable(parts))
-        nodes = np.array([-1 if at is None else at for at in places], dtype=np.int64)
+        places = map(snapshot.row, chain.from_iterable(parts))
+        nodes = np.array([-1 if index is None else index for index in places], dtype=np.int64)
         owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         loads: list[Requested] = list(chain.from_iterable(part.values() for part in parts))
         known = nodes >= 0
@@ -55,8 +55,8 @@ class Shares:
         if place not in self._held:
             amounts = self._of(resource)
             sums: IntColumn = np.zeros(self._size, dtype=amounts.dtype)
-            here = mask[self._nodes] if len(self._nodes) else np.zeros(0, dtype=np.bool_)
-            np.add.at(sums, self._owners[here], amounts[here])
+            is_candidate = mask[self._nodes] if len(self._nodes) else np.zeros(0, dtype=np.bool_)
+            np.add.at(sums, self._owners[is_candidate], amounts[is_candidate])
             self._held[place] = sums
         return self._held[place]
 
@@ -70,34 +70,34 @@ class Shares:
         that neither makes alone.
         """
         # With the snapshot, which a gang with members on nodes has of its own: it goes with the what-if.
-        kept: dict[Hashable, Gains] = snapshot.cache.setdefault(("gains", self), {})
+        cached: dict[Hashable, Gains] = snapshot.cache.setdefault(("gains", self), {})
         place = feasible, codes.tobytes()
-        if place not in kept:
-            while len(kept) >= MOST_KEPT:
-                kept.pop(next(iter(kept)))
-            kept[place] = self._worked_out(snapshot, feasible, shape, codes)
-        return kept[place]
+        if place not in cached:
+            while len(cached) >= MOST_KEPT:
+                cached.pop(next(iter(cached)))
+            cached[place] = self._worked_out(snapshot, feasible, shape, codes)
+        return cached[place]
 
     def _worked_out(
         self, snapshot: NodeSnapshot, feasible: FeasibleNodes, shape: Shape, codes: IntColumn
     ) -> Gains:
         now = feasible.max_pods(When.CURRENT)
         eligible = feasible.eligible() & (codes >= 0) & (feasible.max_pods(When.DRAINED) > now)
-        here = np.flatnonzero(eligible[self._nodes])
-        then: IntColumn | None = None
+        loads = np.flatnonzero(eligible[self._nodes])
+        possible: IntColumn | None = None
         # Devices first: they leave the fewest to be looked at.
-        for resource, amount in sorted(wanted(shape).items(), key=lambda one: "/" not in one[0]):
-            free = snapshot.resource(resource).now[self._nodes[here]] + self._of(resource, here)
+        for resource, amount in sorted(wanted(shape).items(), key=lambda pair: "/" not in pair[0]):
+            free = snapshot.resource(resource).now[self._nodes[loads]] + self._of(resource, loads)
             fit = np.maximum(free, 0) // amount
-            then = fit if then is None else np.minimum(then, fit)
-            more = then > now[self._nodes[here]]
-            here, then = here[more], then[more]
-        if then is None or not len(here):
+            possible = fit if possible is None else np.minimum(possible, fit)
+            is_more = possible > now[self._nodes[loads]]
+            loads, possible = loads[is_more], possible[is_more]
+        if possible is None or not len(loads):
             return Gains(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
-        gained = (then - now[self._nodes[here]]).astype(np.int64)
+        gained = (possible - now[self._nodes[loads]]).astype(np.int64)
         width = int(codes.max()) + 1
         pairs, back = np.unique(
-            self._owners[here] * width + codes[self._nodes[here]], return_inverse=True
+            self._owners[loads] * width + codes[self._nodes[loads]], return_inverse=True
         )
         sums = np.zeros(len(pairs), dtype=np.int64)
         np.add.at(sums, back, gained)
@@ -109,7 +109,7 @@ class Shares:
             column = self._amounts[resource]
             return column if here is None else column[here]
         if here is not None and len(here) * _FEW < len(self._loads):
-            return int_column([taken(self._loads[at], resource) for at in here.tolist()])
+            return int_column([taken(self._loads[index], resource) for index in here.tolist()])
         column = self._amounts[resource] = int_column(
             [taken(load, resource) for load in self._loads]
         )
@@ -121,14 +121,14 @@ class RunningGangs(Shares):
 
     def __init__(self, room: ClusterCapacity, snapshot: NodeSnapshot) -> None:
         self.all: tuple[RunningGang, ...] = tuple(
-            one for one in room.running_gangs() if one.suspendable and one.kept
+            gang for gang in room.running_gangs() if gang.suspendable and gang.kept
         )
-        super().__init__([one.kept for one in self.all], snapshot)
-        self.places = {one.root: at for at, one in enumerate(self.all)}
+        super().__init__([gang.kept for gang in self.all], snapshot)
+        self.places = {gang.root: index for index, gang in enumerate(self.all)}
         """uid of the owner → place in `all`."""
-        self.priorities = np.array([one.priority for one in self.all], dtype=np.int64)
-        self.are_whole: BoolColumn = np.array([one.whole for one in self.all], dtype=np.bool_)
-        self.ages = np.array([-_seconds(one) for one in self.all], dtype=np.float64)
+        self.priorities = np.array([gang.priority for gang in self.all], dtype=np.int64)
+        self.are_whole: BoolColumn = np.array([gang.whole for gang in self.all], dtype=np.bool_)
+        self.ages = np.array([-_seconds(gang) for gang in self.all], dtype=np.float64)
         """A larger number is an older gang. An unknown age counts as the oldest."""
 
 
@@ -140,9 +140,9 @@ def running_gangs_of(room: ClusterCapacity, snapshot: NodeSnapshot) -> RunningGa
     """Return the running gangs of a room, worked out once for each room."""
     if _KEY not in room.cache:
         room.cache[_KEY] = RunningGangs(room, snapshot)
-    found = room.cache[_KEY]
-    assert isinstance(found, RunningGangs)  # noqa: S101 - the key is ours
-    return found
+    running = room.cache[_KEY]
+    assert isinstance(running, RunningGangs)  # noqa: S101 - the key is ours
+    return running
 
 
 # What ends by itself
@@ -163,16 +163,16 @@ class ExpectedTerminations(Shares):
 
     def __init__(self, room: ClusterCapacity, snapshot: NodeSnapshot) -> None:
         found = [
-            GangTermination(one, ending) for one in room.running_gangs() for ending in one.ends
+            GangTermination(gang, ending) for gang in room.running_gangs() for ending in gang.ends
         ]
-        self.all = sorted(found, key=lambda one: one.ending.at)
-        super().__init__([one.ending.loads for one in self.all], snapshot)
-        self._are_deleted = np.array([one.ending.deleted for one in self.all], dtype=np.bool_)
-        self._are_replaced = np.array([one.ending.replaced for one in self.all], dtype=np.bool_)
-        self._told = np.array([one.ending.told.timestamp() for one in self.all])
+        self.all = sorted(found, key=lambda end: end.ending.at)
+        super().__init__([end.ending.loads for end in self.all], snapshot)
+        self._are_deleted = np.array([end.ending.deleted for end in self.all], dtype=np.bool_)
+        self._are_replaced = np.array([end.ending.replaced for end in self.all], dtype=np.bool_)
+        self._told = np.array([end.ending.told.timestamp() for end in self.all])
         self._replaced_of: dict[str, list[int]] = defaultdict(list)
-        for at in np.flatnonzero(self._are_replaced).tolist():
-            self._replaced_of[self.all[at].resident.root].append(at)
+        for index in np.flatnonzero(self._are_replaced).tolist():
+            self._replaced_of[self.all[index].resident.root].append(index)
 
     def to_come(self, now: datetime, own: str, *, deleted: bool) -> BoolColumn:
         """Return which are still believed: the time that a sentence names has not come.
@@ -183,20 +183,20 @@ class ExpectedTerminations(Shares):
         counts = ~self._are_replaced
         counts[self._replaced_of.get(own, [])] = True
         ahead: BoolColumn = self._told > now.timestamp()
-        found: BoolColumn = ahead & (self._are_deleted == deleted) & counts
-        return found
+        expected: BoolColumn = ahead & (self._are_deleted == deleted) & counts
+        return expected
 
 
 def expected_terminations_of(room: ClusterCapacity, snapshot: NodeSnapshot) -> ExpectedTerminations:
     """Return the ends that are known in a room, worked out once for each room."""
     if _TERMINATIONS_KEY not in room.cache:
         room.cache[_TERMINATIONS_KEY] = ExpectedTerminations(room, snapshot)
-    found = room.cache[_TERMINATIONS_KEY]
-    assert isinstance(found, ExpectedTerminations)  # noqa: S101 - the key is ours
-    return found
+    terminations = room.cache[_TERMINATIONS_KEY]
+    assert isinstance(terminations, ExpectedTerminations)  # noqa: S101 - the key is ours
+    return terminations
 
 
-def clock(at: datetime, now: datetime) -> str:
+def clock(time: datetime, now: datetime) -> str:
     """Return `12:03 UTC`, with the date where that is not today's: a sentence is kept."""
-    at, now = at.astimezone(UTC), now.astimezone(UTC)
-    return f"{at:%H:%M} UTC" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M} UTC"
+    time, now = time.astimezone(UTC), now.astimezone(UTC)
+    return f"{time:%H:%M} UTC" if time.date() == now.date() else f"{time:%Y-%m-%d %H:%M} UTC"

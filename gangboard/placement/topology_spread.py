@@ -71,20 +71,20 @@ def spread_of(request: PlacementRequest) -> SpreadRequest | None:
 def limits(spread: Spread, domains: Sequence[Domain]) -> list[int]:
     """Return for each domain how many pods may come to it, if as many come as can."""
     if spread.counts_itself:
-        top = _low(spread, [one.there + one.room for one in domains]) + spread.max_skew
-        return [min(one.room, max(0, top - one.there)) for one in domains]
-    return [one.room if is_open(spread, domains, one) else 0 for one in domains]
+        top = _low(spread, [domain.there + domain.room for domain in domains]) + spread.max_skew
+        return [min(domain.room, max(0, top - domain.there)) for domain in domains]
+    return [domain.room if is_open(spread, domains, domain) else 0 for domain in domains]
 
 
-def is_open(spread: Spread, domains: Sequence[Domain], one: Domain) -> bool:
+def is_open(spread: Spread, domains: Sequence[Domain], domain: Domain) -> bool:
     """Whether the next pod may go into a domain, were there room."""
-    low = _low(spread, [other.there for other in domains])
-    return one.there + spread.counts_itself - low <= spread.max_skew
+    low = _low(spread, [domain.there for domain in domains])
+    return domain.there + spread.counts_itself - low <= spread.max_skew
 
 
 def most_pods(spread: Spread, domains: Sequence[Domain]) -> int:
     """Return the most that a domain may come to if it gets a pod that counts."""
-    return _low(spread, [one.there + one.room for one in domains]) + spread.max_skew
+    return _low(spread, [domain.there + domain.room for domain in domains]) + spread.max_skew
 
 
 def _low(spread: Spread, numbers: Sequence[int]) -> int:
@@ -95,9 +95,9 @@ def _low(spread: Spread, numbers: Sequence[int]) -> int:
 # All nodes at once
 
 
-def fit_spread(snapshot: NodeSnapshot, asked: SpreadRequest, when: When, target: int) -> Fit:
+def fit_spread(snapshot: NodeSnapshot, members: SpreadRequest, when: When, target: int) -> Fit:
     """Return whether at least `target` of the pods fit."""
-    return place(asked, domains_by(snapshot, asked.shape, asked.spread, when), target)
+    return place(members, domains_by(snapshot, members.shape, members.spread, when), target)
 
 
 def most_in(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When) -> int:
@@ -110,63 +110,63 @@ def domains_by(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When)
     known = domains_of(snapshot, (spread.topology_key,))
     codes = known.codes
     counted = NodeFilters(snapshot, shape).counted(spread)
-    there = dict.fromkeys(np.unique(codes[counted]).tolist(), 0)
-    for at, number in matching(snapshot, spread.counted, when):
-        if counted[at]:
-            there[int(codes[at])] += number
+    counts = dict.fromkeys(np.unique(codes[counted]).tolist(), 0)
+    for row, number in matching(snapshot, spread.counted, when):
+        if counted[row]:
+            counts[int(codes[row])] += number
     max_pods = feasible_nodes_of(snapshot, shape).max_pods(when)
-    places: dict[int, dict[str, int]] = {code: {} for code in there}
+    places: dict[int, dict[str, int]] = {code: {} for code in counts}
     # A node that could host one is counted: both policies are filters of every pod, too.
-    for at in np.flatnonzero((max_pods > 0) & (codes >= 0)).tolist():
-        places[int(codes[at])][snapshot.names[at]] = int(max_pods[at])
-    return [Domain(known.values[code][0], there[code], places[code]) for code in sorted(there)]
+    for row in np.flatnonzero((max_pods > 0) & (codes >= 0)).tolist():
+        places[int(codes[row])][snapshot.names[row]] = int(max_pods[row])
+    return [Domain(known.values[code][0], counts[code], places[code]) for code in sorted(counts)]
 
 
 def matching(snapshot: NodeSnapshot, term: PodTerm, when: When) -> Iterator[tuple[int, int]]:
     """Yield the nodes with pods that a constraint counts, and how many."""
     sparse = snapshot.sparse()
-    for at, load in (sparse.terms_now if when is When.CURRENT else sparse.terms_pinned).items():
+    for row, load in (sparse.terms_now if when is When.CURRENT else sparse.terms_pinned).items():
         if term in load.matched_terms:
-            yield at, load.matched_terms[term]
+            yield row, load.matched_terms[term]
 
 
 def closed(snapshot: NodeSnapshot, shape: Shape, spread: Spread) -> BoolColumn:
     """Return the nodes to which the constraint lets no pod come now."""
-    found = domains_by(snapshot, shape, spread, When.CURRENT)
-    values = {one.value for one in found if is_open(spread, found, one)}
+    domains = domains_by(snapshot, shape, spread, When.CURRENT)
+    values = {domain.value for domain in domains if is_open(spread, domains, domain)}
     return ~snapshot.labels(spread.topology_key).among(values)
 
 
 # The placement
 
 
-def place(asked: SpreadRequest, domains: Sequence[Domain], target: int) -> Fit:
+def place(members: SpreadRequest, domains: Sequence[Domain], target: int) -> Fit:
     """Return whether at least `target` of the pods fit into these domains, and where."""
-    most = limits(asked.spread, domains)
+    most = limits(members.spread, domains)
     total = sum(most)
     if total < target:
         return Fit(FitAnswer.NO)
-    taken = _shares(domains, most, min(asked.pod_set.count, total))
+    taken = _shares(domains, most, min(members.pod_set.count, total))
     placement: dict[str, Mapping[str, int]] = {}
-    for one, count in zip(domains, taken, strict=True):
-        for name, places in sorted(one.places.items(), key=lambda pair: (pair[1], pair[0])):
-            here = min(places, count)
-            count -= here
-            if here:
-                placement[name] = {asked.shape.name: here}
+    for domain, count in zip(domains, taken, strict=True):
+        for name, places in sorted(domain.places.items(), key=lambda pair: (pair[1], pair[0])):
+            placed = min(places, count)
+            count -= placed
+            if placed:
+                placement[name] = {members.shape.name: placed}
     return Fit(FitAnswer.YES, dict(sorted(placement.items())))
 
 
 def _shares(domains: Sequence[Domain], most: Sequence[int], count: int) -> list[int]:
     """Return how many go to each domain when each goes where the fewest are."""
     taken = [0] * len(domains)
-    heap = [(one.there, at) for at, one in enumerate(domains) if most[at]]
+    heap = [(domain.there, index) for index, domain in enumerate(domains) if most[index]]
     heapify(heap)
     for _ in range(count):
-        fewest, at = heap[0]
-        taken[at] += 1
-        if taken[at] < most[at]:
-            heapreplace(heap, (fewest + 1, at))
+        fewest, index = heap[0]
+        taken[index] += 1
+        if taken[index] < most[index]:
+            heapreplace(heap, (fewest + 1, index))
         else:
             heappop(heap)
     return taken

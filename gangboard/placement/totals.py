@@ -22,11 +22,15 @@ def totals(
     topology_keys: Sequence[str] = (),
 ) -> tuple[Total, ...]:
     """Return each requested resource for the cheapest `target` members, by name of the resource."""
-    asked = [wanted(pod_set.shape) for pod_set in pod_sets]
+    requested = [wanted(pod_set.shape) for pod_set in pod_sets]
     counts = [pod_set.count for pod_set in pod_sets]
-    resources = sorted({resource for one in asked for resource in one})
+    resources = sorted({resource for amounts in requested for resource in amounts})
     return tuple(
-        Total(resource, least([one.get(resource, 0) for one in asked], counts, target), *sums)
+        Total(
+            resource,
+            least([amounts.get(resource, 0) for amounts in requested], counts, target),
+            *sums,
+        )
         for resource, sums in zip(
             resources, _sums(pod_sets, nodes, topology_keys, resources), strict=True
         )

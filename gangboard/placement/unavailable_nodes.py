@@ -36,8 +36,8 @@ def nodes_in_maintenance(snapshot: NodeSnapshot) -> tuple[NodeInfo, ...]:
     """Return the nodes that say so: no advice leads pods to them."""
     if "in maintenance" not in snapshot.cache:
         snapshot.cache["in maintenance"] = tuple(node for node in snapshot.nodes if node.lifecycle)
-    found: tuple[NodeInfo, ...] = snapshot.cache["in maintenance"]
-    return found
+    nodes: tuple[NodeInfo, ...] = snapshot.cache["in maintenance"]
+    return nodes
 
 
 # Cordons
@@ -59,9 +59,9 @@ def uncordonable_nodes(
     opened = _uncordoned(snapshot)
     usable = np.zeros(len(snapshot), dtype=np.bool_)
     for shape in shapes:
-        before, after = (feasible_nodes_of(one, shape) for one in (snapshot, opened))
+        before, after = (feasible_nodes_of(nodes, shape) for nodes in (snapshot, opened))
         usable |= after.eligible(keys) & ~before.eligible(keys)
-    return {opened.names[at]: opened.nodes[at] for at in np.flatnonzero(usable).tolist()}
+    return {opened.names[row]: opened.nodes[row] for row in np.flatnonzero(usable).tolist()}
 
 
 def _uncordoned(snapshot: NodeSnapshot) -> NodeSnapshot:
@@ -72,13 +72,13 @@ def _uncordoned(snapshot: NodeSnapshot) -> NodeSnapshot:
             kind.unschedulable or any(taint.key == CORDON for taint in kind.taints)
             for kind in kinds.nodes
         ]
-        there = np.flatnonzero(np.array(cordoned, dtype=np.bool_)[kinds.codes]) if cordoned else ()
-        nodes = [snapshot.nodes[at] for at in there]
+        rows = np.flatnonzero(np.array(cordoned, dtype=np.bool_)[kinds.codes]) if cordoned else ()
+        nodes = [snapshot.nodes[row] for row in rows]
         snapshot.cache["uncordoned"] = snapshot.changed(
             {node.name: uncordoned(node) for node in nodes if not node.lifecycle}
         )
-    found: NodeSnapshot = snapshot.cache["uncordoned"]
-    return found
+    opened: NodeSnapshot = snapshot.cache["uncordoned"]
+    return opened
 
 
 # Devices and huge pages: in `capacity`, and not in `allocatable`
@@ -87,26 +87,26 @@ def _uncordoned(snapshot: NodeSnapshot) -> NodeSnapshot:
 def restored_nodes(
     snapshot: NodeSnapshot, shapes: Iterable[Shape], keys: tuple[str, ...] = ()
 ) -> Mapping[str, NodeInfo]:
-    """Return the nodes that would take more pods of a shape with all their devices, as they are then.
+    """Return the nodes that would take more pods of a shape with all their devices, by name, as they are then.
 
-    By name. A node that something else keeps the pods away from is not one of them.
+    Nodes that the pods cannot use for another reason are left out.
     """
     restored = _restored(snapshot)
     if not restored:
         return {}
     whole = _whole(snapshot, restored)
-    found: dict[str, NodeInfo] = {}
+    useful: dict[str, NodeInfo] = {}
     for shape in shapes:
-        asked = wanted(shape)
-        if not any(asked.keys() & node.withheld.keys() for node in restored.values()):
+        requested = wanted(shape)
+        if not any(requested.keys() & node.withheld.keys() for node in restored.values()):
             continue
-        before, after = (feasible_nodes_of(one, shape) for one in (snapshot, whole))
+        before, after = (feasible_nodes_of(nodes, shape) for nodes in (snapshot, whole))
         more = (after.max_pods(When.DRAINED) > before.max_pods(When.DRAINED)) & after.eligible(keys)
-        for at in np.flatnonzero(more).tolist():
-            node = whole.nodes[at]
-            if asked.keys() & node.withheld.keys():
-                found[node.name] = node
-    return found
+        for row in np.flatnonzero(more).tolist():
+            node = whole.nodes[row]
+            if requested.keys() & node.withheld.keys():
+                useful[node.name] = node
+    return useful
 
 
 def _restored(snapshot: NodeSnapshot) -> dict[str, NodeInfo]:
@@ -116,8 +116,8 @@ def _restored(snapshot: NodeSnapshot) -> dict[str, NodeInfo]:
             for node in snapshot.nodes
             if node.withheld
         }
-    found: dict[str, NodeInfo] = snapshot.cache[_KEY]
-    return found
+    restored: dict[str, NodeInfo] = snapshot.cache[_KEY]
+    return restored
 
 
 def _all_of(node: NodeInfo) -> dict[str, int]:
@@ -133,5 +133,5 @@ def _whole(snapshot: NodeSnapshot, restored: Mapping[str, NodeInfo]) -> NodeSnap
     place = (_KEY, "whole")
     if place not in snapshot.cache:
         snapshot.cache[place] = snapshot.changed(restored)
-    found: NodeSnapshot = snapshot.cache[place]
-    return found
+    whole: NodeSnapshot = snapshot.cache[place]
+    return whole

@@ -45,9 +45,9 @@ def placing_of(unit: Unit) -> Placing | None:
     shapes = tuple(
         shape_fit(pod_set, snapshot, keys, request.domain) for pod_set in request.pod_sets
     )
-    found = assess(request, snapshot)
-    refused_at = last_refusal(unit) if found.cause is PlacementCause.FITS else None
-    return Placing(request, found, shapes, refused_at=refused_at)
+    assessment = assess(request, snapshot)
+    refused_at = last_refusal(unit) if assessment.cause is PlacementCause.FITS else None
+    return Placing(request, assessment, shapes, refused_at=refused_at)
 
 
 def _rules_of_its_own(unit: Unit) -> str:
@@ -68,55 +68,59 @@ def shape_fit(
     """
     feasible = feasible_nodes_of(snapshot, pod_set.shape)
     now, empty, open_nodes, saturated = feasible.summary(keys)
-    found = ShapeFit(
+    result = ShapeFit(
         pod_set.shape, pod_set.count, feasible.eligibility(keys), now, empty, open_nodes, saturated
     )
     if domain is not None:
-        return _within(found, snapshot, keys, domain)
+        return _within(result, snapshot, keys, domain)
     spread = pod_set.shape.spread
     return (
-        _spread_out(found, snapshot, spread) if spread is not None else _exclusive(found, snapshot)
+        _spread_out(result, snapshot, spread)
+        if spread is not None
+        else _exclusive(result, snapshot)
     )
 
 
 def _within(
-    found: ShapeFit, snapshot: NodeSnapshot, keys: tuple[str, ...], domain: tuple[str, ...]
+    result: ShapeFit, snapshot: NodeSnapshot, keys: tuple[str, ...], domain: tuple[str, ...]
 ) -> ShapeFit:
     """Return the same with what the topology domain leaves of the numbers.
 
     A node elsewhere is none, whatever is free on it.
     """
-    feasible, domains = feasible_nodes_of(snapshot, found.shape), domains_of(snapshot, keys)
+    feasible, domains = feasible_nodes_of(snapshot, result.shape), domains_of(snapshot, keys)
     code = domains.values.index(domain) if domain in domains.values else None
     inside = domains.codes == code if code is not None else np.zeros(len(snapshot), dtype=np.bool_)
     now, empty, open_nodes, saturated = feasible.part(feasible.eligible(keys) & inside)
     outside = np.flatnonzero(feasible.eligible(keys) & ~inside).tolist()
-    names = tuple(snapshot.names[at] for at in outside[:EXAMPLES])
+    names = tuple(snapshot.names[row] for row in outside[:EXAMPLES])
     more = ((str(Constraint.TOPOLOGY), len(outside), names),) if outside else ()
-    saturated = tuple(sorted((*saturated, *more), key=lambda one: (-one[1], one[0])))
-    return replace(found, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
+    saturated = tuple(sorted((*saturated, *more), key=lambda limit: (-limit[1], limit[0])))
+    return replace(result, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
 
 
-def _exclusive(found: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
+def _exclusive(result: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
     """Return the same with what pods leave of the numbers that keep each other out of a zone."""
-    now = most_one_per_domain(snapshot, found.shape, When.CURRENT)
-    empty = most_one_per_domain(snapshot, found.shape, When.DRAINED)
-    return found if now is None or empty is None else replace(found, now=now, empty=empty)
+    now = most_one_per_domain(snapshot, result.shape, When.CURRENT)
+    empty = most_one_per_domain(snapshot, result.shape, When.DRAINED)
+    return result if now is None or empty is None else replace(result, now=now, empty=empty)
 
 
-def _spread_out(found: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
+def _spread_out(result: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
     """Return the same with what a topology spread constraint leaves of the numbers."""
-    shape = found.shape
+    shape = result.shape
     with_room = feasible_nodes_of(snapshot, shape).max_pods(When.CURRENT) > 0
     shut = np.flatnonzero(with_room & closed(snapshot, shape, spread)).tolist()
-    names = tuple(snapshot.names[at] for at in shut[:EXAMPLES])
+    names = tuple(snapshot.names[row] for row in shut[:EXAMPLES])
     more = ((str(Constraint.SPREAD), len(shut), names),) if shut else ()
     return replace(
-        found,
+        result,
         now=most_in(snapshot, shape, spread, When.CURRENT),
         empty=most_in(snapshot, shape, spread, When.DRAINED),
-        open_nodes=found.open_nodes - len(shut),
-        saturated=tuple(sorted((*found.saturated, *more), key=lambda one: (-one[1], one[0]))),
+        open_nodes=result.open_nodes - len(shut),
+        saturated=tuple(
+            sorted((*result.saturated, *more), key=lambda limit: (-limit[1], limit[0]))
+        ),
     )
 
 
@@ -133,7 +137,7 @@ def fit_rows(unit: Unit) -> tuple[FitRow, ...]:
         return ()
     if placing.assessment is None:
         return tuple(_blind_row(unit, pod_set, placing.why) for pod_set in placing.request.pod_sets)
-    return tuple(_row(unit, one) for one in placing.shapes)
+    return tuple(_row(unit, shape_fit) for shape_fit in placing.shapes)
 
 
 def _blind_row(unit: Unit, pod_set: PodSet, why: str) -> FitRow:
@@ -141,21 +145,21 @@ def _blind_row(unit: Unit, pod_set: PodSet, why: str) -> FitRow:
     return FitRow(unit.name, shape.name, pod_set.count, _requests(shape), 0, 0, 0, 0, why=why)
 
 
-def _row(unit: Unit, one: ShapeFit) -> FitRow:
-    found = one.eligibility
+def _row(unit: Unit, shape_fit: ShapeFit) -> FitRow:
+    eligibility = shape_fit.eligibility
     return FitRow(
         unit.name,
-        one.shape.name,
-        one.count,
-        _requests(one.shape),
-        one.now,
-        one.empty,
-        found.nodes,
-        one.open_nodes,
-        tuple(FitReason(limit, count, "", names) for limit, count, names in one.saturated),
-        tuple(_excluded(label, excluded) for label, excluded in found.excluded.items()),
-        one.shape.unsupported,
-        _not_understood(one.shape),
+        shape_fit.shape.name,
+        shape_fit.count,
+        _requests(shape_fit.shape),
+        shape_fit.now,
+        shape_fit.empty,
+        eligibility.nodes,
+        shape_fit.open_nodes,
+        tuple(FitReason(limit, count, "", names) for limit, count, names in shape_fit.saturated),
+        tuple(_excluded(label, excluded) for label, excluded in eligibility.excluded.items()),
+        shape_fit.shape.unsupported,
+        _not_understood(shape_fit.shape),
     )
 
 

@@ -84,8 +84,8 @@ class Usage:
 
     def remove_pod(self, uid: str) -> bool:
         """Forget a pod; True when that frees something on a known node."""
-        left = self._leave(uid)
-        return self._carry(uid, ()) or left
+        is_freed = self._leave(uid)
+        return self._carry(uid, ()) or is_freed
 
     def _recount(self, uid: str, old: Taken, new: Taken) -> bool:
         """Take in whether a pod that is as before counts for topology spread."""
@@ -148,10 +148,10 @@ class Usage:
         for uid in dict.fromkeys(uids):
             taken = self._taken.get(uid)
             if taken is not None and taken.node in self._nodes:
-                found = sums.setdefault(taken.node, Sum())
-                found.count(taken, 1)
+                sums_of_node = sums.setdefault(taken.node, Sum())
+                sums_of_node.count(taken, 1)
                 if terms := self._neighbours.matched(uid):
-                    found.match(taken, terms, 1)
+                    sums_of_node.match(taken, terms, 1)
         return {name: sums[name].load() for name in sorted(sums)}
 
     def room(self, why: str = "", running_gangs: Residents | None = None) -> ClusterCapacity:

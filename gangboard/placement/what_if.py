@@ -105,14 +105,14 @@ class WhatIf:
 
     def node(self, name: str) -> NodeInfo:
         """Return a node by its name."""
-        return self.snapshot.nodes[self.place(name)]
+        return self.snapshot.nodes[self.row(name)]
 
-    def place(self, name: str) -> int:
+    def row(self, name: str) -> int:
         """Return where a node stands in the columns; KeyError where it is not known."""
-        at = self.snapshot.place(name)
-        if at is None:
+        row = self.snapshot.row(name)
+        if row is None:
             raise KeyError(name)
-        return at
+        return row
 
     @property
     def candidate_nodes(self) -> BoolColumn:
@@ -138,9 +138,9 @@ class WhatIf:
         changed: dict[str, NodeInfo] = {}
         for part in parts:
             for name, load in part.items():
-                at = self.snapshot.place(name)
-                if at is not None:
-                    changed[name] = without(changed.get(name, self.snapshot.nodes[at]), load)
+                row = self.snapshot.row(name)
+                if row is not None:
+                    changed[name] = without(changed.get(name, self.snapshot.nodes[row]), load)
         return changed
 
     def needed_changes(self, changed: Mapping[str, NodeInfo]) -> dict[str, NodeInfo]:
@@ -213,9 +213,9 @@ class WhatIf:
             return self.fits_empty(target)
         if self._must_see_all(self.request):
             return False  # all nodes would have to be played on
-        there = self._find_best(When.DRAINED)
+        best = self._find_best(When.DRAINED)
         nodes = [
-            replace(node, now=node.pinned) for node in map(self.snapshot.nodes.__getitem__, there)
+            replace(node, now=node.pinned) for node in map(self.snapshot.nodes.__getitem__, best)
         ]
         return WhatIf(self.unit, self.request, self.assessment, NodeSnapshot(nodes)).frees(
             target=target
@@ -266,9 +266,9 @@ class WhatIf:
             return int(self.feasible.summary()[0]) + sum(gain for _, gain in gains)
         codes, missing = self.missing_by_domain()
         room = self.request.needed - missing
-        for at, gain in gains:
-            if codes[at] >= 0:
-                room[codes[at]] += gain
+        for row, gain in gains:
+            if codes[row] >= 0:
+                room[codes[row]] += gain
         return max(0, int(room.max())) if len(room) else 0
 
     def missing_by_domain(self) -> tuple[IntColumn, IntColumn]:
@@ -286,8 +286,8 @@ class WhatIf:
             only = domains.values.index(chosen) if chosen in domains.values else -2
             codes = np.where(codes == only, codes, -1)
         sums: IntColumn = np.zeros(len(domains.values), dtype=np.int64)
-        there = np.flatnonzero(codes >= 0)
-        np.add.at(sums, codes[there], np.minimum(max_pods[there], size).astype(np.int64))
+        counted = np.flatnonzero(codes >= 0)
+        np.add.at(sums, codes[counted], np.minimum(max_pods[counted], size).astype(np.int64))
         return codes, self.request.needed - sums
 
     def _gains(self, changed: Mapping[str, NodeInfo]) -> list[tuple[int, int]]:
@@ -299,7 +299,7 @@ class WhatIf:
         after = np.where(
             feasible.eligible(self.request.topology_keys), feasible.max_pods(When.CURRENT), 0
         )
-        places = [self.place(name) for name in nodes.names]
+        places = [self.row(name) for name in nodes.names]
         gains = after - self.feasible.max_pods(When.CURRENT)[places]
         return list(zip(places, gains.tolist(), strict=True))
 
@@ -307,36 +307,36 @@ class WhatIf:
         """Return the nodes with the most places for each shape, and those that are changed."""
         if self._best is None:
             self._best = self._find_best(When.CURRENT)
-        chosen = set(self._best) | {self.place(name) for name in changed}
+        chosen = set(self._best) | {self.row(name) for name in changed}
         names = self.snapshot.names
-        return [changed.get(names[at], self.snapshot.nodes[at]) for at in sorted(chosen)]
+        return [changed.get(names[row], self.snapshot.nodes[row]) for row in sorted(chosen)]
 
     def _find_best(self, when: When) -> tuple[int, ...]:
-        found: set[int] = set()
+        rows: set[int] = set()
         for pod_set in self.pod_sets:
             max_pods = feasible_nodes_of(self.snapshot, pod_set.shape).max_pods(when)
-            found.update(largest(max_pods, min(pod_set.count, MOST_HOSTS) + SPARE_HOSTS))
-        return tuple(sorted(found))
+            rows.update(largest(max_pods, min(pod_set.count, MOST_HOSTS) + SPARE_HOSTS))
+        return tuple(sorted(rows))
 
 
 def largest(column: IntColumn, number: int) -> list[int]:
     """Return the places of the largest entries above zero, the largest first, then in order."""
-    there = np.flatnonzero(column > 0)
-    order = np.argsort(-column[there], kind="stable")[:number]
-    found: Any = there[order].tolist()
-    return list(found)
+    candidates = np.flatnonzero(column > 0)
+    order = np.argsort(-column[candidates], kind="stable")[:number]
+    rows: Any = candidates[order].tolist()
+    return list(rows)
 
 
 def without_needless(
-    some: Sequence[Thing], are_enough: Callable[[Sequence[Thing]], bool]
+    things: Sequence[Thing], are_enough: Callable[[Sequence[Thing]], bool]
 ) -> tuple[Thing, ...]:
     """Return things that are enough together, without those beside whom the others are.
 
     They are tried in their order; `are_enough` can be asked of none of them, too.
     """
-    left = tuple(some)
-    for one in some:
-        fewer = tuple(other for other in left if other is not one)
+    needed = tuple(things)
+    for thing in things:
+        fewer = tuple(other for other in needed if other is not thing)
         if are_enough(fewer):
-            left = fewer
-    return left
+            needed = fewer
+    return needed

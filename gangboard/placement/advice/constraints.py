@@ -66,10 +66,10 @@ def tolerate(what_if: WhatIf) -> Iterator[Advice]:
         method = change_method(
             AdviceKind.TOLERATE, _changed_object(what_if), what_if.unit.facts.kubernetes
         )
-        where = "1 node" if count == 1 else f"{count} nodes"
+        nodes = "1 node" if count == 1 else f"{count} nodes"
         yield Advice(
             AdviceKind.TOLERATE,
-            marked(f"Tolerate the taint {taint} of {where}: {then_fits(what_if)}", method),
+            marked(f"Tolerate the taint {taint} of {nodes}: {then_fits(what_if)}", method),
             method=method,
             taint=taint,
         )
@@ -88,9 +88,10 @@ def select(what_if: WhatIf) -> Iterator[Advice]:
 
 
 def _others_wait(unit: Unit) -> bool:
-    own = {pod.meta.ref.uid for pod in unit.pods}
+    own_uids = {pod.meta.ref.uid for pod in unit.pods}
     return any(
-        pod.is_live and not pod.is_placed and pod.meta.ref.uid not in own for pod in unit.facts.pods
+        pod.is_live and not pod.is_placed and pod.meta.ref.uid not in own_uids
+        for pod in unit.facts.pods
     )
 
 
@@ -101,27 +102,27 @@ def _taints(what_if: WhatIf) -> Counter[Taint]:
     """
     snapshot = what_if.snapshot
     kinds = snapshot.taint_groups()
-    in_maintenance = [snapshot.place(node.name) for node in nodes_in_maintenance(snapshot)]
+    in_maintenance = [snapshot.row(node.name) for node in nodes_in_maintenance(snapshot)]
     codes = np.delete(kinds.codes, [place for place in in_maintenance if place is not None])
     numbers = np.bincount(codes, minlength=len(kinds.nodes)).tolist()
-    found: Counter[Taint] = Counter()
+    taints: Counter[Taint] = Counter()
     for kind, number in zip(kinds.nodes, numbers, strict=True):
-        here = {
+        untolerated_taints = {
             taint
             for pod_set in what_if.pod_sets
             for taint in untolerated(kind, pod_set.shape)
             if not taint.key.startswith(_OF_CONTROLLERS) and not taint.key.endswith(_OF_AGENTS)
         }
         if number:
-            found.update(dict.fromkeys(sorted(here, key=str), number))
-    return found
+            taints.update(dict.fromkeys(sorted(untolerated_taints, key=str), number))
+    return taints
 
 
 def _tolerating(request: PlacementRequest, taint: Taint) -> PlacementRequest:
-    more = Toleration(taint.key, "Equal", taint.value, taint.effect)
+    toleration = Toleration(taint.key, "Equal", taint.value, taint.effect)
     pod_sets = tuple(
         PodSet(
-            replace(pod_set.shape, tolerations=(*pod_set.shape.tolerations, more)),
+            replace(pod_set.shape, tolerations=(*pod_set.shape.tolerations, toleration)),
             pod_set.count,
         )
         for pod_set in request.pod_sets

@@ -55,14 +55,14 @@ def deletions(what_if: WhatIf) -> Deletions | None:
     going = endings.to_come(what_if.unit.now, what_if.own_uid, deleted=True)
     if not going.any():
         return None
-    here = what_if.candidate_nodes
-    there = np.flatnonzero(going & (endings.held(PODS, here) > 0))
-    if not len(there):
+    candidates = what_if.candidate_nodes
+    relevant = np.flatnonzero(going & (endings.held(PODS, candidates) > 0))
+    if not len(relevant):
         return None
     assessment = what_if.assessment
     totals = tuple(
-        replace(one, free=one.free + int(endings.held(one.resource, here)[going].sum()))
-        for one in assessment.totals
+        replace(line, free=line.free + int(endings.held(line.resource, candidates)[going].sum()))
+        for line in assessment.totals
     )
     later = WhatIf(
         what_if.unit,
@@ -70,7 +70,7 @@ def deletions(what_if: WhatIf) -> Deletions | None:
         replace(assessment, totals=totals),
         _snapshot_without(what_if, endings, going),
     )
-    return Deletions(tuple(endings.all[at] for at in there.tolist()), later)
+    return Deletions(tuple(endings.all[index] for index in relevant.tolist()), later)
 
 
 def _snapshot_without(
@@ -79,56 +79,58 @@ def _snapshot_without(
     """Return the nodes without what is being deleted, made once for all gangs that ask for them."""
     cache, key = what_if.snapshot.cache, ("without", going.tobytes())
     if key not in cache:
-        parts = [endings.all[at].ending.loads for at in np.flatnonzero(going).tolist()]
-        cache[key] = what_if.snapshot.changed(what_if.nodes_without(parts))
-    found: NodeSnapshot = cache[key]
-    return found
+        loads = [endings.all[index].ending.loads for index in np.flatnonzero(going).tolist()]
+        cache[key] = what_if.snapshot.changed(what_if.nodes_without(loads))
+    snapshot: NodeSnapshot = cache[key]
+    return snapshot
 
 
-def wait_for_deletions(what_if: WhatIf, found: Deletions) -> Advice | None:
+def wait_for_deletions(what_if: WhatIf, pending: Deletions) -> Advice | None:
     """Say when what is being deleted has gone, where that is enough."""
-    if not found.what_if.frees():
+    if not pending.what_if.frees():
         return None
-    some = _first_enough(what_if, found.ends) or found.ends
-    pods, names = _on_nodes(what_if, some)
-    last = max(one.ending.told for one in some)
+    enough = _first_enough(what_if, pending.ends) or pending.ends
+    pods, names = _on_nodes(what_if, enough)
+    last = max(end.ending.told for end in enough)
     return Advice(
         AdviceKind.WAIT_FOR_END,
         f"Wait: {count(pods, 'pod')} on {node_names(names)} will be gone by "
         f"{clock(last, what_if.unit.now)}; {then_fits(what_if)}.",
         named=_refs(names),
-        at=max(one.ending.at for one in some),
-        until=min(one.ending.told for one in some),
+        at=max(end.ending.at for end in enough),
+        until=min(end.ending.told for end in enough),
     )
 
 
-def counting_on(what_if: WhatIf, found: Deletions, advised: Iterable[Advice]) -> Iterator[Advice]:
+def counting_on(what_if: WhatIf, pending: Deletions, advised: Iterable[Advice]) -> Iterator[Advice]:
     """Add to advice that was worked out without what is being deleted that it counts on that."""
-    pods, names = _on_nodes(what_if, found.ends)
-    first = min(one.ending.told for one in found.ends)
-    last = clock(max(one.ending.told for one in found.ends), what_if.unit.now)
+    pods, names = _on_nodes(what_if, pending.ends)
+    first = min(end.ending.told for end in pending.ends)
+    last = clock(max(end.ending.told for end in pending.ends), what_if.unit.now)
     verb = is_or_are(pods)
     clause = (
         f", once {count(pods, 'pod')} on {node_names(names)} that {verb} being deleted {verb} gone "
         f"({last} at the latest)."
     )
-    for one in advised:
+    for advice in advised:
         yield replace(
-            one,
-            text=one.text.removesuffix(".") + clause,
-            named=tuple(dict.fromkeys((*one.named, *_refs(names)))),
-            at=one.at and max(one.at, *(end.ending.at for end in found.ends)),
-            until=first if one.until is None else min(one.until, first),
+            advice,
+            text=advice.text.removesuffix(".") + clause,
+            named=tuple(dict.fromkeys((*advice.named, *_refs(names)))),
+            at=advice.at and max(advice.at, *(end.ending.at for end in pending.ends)),
+            until=first if advice.until is None else min(advice.until, first),
         )
 
 
 def _on_nodes(what_if: WhatIf, ends: Iterable[GangTermination]) -> tuple[int, list[str]]:
     """Return how many pods these are on nodes where members could go, and the names of the nodes."""
     pods: Counter[str] = Counter()
-    for one in ends:
-        for name, load in one.ending.loads.items():
+    for end in ends:
+        for name, load in end.ending.loads.items():
             pods[name] += load.pods
-    names = [what_if.snapshot.names[at] for at in np.flatnonzero(what_if.candidate_nodes).tolist()]
+    names = [
+        what_if.snapshot.names[index] for index in np.flatnonzero(what_if.candidate_nodes).tolist()
+    ]
     names = [name for name in names if pods[name]]
     return sum(pods[name] for name in names), names
 
@@ -148,60 +150,63 @@ def wait_for_end(what_if: WhatIf) -> Iterator[Advice]:
     held = endings.held(what_if.deciding, what_if.candidate_nodes)
     coming = endings.to_come(what_if.unit.now, what_if.own_uid, deleted=False)
     ends = [
-        (endings.all[at], int(held[at]))
-        for at in np.flatnonzero(coming & (held > 0))[:MOST_ENDED].tolist()
-        if endings.all[at].resident.root != what_if.own_uid
+        (endings.all[index], int(held[index]))
+        for index in np.flatnonzero(coming & (held > 0))[:MOST_ENDED].tolist()
+        if endings.all[index].resident.root != what_if.own_uid
     ]
     sums = list(accumulate(amount for _, amount in ends))
     first = bisect_left(sums, what_if.shortfall)
     if first >= len(ends):
         return
-    some = _first_enough(what_if, [one for one, _ in ends[: first + MOST_TRIED]], first + 1)
-    if some and what_if.frees(changed=_without(what_if, some)):
-        yield _told(what_if, some)
+    enough = _first_enough(what_if, [end for end, _ in ends[: first + MOST_TRIED]], first + 1)
+    if enough and what_if.frees(changed=_without(what_if, enough)):
+        yield _told(what_if, enough)
 
 
-def _told(what_if: WhatIf, some: Sequence[GangTermination]) -> Advice:
-    now, last = what_if.unit.now, max(one.ending.told for one in some)
-    whose = {one.resident.root: one.resident for one in some}
+def _told(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
+    now, last = what_if.unit.now, max(end.ending.told for end in terminations)
+    whose = {end.resident.root: end.resident for end in terminations}
     running_gangs = list(whose.values())
     named = shown(running_gangs)
-    texts = [_name(one, some) for one in named]
+    texts = [_name(gang, terminations) for gang in named]
     if len(named) < len(running_gangs):
         texts.append(f"{len(running_gangs) - len(named)} others")
     alone = len(running_gangs) == 1
     is_one = alone and (
-        _ends_whole(running_gangs[0], some) or sum(one.ending.pods for one in some) == 1
+        _ends_whole(running_gangs[0], terminations)
+        or sum(end.ending.pods for end in terminations) == 1
     )
-    deadlines = "deadline" if len({one.ending.told for one in some}) == 1 and alone else "deadlines"
+    deadlines = (
+        "deadline" if len({end.ending.told for end in terminations}) == 1 and alone else "deadlines"
+    )
     return Advice(
         AdviceKind.WAIT_FOR_END,
         f"Wait for {listed(texts)}, which {'ends' if is_one else 'end'} "
-        f"{'at' if len(some) == 1 else 'by'} {clock(last, now)} at the latest "
+        f"{'at' if len(terminations) == 1 else 'by'} {clock(last, now)} at the latest "
         f"({'its' if is_one else 'their'} {deadlines}): {then_fits(what_if)}.",
-        gangs=tuple(one.ref for one in named),
-        at=max(one.ending.at for one in some),
-        until=min(one.ending.told for one in some),
+        gangs=tuple(gang.ref for gang in named),
+        at=max(end.ending.at for end in terminations),
+        until=min(end.ending.told for end in terminations),
     )
 
 
-def _name(one: RunningGang, some: Sequence[GangTermination]) -> str:
+def _name(gang: RunningGang, terminations: Sequence[GangTermination]) -> str:
     """Return `Job team-b/batch`, `2 pods of Job team-b/batch` where the rest of it stays."""
-    name = f"{one.ref.kind} {one.ref.namespace}/{one.ref.name}"
-    if _ends_whole(one, some):
+    name = f"{gang.ref.kind} {gang.ref.namespace}/{gang.ref.name}"
+    if _ends_whole(gang, terminations):
         return name
-    pods = _pods(one, some)
+    pods = _pods(gang, terminations)
     return f"{pods} {'pods' if pods > 1 else 'pod'} of {name}"
 
 
-def _ends_whole(one: RunningGang, some: Sequence[GangTermination]) -> bool:
+def _ends_whole(gang: RunningGang, terminations: Sequence[GangTermination]) -> bool:
     """Whether nothing of it is left then but what is being deleted."""
-    deleted = sum(end.pods for end in one.ends if end.deleted)
-    return _pods(one, some) + deleted >= sum(load.pods for load in one.loads.values())
+    deleted = sum(end.pods for end in gang.ends if end.deleted)
+    return _pods(gang, terminations) + deleted >= sum(load.pods for load in gang.loads.values())
 
 
-def _pods(one: RunningGang, some: Sequence[GangTermination]) -> int:
-    return sum(end.ending.pods for end in some if end.resident.root == one.root)
+def _pods(gang: RunningGang, terminations: Sequence[GangTermination]) -> int:
+    return sum(end.ending.pods for end in terminations if end.resident.root == gang.root)
 
 
 # How many
@@ -224,15 +229,15 @@ def _first_enough(
             high = middle
         else:
             low = middle + 1
-    some = tuple(ends[:high])
-    low, high = 0, len(some) - 1
+    enough = tuple(ends[:high])
+    low, high = 0, len(enough) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if what_if.fits(changed=_without(what_if, some[middle:])):
+        if what_if.fits(changed=_without(what_if, enough[middle:])):
             low = middle
         else:
             high = middle - 1
-    *before, last = some[low:]
+    *before, last = enough[low:]
     if len(before) >= MOST_TRIED:
         return *before, last
 
@@ -244,4 +249,4 @@ def _first_enough(
 
 
 def _without(what_if: WhatIf, ends: Iterable[GangTermination]) -> dict[str, NodeInfo]:
-    return what_if.nodes_without([one.ending.loads for one in ends])
+    return what_if.nodes_without([end.ending.loads for end in ends])

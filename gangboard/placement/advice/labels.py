@@ -35,28 +35,31 @@ def select_another(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[A
     """Name the values of the selected label with which the members fit: now, else on empty nodes."""
     if what_if.assessment.cause is not PlacementCause.NO_ELIGIBLE_NODE:
         return
-    wish = _only_wish(what_if)
-    if wish is None or wish.key in added_labels(what_if.unit):
+    label_value = _only_wish(what_if)
+    if label_value is None or label_value.key in added_labels(what_if.unit):
         return
     tried = {
-        value: _selecting(what_if.request, wish, value) for value in _values(what_if, wish.key)
+        value: _selecting(what_if.request, label_value, value)
+        for value in _values(what_if, label_value.key)
     }
-    found = [value for value, request in tried.items() if what_if.frees(request=request)]
-    now = bool(found)
+    values = [value for value, request in tried.items() if what_if.frees(request=request)]
+    now = bool(values)
     if not now:
-        found = [value for value, request in tried.items() if _fits_when_empty(what_if, request)]
-    if not found:
+        values = [value for value, request in tried.items() if _fits_when_empty(what_if, request)]
+    if not values:
         return
     method = change_method(AdviceKind.SELECT, changed_object, what_if.unit.facts.kubernetes)
-    others = listed([f"{wish.key}={value}" for value in found[:_SHOWN]]).replace(" and ", " or ")
+    offered = listed([f"{label_value.key}={value}" for value in values[:_SHOWN]]).replace(
+        " and ", " or "
+    )
     then = then_fits(what_if) if now else then_fit_when_empty(what_if)
-    text = f"Select {others} instead of {wish.key}={wish.value}, which no node has: {then}"
+    text = f"Select {offered} instead of {label_value.key}={label_value.value}, which no node has: {then}"
     yield Advice(
         AdviceKind.SELECT,
         marked(text, method),
         method=method,
-        label=wish.key,
-        values=tuple(found[:_SHOWN]),
+        label=label_value.key,
+        values=tuple(values[:_SHOWN]),
     )
 
 
@@ -75,29 +78,29 @@ def mend_sources(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Adv
     }
     added = added_labels(what_if.unit)
     for key, value in sorted(selected):
-        one = added.get(key)
-        if one is None or one.flavor is None:
+        source = added.get(key)
+        if source is None or source.flavor is None:
             continue
         if value not in what_if.snapshot.labels(key).places:
-            where = label(one.flavor)
-            text = f"Correct {one.text} in {where}, or label its nodes: no node has it."
+            flavor = label(source.flavor)
+            text = f"Correct {source.text} in {flavor}, or label its nodes: no node has it."
             yield Advice(AdviceKind.OTHER, text)
     theirs = {key for key, _ in selected if key in added}
-    own = {key for key, _ in selected} - theirs
-    if not theirs or not own:
+    own_keys = {key for key, _ in selected} - theirs
+    if not theirs or not own_keys:
         return
-    kept = listed([added[key].text for key in sorted(theirs)])
-    dropped = listed([f"{key}={value}" for key, value in sorted(selected) if key in own])
-    it = "it" if len(own) == 1 else "them"
-    if then := _then_without(what_if, own):
+    added_text = listed([added[key].text for key in sorted(theirs)])
+    dropped = listed([f"{key}={value}" for key, value in sorted(selected) if key in own_keys])
+    it = "it" if len(own_keys) == 1 else "them"
+    if then := _then_without(what_if, own_keys):
         method = change_method(AdviceKind.SELECT, changed_object, what_if.unit.facts.kubernetes)
         text = (
             f"Remove {dropped} from the node selector of {label(what_if.unit.owner.meta.ref)}, as no node "
-            f"with {kept} has {it}: {then}"
+            f"with {added_text} has {it}: {then}"
         )
         yield Advice(AdviceKind.SELECT, marked(text, method), method=method)
     if then := _then_without(what_if, theirs):
-        text = f"Use a queue that does not add {kept}: {then}"
+        text = f"Use a queue that does not add {added_text}: {then}"
         yield Advice(
             AdviceKind.OTHER, marked(text, ChangeMethod.RECREATE), method=ChangeMethod.RECREATE
         )
@@ -119,13 +122,13 @@ def _then_without(what_if: WhatIf, keys: Collection[str]) -> str:
 
 def _only_wish(what_if: WhatIf) -> _Wish | None:
     """Return the one label that is selected with a value that no node has; None for several."""
-    found = {
+    unmatched = {
         _Wish(key, value)
         for pod_set in what_if.pod_sets
         for key, value in pod_set.shape.node_selector.items()
         if value not in what_if.snapshot.labels(key).places
     }
-    return found.pop() if len(found) == 1 else None
+    return unmatched.pop() if len(unmatched) == 1 else None
 
 
 def _values(what_if: WhatIf, key: str) -> list[str]:
@@ -134,22 +137,25 @@ def _values(what_if: WhatIf, key: str) -> list[str]:
         return []
     texts = what_if.snapshot.labels(key)
     counts = np.bincount(texts.codes, minlength=len(texts.places)).tolist()
-    found = [(-counts[at], value) for value, at in texts.places.items() if value is not None]
-    return [value for _, value in sorted(found)[:MOST_VALUES]]
+    counted = [
+        (-counts[index], value) for value, index in texts.places.items() if value is not None
+    ]
+    return [value for _, value in sorted(counted)[:MOST_VALUES]]
 
 
-def _selecting(request: PlacementRequest, wish: _Wish, value: str) -> PlacementRequest:
+def _selecting(request: PlacementRequest, label_value: _Wish, value: str) -> PlacementRequest:
     def changed(pod_set: PodSet) -> PodSet:
         selector = pod_set.shape.node_selector
-        if selector.get(wish.key) != wish.value:
+        if selector.get(label_value.key) != label_value.value:
             return pod_set
         return PodSet(
-            replace(pod_set.shape, node_selector={**selector, wish.key: value}), pod_set.count
+            replace(pod_set.shape, node_selector={**selector, label_value.key: value}),
+            pod_set.count,
         )
 
     return replace(request, pod_sets=tuple(map(changed, request.pod_sets)))
 
 
 def _fits_when_empty(what_if: WhatIf, request: PlacementRequest) -> bool:
-    found = fits(request, what_if.snapshot, When.DRAINED, request.needed, steps=STEPS)
-    return found.answer is FitAnswer.YES
+    fit = fits(request, what_if.snapshot, When.DRAINED, request.needed, steps=STEPS)
+    return fit.answer is FitAnswer.YES

@@ -66,13 +66,13 @@ def fewest(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> dict[str, NodeInf
 
 def _by_domain(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> Iterator[list[NodeInfo]]:
     """Yield the nodes that could be opened, those of one topology domain together."""
-    found: dict[tuple[str, ...], list[NodeInfo]] = {}
+    by_domain: dict[tuple[str, ...], list[NodeInfo]] = {}
     for node in opened.values():
         values = tuple(node.labels.get(key, "") for key in what_if.request.topology_keys)
-        found.setdefault(values, []).append(node)
-    for values in sorted(found):
+        by_domain.setdefault(values, []).append(node)
+    for values in sorted(by_domain):
         if what_if.request.domain in (None, values):
-            yield found[values]
+            yield by_domain[values]
 
 
 def _places(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> Mapping[str, int]:
@@ -84,7 +84,7 @@ def _places(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> Mapping[str, int
         most = np.maximum(
             most, np.where(feasible.eligible(keys), feasible.max_pods(When.CURRENT), 0)
         )
-    return {name: int(most[what_if.place(name)]) for name in opened}
+    return {name: int(most[what_if.row(name)]) for name in opened}
 
 
 # Devices
@@ -97,10 +97,10 @@ def restore(what_if: WhatIf) -> Iterator[Advice]:
     chosen = fewest(what_if, restored) if restored else {}
     if not chosen or not what_if.frees(changed=chosen):
         return
-    asked = {name for shape in shapes for name in wanted(shape)}
+    requested = {name for shape in shapes for name in wanted(shape)}
     amounts = Counter[str]()
     for node in chosen.values():
-        amounts.update({name: node.withheld[name] for name in asked & node.withheld.keys()})
+        amounts.update({name: node.withheld[name] for name in requested & node.withheld.keys()})
     names = sorted(chosen)
     what = listed(amounts_of(amounts))
     yield Advice(
@@ -114,9 +114,9 @@ def restore(what_if: WhatIf) -> Iterator[Advice]:
 
 def _culprits(amounts: Counter[str]) -> str:
     """Return the likely causes of capacity that is not allocatable."""
-    found = []
+    culprits = []
     if any("/" in name for name in amounts):
-        found.append("the device plugin and the health of the devices")
+        culprits.append("the device plugin and the health of the devices")
     if any("/" not in name for name in amounts):
-        found.append("the huge pages that the kubelet reserves")
-    return listed(found)
+        culprits.append("the huge pages that the kubelet reserves")
+    return listed(culprits)

@@ -79,15 +79,15 @@ def advise(unit: Unit) -> tuple[Advice, ...]:
             return counting_on(what_if, going, maker(going.what_if))
         return maker(what_if)
 
-    found: list[Advice] = []
+    advised: list[Advice] = []
     for maker in _BY_TOPOLOGY if is_topology else _BY_NODES:
-        found += made(maker)
-        if len(found) >= MOST:
+        advised += made(maker)
+        if len(advised) >= MOST:
             break
-    found = found[:MOST]
-    if not any(harm_of(one.change) is Harm.BROKEN_GANGS for one in found):
-        found += made(suspend_gangs)
-    harms = {harm_of(one.change) for one in found}
+    advised = advised[:MOST]
+    if not any(harm_of(advice.change) is Harm.BROKEN_GANGS for advice in advised):
+        advised += made(suspend_gangs)
+    harms = {harm_of(advice.change) for advice in advised}
     if Harm.WHOLE_GANGS in harms and Harm.NOTHING not in harms:
-        found.insert(0, wait_for_any_room(what_if))
-    return tuple(found)
+        advised.insert(0, wait_for_any_room(what_if))
+    return tuple(advised)

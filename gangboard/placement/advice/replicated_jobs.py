@@ -33,19 +33,19 @@ def lower_size_of_parts(what_if: WhatIf) -> Iterator[Advice]:
     Only for a plain owner of which all pods are there: those that are still to come cannot be
     asked what they need.
     """
-    found = _anew(what_if)
-    if found is None:
+    recreated = _anew(what_if)
+    if recreated is None:
         return
-    when, role = what_if.moment, found.role
-    of_jobs = role.replicas > 1 and found.fits_alone(when) >= role.pods
-    size, now = found.largest(of_jobs, when), found.largest(of_jobs, When.CURRENT)
+    when, role = what_if.moment, recreated.role
+    of_jobs = role.replicas > 1 and recreated.fits_alone(when) >= role.pods
+    size, now = recreated.largest(of_jobs, when), recreated.largest(of_jobs, When.CURRENT)
     if size <= now:
         when, size = When.CURRENT, now
     if not size:
         return
     before = role.replicas if of_jobs else role.pods
     method = change_method(AdviceKind.SIZE, ChangedObject.OF_PARTS, what_if.unit.facts.kubernetes)
-    fields = ("replicas",) if of_jobs else sized(found.job)
+    fields = ("replicas",) if of_jobs else sized(recreated.job)
     each = "" if of_jobs or role.replicas == 1 else " of each Job"
     yield Advice(
         AdviceKind.SIZE,
@@ -95,16 +95,16 @@ class _Anew:
 
     def _fits(self, jobs: int, pods: int, when: When) -> bool:
         """Whether all of the owner fits with so many Jobs of so many pods in the role."""
-        kept = [pod for _, own in sorted(self.jobs.items())[:jobs] for pod in own[:pods]]
+        kept_pods = [pod for _, own in sorted(self.jobs.items())[:jobs] for pod in own[:pods]]
         unit = replace(
             self.what_if.unit,
-            pods=(*self.others, *kept),
+            pods=(*self.others, *kept_pods),
             jobs=self.what_if.unit.facts.jobs,
             group=None,
             quorum=None,
         )
-        then = WhatIf(unit, request_of(unit), self.what_if.assessment, self._snapshot(when))
-        return then.frees() if when is When.CURRENT else then.frees_empty(then.request.size)
+        later = WhatIf(unit, request_of(unit), self.what_if.assessment, self._snapshot(when))
+        return later.frees() if when is When.CURRENT else later.frees_empty(later.request.size)
 
 
 def _anew(what_if: WhatIf) -> _Anew | None:
@@ -113,18 +113,21 @@ def _anew(what_if: WhatIf) -> _Anew | None:
     facts, job = unit.facts, _job_that_waits(unit)
     if job is None:
         return None
-    role = next((one for one in unit.owner.roles if one.name == job.role_name), None)
+    role = next((role for role in unit.owner.roles if role.name == job.role_name), None)
     by_role = _pods_by_role(unit)
     if role is None or by_role is None or not _is_plain(unit, role):
         return None
-    own = by_role[role.name]
-    if any((pod.requests, pod.needs) != (own[0].requests, own[0].needs) for pod in own):
+    role_pods = by_role[role.name]
+    if any(
+        (pod.requests, pod.needs) != (role_pods[0].requests, role_pods[0].needs)
+        for pod in role_pods
+    ):
         return None
     changed = _without(what_if, facts.pods)
     if changed is None:
         return None
     jobs: dict[str, list[Pod]] = {}
-    for pod in own:
+    for pod in role_pods:
         maker = pod.meta.controller
         jobs.setdefault(maker.uid if maker is not None else "", []).append(_free(pod))
     others = [_free(pod) for name, pods in by_role.items() if name != role.name for pod in pods]
@@ -155,8 +158,8 @@ def _is_plain(unit: Unit, role: Role) -> bool:
     is_known = unit.quorum is None or unit.quorum == role.pods
     if unit.group is None and unit.group_name:
         is_known = False
-    kept = owner.meta.controller is not None or owner.managed_by or owner.restarting
-    return unasked and not asks and is_known and not kept and not facts.foreign_pods
+    is_managed = owner.meta.controller is not None or owner.managed_by or owner.restarting
+    return unasked and not asks and is_known and not is_managed and not facts.foreign_pods
 
 
 def _pods_by_role(unit: Unit) -> Mapping[str, Sequence[Pod]] | None:
@@ -165,15 +168,15 @@ def _pods_by_role(unit: Unit) -> Mapping[str, Sequence[Pod]] | None:
     if len(facts.pods) * len(facts.jobs) > MOST_WORK or any(map(_has_worked, facts.jobs)):
         return None
     role_of = {job.meta.ref.uid: job.role_name for job in facts.jobs}
-    found: dict[str, list[Pod]] = {role.name: [] for role in unit.owner.roles}
+    by_role: dict[str, list[Pod]] = {role.name: [] for role in unit.owner.roles}
     for pod in facts.pods:
         maker = pod.meta.controller
         name = role_of.get(maker.uid, "") if maker is not None else ""
-        if name not in found or not pod.is_live or pod.is_terminating or pod.gates:
+        if name not in by_role or not pod.is_live or pod.is_terminating or pod.gates:
             return None
-        found[name].append(pod)
-    asked = {role.name: role.replicas * role.pods for role in unit.owner.roles}
-    return found if {name: len(pods) for name, pods in found.items()} == asked else None
+        by_role[name].append(pod)
+    expected = {role.name: role.replicas * role.pods for role in unit.owner.roles}
+    return by_role if {name: len(pods) for name, pods in by_role.items()} == expected else None
 
 
 def _has_worked(job: Owner) -> bool:
@@ -198,10 +201,10 @@ def _without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeInfo] | N
             placed.setdefault(pod.node, []).append(pod)
     changed = {}
     snapshot = nodes_for(what_if.unit)
-    for name, there in placed.items():
-        at = snapshot.place(name)
-        if at is None:
+    for name, pods_there in placed.items():
+        row = snapshot.row(name)
+        if row is None:
             return None
-        left = removed(snapshot[at].now, requested_by(there, lambda _: NO_TERMS))
-        changed[name] = replace(snapshot[at], now=left)
+        left = removed(snapshot[row].now, requested_by(pods_there, lambda _: NO_TERMS))
+        changed[name] = replace(snapshot[row], now=left)
     return changed

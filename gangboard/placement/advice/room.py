@@ -55,10 +55,10 @@ def wait_for_any_room(what_if: WhatIf) -> Advice:
 def least(what_if: WhatIf) -> Freed:
     """Return the least that must become free, worked out once for each what-if; nothing for unknown."""
     if what_if.freed is None:
-        one = what_if.is_one_shape and not (
+        adds_up = what_if.is_one_shape and not (
             what_if.shape.spread or one_per_domain_keys(what_if.shape)
         )
-        what_if.freed = cheapest(what_if) if one else _least_for_several(what_if)
+        what_if.freed = cheapest(what_if) if adds_up else _least_for_several(what_if)
     return what_if.freed
 
 
@@ -94,14 +94,14 @@ def _least_for_several(what_if: WhatIf) -> Freed:
 
 def _asked_by(what_if: WhatIf, emptied: Mapping[str, NodeInfo]) -> Freed:
     """Return what a placement on the emptied nodes wants more than they have free now."""
-    asked = {pod_set.shape.name: wanted(pod_set.shape) for pod_set in what_if.pod_sets}
+    requested = {pod_set.shape.name: wanted(pod_set.shape) for pod_set in what_if.pod_sets}
     freed: Freed = {}
     for name, counts in what_if.fit(changed=emptied).placement.items():
         if name not in emptied:
             continue
         sums: dict[str, int] = {}
         for shape, count in counts.items():
-            for resource, amount in asked[shape].items():
+            for resource, amount in requested[shape].items():
                 sums[resource] = sums.get(resource, 0) + amount * count
         shortage = _shortage(what_if.node(name), sums)
         if shortage:
@@ -134,11 +134,11 @@ def _worth_emptying(what_if: WhatIf) -> list[NodeInfo]:
         empty = np.minimum(feasible.max_pods(When.DRAINED), pod_set.count)
         now = np.minimum(feasible.max_pods(When.CURRENT), pod_set.count)
         gain = np.maximum(gain, empty - now)
-    there = np.flatnonzero(gain > 0)
+    candidates = np.flatnonzero(gain > 0)
     column = what_if.snapshot.resource(what_if.deciding)
-    leaves = (column.empty - column.now)[there]
-    order = np.lexsort((leaves, -gain[there]))[: EMPTIED[-1]]
-    return [what_if.snapshot.nodes[at] for at in there[order].tolist()]
+    leaves = (column.empty - column.now)[candidates]
+    order = np.lexsort((leaves, -gain[candidates]))[: EMPTIED[-1]]
+    return [what_if.snapshot.nodes[row] for row in candidates[order].tolist()]
 
 
 def _with_room(what_if: WhatIf, freed: Freed) -> dict[str, NodeInfo]:
@@ -176,7 +176,7 @@ def cheapest(what_if: WhatIf) -> Freed:
         freed = _on(what_if, mask, missing) if missing <= MOST_PLACES else {}
         if not freed:
             continue
-        price = sum(one.get(what_if.deciding, 0) for one in freed.values()), len(freed)
+        price = sum(amounts.get(what_if.deciding, 0) for amounts in freed.values()), len(freed)
         if best is None or price < best[0]:
             best = price, freed
     return best[1] if best is not None else {}
@@ -223,23 +223,23 @@ def _promising(what_if: WhatIf, mask: BoolColumn, missing: int) -> IntColumn:
     """
     feasible, deciding = what_if.feasible, what_if.deciding
     now = feasible.max_pods(When.CURRENT)
-    there = np.flatnonzero(mask & (feasible.max_pods(When.DRAINED) > now))
+    candidates = np.flatnonzero(mask & (feasible.max_pods(When.DRAINED) > now))
     if missing <= 0:
-        return there[:0]
+        return candidates[:0]
     shape = what_if.shape
     if shape.host_ports or shape.anti_affinity or shape.matched_terms:
-        there = there[
-            np.array([not _is_barred(what_if, at) for at in there.tolist()], dtype=np.bool_)
+        candidates = candidates[
+            np.array([not _is_barred(what_if, row) for row in candidates.tolist()], dtype=np.bool_)
         ]
     amount = what_if.asked.get(deciding, 0)
-    free_now = what_if.snapshot.resource(deciding).now[there]
-    price = np.maximum((now[there] + 1) * amount - free_now, 0)
-    found: IntColumn = np.sort(there[np.argsort(price, kind="stable")[:missing]])
-    return found
+    free_now = what_if.snapshot.resource(deciding).now[candidates]
+    price = np.maximum((now[candidates] + 1) * amount - free_now, 0)
+    rows: IntColumn = np.sort(candidates[np.argsort(price, kind="stable")[:missing]])
+    return rows
 
 
-def _is_barred(what_if: WhatIf, at: int) -> bool:
-    load = what_if.snapshot.nodes[at].now
+def _is_barred(what_if: WhatIf, row: int) -> bool:
+    load = what_if.snapshot.nodes[row].now
     shape = what_if.shape
     return has_host_anti_affinity(shape, load) or ports_clash(shape.host_ports, load.host_ports)
 
@@ -247,13 +247,13 @@ def _is_barred(what_if: WhatIf, at: int) -> bool:
 class _Rows:
     """Some nodes, and how many places more are taken on each."""
 
-    def __init__(self, what_if: WhatIf, there: IntColumn) -> None:
+    def __init__(self, what_if: WhatIf, nodes: IntColumn) -> None:
         self._what_if = what_if
-        self.at: Sequence[int] = there.tolist()
-        self._now: Sequence[int] = what_if.feasible.max_pods(When.CURRENT)[there].tolist()
-        self._most: Sequence[int] = what_if.feasible.max_pods(When.DRAINED)[there].tolist()
+        self.at: Sequence[int] = nodes.tolist()
+        self._now: Sequence[int] = what_if.feasible.max_pods(When.CURRENT)[nodes].tolist()
+        self._most: Sequence[int] = what_if.feasible.max_pods(When.DRAINED)[nodes].tolist()
         self._asked = [
-            (name, amount, what_if.snapshot.resource(name).now[there].tolist())
+            (name, amount, what_if.snapshot.resource(name).now[nodes].tolist())
             for name, amount in what_if.asked.items()
         ]
         self.places = [0] * len(self.at)
@@ -273,14 +273,14 @@ class _Rows:
 
     def freed(self) -> Freed:
         """Return what must become free for the places that are taken."""
-        found: Freed = {}
-        for row, more in enumerate(self.places):
-            place = self._now[row] + more
+        freed: Freed = {}
+        for row, places in enumerate(self.places):
+            place = self._now[row] + places
             lacking = {
                 name: amount * place - room[row]
                 for name, amount, room in self._asked
-                if more and amount * place > room[row]
+                if places and amount * place > room[row]
             }
             if lacking:
-                found[self._what_if.snapshot.names[self.at[row]]] = lacking
-        return found
+                freed[self._what_if.snapshot.names[self.at[row]]] = lacking
+        return freed

@@ -43,9 +43,9 @@ def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
         return
     method = change_method(AdviceKind.QUORUM, changed_object, unit.facts.kubernetes)
     changed_ref = (unit.jobs[0] if changed_object is ChangedObject.GANG_JOB else group).meta.ref
-    found = so_many(fitting, when, now)
+    result = so_many(fitting, when, now)
     if fitting < most:
-        found += f" whichever the scheduler takes first, {most} {ONLY_IN_SOME_ORDERS}"
+        result += f" whichever the scheduler takes first, {most} {ONLY_IN_SOME_ORDERS}"
     what = (
         f"Lower the quorum of {_label_of_quorum(what_if, group, changed_object)} from {unit.quorum}"
     )
@@ -54,7 +54,7 @@ def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
         what = f"Set minCount of {label(job.meta.ref)}, which has none,"
     yield Advice(
         AdviceKind.QUORUM,
-        marked(f"{what} to {quorum}: {found}", method),
+        marked(f"{what} to {quorum}: {result}", method),
         method=method,
         count=quorum,
         command=_command(what_if, changed_ref, ("minCount",), quorum, method),
@@ -99,8 +99,8 @@ def _most_in_any_order(what_if: WhatIf, most: int, when: When) -> int:
 
 def so_many(number: int, when: When = When.CURRENT, now: int = 0) -> str:
     """Return `1 pod fits now`, `6 pods fit when empty, 1 now`."""
-    found = fit_when(when, now)
-    return f"1 pod fits{found.removeprefix('fit')}" if number == 1 else f"{number} pods {found}"
+    text = fit_when(when, now)
+    return f"1 pod fits{text.removeprefix('fit')}" if number == 1 else f"{number} pods {text}"
 
 
 def _who_sets_quorum(what_if: WhatIf, group: Group) -> ChangedObject | None:
@@ -174,20 +174,20 @@ def _who_is_resized(what_if: WhatIf, job: Owner) -> ChangedObject | None:
         return ChangedObject.JOB if group is not None or not unit.group_name else None
     if group is None or group.entry is not None or job_of(what_if, group) is None:
         return None
-    asked = job.gang_request
-    quorums = {unit.quorum, asked.quorum if asked is not None else unit.quorum}
+    gang_request = job.gang_request
+    quorums = {unit.quorum, gang_request.quorum if gang_request is not None else unit.quorum}
     if quorums != {job.parallelism}:
         return None
-    return ChangedObject.GANG_JOB if asked is not None else ChangedObject.UNASKED_GANG_JOB
+    return ChangedObject.GANG_JOB if gang_request is not None else ChangedObject.UNASKED_GANG_JOB
 
 
 def _keeps_its_pods(what_if: WhatIf, job: Owner, size: int) -> bool:
     """Whether no pod with a node or that is done goes: with the completions go the last indexes."""
     if "completions" not in sized(job):
         return True
-    kept = {str(index) for index in range(size)}
+    indexes = {str(index) for index in range(size)}
     return not job.succeeded_pods and all(
-        pod.labels.get(_INDEX) in kept for pod in what_if.unit.placed
+        pod.labels.get(_INDEX) in indexes for pod in what_if.unit.placed
     )
 
 
@@ -201,11 +201,11 @@ def _most_then(what_if: WhatIf) -> tuple[When, int, int]:
 def most_that_fit(what_if: WhatIf, when: When = When.CURRENT) -> int:
     """Return the largest number of waiting members of which it is proven that they fit."""
     low, high = 0, max(0, min(what_if.request.needed, what_if.request.size) - 1)
-    alone = sum(
+    separately = sum(
         min(pod_set.count, feasible_nodes_of(what_if.snapshot, pod_set.shape).most(when))
         for pod_set in what_if.pod_sets
     )
-    high = middle = min(high, alone)
+    high = middle = min(high, separately)
     while low < high:
         # What each shape finds by itself is the bound, and often what they find together.
         if what_if.fits(target=middle) if when is When.CURRENT else what_if.fits_empty(middle):

@@ -59,9 +59,9 @@ def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
         return
     whom = listed(
         [
-            f"{one.resident.ref.kind} {one.resident.ref.namespace}/{one.resident.ref.name} "
-            f"(priority {one.resident.priority})"
-            for one in chosen
+            f"{candidate.resident.ref.kind} {candidate.resident.ref.namespace}/{candidate.resident.ref.name} "
+            f"(priority {candidate.resident.priority})"
+            for candidate in chosen
         ]
     )
     if kind is AdviceKind.SUSPEND_BROKEN:
@@ -71,7 +71,7 @@ def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
     yield Advice(
         kind,
         f"Suspend {whom} {_what_they_hold(what_if, chosen)}: {then_fits(what_if)}.",
-        gangs=tuple(one.resident.ref for one in chosen),
+        gangs=tuple(candidate.resident.ref for candidate in chosen),
     )
 
 
@@ -80,8 +80,8 @@ def _what_they_hold(what_if: WhatIf, chosen: Sequence[_Candidate]) -> str:
 
     Who decides whom to stop reads the amount as its size.
     """
-    held = sum(one.held for one in chosen)
-    loads = chain.from_iterable(one.resident.loads.values() for one in chosen)
+    held = sum(candidate.held for candidate in chosen)
+    loads = chain.from_iterable(candidate.resident.loads.values() for candidate in chosen)
     is_all = held == sum(taken(load, what_if.deciding) for load in loads)
     verb = plural(len(chosen), "hold" if is_all else "free")
     text = f"{verb} {amount_of(what_if.deciding, held)}{' together' if len(chosen) > 1 else ''}"
@@ -104,17 +104,17 @@ def _adds_up(what_if: WhatIf) -> bool:
 
 
 def _priority(what_if: WhatIf) -> int:
-    found = [pod.priority for pod in what_if.unit.unplaced if pod.priority is not None]
-    return max(found, default=0)
+    priorities = [pod.priority for pod in what_if.unit.unplaced if pod.priority is not None]
+    return max(priorities, default=0)
 
 
 def _allowed(what_if: WhatIf, running: RunningGangs) -> BoolColumn:
     """Return which of them may be asked to go: nobody of higher priority, and not the gang itself."""
-    own = what_if.own_uid
+    own_uid = what_if.own_uid
     allowed: BoolColumn = running.priorities <= _priority(what_if)
-    if own in running.places:
+    if own_uid in running.places:
         allowed = allowed.copy()
-        allowed[running.places[own]] = False
+        allowed[running.places[own_uid]] = False
     return allowed
 
 
@@ -136,24 +136,30 @@ def _by_places(
         held = _held(what_if, running)
         best = _least_loss(running, held, owners[enough])[0]
         return (_Candidate(running.all[best], int(held[best])),)
-    for some in _several(owners, domains, places, missing):
+    for indexes in _several(owners, domains, places, missing):
         held = _held(what_if, running)
-        found = tuple(_Candidate(running.all[at], int(held[at])) for at in some)
-        if _fits_without(what_if, found):
-            return without_needless(found, partial(_fits_without, what_if))
+        candidates = tuple(_Candidate(running.all[index], int(held[index])) for index in indexes)
+        if _fits_without(what_if, candidates):
+            return without_needless(candidates, partial(_fits_without, what_if))
     return ()
 
 
-def _least_loss(running: RunningGangs, held: IntColumn, some: IntColumn) -> IntColumn:
+def _least_loss(running: RunningGangs, held: IntColumn, gangs: IntColumn) -> IntColumn:
     """Return places in `RunningGangs.all`, those first whose end loses the least.
 
     Gangs that are not whole, then low priorities, then short runs, then those that hold little.
     """
     order = np.lexsort(
-        (some, held[some], running.ages[some], running.priorities[some], running.are_whole[some])
+        (
+            gangs,
+            held[gangs],
+            running.ages[gangs],
+            running.priorities[gangs],
+            running.are_whole[gangs],
+        )
     )
-    found: IntColumn = some[order]
-    return found
+    ordered: IntColumn = gangs[order]
+    return ordered
 
 
 def _several(
@@ -182,29 +188,31 @@ def _by_search(
     """Try a few that hold enough alone, those that lose the least first, then the two and three largest."""
     held = _held(what_if, running)
     least = what_if.shortfall
-    there = np.flatnonzero((held > 0) & allowed)
-    if int(np.sort(held[there])[-MOST_GANGS:].sum()) < least:
+    holders = np.flatnonzero((held > 0) & allowed)
+    if int(np.sort(held[holders])[-MOST_GANGS:].sum()) < least:
         return ()
-    order = there[np.lexsort((running.priorities[there], held[there]))]
-    alone = _least_loss(running, held, there[held[there] >= least])
-    tried = [[at] for at in alone[:MOST_SEARCHED].tolist()]
+    order = holders[np.lexsort((running.priorities[holders], held[holders]))]
+    sufficient = _least_loss(running, held, holders[held[holders] >= least])
+    tried = [[index] for index in sufficient[:MOST_SEARCHED].tolist()]
     tried += [order[-size:].tolist() for size in range(2, MOST_GANGS + 1) if len(order) >= size]
     for places in tried:
-        some = tuple(_Candidate(running.all[at], int(held[at])) for at in places)
-        if sum(one.held for one in some) >= least and _fits_without(what_if, some):
-            fewest = without_needless(some, partial(_fits_without, what_if))
+        candidates = tuple(_Candidate(running.all[index], int(held[index])) for index in places)
+        if sum(candidate.held for candidate in candidates) >= least and _fits_without(
+            what_if, candidates
+        ):
+            fewest = without_needless(candidates, partial(_fits_without, what_if))
             if _frees_without(what_if, fewest):
                 return fewest
     return ()
 
 
-def _fits_without(what_if: WhatIf, some: Sequence[_Candidate]) -> bool:
-    return bool(some) and what_if.fits(changed=_nodes_without(what_if, some))
+def _fits_without(what_if: WhatIf, candidates: Sequence[_Candidate]) -> bool:
+    return bool(candidates) and what_if.fits(changed=_nodes_without(what_if, candidates))
 
 
-def _frees_without(what_if: WhatIf, some: Sequence[_Candidate]) -> bool:
-    return what_if.frees(changed=_nodes_without(what_if, some))
+def _frees_without(what_if: WhatIf, candidates: Sequence[_Candidate]) -> bool:
+    return what_if.frees(changed=_nodes_without(what_if, candidates))
 
 
-def _nodes_without(what_if: WhatIf, some: Sequence[_Candidate]) -> dict[str, NodeInfo]:
-    return what_if.nodes_without([one.resident.kept for one in some])
+def _nodes_without(what_if: WhatIf, candidates: Sequence[_Candidate]) -> dict[str, NodeInfo]:
+    return what_if.nodes_without([candidate.resident.kept for candidate in candidates])

@@ -33,9 +33,9 @@ def sized(job: Owner) -> tuple[str, ...]:
     return ("parallelism", "completions") if is_all else ("parallelism",)
 
 
-def shown(found: Sequence[Named]) -> Sequence[Named]:
+def shown(items: Sequence[Named]) -> Sequence[Named]:
     """Return those that a sentence names: all of three, of more the first two."""
-    return found if len(found) <= _SHOWN else found[:_EXAMPLES]
+    return items if len(items) <= _SHOWN else items[:_EXAMPLES]
 
 
 def node_names(names: Sequence[str]) -> str:
@@ -64,14 +64,14 @@ def room_of(freed: Mapping[str, Mapping[str, int]]) -> str:
     nodes = sorted(freed)
     if all(freed[name] == freed[nodes[0]] for name in nodes):
         return f"{_amounts_of(freed[nodes[0]])} {each_node(nodes)}"
-    own = [f"{_amounts_of(freed[name])} on node {name}" for name in shown(nodes)]
+    texts = [f"{_amounts_of(freed[name])} on node {name}" for name in shown(nodes)]
     if len(nodes) <= _SHOWN:
-        return listed(own)
+        return listed(texts)
     most: dict[str, int] = {}
     for amounts in freed.values():
         for resource, amount in amounts.items():
             most[resource] = max(amount, most.get(resource, 0))
-    return f"up to {_amounts_of(most)} on each of {len(nodes)} nodes ({', '.join(own)}, …)"
+    return f"up to {_amounts_of(most)} on each of {len(nodes)} nodes ({', '.join(texts)}, …)"
 
 
 def _amounts_of(amounts: Mapping[str, int]) -> str:

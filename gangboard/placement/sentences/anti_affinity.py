@@ -37,8 +37,8 @@ def _in_the_way(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
     if not hosts.any():
         hosts = np.ones(len(snapshot), dtype=np.bool_)
     if has_host_anti_affinity(shape, shape) or any(
-        hosts[at] and has_host_anti_affinity(shape, load)
-        for at, load in snapshot.sparse().terms_now.items()
+        hosts[row] and has_host_anti_affinity(shape, load)
+        for row, load in snapshot.sparse().terms_now.items()
     ):
         keys.add(HOSTNAME)
     for (key, value), terms in snapshot.terms(When.CURRENT).items():
@@ -84,14 +84,16 @@ def anti_affinity_by_label(
 def _values(snapshot: NodeSnapshot, shape: Shape, key: str) -> set[str]:
     """Return the values of the label on nodes that could ever host one."""
     places = np.flatnonzero(feasible_nodes_of(snapshot, shape).eligible()).tolist()
-    return {value for at in places if (value := snapshot[at].labels.get(key)) is not None}
+    return {value for row in places if (value := snapshot[row].labels.get(key)) is not None}
 
 
 def _taken(snapshot: NodeSnapshot, shape: Shape, key: str) -> str:
     """Return how many of the values that could host one have a pod that keeps it away."""
     values = _values(snapshot, shape, key)
     terms = snapshot.terms(When.CURRENT)
-    taken = sum((key, one) in terms and any(clashing(shape, terms[key, one])) for one in values)
+    taken = sum(
+        (key, value) in terms and any(clashing(shape, terms[key, value])) for value in values
+    )
     if not taken:
         return ""
     if len(values) == 1:

@@ -118,8 +118,8 @@ def placement_reason(unit: Unit, code: str = "") -> PlacementReason | None:
         return None
     if not _is_refused(unit):
         return None
-    found = _find(unit, placing, assessment, code)
-    return found if found is not None and code in ("", found.code) else None
+    reason = _find(unit, placing, assessment, code)
+    return reason if reason is not None and code in ("", reason.code) else None
 
 
 def explains_error(unit: Unit) -> bool:
@@ -158,9 +158,9 @@ def _find(
         return excluded(unit, assessment, shapes, found) if found and code in ("", found) else None
     if cause in _OPEN:
         return _of_pods(unit) or _open(unit, placing, assessment)
-    told = None if cause is PlacementCause.TOO_LARGE else _of_pods(unit)
-    if told is not None and not _is_blocked(assessment):
-        return told
+    reported = None if cause is PlacementCause.TOO_LARGE else _of_pods(unit)
+    if reported is not None and not _is_blocked(assessment):
+        return reported
     if cause is PlacementCause.CONSTRAINED:
         found = code_of_constraint(assessment)
         return constrained(unit, assessment, shapes, found) if code in ("", found) else None
@@ -170,10 +170,10 @@ def _find(
 
 def _of_pods(unit: Unit) -> PlacementReason | None:
     """Return what turns pods away before any node is looked at: what was seen before what is said."""
-    seen, told = unusable_claims(unit), message_about_pods(unit)
-    if seen is None or (told is not None and told.blocked and not seen.blocked):
-        return told
-    return seen
+    observed, reported = unusable_claims(unit), message_about_pods(unit)
+    if observed is None or (reported is not None and reported.blocked and not observed.blocked):
+        return reported
+    return observed
 
 
 def _is_blocked(assessment: Assessment) -> bool:
@@ -183,14 +183,18 @@ def _is_blocked(assessment: Assessment) -> bool:
 
 def _open(unit: Unit, placing: Placing, assessment: Assessment) -> PlacementReason | None:
     """Return what is in the way although the amounts fit, as far as that can be told."""
-    told = message_about_nodes(unit)
+    reported = message_about_nodes(unit)
     if retry_due(unit) is not None:
         # The last word stays where it was one that room can change.
-        return _just_now(assessment, told.code if told is not None else "insufficient-resources")
+        return _just_now(
+            assessment, reported.code if reported is not None else "insufficient-resources"
+        )
     if assessment.cause is PlacementCause.CANNOT_TELL:
-        return told if told is not None and fits_but_for_the_rest(unit, assessment) else None
-    if told is not None:
-        return told
+        return (
+            reported if reported is not None and fits_but_for_the_rest(unit, assessment) else None
+        )
+    if reported is not None:
+        return reported
     if len(placing.shapes) < 2 or unit.quorum is None or not _is_worked_out(unit):
         return None
     # Design §3, `fragmented`: "Where one exists and the scheduler's order misses it, say that."

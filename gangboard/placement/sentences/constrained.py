@@ -45,7 +45,9 @@ CODES = {
 
 def code_of_constraint(assessment: Assessment) -> str:
     """Return the code of the first constraint that is the cause."""
-    return next((CODES[one] for one in Constraint if one in assessment.constraints), "")
+    return next(
+        (CODES[constraint] for constraint in Constraint if constraint in assessment.constraints), ""
+    )
 
 
 def constrained(
@@ -72,10 +74,10 @@ def constrained(
 
 def _otherwise(unit: Unit, assessment: Assessment, is_blocked: bool) -> Evidence:
     """Say that nothing else is in the way: the code means it, and the advice builds on it."""
-    where = "on empty nodes" if is_blocked else "now"
+    moment = "on empty nodes" if is_blocked else "now"
     return Evidence(
         f"without the {names(assessment.constraints)}",
-        f"{pod_count_of(assessment)} would fit {where}",
+        f"{pod_count_of(assessment)} would fit {moment}",
         source_of(unit),
     )
 
@@ -97,8 +99,10 @@ def _topology(
     if best is None:
         return f"{text}, and none has room for all of {pod_count.them} {when}", ()
     values, room = best
-    found = f"{text}, and the best ({names(values)}) has room for {room} of {pod_count.of} {when}"
-    return found, _domain_evidence(request.topology_keys, values, "best")
+    sentence = (
+        f"{text}, and the best ({names(values)}) has room for {room} of {pod_count.of} {when}"
+    )
+    return sentence, _domain_evidence(request.topology_keys, values, "best")
 
 
 def _best(
@@ -109,11 +113,11 @@ def _best(
         return None
     room: dict[tuple[str, ...], int] = {}
     snapshot = nodes_for(unit)
-    found = feasible_nodes_of(snapshot, shapes[0].shape)
-    max_pods = found.max_pods(when)
-    for at in np.flatnonzero(found.eligible(tuple(keys))).tolist():
-        values = tuple(snapshot[at].labels.get(key, "") for key in keys)
-        room[values] = room.get(values, 0) + int(max_pods[at])
+    feasible = feasible_nodes_of(snapshot, shapes[0].shape)
+    max_pods = feasible.max_pods(when)
+    for row in np.flatnonzero(feasible.eligible(tuple(keys))).tolist():
+        values = tuple(snapshot[row].labels.get(key, "") for key in keys)
+        room[values] = room.get(values, 0) + int(max_pods[row])
     if not room:
         return None
     best = max(sorted(room), key=lambda values: room[values])
@@ -136,8 +140,8 @@ def _domain_evidence(keys: Sequence[str], values: Sequence[str], word: str) -> t
 
 
 def _ports(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
-    with_ports = [one for one in shapes if one.shape.host_ports]
-    ports = sorted({port.port for one in with_ports for port in one.shape.host_ports})
+    with_ports = [shape_fit for shape_fit in shapes if shape_fit.shape.host_ports]
+    ports = sorted({port.port for shape_fit in with_ports for port in shape_fit.shape.host_ports})
     noun = "host port" if len(ports) == 1 else "host ports"
     pod_count = _part(assessment, shapes, with_ports)
     text = f"{pod_count.verb('need')} {noun} {names(map(str, ports))}{pod_count.each}"
@@ -145,14 +149,18 @@ def _ports(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool)
 
 
 def _apart(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
-    of_set = [one for one in shapes if one.shape.anti_affinity or one.shape.matched_terms]
+    of_set = [
+        shape_fit
+        for shape_fit in shapes
+        if shape_fit.shape.anti_affinity or shape_fit.shape.matched_terms
+    ]
     pod_count = _part(assessment, shapes, of_set)
     by_label = anti_affinity_by_label(unit, of_set, pod_count, is_blocked=is_blocked)
     if by_label is not None:
         return by_label
-    places = shared(nodes_for(unit), [one.shape for one in of_set])
+    places = shared(nodes_for(unit), [shape_fit.shape for shape_fit in of_set])
     if places != "a node" or not all(
-        has_host_anti_affinity(one.shape, one.shape) for one in of_set
+        has_host_anti_affinity(shape_fit.shape, shape_fit.shape) for shape_fit in of_set
     ):
         return _apart_from_others(places, of_set, pod_count, is_blocked)
     if pod_count.number == 1:
@@ -167,23 +175,23 @@ def _apart_from_others(
 ) -> str:
     """Return what is said of pods that share nodes with their like, and not with certain others."""
     text = f"{pod_count} must not share {places} with certain other pods"
-    total = len({name for one in meant for name in one.eligibility.eligible})
-    there = max(number for one in meant for number in (0, *_with_such_pods(one)))
-    if is_blocked or not there:
+    total = len({name for shape_fit in meant for name in shape_fit.eligibility.eligible})
+    occupied = max(number for shape_fit in meant for number in (0, *_with_such_pods(shape_fit)))
+    if is_blocked or not occupied:
         return f"{text}, {_one_a_node(meant, is_blocked)}"
     if total == 1:
         has = "has" if places == "a node" else "is near"
         return f"{text}, and the only usable node {has} such a pod"
     if places == "a node":
-        verb = "has" if there == 1 else "have"
+        verb = "has" if occupied == 1 else "have"
     else:
-        verb = "is near" if there == 1 else "are near"
-    return f"{text}, and {there} of {usable_nodes(total)} {verb} such a pod"
+        verb = "is near" if occupied == 1 else "are near"
+    return f"{text}, and {occupied} of {usable_nodes(total)} {verb} such a pod"
 
 
-def _with_such_pods(one: ShapeFit) -> Iterator[int]:
+def _with_such_pods(shape_fit: ShapeFit) -> Iterator[int]:
     """Yield the number of nodes with a pod that is kept apart from these."""
-    return (number for limit, number, _ in one.saturated if limit == Constraint.ANTI_AFFINITY)
+    return (number for limit, number, _ in shape_fit.saturated if limit == Constraint.ANTI_AFFINITY)
 
 
 def _part(
@@ -192,8 +200,8 @@ def _part(
     """Return the pods that the constraint is about."""
     if len(meant) == len(shapes):
         return pod_count_of(assessment)
-    number = sum(one.count for one in meant)
-    return PodCount(number, number, names(one.shape.name for one in meant))
+    number = sum(shape_fit.count for shape_fit in meant)
+    return PodCount(number, number, names(shape_fit.shape.name for shape_fit in meant))
 
 
 def _one_a_node(meant: Sequence[ShapeFit], is_blocked: bool) -> str:
@@ -201,8 +209,8 @@ def _one_a_node(meant: Sequence[ShapeFit], is_blocked: bool) -> str:
     if len(meant) == 1:
         total, now = len(meant[0].eligibility.eligible), meant[0].open_nodes
     else:
-        total = len({name for one in meant for name in one.eligibility.eligible})
-        now = max((one.open_nodes for one in meant), default=0)
+        total = len({name for shape_fit in meant for name in shape_fit.eligibility.eligible})
+        now = max((shape_fit.open_nodes for shape_fit in meant), default=0)
     if is_blocked and not total:
         return "and no node could host one"
     if is_blocked:
@@ -223,9 +231,9 @@ def spread_out(
     several = several_of(assessment.request)
     if several is not None:
         return _by_all(unit, assessment, several, when), ()
-    asked = spread_of(assessment.request)
-    assert asked is not None  # noqa: S101 - it is the constraint that is the cause
-    shape, spread = asked.shape, asked.spread
+    members = spread_of(assessment.request)
+    assert members is not None  # noqa: S101 - it is the constraint that is the cause
+    shape, spread = members.shape, members.spread
     domains = domains_by(nodes_for(unit), shape, spread, when)
     total = sum(limits(spread, domains))
     pod_count = pod_count_of(assessment)
@@ -235,26 +243,28 @@ def spread_out(
         else "none fits"
     )
     text = f"{pod_count} must be spread over {_rule(spread)}, and {can} {_moment(when)}: "
-    if not any(one.room for one in domains):
+    if not any(domain.room for domain in domains):
         return f"{text}no node that has room for one has that label", ()
     if not spread.counts_itself:
         return f"{text}{_uncounted(spread, domains)}", ()
     most = Evidence(f"most per {spread.topology_key}", str(most_pods(spread, domains)))
     if len(domains) < spread.min_domains:
         are = is_or_are(len(domains))
-        there = f"{len(domains)} of at least {spread.min_domains} values (minDomains) {are} there"
-        return f"{text}{there}", (most,)
-    least = min(domains, key=lambda one: (one.there + one.room, one.value))
+        domains_text = (
+            f"{len(domains)} of at least {spread.min_domains} values (minDomains) {are} there"
+        )
+        return f"{text}{domains_text}", (most,)
+    least = min(domains, key=lambda domain: (domain.there + domain.room, domain.value))
     ref = node_ref(least.value) if spread.topology_key == HOSTNAME else None
     has = f"has {least.there or 'none'} and room for {least.room or 'no'} more"
     evidence = Evidence(f"fewest by {spread.topology_key}", least.value, ref)
     return f"{text}{least.value} {has}", (evidence, most)
 
 
-def _by_all(unit: Unit, assessment: Assessment, asked: PodSet, when: When) -> str:
+def _by_all(unit: Unit, assessment: Assessment, members: PodSet, when: When) -> str:
     """Return what is said of several constraints: how many pods they let in at most, all together."""
-    most, pod_count = most_by_all(nodes_for(unit), asked, when), pod_count_of(assessment)
-    rules = listed([_rule(one) for one in asked.shape.spreads])
+    most, pod_count = most_by_all(nodes_for(unit), members, when), pod_count_of(assessment)
+    rules = listed([_rule(spread) for spread in members.shape.spreads])
     can = (
         f"at most {most} of {pod_count.of} {'fits' if most == 1 else 'fit'}"
         if most
@@ -273,6 +283,6 @@ def _moment(when: When) -> str:
 
 def _uncounted(spread: Spread, domains: Sequence[Domain]) -> str:
     """Return what is said of pods that do not count themselves: no placing changes the numbers."""
-    shut = sum(not is_open(spread, domains, one) for one in domains)
+    shut = sum(not is_open(spread, domains, domain) for domain in domains)
     have = "has" if shut == 1 else "have"
     return f"{out_of(shut, len(domains), 'value')} {have} too many of the pods that it counts"

@@ -38,8 +38,8 @@ _CODES: Mapping[Filter, str] = {
 
 def homeless(shapes: Sequence[ShapeFit]) -> ShapeFit | None:
     """Return the shape with most members that has no eligible node; None when each has one."""
-    found = [one for one in shapes if one.count and not one.eligibility.eligible]
-    return max(found, key=lambda one: one.count, default=None)
+    hostless = [one for one in shapes if one.count and not one.eligibility.eligible]
+    return max(hostless, key=lambda one: one.count, default=None)
 
 
 def code_of_excluded(unit: Unit, shapes: Sequence[ShapeFit]) -> str:
@@ -94,11 +94,11 @@ def excluded(
 
 def _unsaid(shape: ShapeFit) -> str:
     """Return what is to be said of nodes that might do, beside those that would not."""
-    found = shape.eligibility.excluded.get(Filter.UNSAID)
-    if found is None:
+    unsaid = shape.eligibility.excluded.get(Filter.UNSAID)
+    if unsaid is None:
         return ""
-    noun = "node" if found.count == 1 else "nodes"
-    return f"; {found.count} more {noun} {not_said(found.count)}"
+    noun = "node" if unsaid.count == 1 else "nodes"
+    return f"; {unsaid.count} more {noun} {not_said(unsaid.count)}"
 
 
 # What was done to the nodes
@@ -124,22 +124,22 @@ def _barred(snapshot: NodeSnapshot, shape: ShapeFit, pod_count: PodCount) -> str
 def _state(
     snapshot: NodeSnapshot,
     why: Filter,
-    found: Excluded,
+    excluded_nodes: Excluded,
     number: int,
     shape: ShapeFit,
     pod_count: PodCount,
 ) -> str:
     """Return what is the matter with these nodes, with the verb for their number."""
     be, have = ("is", "has") if number == 1 else ("are", "have")
-    taints = names(taint for taint, _ in found.details)
+    taints = names(taint for taint, _ in excluded_nodes.details)
     if why is Filter.CORDON:
-        by = _authors(found, snapshot)
-        return f"{be} cordoned ({_named(found)}{f', {by}' if by else ''})"
+        by = _authors(excluded_nodes, snapshot)
+        return f"{be} cordoned ({_named(excluded_nodes)}{f', {by}' if by else ''})"
     if why is Filter.NOT_READY:
-        return f"{be} not ready ({_named(found)})"
+        return f"{be} not ready ({_named(excluded_nodes)})"
     if why is Filter.TAINT:
-        noun = "taint" if len(found.details) == 1 else "taints"
-        by = _authors(found, snapshot, taints=True)
+        noun = "taint" if len(excluded_nodes.details) == 1 else "taints"
+        by = _authors(excluded_nodes, snapshot, taints=True)
         changed = f" (taints last changed {by})" if by else ""
         return f"{have} the untolerated {noun} {taints}{changed}"
     if why is Filter.HOST_PORT:
@@ -150,18 +150,18 @@ def _state(
     return f"{there} a pod that stays and that must not share {places} with {pod_count.them}"
 
 
-def _named(found: Excluded) -> str:
+def _named(excluded_nodes: Excluded) -> str:
     """Return `n1 and n2`, `n1, n2 and 5 more`: the examples go with their references."""
-    if found.count <= len(found.examples):
-        return listed(found.examples)
-    return f"{', '.join(found.examples[:2])} and {found.count - 2} more"
+    if excluded_nodes.count <= len(excluded_nodes.examples):
+        return listed(excluded_nodes.examples)
+    return f"{', '.join(excluded_nodes.examples[:2])} and {excluded_nodes.count - 2} more"
 
 
-def _authors(found: Excluded, snapshot: NodeSnapshot, *, taints: bool = False) -> str:
+def _authors(excluded_nodes: Excluded, snapshot: NodeSnapshot, *, taints: bool = False) -> str:
     """Return who cordoned these nodes, or set their taints; empty if it is not one author of all of them."""
-    if found.count > len(found.examples):
+    if excluded_nodes.count > len(excluded_nodes.examples):
         return ""
-    rooms = [_room(snapshot, name) for name in found.examples]
+    rooms = [_room(snapshot, name) for name in excluded_nodes.examples]
     return writers_words(_person_tainted(room) if taints else room.cordoned_by for room in rooms)
 
 
@@ -181,9 +181,9 @@ def _person_tainted(room: NodeInfo) -> FieldWriter | None:
 def _examples(snapshot: NodeSnapshot, shape: ShapeFit) -> tuple[Evidence, ...]:
     return tuple(
         line
-        for why, found in shape.eligibility.excluded.items()
+        for why, excluded_nodes in shape.eligibility.excluded.items()
         if why in _CODES
-        for name in found.examples
+        for name in excluded_nodes.examples
         for line in _example(snapshot, why, name)
     )
 

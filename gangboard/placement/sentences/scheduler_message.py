@@ -219,7 +219,7 @@ def _which(unit: Unit, code: str) -> str:
     """Return ` (PersistentVolumeClaim data)`, ` (by zone)`: what the pods ask for of that sort."""
     pods = unit.refused
     if code == VOLUME:
-        claims = {one.name for pod in pods for one in pod.claims if one.kind == OF_VOLUMES}
+        claims = {claim.name for pod in pods for claim in pod.claims if claim.kind == OF_VOLUMES}
         noun = OF_VOLUMES if len(claims) == 1 else f"{OF_VOLUMES}s"
         return f" ({noun} {names(sorted(claims))})" if claims else ""
     if code == SPREAD:
@@ -236,12 +236,12 @@ def together(unit: Unit, told: int) -> str:
     return f"{count(waiting, 'pod')} {plural(waiting, 'wait')} together, and "
 
 
-def _most(found: Iterable[tuple[_Reading, int]]) -> _Reading:
+def _most(readings: Iterable[tuple[_Reading, int]]) -> _Reading:
     """Return what keeps for good before what may pass, then what is said of most pods."""
     often: Counter[_Reading] = Counter()
-    for one, number in found:
+    for one, number in readings:
         often[one] += number
-    return max(often, key=lambda one: (one.blocked, often[one], one.text))
+    return max(often, key=lambda reading: (reading.blocked, often[reading], reading.text))
 
 
 def _read(raw: str) -> _Reading | None:
@@ -263,15 +263,15 @@ _kept = bounded_cache(4096, 16 * MEBIBYTE)(_read_text)
 
 
 def _read_nodes(reasons: tuple[tuple[str, int], ...]) -> _Reading | None:
-    found = [
+    matches = [
         (number, code, saying)
         for reason, number in reasons
         for start, code, saying in _OF_NODES
         if number and reason.startswith(start)
     ]
-    if not found:
+    if not matches:
         return None
-    _, code, saying = max(found)
-    nodes = sum(times for times, one, text in found if (one, text) == (code, saying))
+    _, code, saying = max(matches)
+    nodes = sum(times for times, one, text in matches if (one, text) == (code, saying))
     lasting = all(reason.startswith(_LASTING) for reason, _ in reasons)
     return _Reading(code, f"{count(nodes, 'node')} {saying}", lasting, nodes)

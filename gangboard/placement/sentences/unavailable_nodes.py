@@ -35,12 +35,12 @@ def maintenance_evidence(unit: Unit) -> Iterator[Evidence]:
         return
     kept_out = np.logical_or.reduce(
         [
-            feasible_nodes_of(snapshot, one.shape).excluded_by(why)
-            for one in unit.placing.shapes
+            feasible_nodes_of(snapshot, shape_fit.shape).excluded_by(why)
+            for shape_fit in unit.placing.shapes
             for why in _KEPT_OUT
         ]
     )
-    for node in [node for node in nodes if kept_out[snapshot.place(node.name)]][:_SHOWN_NODES]:
+    for node in [node for node in nodes if kept_out[snapshot.row(node.name)]][:_SHOWN_NODES]:
         for said in node.lifecycle:
             yield Evidence(said.type, _condition_text(node, said), node_ref(node.name))
 
@@ -63,23 +63,23 @@ def withheld_devices(
     Empty where all devices of nodes that would do can be had. `before` is the sentence that it ends: both call a
     resource the same.
     """
-    asked = {name for one in shapes for name in wanted(one.shape)}
+    requested = {name for shape_fit in shapes for name in wanted(shape_fit.shape)}
     snapshot = nodes_for(unit)
-    nodes = restored_nodes(snapshot, [one.shape for one in shapes], unit_keys(unit))
-    found = [
+    nodes = restored_nodes(snapshot, [shape_fit.shape for shape_fit in shapes], unit_keys(unit))
+    withheld = [
         (node, name)
         for node in sorted(nodes.values(), key=lambda node: node.name)
-        for name in sorted(asked & node.withheld.keys())
+        for name in sorted(requested & node.withheld.keys())
     ]
-    if not found:
+    if not withheld:
         return "", ()
-    texts = [_device_text(node, name, named=name in before) for node, name in found[:_NAMED]]
-    if len(found) > _NAMED:
-        left = len({node.name for node, _ in found[_NAMED:]})
+    texts = [_device_text(node, name, named=name in before) for node, name in withheld[:_NAMED]]
+    if len(withheld) > _NAMED:
+        left = len({node.name for node, _ in withheld[_NAMED:]})
         texts.append(f"so are devices of {left} more node{'' if left == 1 else 's'}")
     evidence = tuple(
         Evidence("not allocatable", f"{node.name}: {_share(node, name)}", node_ref(node.name))
-        for node, name in found[:_NAMED]
+        for node, name in withheld[:_NAMED]
     )
     return f"; {listed(texts)}", evidence
 

@@ -19,19 +19,19 @@ from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.sentences.wording import PodCount, labels_of
 
 
-def unmatched(unit: Unit, one: ShapeFit, pod_count: PodCount) -> str:
+def unmatched(unit: Unit, shape_fit: ShapeFit, pod_count: PodCount) -> str:
     """Return what no node offers; where nodes fall short of several things, of the last one."""
-    snapshot, shape = nodes_for(unit), one.shape
-    found = one.eligibility.excluded
+    snapshot, shape = nodes_for(unit), shape_fit.shape
+    found = shape_fit.eligibility.excluded
     if Filter.TOO_SMALL in found:
-        return _too_small(snapshot, one, pod_count)
+        return _too_small(snapshot, shape_fit, pod_count)
     if Filter.MISSING_RESOURCE in found:
         resource = found[Filter.MISSING_RESOURCE].details[0][0]
         # No node has it: often its name is the cause.
-        asked = amount_of(resource, wanted(shape)[resource], named=True)
+        amount_text = amount_of(resource, wanted(shape)[resource], named=True)
         separate = (Filter.SELECTOR, Filter.POD_AFFINITY, Filter.UNSAID)
         left = sum(of.count for why, of in found.items() if why not in separate)
-        text = f"{pod_count.verb('ask')} for {asked}{pod_count.each}, and"
+        text = f"{pod_count.verb('ask')} for {amount_text}{pod_count.each}, and"
         if not {Filter.SELECTOR, Filter.POD_AFFINITY} & found.keys():
             return f"{text} no node has any"
         if left == 1:
@@ -62,27 +62,27 @@ def _selector(shape: Shape, pod_count: PodCount) -> str:
     return f"{text} ({labels})" if labels else text
 
 
-def _too_small(snapshot: NodeSnapshot, one: ShapeFit, pod_count: PodCount) -> str:
-    asked = wanted(one.shape)
-    short = one.eligibility.excluded[Filter.TOO_SMALL].details
+def _too_small(snapshot: NodeSnapshot, shape_fit: ShapeFit, pod_count: PodCount) -> str:
+    requested = wanted(shape_fit.shape)
+    short = shape_fit.eligibility.excluded[Filter.TOO_SMALL].details
     resource = short[0][0]
-    amount = amount_of(resource, asked[resource], named=_has_other_gpus(snapshot, resource))
-    suiting = np.flatnonzero(_selecting(snapshot, one.shape))
+    amount = amount_of(resource, requested[resource], named=_has_other_gpus(snapshot, resource))
+    suiting = np.flatnonzero(_selecting(snapshot, shape_fit.shape))
     column = snapshot.resource(resource)
     largest = max(suiting.tolist(), key=lambda at: column.empty[at])
     left, there = int(column.empty[largest]), int(column.allocatable[largest])
-    if left >= asked[resource]:
-        wants = listed(amounts_of({name: asked[name] for name, _ in short}))
+    if left >= requested[resource]:
+        wants = listed(amounts_of({name: requested[name] for name, _ in short}))
         return f"{pod_count.verb('ask')} for {wants}{pod_count.each}, and no node has all of it"
     text = f"{pod_count.verb('ask')} for {amount}{pod_count.each}, and"
-    if len(suiting) == _known(one):
+    if len(suiting) == _known(shape_fit):
         text = f"{text} the largest node"
     elif len(suiting) == 1:
-        text = f"{text} the only node that matches {_selector(one.shape, pod_count)}"
+        text = f"{text} the only node that matches {_selector(shape_fit.shape, pod_count)}"
     else:
-        many = f"{len(suiting)} nodes that match {_selector(one.shape, pod_count)}"
+        many = f"{len(suiting)} nodes that match {_selector(shape_fit.shape, pod_count)}"
         text = f"{text} the largest of the {many}"
-    if there >= asked[resource]:
+    if there >= requested[resource]:
         beside = bare(resource, there - left)
         return f"{text} has {bare(resource, there)}, {beside} of it taken by pods that stay"
     return f"{text} has {bare(resource, max(0, left))}"
@@ -111,10 +111,10 @@ def _selecting(snapshot: NodeSnapshot, shape: Shape) -> BoolColumn:
     return feasible_nodes_of(snapshot, bare_shape).eligible()
 
 
-def _known(one: ShapeFit) -> int:
+def _known(shape_fit: ShapeFit) -> int:
     """Return how many nodes have said what they offer."""
-    silent = one.eligibility.excluded.get(Filter.UNSAID)
-    return one.eligibility.nodes - (silent.count if silent is not None else 0)
+    silent = shape_fit.eligibility.excluded.get(Filter.UNSAID)
+    return shape_fit.eligibility.nodes - (silent.count if silent is not None else 0)
 
 
 def _selected(nodes: NodeSnapshot, shape: Shape) -> str:
@@ -160,11 +160,11 @@ def _requirement(entry: Requirement) -> str:
 
 def selection_evidence(shape: Shape) -> tuple[Evidence, ...]:
     """Return the node selector and the required node affinity, one line for each."""
-    found = [
+    evidence = [
         Evidence("node selector", f"{key}={value}")
         for key, value in sorted(shape.node_selector.items())
     ]
     for term in shape.affinity or ():
         text = listed([_requirement(entry) for entry in (*term.expressions, *term.fields)])
-        found.append(Evidence("required node affinity", text))
-    return tuple(found)
+        evidence.append(Evidence("required node affinity", text))
+    return tuple(evidence)

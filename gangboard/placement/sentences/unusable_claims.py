@@ -59,14 +59,14 @@ def unusable_claims(unit: Unit) -> PlacementReason | None:
     """Return which claims keep members from being placed: of several problems one that stays."""
     if not unit.facts.claims:
         return None
-    found = _named(unit)
-    if not found:
+    unusable = _named(unit)
+    if not unusable:
         return None
     code, problem = max(
-        found,
-        key=lambda one: (one[1] not in _PASSING, len(_pods(found[one])), one[0], one[1]),
+        unusable,
+        key=lambda pair: (pair[1] not in _PASSING, len(_pods(unusable[pair])), pair[0], pair[1]),
     )
-    named = found[code, problem]
+    named = unusable[code, problem]
     kind = next(iter(named))[0]
     pods = len(_pods(named))
     verb = plural(pods, "wait" if problem in _PASSING else "need")
@@ -87,15 +87,15 @@ def _named(unit: Unit) -> dict[tuple[str, ClaimProblem], dict[ClaimName, list[Po
     """
     unusable = unit.facts.claims
     is_tried = has_rejected_pods(unit) or group_refusal(unit) is not None
-    found: dict[tuple[str, ClaimProblem], dict[ClaimName, list[Pod]]] = defaultdict(dict)
+    named: dict[tuple[str, ClaimProblem], dict[ClaimName, list[Pod]]] = defaultdict(dict)
     for pod in unit.unplaced:
         for claim in () if pod.gates else pod.claims:
             name = (claim.kind, pod.meta.ref.namespace, claim.name)
             if name not in unusable or (claim.kind == OF_VOLUMES and not is_tried):
                 continue
             key = (VOLUME if claim.kind == OF_VOLUMES else CLAIM, unusable[name].problem)
-            found[key].setdefault(name, []).append(pod)
-    return found
+            named[key].setdefault(name, []).append(pod)
+    return named
 
 
 def _pods(named: _Named) -> set[str]:
@@ -103,10 +103,10 @@ def _pods(named: _Named) -> set[str]:
 
 
 def _message(unit: Unit, code: str, problem: ClaimProblem, kind: str, named: _Named) -> str:
-    one, several = _UNMADE[code] if problem is ClaimProblem.UNMADE else _MESSAGES[problem]
+    single_text, several = _UNMADE[code] if problem is ClaimProblem.UNMADE else _MESSAGES[problem]
     # The claims that a template makes have one name in all pods until they are made.
     single = len(named) == 1 and (problem is not ClaimProblem.UNMADE or len(_pods(named)) == 1)
-    return (one if single else several).format(
+    return (single_text if single else several).format(
         kind=kind,
         names=names(sorted(name for _, _, name in named)),
         volume=unit.facts.claims[next(iter(named))].volume,
@@ -116,6 +116,6 @@ def _message(unit: Unit, code: str, problem: ClaimProblem, kind: str, named: _Na
 def _evidence(unit: Unit, named: _Named) -> Iterator[Evidence]:
     """Yield what is the matter with each claim, told of the claim, or of a pod that names what is not."""
     for name in sorted(named)[:_SHOWN]:
-        found: UnusableClaim = unit.facts.claims[name]
-        source = found.meta.ref if found.meta is not None else named[name][0].meta.ref
-        yield Evidence(f"{name[0]} {name[2]}", found.problem.value, source)
+        claim: UnusableClaim = unit.facts.claims[name]
+        source = claim.meta.ref if claim.meta is not None else named[name][0].meta.ref
+        yield Evidence(f"{name[0]} {name[2]}", claim.problem.value, source)

@@ -131,29 +131,31 @@ def some_fit(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], whe
     return f": {fit}" if fit else ""
 
 
-def how_many_fit(unit: Unit, assessment: Assessment, one: ShapeFit, when: When) -> str:
+def how_many_fit(unit: Unit, assessment: Assessment, shape_fit: ShapeFit, when: When) -> str:
     """Return `only 3 of 4 fit`, of the pods of the only shape that wait; empty where none fits.
 
     At most so many fit where something is asked for that is not counted here.
     """
-    pod_count, most = pod_count_of(assessment), alone(unit, one, when)
+    pod_count, most = pod_count_of(assessment), alone(unit, shape_fit, when)
     if not 0 < most < pod_count.number:
         return ""
     is_bound = (
-        one.shape.unsupported or unit_keys(unit) or is_anti_affinity_unsupported(assessment.request)
+        shape_fit.shape.unsupported
+        or unit_keys(unit)
+        or is_anti_affinity_unsupported(assessment.request)
     )
     only = "at most" if is_bound else "only"
     return f"{only} {most} of {pod_count.of} {'fits' if most == 1 else 'fit'}"
 
 
-def alone(unit: Unit, one: ShapeFit, when: When) -> int:
+def alone(unit: Unit, shape_fit: ShapeFit, when: When) -> int:
     """Return how many pods of the shape fit by themselves, also outside of a domain that was chosen.
 
     They would not all fit without it either: it is not what these sentences are about.
     """
     if unit.placing is None or unit.placing.request.domain is None:
-        return one.now if when is When.CURRENT else one.empty
-    now, empty, *_ = feasible_nodes_of(nodes_for(unit), one.shape).summary(unit_keys(unit))
+        return shape_fit.now if when is When.CURRENT else shape_fit.empty
+    now, empty, *_ = feasible_nodes_of(nodes_for(unit), shape_fit.shape).summary(unit_keys(unit))
     return now if when is When.CURRENT else empty
 
 
