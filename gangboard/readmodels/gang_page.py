@@ -457,7 +457,6 @@ def _maker(
 ) -> MakerRow:
     ref = maker.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
-    say = kind.sentence if kind is not None else None
     return MakerRow(
         api_group=printable(ref.group),
         kind=printable(ref.kind),
@@ -465,7 +464,7 @@ def _maker(
         uid=ref.uid,
         generation=maker.meta.generation,
         suspended=maker.suspended,
-        sentence=printable(say(maker)) if say is not None else "",
+        sentence=printable(kind.sentence(maker)) if kind is not None else "",
         actions=offers.get(ref.uid, ()),
         open_action=_open_action(history, ref.uid),
     )
