@@ -165,7 +165,7 @@ class Termination:
     """Others are made in their place, which may take the room: only their own gang counts on it."""
 
     @property
-    def told(self) -> datetime:
+    def rounded(self) -> datetime:
         """The time that a sentence names: rounded up to the minute. It is believed until then."""
         return round_up(self.at)
 
@@ -204,7 +204,7 @@ class RunningGang:
     other manager that would undo it."""
     began: datetime | None = None
     """Creation time of its oldest living pod, or None if unknown."""
-    ends: tuple[Termination, ...] = ()
+    terminations: tuple[Termination, ...] = ()
     """What of it goes by itself, as far as that is known and nothing comes back; the first first."""
 
     @property

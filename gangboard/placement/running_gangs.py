@@ -132,8 +132,8 @@ class RunningGangs(Shares):
         """A larger number is an older gang. An unknown age counts as the oldest."""
 
 
-def _seconds(resident: RunningGang) -> float:
-    return resident.began.timestamp() if resident.began is not None else 0.0
+def _seconds(gang: RunningGang) -> float:
+    return gang.began.timestamp() if gang.began is not None else 0.0
 
 
 def running_gangs_of(room: ClusterCapacity, snapshot: NodeSnapshot) -> RunningGangs:
@@ -154,8 +154,8 @@ _TERMINATIONS_KEY = "expected terminations"
 class GangTermination:
     """Pods that end by themselves, and whose they are."""
 
-    resident: RunningGang
-    ending: Termination
+    gang: RunningGang
+    termination: Termination
 
 
 class ExpectedTerminations(Shares):
@@ -163,16 +163,20 @@ class ExpectedTerminations(Shares):
 
     def __init__(self, room: ClusterCapacity, snapshot: NodeSnapshot) -> None:
         found = [
-            GangTermination(gang, ending) for gang in room.running_gangs() for ending in gang.ends
+            GangTermination(gang, termination)
+            for gang in room.running_gangs()
+            for termination in gang.terminations
         ]
-        self.all = sorted(found, key=lambda end: end.ending.at)
-        super().__init__([end.ending.loads for end in self.all], snapshot)
-        self._are_deleted = np.array([end.ending.deleted for end in self.all], dtype=np.bool_)
-        self._are_replaced = np.array([end.ending.replaced for end in self.all], dtype=np.bool_)
-        self._told = np.array([end.ending.told.timestamp() for end in self.all])
+        self.all = sorted(found, key=lambda end: end.termination.at)
+        super().__init__([end.termination.loads for end in self.all], snapshot)
+        self._are_deleted = np.array([end.termination.deleted for end in self.all], dtype=np.bool_)
+        self._are_replaced = np.array(
+            [end.termination.replaced for end in self.all], dtype=np.bool_
+        )
+        self._times = np.array([end.termination.rounded.timestamp() for end in self.all])
         self._replaced_of: dict[str, list[int]] = defaultdict(list)
         for index in np.flatnonzero(self._are_replaced).tolist():
-            self._replaced_of[self.all[index].resident.root].append(index)
+            self._replaced_of[self.all[index].gang.root].append(index)
 
     def to_come(self, now: datetime, own: str, *, deleted: bool) -> BoolColumn:
         """Return which are still believed: the time that a sentence names has not come.
@@ -182,7 +186,7 @@ class ExpectedTerminations(Shares):
         """
         counts = ~self._are_replaced
         counts[self._replaced_of.get(own, [])] = True
-        ahead: BoolColumn = self._told > now.timestamp()
+        ahead: BoolColumn = self._times > now.timestamp()
         expected: BoolColumn = ahead & (self._are_deleted == deleted) & counts
         return expected
 

@@ -195,7 +195,7 @@ class NodeUsageTracker:
             by_suspending=None if len(stay) == len(pods) else self._usage.load_of(stay),
             suspendable=self._is_suspendable(root, members),
             began=min((pod.created_at for pod in pods.values() if pod.created_at), default=None),
-            ends=ends,
+            terminations=ends,
         )
 
     def _is_suspendable(self, root: str, members: Iterable[str]) -> bool:

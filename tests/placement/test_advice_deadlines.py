@@ -30,7 +30,7 @@ def held(name: str, *ends: Termination, **more: Any) -> RunningGang:
             old = loads.get(place, Requested())
             amounts = {GPU: old.amounts.get(GPU, 0) + load.amounts[GPU]}
             loads[place] = Requested(amounts, old.pods + load.pods)
-    return replace(gang, loads=loads, ends=ends)
+    return replace(gang, loads=loads, terminations=ends)
 
 
 def ending(minutes: float, *, pods: int = 1, deleted: bool = False, **gpus: int) -> Termination:
@@ -232,7 +232,7 @@ def test_a_pod_that_keeps_others_away_goes() -> None:
     there = replace(node("a", 8), now=Requested({GPU: 2}, 1, matched_terms={S: 1}))
     load = {"a": Requested({GPU: 2}, 1, matched_terms={S: 1})}
     end = Termination(NOW + timedelta(minutes=1), load, deleted=True)
-    gone = replace(resident("gone"), loads=load, ends=(end,), by_suspending={})
+    gone = replace(resident("gone"), loads=load, terminations=(end,), by_suspending={})
     (found,) = advised([there], 1, 1, gone, needs=needs)
     assert found.text == "Wait: 1 pod on node a will be gone by 12:01 UTC; then the pod fits."
 

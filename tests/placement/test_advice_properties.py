@@ -76,13 +76,13 @@ def waiting(draw: st.DrawFn) -> Unit:
     quorum = draw(st.integers(1, len(pods)))
     keys = ("rack",) if draw(st.integers(0, 3)) == 3 else ()
     group = a_group("g", quorum=quorum, topology_keys=keys)
-    running_gangs = _residents(draw, nodes)
+    running_gangs = _running_gangs(draw, nodes)
     room = ClusterCapacity(nodes, running_gangs=lambda: running_gangs)
     unit = unit_of(jobset, *jobs, *pods, group, facts={"room": room, "kubernetes": (1, 37)})
     return replace(unit, placing=placing_of(unit))
 
 
-def _residents(draw: st.DrawFn, nodes: Sequence[NodeInfo]) -> list[RunningGang]:
+def _running_gangs(draw: st.DrawFn, nodes: Sequence[NodeInfo]) -> list[RunningGang]:
     """Share out what can leave each node: whole to one gang, or a part to each of two."""
     loads: dict[str, dict[str, Requested]] = {"one": {}, "two": {}, "three": {}}
     for node in nodes:
@@ -113,7 +113,7 @@ def _ending(draw: st.DrawFn, gang: RunningGang) -> RunningGang:
     part = {name: gang.loads[name] for name in names}
     end = Termination(NOW + timedelta(minutes=draw(st.integers(1, 5))), part, deleted)
     rest = {name: load for name, load in gang.loads.items() if not deleted or name not in names}
-    return replace(gang, ends=(end,), by_suspending=rest)
+    return replace(gang, terminations=(end,), by_suspending=rest)
 
 
 def asked(unit: Unit) -> PlacementRequest:
@@ -131,11 +131,11 @@ def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> li
         if advice.change is AdviceKind.UNCORDON and node.name in named:
             node = replace(node, taints=tuple(one for one in node.taints if one != CORDON))
         nodes.append(node)
-    for resident in unit.facts.room.running_gangs():
-        if advice.change is AdviceKind.SUSPEND_GANGS and resident.ref.name in named:
-            freed = resident.kept
+    for gang in unit.facts.room.running_gangs():
+        if advice.change is AdviceKind.SUSPEND_GANGS and gang.ref.name in named:
+            freed = gang.kept
             nodes = [_freed(node, _of(freed, node.name)) for node in nodes]
-        for end in resident.ends:
+        for end in gang.terminations:
             # What is advised about room counts on what is being deleted.
             waited = end.deleted and advice.change in (
                 AdviceKind.SUSPEND_GANGS,

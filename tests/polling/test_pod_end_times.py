@@ -28,7 +28,7 @@ from tests.polling.kept_usage import TRAIN, Cluster, node
 
 def ends_of(held: RunningGang) -> list[tuple[float, int, bool]]:
     """(seconds from now, pods, whether they are being deleted)."""
-    return [((one.at - NOW).total_seconds(), one.pods, one.deleted) for one in held.ends]
+    return [((one.at - NOW).total_seconds(), one.pods, one.deleted) for one in held.terminations]
 
 
 def placed_job(*, pods: int = 2, **fields: Any) -> tuple[Owner, list[Pod]]:
@@ -44,7 +44,7 @@ def test_the_deadline_of_a_job_ends_its_pods() -> None:
     assert ends_of(cluster.running_gangs()["train"]) == [(550, 2, False)]
     # While it is suspended no deadline runs; it starts anew when it is resumed.
     cluster.put(replace(job, suspended=True, started_at=None))
-    assert cluster.running_gangs()["train"].ends == ()
+    assert cluster.running_gangs()["train"].terminations == ()
     cluster.put(replace(job, started_at=NOW))
     assert ends_of(cluster.running_gangs()["train"]) == [(610, 2, False)]
 
@@ -58,12 +58,12 @@ def test_the_deadline_of_a_child_job_ends_its_pods_only() -> None:
     assert ends_of(cluster.running_gangs()["run"]) == [(60, 2, False)]
     # It fails then, and the JobSet would begin anew at once.
     cluster.put(replace(jobset, max_restarts=3, counted_restarts=2))
-    assert cluster.running_gangs()["run"].ends == ()
+    assert cluster.running_gangs()["run"].terminations == ()
     cluster.put(replace(jobset, max_restarts=3, counted_restarts=3))
     assert ends_of(cluster.running_gangs()["run"]) == [(60, 2, False)]
     again = Policies(failure_rules=(FailureRule("RestartJobSetAndIgnoreMaxRestarts"),))
     cluster.put(replace(jobset, detail={POLICIES: written(again)}))
-    assert cluster.running_gangs()["run"].ends == ()
+    assert cluster.running_gangs()["run"].terminations == ()
 
 
 def test_pods_end_at_their_own_deadlines_whatever_the_others_do() -> None:
@@ -74,9 +74,9 @@ def test_pods_end_at_their_own_deadlines_whatever_the_others_do() -> None:
     assert ends_of(cluster.running_gangs()["train"]) == [(20, 1, False), (560, 1, False)]
     # A Job that tries again makes a pod that fails anew.
     cluster.put(replace(job, max_retries=6))
-    assert cluster.running_gangs()["train"].ends == ()
+    assert cluster.running_gangs()["train"].terminations == ()
     cluster.put(replace(job, max_retries=None))
-    assert cluster.running_gangs()["train"].ends == ()
+    assert cluster.running_gangs()["train"].terminations == ()
 
 
 def test_a_pod_of_nobody_with_a_deadline_is_known_to_end() -> None:
@@ -129,8 +129,8 @@ def test_what_comes_back_does_not_end() -> None:
 def test_ends_of_one_minute_are_one() -> None:
     first = a_pod("train-0", of=TRAIN, on="n0", deleting_since=ago(-5))
     last = a_pod("train-1", of=TRAIN, on="n0", deleting_since=ago(-50))
-    (end,) = Cluster(node(), TRAIN, first, last).running_gangs()["train"].ends
-    assert (end.at, end.told, end.pods) == (ago(-50), ago(-60), 2)
+    (end,) = Cluster(node(), TRAIN, first, last).running_gangs()["train"].terminations
+    assert (end.at, end.rounded, end.pods) == (ago(-50), ago(-60), 2)
 
 
 GOING: dict[str, Any] = {"deleting_since": ago(-30)}
@@ -139,7 +139,7 @@ GOING: dict[str, Any] = {"deleting_since": ago(-30)}
 def replaced(*things: Owner | Pod) -> list[bool]:
     """Of each end of what is deleted: whether others are made in its place."""
     (held,) = Cluster(node(), *things).running_gangs().values()
-    return [one.replaced for one in held.ends if one.deleted]
+    return [one.replaced for one in held.terminations if one.deleted]
 
 
 def test_a_job_that_goes_on_makes_what_is_deleted_anew() -> None:

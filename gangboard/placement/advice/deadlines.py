@@ -49,37 +49,37 @@ class Deletions:
 
 def deletions(what_if: WhatIf) -> Deletions | None:
     """Return what is being deleted, where that changes anything for the members."""
-    endings = expected_terminations_of(what_if.unit.facts.room, what_if.snapshot)
-    if not endings.all:
+    expected = expected_terminations_of(what_if.unit.facts.room, what_if.snapshot)
+    if not expected.all:
         return None
-    going = endings.to_come(what_if.unit.now, what_if.own_uid, deleted=True)
+    going = expected.to_come(what_if.unit.now, what_if.own_uid, deleted=True)
     if not going.any():
         return None
     candidates = what_if.candidate_nodes
-    relevant = np.flatnonzero(going & (endings.held(PODS, candidates) > 0))
+    relevant = np.flatnonzero(going & (expected.held(PODS, candidates) > 0))
     if not len(relevant):
         return None
     assessment = what_if.assessment
     totals = tuple(
-        replace(line, free=line.free + int(endings.held(line.resource, candidates)[going].sum()))
+        replace(line, free=line.free + int(expected.held(line.resource, candidates)[going].sum()))
         for line in assessment.totals
     )
     later = WhatIf(
         what_if.unit,
         what_if.request,
         replace(assessment, totals=totals),
-        _snapshot_without(what_if, endings, going),
+        _snapshot_without(what_if, expected, going),
     )
-    return Deletions(tuple(endings.all[index] for index in relevant.tolist()), later)
+    return Deletions(tuple(expected.all[index] for index in relevant.tolist()), later)
 
 
 def _snapshot_without(
-    what_if: WhatIf, endings: ExpectedTerminations, going: BoolColumn
+    what_if: WhatIf, expected: ExpectedTerminations, going: BoolColumn
 ) -> NodeSnapshot:
     """Return the nodes without what is being deleted, made once for all gangs that ask for them."""
     cache, key = what_if.snapshot.cache, ("without", going.tobytes())
     if key not in cache:
-        loads = [endings.all[index].ending.loads for index in np.flatnonzero(going).tolist()]
+        loads = [expected.all[index].termination.loads for index in np.flatnonzero(going).tolist()]
         cache[key] = what_if.snapshot.changed(what_if.nodes_without(loads))
     snapshot: NodeSnapshot = cache[key]
     return snapshot
@@ -91,22 +91,22 @@ def wait_for_deletions(what_if: WhatIf, pending: Deletions) -> Advice | None:
         return None
     enough = _first_enough(what_if, pending.ends) or pending.ends
     pods, names = _on_nodes(what_if, enough)
-    last = max(end.ending.told for end in enough)
+    last = max(end.termination.rounded for end in enough)
     return Advice(
         AdviceKind.WAIT_FOR_END,
         f"Wait: {count(pods, 'pod')} on {node_names(names)} will be gone by "
         f"{clock(last, what_if.unit.now)}; {then_fits(what_if)}.",
         named=_refs(names),
-        at=max(end.ending.at for end in enough),
-        until=min(end.ending.told for end in enough),
+        at=max(end.termination.at for end in enough),
+        until=min(end.termination.rounded for end in enough),
     )
 
 
 def counting_on(what_if: WhatIf, pending: Deletions, advised: Iterable[Advice]) -> Iterator[Advice]:
     """Add to advice that was worked out without what is being deleted that it counts on that."""
     pods, names = _on_nodes(what_if, pending.ends)
-    first = min(end.ending.told for end in pending.ends)
-    last = clock(max(end.ending.told for end in pending.ends), what_if.unit.now)
+    first = min(end.termination.rounded for end in pending.ends)
+    last = clock(max(end.termination.rounded for end in pending.ends), what_if.unit.now)
     verb = is_or_are(pods)
     clause = (
         f", once {count(pods, 'pod')} on {node_names(names)} that {verb} being deleted {verb} gone "
@@ -117,7 +117,7 @@ def counting_on(what_if: WhatIf, pending: Deletions, advised: Iterable[Advice]) 
             advice,
             text=advice.text.removesuffix(".") + clause,
             named=tuple(dict.fromkeys((*advice.named, *_refs(names)))),
-            at=advice.at and max(advice.at, *(end.ending.at for end in pending.ends)),
+            at=advice.at and max(advice.at, *(end.termination.at for end in pending.ends)),
             until=first if advice.until is None else min(advice.until, first),
         )
 
@@ -126,7 +126,7 @@ def _on_nodes(what_if: WhatIf, ends: Iterable[GangTermination]) -> tuple[int, li
     """Return how many pods these are on nodes where members could go, and the names of the nodes."""
     pods: Counter[str] = Counter()
     for end in ends:
-        for name, load in end.ending.loads.items():
+        for name, load in end.termination.loads.items():
             pods[name] += load.pods
     names = [
         what_if.snapshot.names[index] for index in np.flatnonzero(what_if.candidate_nodes).tolist()
@@ -144,15 +144,15 @@ def _refs(names: Sequence[str]) -> tuple[ObjectRef, ...]:
 
 def wait_for_end(what_if: WhatIf) -> Iterator[Advice]:
     """Name the pods whose deadlines come first, where their end is enough."""
-    endings = expected_terminations_of(what_if.unit.facts.room, what_if.snapshot)
-    if not endings.all:
+    expected = expected_terminations_of(what_if.unit.facts.room, what_if.snapshot)
+    if not expected.all:
         return
-    held = endings.held(what_if.deciding, what_if.candidate_nodes)
-    coming = endings.to_come(what_if.unit.now, what_if.own_uid, deleted=False)
+    held = expected.held(what_if.deciding, what_if.candidate_nodes)
+    coming = expected.to_come(what_if.unit.now, what_if.own_uid, deleted=False)
     ends = [
-        (endings.all[index], int(held[index]))
+        (expected.all[index], int(held[index]))
         for index in np.flatnonzero(coming & (held > 0))[:MOST_ENDED].tolist()
-        if endings.all[index].resident.root != what_if.own_uid
+        if expected.all[index].gang.root != what_if.own_uid
     ]
     sums = list(accumulate(amount for _, amount in ends))
     first = bisect_left(sums, what_if.shortfall)
@@ -160,24 +160,26 @@ def wait_for_end(what_if: WhatIf) -> Iterator[Advice]:
         return
     enough = _first_enough(what_if, [end for end, _ in ends[: first + MOST_TRIED]], first + 1)
     if enough and what_if.frees(changed=_without(what_if, enough)):
-        yield _told(what_if, enough)
+        yield _advice(what_if, enough)
 
 
-def _told(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
-    now, last = what_if.unit.now, max(end.ending.told for end in terminations)
-    whose = {end.resident.root: end.resident for end in terminations}
+def _advice(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
+    now, last = what_if.unit.now, max(end.termination.rounded for end in terminations)
+    whose = {end.gang.root: end.gang for end in terminations}
     running_gangs = list(whose.values())
     named = shown(running_gangs)
     texts = [_name(gang, terminations) for gang in named]
     if len(named) < len(running_gangs):
         texts.append(f"{len(running_gangs) - len(named)} others")
-    alone = len(running_gangs) == 1
-    is_one = alone and (
+    is_single = len(running_gangs) == 1
+    is_one = is_single and (
         _ends_whole(running_gangs[0], terminations)
-        or sum(end.ending.pods for end in terminations) == 1
+        or sum(end.termination.pods for end in terminations) == 1
     )
     deadlines = (
-        "deadline" if len({end.ending.told for end in terminations}) == 1 and alone else "deadlines"
+        "deadline"
+        if len({end.termination.rounded for end in terminations}) == 1 and is_single
+        else "deadlines"
     )
     return Advice(
         AdviceKind.WAIT_FOR_END,
@@ -185,8 +187,8 @@ def _told(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
         f"{'at' if len(terminations) == 1 else 'by'} {clock(last, now)} at the latest "
         f"({'its' if is_one else 'their'} {deadlines}): {then_fits(what_if)}.",
         gangs=tuple(gang.ref for gang in named),
-        at=max(end.ending.at for end in terminations),
-        until=min(end.ending.told for end in terminations),
+        at=max(end.termination.at for end in terminations),
+        until=min(end.termination.rounded for end in terminations),
     )
 
 
@@ -201,12 +203,12 @@ def _name(gang: RunningGang, terminations: Sequence[GangTermination]) -> str:
 
 def _ends_whole(gang: RunningGang, terminations: Sequence[GangTermination]) -> bool:
     """Whether nothing of it is left then but what is being deleted."""
-    deleted = sum(end.pods for end in gang.ends if end.deleted)
+    deleted = sum(end.pods for end in gang.terminations if end.deleted)
     return _pods(gang, terminations) + deleted >= sum(load.pods for load in gang.loads.values())
 
 
 def _pods(gang: RunningGang, terminations: Sequence[GangTermination]) -> int:
-    return sum(end.ending.pods for end in terminations if end.resident.root == gang.root)
+    return sum(end.termination.pods for end in terminations if end.gang.root == gang.root)
 
 
 # How many
@@ -249,4 +251,4 @@ def _first_enough(
 
 
 def _without(what_if: WhatIf, ends: Iterable[GangTermination]) -> dict[str, NodeInfo]:
-    return what_if.nodes_without([end.ending.loads for end in ends])
+    return what_if.nodes_without([end.termination.loads for end in ends])

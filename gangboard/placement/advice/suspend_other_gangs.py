@@ -28,7 +28,7 @@ MOST_SEARCHED = 4
 class _Candidate:
     """A gang of equal or lower priority that holds something useful."""
 
-    resident: RunningGang
+    gang: RunningGang
     held: int
     """Of the deciding resource on nodes where members can go, in scheduler units."""
 
@@ -59,8 +59,8 @@ def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
         return
     whom = listed(
         [
-            f"{candidate.resident.ref.kind} {candidate.resident.ref.namespace}/{candidate.resident.ref.name} "
-            f"(priority {candidate.resident.priority})"
+            f"{candidate.gang.ref.kind} {candidate.gang.ref.namespace}/{candidate.gang.ref.name} "
+            f"(priority {candidate.gang.priority})"
             for candidate in chosen
         ]
     )
@@ -71,7 +71,7 @@ def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
     yield Advice(
         kind,
         f"Suspend {whom} {_what_they_hold(what_if, chosen)}: {then_fits(what_if)}.",
-        gangs=tuple(candidate.resident.ref for candidate in chosen),
+        gangs=tuple(candidate.gang.ref for candidate in chosen),
     )
 
 
@@ -81,7 +81,7 @@ def _what_they_hold(what_if: WhatIf, chosen: Sequence[_Candidate]) -> str:
     Who decides whom to stop reads the amount as its size.
     """
     held = sum(candidate.held for candidate in chosen)
-    loads = chain.from_iterable(candidate.resident.loads.values() for candidate in chosen)
+    loads = chain.from_iterable(candidate.gang.loads.values() for candidate in chosen)
     is_all = held == sum(taken(load, what_if.deciding) for load in loads)
     verb = plural(len(chosen), "hold" if is_all else "free")
     text = f"{verb} {amount_of(what_if.deciding, held)}{' together' if len(chosen) > 1 else ''}"
@@ -215,4 +215,4 @@ def _frees_without(what_if: WhatIf, candidates: Sequence[_Candidate]) -> bool:
 
 
 def _nodes_without(what_if: WhatIf, candidates: Sequence[_Candidate]) -> dict[str, NodeInfo]:
-    return what_if.nodes_without([candidate.resident.kept for candidate in candidates])
+    return what_if.nodes_without([candidate.gang.kept for candidate in candidates])
