@@ -34,7 +34,7 @@ PODS = "pods"
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What one pod asks of a node; pods that ask the same are one shape."""
+    """Requirements of one pod on a node. Pods with the same requirements are one shape."""
 
     name: str
     """For sentences and for the witness, unique within a gang, such as the name of a child Job."""
@@ -52,17 +52,17 @@ class Shape:
     """Terms of anti-affinity that it matches, of its gang and of pods with a node: pods that have one of
     them keep it away."""
     pod_affinity: PodTerm | None = None
-    """Required affinity to pods that are there: its nodes have the label, and the value of a node with
-    such a pod. Else it is in `unsupported`: where members without a node could be such pods elsewhere."""
+    """Required affinity to pods on nodes: the node must have the label with the value of a node with such a pod.
+    It is in `unsupported` instead if members without a node could be such pods elsewhere."""
     spreads: tuple[Spread, ...] = ()
-    """Only of the one shape of a gang without topology keys; else they are in `unsupported`. Of several
-    it is worked out how many pods fit at most."""
+    """Set only for the one shape of a gang without topology keys, else they are in `unsupported`. Several
+    constraints give an upper bound."""
     unsupported: tuple[str, ...] = ()
-    """What it asks for besides and what can only take nodes away (volumes, claims, affinity to each
-    other, a request that could not be read): "does not fit" stays true."""
+    """Other requirements, which only exclude more nodes, so that "does not fit" stays true: volumes, claims,
+    affinity to each other, a request that could not be read."""
     undecidable: tuple[str, ...] = ()
-    """What could also add nodes or room, such as an extended resource that a driver serves by
-    dynamic allocation: no answer is safe."""
+    """Requirements that could also add nodes or room, so that no answer is safe. Example: an extended
+    resource that a driver serves by dynamic allocation."""
 
     @property
     def spread(self) -> Spread | None:
@@ -72,7 +72,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """What a set of pods takes from its node: those that are not finished, nominated ones included."""
+    """Usage of a set of unfinished pods on their node, nominated ones included."""
 
     amounts: Amounts = field(default_factory=dict)
     """Sum over the pods, each in scheduler units. `pods` is not in it."""
@@ -87,7 +87,7 @@ class Requested:
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
-    """One node with what it offers and what is taken."""
+    """One node with its allocatable and requested amounts."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -107,14 +107,14 @@ class NodeInfo:
     withheld: Amounts = field(default_factory=dict)
     """Devices and huge pages that the node has and pods cannot get: capacity without allocatable."""
     lifecycle: tuple[Condition, ...] = ()
-    """For people, too: an admin drains it or works on it. The scheduler reads none of these conditions."""
+    """Conditions that an admin drains the node or works on it, for people. The scheduler reads none of them."""
     cordoned_by: FieldWriter | None = None
     tainted_by: FieldWriter | None = None
     """As `Node` has them."""
 
     @property
     def is_silent(self) -> bool:
-        """Whether it has not said what it offers, as nodes have not that have just registered."""
+        """Whether it has no `status.allocatable` yet, like nodes that have just registered."""
         return not self.allocatable and not self.unreadable
 
 
@@ -132,8 +132,8 @@ class PlacementRequest:
 
     pod_sets: tuple[PodSet, ...]
     quorum: int | None = None
-    """How many of these must be placed at once: the group's quorum less what holds a node already.
-    None when all of them must."""
+    """How many must be placed at once: the group's quorum without members that have a node. None: all of
+    them."""
     topology_keys: tuple[str, ...] = ()
     """All members must be on nodes with the same value of each of these labels."""
     domain: tuple[str, ...] | None = None
@@ -154,11 +154,11 @@ class PlacementRequest:
 
 @dataclass(frozen=True, slots=True)
 class Termination:
-    """Pods of a resident that are gone by themselves, at a known time at the latest."""
+    """Pods of a running gang that terminate by themselves, at a known time at the latest."""
 
     at: datetime
     loads: Mapping[str, Requested]
-    """Node → what they take there."""
+    """Node → usage there."""
     deleted: bool = False
     """They are being deleted; else their deadline, or that of their Job, comes."""
     replaced: bool = False
@@ -183,7 +183,7 @@ def round_up(at: datetime) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class RunningGang:
-    """A gang that holds room on nodes, or a pod of nobody that is known to end."""
+    """A gang that holds room on nodes, or a pod without a gang that is known to terminate."""
 
     root: str
     """uid of its owner."""
@@ -191,25 +191,25 @@ class RunningGang:
     priority: int
     """The highest of its pods; 0 where none has one."""
     loads: Mapping[str, Requested]
-    """Node → what its pods take there."""
+    """Node → usage of its pods there."""
     whole: bool = True
     """Whether all of it runs; False when it holds room without being whole."""
     waits: tuple[PodSet, ...] = ()
     """The members of one that is not whole that have no node and none kept for them."""
     by_suspending: Mapping[str, Requested] | None = None
-    """What of `loads` goes only once somebody suspends it: nothing of pods that are being deleted or
-    whose owner is suspended already. None when that is all of it."""
+    """The part of `loads` that only a suspend frees, without pods that are being deleted or whose owner is
+    suspended already. None: all of it."""
     suspendable: bool = True
     """A suspend of it stays: it has an owner that can be suspended, and no controller, queue or
     other manager that would undo it."""
     began: datetime | None = None
     """Creation time of its oldest living pod, or None if unknown."""
     terminations: tuple[Termination, ...] = ()
-    """What of it goes by itself, as far as that is known and nothing comes back; the first first."""
+    """Known terminations of its pods that are not replaced, in order of time."""
 
     @property
     def kept(self) -> Mapping[str, Requested]:
-        """Node → what its pods take there that are not on their way out already."""
+        """Node → usage of its pods that do not terminate already."""
         return self.loads if self.by_suspending is None else self.by_suspending
 
 
@@ -219,14 +219,14 @@ def _nobody() -> Sequence[RunningGang]:
 
 @dataclass(frozen=True, slots=True)
 class ClusterCapacity:
-    """All nodes of a cluster at one moment, with what is on them. Never changed once made."""
+    """All nodes of a cluster with their pods at one moment. Immutable."""
 
     nodes: tuple[NodeInfo, ...] = ()
     """In the order of their names."""
     why: str = ""
-    """Why nothing can be said of room, as a clause such as `nodes: forbidden` or `pods: not read
-    yet`; `nodes` is empty then and means nothing."""
+    """Why capacity is unknown, as a clause such as `nodes: forbidden` or `pods: not read yet`. `nodes` is
+    empty then."""
     running_gangs: Callable[[], Sequence[RunningGang]] = field(default=_nobody, compare=False)
     """The gangs that hold room, worked out when asked: only advice needs them."""
     cache: dict[Hashable, object] = field(default_factory=dict, compare=False, repr=False)
-    """What placement has worked out about these nodes; it goes with them."""
+    """Results of placement about these nodes."""

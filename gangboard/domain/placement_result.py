@@ -1,13 +1,13 @@
-"""What placement answers. Nothing in it is a guess: what was not worked out is "cannot tell".
+"""Answers of placement. No answer is a guess: unsupported cases are "cannot tell".
 
-Which cause of waiting is told by what, for one unit (`Placing` and its `Assessment`):
+The cause of waiting of one unit, by the fields of `Placing` and its `Assessment`:
 
-| Cause of waiting | Told by |
+| Cause of waiting | Fields |
 |---|---|
-| no nodes | cause NO_ELIGIBLE_NODE, and the room has no node |
-| no matching node | cause NO_ELIGIBLE_NODE: what the owner asked for leaves no node |
+| no nodes | cause NO_ELIGIBLE_NODE, and the cluster has no node |
+| no matching node | cause NO_ELIGIBLE_NODE: the owner's requirements exclude all nodes |
 | untolerated taint | the same, and TAINT took most of the nodes that it leaves; which: `excluded[…].details` |
-| nodes unschedulable | the same with CORDON or NOT_READY; with UNSAID where nothing else is known to be in the way |
+| nodes unschedulable | the same with CORDON or NOT_READY; with UNSAID if no other reason is known |
 | port conflict, anti-affinity | the same with HOST_PORT or ANTI_AFFINITY; or cause CONSTRAINED with HOST_PORTS or ANTI_AFFINITY in `constraints` |
 | topology does not fit | cause CONSTRAINED with TOPOLOGY in `constraints` |
 | spread constraints | cause CONSTRAINED with SPREAD in `constraints` |
@@ -15,11 +15,11 @@ Which cause of waiting is told by what, for one unit (`Placing` and its `Assessm
 | exceeds capacity | cause TOO_LARGE |
 | insufficient resources | cause SHORT or OCCUPIED |
 | fragmented | cause FRAGMENTED |
-| nothing: it fits | cause FITS: the scheduler is about to, sees something else, or tries in another order |
+| none: it fits | cause FITS: the scheduler has not tried yet, knows another reason, or tries in another order |
 
-With CONSTRAINED, `empty` tells waiting (YES: it fits, the constraint kept, when what can leave has
-left) from blocked (NO). Members of some shapes can have hosts while others have none: NO_ELIGIBLE_NODE
-is told by `Eligibility.excluded` of that without a host that has most members.
+With CONSTRAINED, `empty` tells waiting (YES: it fits with the constraint on drained nodes) from blocked (NO).
+Some shapes can have hosts while others have none. The reason of NO_ELIGIBLE_NODE is then in
+`Eligibility.excluded` of the shape without a host that has most members.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ class FitAnswer(StrEnum):
 
 
 class Filter(StrEnum):
-    """Why a node can never host a pod of a shape, whatever leaves it, in the order of asking.
+    """Why a node can never host a pod of a shape, even when drained, in the order of the filters.
 
-    First what the owner asked for, then what was done to the node.
+    Requirements of the owner come before states of the node.
     """
 
     SELECTOR = "node selector or required node affinity"
     POD_AFFINITY = "not near a pod that it must be near"
-    """Required affinity to pods that are there: another value of the label than theirs, or none."""
+    """Required affinity to pods on nodes: the node has another value of the label than they have, or none."""
     TOPOLOGY_LABEL = "no label of the topology key"
     MISSING_RESOURCE = "does not have a requested resource"
     TOO_SMALL = "too small for one pod when empty"
     UNSAID = "has not said what it offers"
-    """A node that has registered, and no `status.allocatable` yet: it counts for nothing."""
+    """A node that has just registered, without `status.allocatable`."""
     CORDON = "cordoned"
     NOT_READY = "taint of a node that is not ready"
     TAINT = "untolerated taint"
@@ -71,7 +71,7 @@ class Filter(StrEnum):
 
 
 class Constraint(StrEnum):
-    """What can be left out to see whether it is the cause."""
+    """Constraints that a trial leaves out to see whether they are the cause."""
 
     TOPOLOGY = "topology"
     HOST_PORTS = "host ports"
@@ -84,14 +84,14 @@ class PlacementCause(StrEnum):
 
     FITS = "fits"
     TOO_FEW_PODS = "too few pods"
-    """Fewer pods are there than the quorum wants: no matter of room."""
+    """The group has fewer pods than its quorum, so capacity is not the cause."""
     NO_ELIGIBLE_NODE = "no eligible node"
     TOO_LARGE = "too large"
     """Does not fit even without the pods that can leave."""
     SHORT = "short"
     """Less is free in total than it needs, though some member finds room. For this and the next two,
-    `empty` is YES; or CANNOT_TELL for what is not worked out (`Fit.but_for`): what lacks now lacks
-    whatever that is."""
+    `empty` is YES; or CANNOT_TELL because of unsupported requirements (`Fit.but_for`), which
+    cannot add room."""
     OCCUPIED = "occupied"
     """Less is free in total than it needs, and no member finds room anywhere."""
     FRAGMENTED = "fragmented"
@@ -123,7 +123,7 @@ class Eligibility:
 
     @property
     def nodes(self) -> int:
-        """Return the number of all nodes that were asked."""
+        """Return the number of all nodes."""
         return len(self.eligible) + sum(one.count for one in self.excluded.values())
 
 
@@ -170,9 +170,9 @@ class Assessment:
     empty_full: Fit
     totals: tuple[Total, ...]
     deciding: str = ""
-    """The resource that is the trouble, when it is one: of SHORT and OCCUPIED the one of which the
-    smallest part of the need is there, of FRAGMENTED the only one without which it fits, of
-    TOO_LARGE either. With CANNOT_TELL and `now` NO: the one of which too little is free in total."""
+    """The deciding resource, if there is one. SHORT and OCCUPIED: the one with the smallest available share of
+    the need. FRAGMENTED: the only one without which it fits. TOO_LARGE: either. CANNOT_TELL with `now` NO:
+    the one that is short in total."""
     constraints: tuple[Constraint, ...] = ()
     """Each fits when it alone is left out."""
     why: str = ""
@@ -194,22 +194,22 @@ class ShapeFit:
     open_nodes: int
     """Eligible nodes that can take one more now."""
     saturated: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
-    """What stops one pod more on the other eligible nodes (a resource, `pods`, a word of
-    `Constraint`), their number and up to three names; most frequent first."""
+    """Limits on the other eligible nodes (a resource, `pods`, a value of `Constraint`), with the number of nodes
+    and up to three names, most frequent first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """What arithmetic has to say of the members of one unit that wait for a node."""
+    """The placement arithmetic for the waiting members of one unit."""
 
     request: PlacementRequest
     assessment: Assessment | None = None
-    """None when nothing could be asked; `why` says why."""
+    """None: nodes or pods are not known, and `why` says why."""
     shapes: tuple[ShapeFit, ...] = ()
     why: str = ""
     """One clause such as `nodes: forbidden`, when there is no assessment."""
     refused_at: datetime | None = None
-    """When the scheduler was last seen to refuse members that fit now; read of nothing else."""
+    """When the scheduler last refused members that fit now. Set with cause FITS only."""
 
     @property
     def has_no_nodes(self) -> bool:

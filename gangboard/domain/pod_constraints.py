@@ -11,16 +11,16 @@ HOSTNAME = "kubernetes.io/hostname"
 CORDON = "node.kubernetes.io/unschedulable"
 """Key of the taint that the node controller gives to a cordoned node."""
 SPREAD = "spread constraints"
-"""What is said of topology spread where it is not worked out."""
+"""Name of topology spread in `Shape.unsupported`."""
 ANTI_AFFINITY = "pod anti-affinity"
-"""What is said of required anti-affinity between pods where it is not worked out."""
+"""Name of required anti-affinity between pods in `Shape.unsupported`."""
 AFFINITY = "pod affinity"
-"""What is said of required affinity to other pods where it is not worked out."""
+"""Name of required affinity to other pods in `Shape.unsupported`."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 
 
 class Effect(StrEnum):
-    """What a taint does that keeps away pods that do not tolerate it (`PreferNoSchedule` does not)."""
+    """Effects of a taint that keep away pods which do not tolerate it. `PreferNoSchedule` does not."""
 
     NO_SCHEDULE = "NoSchedule"
     NO_EXECUTE = "NoExecute"
@@ -74,7 +74,7 @@ class Requirement:
         return False
 
     def _compares(self, text: str | None) -> bool:
-        """Compare as 64-bit integers; what is not one matches nothing."""
+        """Compare as 64-bit integers. Other values match no node."""
         value = _integer(text)
         bound = _integer(self.values[0]) if len(self.values) == 1 else None
         if value is None or bound is None:
@@ -97,18 +97,16 @@ class PodTerm:
     """
 
     name: str
-    """Such as `team-a/app=train`: terms that say the same the same way have the same name."""
+    """Such as `team-a/app=train`. Equal terms have the same name."""
     namespaces: frozenset[str] | None = field(default=None, compare=False)
-    """None stands for every namespace."""
+    """None: every namespace."""
     selector: tuple[Requirement, ...] = field(default=(), compare=False)
     is_exact: bool = field(default=True, compare=False)
-    """About just the pods that it matches. Of any other it is only known that it is about none but
-    those that it matches."""
+    """Whether it applies to all pods that it matches. An inexact term applies to some of them only."""
     topology_key: str = field(default=HOSTNAME, compare=False)
-    """Of affinity and anti-affinity: the label of nodes whose values are the places to share or not."""
+    """The node label of affinity and anti-affinity: pods share a value of it or not."""
     is_count: bool = field(default=False, compare=False)
-    """Whether it belongs to a topology spread constraint, for which pods count once they are bound and
-    while nobody deletes them."""
+    """Whether it belongs to a topology spread constraint, which counts bound pods that are not being deleted."""
 
     @property
     def is_by_host(self) -> bool:
@@ -160,14 +158,14 @@ class Spread:
     honours_affinity: bool = True
     """Nodes that node selector and required node affinity exclude are no part of any domain."""
     honours_taints: bool = False
-    """Nor are nodes with taints that the pod does not tolerate."""
+    """Nodes with taints that the pod does not tolerate are no part of any domain either."""
     counts_itself: bool = True
     """The pod is one of those that count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One of the `nodeSelectorTerms`: all of it must match. A term with nothing in it matches no node."""
+    """One of the `nodeSelectorTerms`: all of it must match. An empty term matches no node."""
 
     expressions: tuple[Requirement, ...] = ()
     fields: tuple[Requirement, ...] = ()
@@ -184,7 +182,7 @@ class HostPort:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a pod asks of a node besides amounts, as decoded. Hashable: equal ones are one shape."""
+    """Requirements of a pod on a node besides amounts, as decoded. Hashable, to group pods by shape."""
 
     node_selector: tuple[tuple[str, str], ...] = ()
     """(label, value), in order."""
@@ -192,12 +190,11 @@ class Needs:
     tolerations: tuple[Toleration, ...] = ()
     host_ports: frozenset[HostPort] = frozenset()
     anti_affinity: tuple[PodTerm, ...] = ()
-    """Its required terms, by name; other pods are subject to those that are not exact, too."""
+    """Its required terms, by name. Inexact terms apply to other pods as well."""
     pod_affinity: PodTerm | None = None
-    """Required affinity to pods, by one label of nodes. None where it has none, or what is
-    `unsupported`."""
+    """Required affinity to pods, by one node label. None: it has none, or an unsupported one."""
     spreads: tuple[Spread, ...] = ()
-    """All its constraints, without `counts_itself`. Empty when it has none, or what is `unsupported`."""
+    """All its constraints, without `counts_itself`. Empty: it has none, or unsupported ones."""
     spread_keys: tuple[str, ...] = ()
     """The labels of nodes by which hard topology spread constraints go, worked out or not."""
     unsupported: tuple[str, ...] = ()

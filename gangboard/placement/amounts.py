@@ -16,16 +16,16 @@ __all__ = ["base_units", "free", "pod_amounts", "taken", "units", "wanted"]
 
 
 def pod_amounts(requests: Mapping[str, Decimal]) -> dict[str, int]:
-    """Return what one pod takes, in scheduler units; add these up, never the requests themselves."""
+    """Return the amounts of one pod in scheduler units. Sums are made of these, never of requests."""
     return {resource: units(resource, amount) for resource, amount in requests.items()}
 
 
 def wanted(shape: Shape) -> dict[str, int]:
-    """Return what the scheduler compares for one such pod: `pods`, and what it asks more than 0 of.
+    """Return the amounts that the scheduler compares for one such pod: `pods`, and requests above 0.
 
-    A request of zero is never looked at, even on a node that is overfull (fitsRequest in
-    pkg/scheduler/framework/plugins/noderesources/fit.go). No pod can request `pods`: where a shape
-    has it, 0 leaves out the limit, to see whether it is the cause.
+    The scheduler ignores a request of zero, even on an overfull node (fitsRequest in
+    pkg/scheduler/framework/plugins/noderesources/fit.go). No pod can request `pods`. A shape with 0 `pods`
+    ignores the limit, to see whether it is the cause.
     """
     return dict(_wanted(tuple(shape.requests.items())))
 
@@ -37,7 +37,7 @@ def _wanted(requests: tuple[tuple[str, Decimal], ...]) -> dict[str, int]:
 
 
 def free(node: NodeInfo, resource: str, when: When) -> int:
-    """Return what is left of a resource, in scheduler units; below zero on an overfull node."""
+    """Return the free amount of a resource in scheduler units, below zero on an overfull node."""
     load = node.now if when is When.CURRENT else node.pinned
     return node.allocatable.get(resource, 0) - taken(load, resource)
 
@@ -70,7 +70,7 @@ def amount_of(
 
 
 def amounts_of(amounts: Mapping[str, int], *, up: bool = False) -> list[str]:
-    """Return several amounts by the name of their resource. GPUs of two vendors are told apart."""
+    """Return several amounts by the name of their resource. With GPUs of two vendors it names the resources."""
     named = sum(map(is_gpu, amounts)) > 1
     return [amount_of(name, amounts[name], up=up, named=named) for name in sorted(amounts)]
 
@@ -94,7 +94,7 @@ def is_bytes(resource: str) -> bool:
 
 
 def _bytes(amount: int, exact: bool, up: bool) -> str:
-    """Write bytes in a binary unit: the largest with nothing left over, or to a tenth."""
+    """Write bytes in the largest binary unit without a remainder, or to a tenth."""
     unit, number = "", amount
     for larger in _BINARY:
         if number % 1024 or not number:

@@ -30,7 +30,7 @@ def assess(
 ) -> Assessment:
     """Return whether the members fit now and without the pods that can leave, and if not, why.
 
-    The cause is about what must be placed at once: the quorum, or all members without one.
+    The cause is about the members that must be placed at once: the quorum, or all without a quorum.
     `steps` is the budget of each single question.
     """
     return _Assessor(request, as_snapshot(nodes), steps).assessment()
@@ -85,7 +85,7 @@ class _Assessor:
         return self._fit(when, size)
 
     def _cause(self, now: Fit, empty: Fit) -> _Cause:
-        """Return why what is needed does not fit, with the resource or constraint that decides."""
+        """Return why the needed members do not fit, with the resource or constraint that decides."""
         if self.request.needed > self.request.size:
             return _Cause(PlacementCause.TOO_FEW_PODS)
         if now.answer is FitAnswer.YES:
@@ -168,7 +168,7 @@ class _Assessor:
         )
 
     def _single(self, when: When) -> str:
-        """Return the one resource without which it would fit; nothing when there are several."""
+        """Return the only resource without which it would fit. Empty: there are none or several."""
         requested = {name for pod_set in self.request.pod_sets for name in wanted(pod_set.shape)}
         names = [
             name
@@ -198,9 +198,9 @@ def _is_spread(request: PlacementRequest) -> bool:
 def relaxed(
     request: PlacementRequest, constraints: Sequence[Constraint], resource: str = ""
 ) -> PlacementRequest:
-    """Return the same request without some constraints and a resource, as far as it is worked out.
+    """Return the same request without some constraints and a resource.
 
-    What is not worked out (`Shape.unsupported`) is left out too: the trial is about the rest.
+    Unsupported requirements (`Shape.unsupported`) are left out as well, because the trial is about the others.
     """
     keeps_spread = _is_spread(request) and Constraint.SPREAD not in constraints
 

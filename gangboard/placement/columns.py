@@ -50,12 +50,12 @@ class ResourceColumn:
 
     allocatable: IntColumn
     now: IntColumn
-    """What is left with everything on the nodes; below zero on an overfull one."""
+    """Free amounts with all pods on the nodes, below zero on an overfull node."""
     empty: IntColumn
-    """What is left with the pods that stay."""
+    """Free amounts with only pinned pods on the nodes."""
 
     def free(self, when: When) -> IntColumn:
-        """Return what is left."""
+        """Return the free amounts."""
         return self.now if when is When.CURRENT else self.empty
 
 

@@ -12,15 +12,15 @@ from gangboard.placement.fits import fits
 from gangboard.placement.gang_nodes import added, without
 
 _RIVALS = 10
-"""Half-placed gangs that are looked at, the ones that hold most of the gang's nodes first."""
+"""Half-placed gangs that are tried, those that hold most of the gang's nodes first."""
 
 
 def find_rival(unit: Unit) -> tuple[RunningGang, RunningGang] | None:
-    """Return the unit's own gang and the one that it is in a deadlock with, both as running_gangs.
+    """Return the unit's own gang and the gang with which it is in a deadlock.
 
-    All of it is proven: neither fits now; each would fit if the other let go of its room; and
-    neither would fit if everything but these two left, so no end of another gang helps. What is on
-    its way out already is held by nobody. None where any of it cannot be told.
+    All of it is proven. Neither fits now. Each would fit if the other released its room. Neither would fit
+    if all pods but those of the two left, so the end of a third gang does not help. Terminating pods
+    hold no room here. None: one of these cannot be proven.
     """
     placing = unit.placing
     if placing is None or placing.assessment is None:

@@ -1,9 +1,9 @@
 """Devices that a driver serves under the name of an extended resource.
 
-Where a node lists none of a resource and a DeviceClass has its name as `extendedResourceName`,
+If a node lists none of a resource and a DeviceClass has its name as `extendedResourceName`,
 kube-scheduler compares no amounts there and asks the driver (shouldDelegateResourceToDRA in
 plugins/noderesources/fit.go; gate DRAExtendedResource: off before 1.36, on in 1.36, locked on in
-1.37). DeviceClasses are not read. But of what it does compare the scheduler says `Insufficient …`.
+1.37). The poller does not read DeviceClasses. The scheduler says `Insufficient …` of amounts that it compares.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ _EVERYWHERE = (Toleration(operator="Exists"),)
 
 
 def may_be_served(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tuple[str, ...]:
-    """Return for `Shape.undecidable` what drivers may serve to these pods, all of that shape.
+    """Return the requests of a shape that drivers may serve, for `Shape.undecidable`.
 
-    These are extended resources that no node has which the pods select, unless the scheduler says
-    of them that they are insufficient. Nothing is returned for a cluster older than 1.36, and where
-    no node is selected at all.
+    These are extended resources that no selected node has, unless the scheduler calls them
+    insufficient. Empty: the cluster is older than 1.36, or the pods select no node at all.
     """
     if unit.facts.kubernetes is not None and unit.facts.kubernetes < _SERVED_SINCE:
         return ()

@@ -72,7 +72,7 @@ def fit_in_some_domain(
 
 
 def in_any(tried: Iterable[Fit], budget: Budget) -> Fit:
-    """Return the first YES of all domains; NO only where none of them could not be told."""
+    """Return the first YES of all domains. NO: every domain says NO."""
     gave_up: Fit | None = None
     for fit in tried:
         if fit.answer is FitAnswer.YES:
@@ -114,9 +114,9 @@ def _possible(
 
 
 def _of_one(snapshot: NodeSnapshot, pod_set: PodSet, when: When, target: int) -> Fit:
-    """Place pods of one shape: what fits on each node adds up, nothing has to be searched.
+    """Place pods of one shape. The numbers of all nodes add up, without a search.
 
-    As many as there are go on the nodes that take the fewest, so that large holes stay.
+    Nodes that take the fewest pods are filled first, so that large holes stay.
     """
     order, max_pods, sums = feasible_nodes_of(snapshot, pod_set.shape).in_order(when)
     if not len(sums) or int(sums[-1]) < target:

@@ -1,9 +1,8 @@
 """The packing problem over columns, for thousands of nodes.
 
-Bounds prove NO, one quick placement proves YES. Otherwise nodes on which all that fits alone fits
-together too are settled first: nothing can be gained there by placing less. What is left, nodes on
-which members stand in each other's way, is searched, and nodes on which the same combinations fit
-are alike there whatever else they have free.
+Bounds prove NO, and one quick placement proves YES. Otherwise the easy nodes are settled first: on them
+the shapes fit together as many times as each fits alone, so placing fewer gains no room. Only nodes on
+which shapes compete are searched. Nodes on which the same combinations fit count as equal.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from gangboard.placement.packing import (
 )
 
 _WAY, _CHEAP = 16, 64
-"""What one combination costs in steps of the search, and how many nodes of it one step."""
+"""Cost of one combination in steps of the search, and number of its nodes for one step."""
 Placed = dict[int, list[int]]
 """Place of a node → how many pods of each shape."""
 
@@ -46,15 +45,15 @@ class FillTable:
 
     counts: list[int]
     requests: list[list[int]]
-    """For each shape what one pod takes of each resource."""
+    """For each shape the amounts of one pod by resource."""
     conflicts: frozenset[tuple[int, int]]
     """Pairs of shapes that cannot share a node."""
     places: IntColumn
-    """Of the nodes in the snapshot."""
+    """Rows of the nodes in the snapshot."""
     max_pods: IntColumn
     """Shape by node: how many pods fit there alone, at most as many as there are."""
     room: list[IntColumn]
-    """For each resource what the nodes have free, at most what all members want."""
+    """For each resource the free amounts of the nodes, at most the requests of all members."""
     placed: Placed = field(default_factory=dict)
 
     def only(self, mask: BoolColumn) -> None:
@@ -195,7 +194,7 @@ def _quick(table: FillTable, target: int) -> Placed | None:
 
 
 def _beside(table: FillTable, shape: int, index: int, taken: Sequence[int]) -> int:
-    """Return how many pods of a shape go on a node beside those that are there already."""
+    """Return how many pods of a shape go on a node beside the pods already placed there."""
     if any(shape in pair and taken[pair[0] + pair[1] - shape] for pair in table.conflicts):
         return 0
     most = int(table.max_pods[shape, index])
@@ -213,10 +212,9 @@ def _beside(table: FillTable, shape: int, index: int, taken: Sequence[int]) -> i
 
 
 def _settle(table: FillTable) -> None:
-    """Place all that fits on nodes that take it together, and drop shapes that are placed.
+    """Fill the easy nodes, and drop shapes that are placed.
 
-    Whatever is placed elsewhere, less on such a node never helps. With fewer left to place, more
-    nodes become such nodes.
+    Placing fewer pods on an easy node never helps elsewhere. With fewer pods left, more nodes become easy.
     """
     while len(table.places):
         easy = _easy(table)

@@ -20,7 +20,7 @@ from gangboard.placement.packing import BUDGET, Budget
 from gangboard.placement.topology_spread import fit_spread, spread_of
 
 SHARED_HOST_NAMES = f"nodes do not each have their own label {HOSTNAME}"
-"""Why nothing can be told of pods that must be on different hosts."""
+"""Why the answer is CANNOT_TELL for pods that must be on different hosts."""
 
 
 def fits(
@@ -33,10 +33,9 @@ def fits(
 ) -> Fit:
     """Return whether at least `target` of the members can be placed at once.
 
-    YES comes with a placement. NO is proven for what the nodes carry here (pods that are nominated to
-    them included), and stays true for members that ask for more than is worked out here
-    (`Shape.unsupported`): these can only take nodes away. CANNOT_TELL says why.
-    Nodes that are a `NodeSnapshot` are not read anew for every question.
+    YES comes with a placement. NO is proven for the pods on these nodes, nominated ones included. It stays
+    true for members with unsupported requirements (`Shape.unsupported`), which only exclude more nodes.
+    CANNOT_TELL says why. A `NodeSnapshot` as `nodes` reuses its columns.
     """
     known = decided(request, target)
     if known is not None:
@@ -46,7 +45,7 @@ def fits(
 
 
 def decided(request: PlacementRequest, target: int) -> Fit | None:
-    """Return the answer if the request decides it whatever the nodes are, else None."""
+    """Return the answer if the request alone decides it, else None."""
     if target <= 0:
         return Fit(FitAnswer.YES)
     if target > request.size:
@@ -58,7 +57,7 @@ def decided(request: PlacementRequest, target: int) -> Fit | None:
 
 
 def _not_understood(request: PlacementRequest) -> list[str]:
-    """Return what makes every answer unsafe."""
+    """Return the requirements that make every answer unsafe."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     return sorted({name for pod_set in pod_sets for name in undecidable(pod_set.shape)})
 

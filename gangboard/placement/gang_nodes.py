@@ -108,7 +108,7 @@ def _sums(first: Mapping[Key, int], second: Mapping[Key, int]) -> dict[Key, int]
 
 
 def removed(load: Requested, gone: Requested, kept_ports: Collection[HostPort] = ()) -> Requested:
-    """Return a load without another one. `kept_ports` are held by pods that do not leave, too."""
+    """Return a load without another one. Pods that stay also hold `kept_ports`."""
     return Requested(
         {name: max(0, amount - gone.amounts.get(name, 0)) for name, amount in load.amounts.items()},
         max(0, load.pods - gone.pods),

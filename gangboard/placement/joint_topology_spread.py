@@ -1,12 +1,14 @@
 """Several topology spread constraints at once: how many pods of one shape they let in at most.
 
-Each is as in `spread`, and a node counts only if it has the labels of all of them (calPreFilterState in
-podtopologyspread/filtering.go, 1.35 to 1.37). Which order ends with how many pods is not worked out,
-so that they fit is never said. That they do not is, step by step from what is there: with the fewest
-pods of a domain of each constraint (its `low`) no domain comes to more than `low + maxSkew`, and a
-`low` rises only if all domains of its constraint can come to more within what the others allow. Where
-none can rise, no order of placing gets further: the first pod that raised one would have found all
-domains below those limits.
+Each constraint works as in `topology_spread`, and a node counts only if it has the labels of all of them
+(calPreFilterState in podtopologyspread/filtering.go, 1.35 to 1.37). The number depends on the order in which the
+scheduler places pods. This module returns an upper bound over all orders, so it can prove that the pods do not
+fit, and never that they do.
+
+The bound rises step by step from the pods on the nodes. `low` is the fewest pods in a domain of a constraint. No
+domain comes to more than `low + maxSkew`. A `low` rises only if all domains of its constraint can get more pods
+within the limits of the other constraints. If no `low` can rise, no order of placing gets further, because the
+first pod that raised one would have found all domains below those limits.
 """
 
 from __future__ import annotations
@@ -80,10 +82,10 @@ class SpreadRule:
     """The pods that count in each domain."""
     low: int = 0
     can_rise: bool = False
-    """Whether pods that come can change what the fewest are."""
+    """Whether new pods can change `low`."""
 
     def __post_init__(self) -> None:
-        """Begin with the fewest that are there; with fewer domains than `minDomains` it is none."""
+        """Begin `low` with the fewest pods in a domain, or with 0 for fewer domains than `minDomains`."""
         if len(self.there) >= self.spread.min_domains:
             self.low = int(self.there.min())
             self.can_rise = self.spread.counts_itself

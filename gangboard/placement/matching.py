@@ -23,10 +23,10 @@ _FIELD_OPERATORS = frozenset({"In", "NotIn"})
 
 
 def undecidable(shape: Shape) -> list[str]:
-    """Return what of a shape is not understood and could go either way; nothing can be said then.
+    """Return the requirements of a shape that are not understood and make every answer unsafe.
 
-    The toleration operators `Lt` and `Gt` count or not by a feature gate of the scheduler
-    (TaintTolerationComparisonOperators, from 1.35), which nobody can see from outside.
+    The toleration operators `Lt` and `Gt` depend on a feature gate of the scheduler
+    (TaintTolerationComparisonOperators, from 1.35), which is not visible from outside.
     """
     names = [
         *shape.undecidable,
@@ -64,7 +64,7 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 def untolerated(node: NodeInfo, shape: Shape) -> list[Taint]:
     """Return the taints that keep the pod away, the cordon among them once.
 
-    `PreferNoSchedule` keeps nobody away. A cordoned node counts as tainted even in the moment
+    `PreferNoSchedule` keeps no pod away. A cordoned node counts as tainted even in the moment
     before the node controller adds the taint (plugins/nodeunschedulable).
     """
     taints = [
@@ -102,11 +102,10 @@ def _is_every(port: HostPort) -> bool:
 
 
 def has_host_anti_affinity(shape: Shape, other: Shape | Requested) -> bool:
-    """Whether pods of a shape share no host with these: with itself, a node takes one only.
+    """Whether pods of a shape must not share a host with other pods. With itself, a node takes one pod.
 
-    A term of anti-affinity works both ways: its pod shares no host with pods that match it,
-    whatever their own terms, and they share none with it (plugins/interpodaffinity, 1.35 to 1.37).
-    Terms by other labels of nodes are not asked here, see `anti_affinity`.
+    A term of anti-affinity works both ways, whatever the terms of the other pod
+    (plugins/interpodaffinity, 1.35 to 1.37). See `anti_affinity` for terms by other node labels.
     """
     return any(term.is_by_host for term in clashing(shape, other))
 
@@ -122,7 +121,7 @@ def is_about_hosts(shape: Shape) -> bool:
 def is_about_values(shape: Shape) -> bool:
     """Whether a term by another label than the host's name is about pods of a shape.
 
-    Then a pod on one node closes other nodes: none of them can be looked at without the others.
+    A pod on one node then closes other nodes, so all nodes must be considered together.
     """
     return any(not term.is_by_host for term in (*shape.anti_affinity, *shape.matched_terms))
 

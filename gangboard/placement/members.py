@@ -1,4 +1,4 @@
-"""What the members of a unit that wait for a node ask for together, and of which nodes."""
+"""The request of a unit: the members that wait for a node, by shape, and what they need together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gangboard.placement.neighbours import NO_TERMS, matcher
 from gangboard.placement.node_snapshot import snapshot_of
 
 OF_OTHERS = "anti-affinity of other pods"
-"""What is not worked out of a pod that a term of another, not by host, may keep away."""
+"""Name of the unsupported case that another pod's inexact term may keep a pod away."""
 _Kind = tuple[
     tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...], frozenset[PodTerm], tuple[Spread, ...]
 ]
@@ -37,11 +37,11 @@ def waiting(unit: Unit) -> tuple[Pod, ...]:
 
 
 def request_of(unit: Unit) -> PlacementRequest:
-    """Return what the waiting members ask for, as one question.
+    """Return the request of the waiting members.
 
-    The quorum is what is left of it for them. Without one (pod by pod, a basic group), and where
-    the members with a node are the quorum already, the question is about all that wait: then the
-    scheduler takes each as it comes.
+    The quorum counts only members that still need a node. Without a quorum (pod by pod, a basic group), or if
+    members with a node already are the quorum, the request is for all waiting members. The scheduler then
+    places each by itself.
     """
     pods = waiting(unit)
     keys = unit.group.topology_keys if unit.group is not None else ()
@@ -78,7 +78,7 @@ def _quorum(unit: Unit) -> int | None:
 
 
 def _siblings(unit: Unit) -> tuple[str, ...]:
-    """Name what is placed together with the group and is not counted here."""
+    """Name the groups that are placed together with this one and are not counted here."""
     if unit.group is None or not unit.group.parent_name:
         return ()
     return (f"the other groups of the CompositePodGroup {unit.group.parent_name}",)
@@ -116,7 +116,7 @@ _MOST_ROLES = 3
 def _pod_sets(
     unit: Unit, pods: Sequence[Pod], also: tuple[str, ...], *, is_free: bool
 ) -> tuple[PodSet, ...]:
-    """Return the pods by what they ask for, each kind under a name of its own, in order of names.
+    """Return the pods grouped by their requests and constraints, in the order of unique names.
 
     `is_free`: the group has no topology keys, so a topology spread of equal pods is worked out.
     """
@@ -155,9 +155,9 @@ def _pod_sets(
 
 
 def _may_come(unit: Unit, pod_affinity: PodTerm) -> bool:
-    """Whether pods of the gang that have no node yet can take what others must be near elsewhere.
+    """Whether pods of the gang without a node may still decide where others must be near them.
 
-    Where such pods are there already, members that must be near them themselves follow them.
+    If such pods have nodes already, members with the same affinity follow them.
     """
     coming = [
         pod
@@ -214,7 +214,7 @@ def shape_of(
     """Return one pod's requests and needs as a shape.
 
     `matched_terms` are the terms of anti-affinity that it matches: its gang's, and those of pods with a
-    node. Nobody can tell here which nodes a term takes away that is not exact. `spreads` and
+    node. The nodes that an inexact term excludes are unknown. `spreads` and
     `pod_affinity` are its constraints and its affinity where those can be worked out.
     """
     if needs.pod_affinity is not None and pod_affinity is None:

@@ -109,7 +109,7 @@ class Neighbours:
         return tag is not None and tag.labels() == pod.labels
 
     def put(self, pod: Pod) -> frozenset[PodTerm]:
-        """Take in a pod that has a node now, and is not known; return what it matches."""
+        """Add a pod that has a node, and return the terms that it matches."""
         uid, labels = pod.meta.ref.uid, pod.labels
         keys = tuple(map(sys.intern, labels))
         keys = self._keys.setdefault(keys, keys)
@@ -126,7 +126,7 @@ class Neighbours:
         return terms
 
     def remove(self, uid: str) -> frozenset[PodTerm]:
-        """Forget a pod; return what it matched."""
+        """Remove a pod, and return the terms that it matched."""
         tag = self._tags.pop(uid)
         for key, value in zip(tag.keys, tag.values, strict=True):
             pods = self._by_label.get(key, {}).get(value)

@@ -28,7 +28,7 @@ from gangboard.placement.node_snapshot import NAME, NodeSnapshot
 
 
 class NodeFilters:
-    """What each filter says of all nodes about one shape."""
+    """The filters of one shape, evaluated for all nodes."""
 
     def __init__(self, snapshot: NodeSnapshot, shape: Shape) -> None:
         self._snapshot = snapshot
@@ -104,7 +104,7 @@ class NodeFilters:
         return mask
 
     def _pod_affinity(self) -> BoolColumn:
-        """Return the nodes near a pod that the required pod affinity names. Pods that can leave count, too."""
+        """Return the nodes near a pod that the required pod affinity names. Pods that can leave count as well."""
         term = self._shape.pod_affinity
         if term is None:
             return self._all()

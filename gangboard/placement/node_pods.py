@@ -1,4 +1,4 @@
-"""What pods take from their node, and the sums of it."""
+"""The usage of each pod on its node, and sums of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Key = TypeVar("Key")
 
 
 class Taken(NamedTuple):
-    """What one pod takes from its node."""
+    """The usage of one pod on its node."""
 
     node: str
     amounts: Amounts
@@ -100,7 +100,7 @@ class NodePods:
 
 
 def _count(into: dict[Key, int], key: Key, by: int) -> None:
-    """Add; what comes to nothing is no longer there, so that order and history leave no trace."""
+    """Add to an entry, and drop it at zero. The result then depends on neither order nor history."""
     left = into.get(key, 0) + by
     if left:
         into[key] = left
@@ -127,7 +127,7 @@ def terms_of(pod: Pod) -> tuple[PodTerm, ...]:
 
 
 def taken_of(pod: Pod) -> Taken | None:
-    """Return what a pod takes; None when it is finished or has no node to take it from."""
+    """Return the usage of a pod. None: it is finished or has no node."""
     node = pod.node or pod.nominated_node
     if not node or pod.is_finished:
         return None

@@ -34,7 +34,7 @@ NAME = ""
 
 @dataclass(frozen=True, slots=True)
 class SparseNodeData:
-    """What only some nodes have: node → what holds there."""
+    """Properties that only some nodes have, by row."""
 
     ports_now: Mapping[int, frozenset[HostPort]]
     ports_pinned: Mapping[int, frozenset[HostPort]]
@@ -43,7 +43,7 @@ class SparseNodeData:
     terms_pinned: Mapping[int, Requested]
     unreadable: Mapping[int, frozenset[str]]
     silent: frozenset[int]
-    """The nodes that have not said what they offer."""
+    """Nodes without `status.allocatable`."""
 
 
 class NodeSnapshot(Sequence[NodeInfo]):
@@ -53,7 +53,7 @@ class NodeSnapshot(Sequence[NodeInfo]):
         self.nodes = tuple(sorted(nodes, key=lambda node: node.name))
         self.names = tuple(node.name for node in self.nodes)
         self.cache: dict[Hashable, Any] = {}
-        """What was worked out about these nodes, for whoever asks again."""
+        """Results about these nodes that later questions reuse."""
         self._base: NodeSnapshot | None = None
         self._rows: dict[int, NodeInfo] = {}
         """The nodes that differ from those of `_base`."""
@@ -92,7 +92,7 @@ class NodeSnapshot(Sequence[NodeInfo]):
         return snapshot
 
     def row(self, name: str) -> int | None:
-        """Return the row of the node with a name. None: no node has it."""
+        """Return the row of the node with a name. None: the name is unknown."""
         if self._base is not None:
             return self._base.row(name)
         if "rows" not in self.cache:
@@ -142,7 +142,7 @@ class NodeSnapshot(Sequence[NodeInfo]):
         return self._taint_groups
 
     def terms(self, when: When) -> Mapping[tuple[str, str], Terms]:
-        """Return the terms of anti-affinity not by host, by label and value of the nodes they are about."""
+        """Return the terms of anti-affinity by other labels than the host name, by label and value."""
         place = ("terms", when)
         if place not in self.cache:
             sparse = self.sparse()
@@ -166,9 +166,9 @@ class NodeSnapshot(Sequence[NodeInfo]):
 def terms_by_domain(
     places: Iterable[tuple[Mapping[str, str], Requested]],
 ) -> dict[tuple[str, str], Terms]:
-    """Return the terms of anti-affinity not by host, by label and value of the nodes they are about.
+    """Return the terms of anti-affinity by other labels than the host name, by label and value.
 
-    `places` are labels of nodes, and what is on each.
+    `places` are pairs of a node's labels and its requested amounts.
     """
     anti_affinity: defaultdict[tuple[str, str], set[PodTerm]] = defaultdict(set)
     matched_terms: defaultdict[tuple[str, str], set[PodTerm]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""The reverse question: what keeps a pod off one node, and what of the node nobody can use."""
+"""The reverse question: why a pod cannot use one node, and which devices of the node no pod can use."""
 
 from __future__ import annotations
 
@@ -23,34 +23,33 @@ from gangboard.placement.unavailable_nodes import uncordoned
 from gangboard.placement.usage import Usage
 
 COMPANIONS = ("cpu", "memory")
-"""What pods need besides accelerators: without it those stand idle."""
+"""Resources that pods need besides accelerators."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeAnswer:
-    """What one node says to one shape."""
+    """The answer of one node for one shape."""
 
     pods: int = 0
     """How many pods of it fit now; with `cordoned`, once it is uncordoned."""
     cordoned: bool = False
-    """Nothing but the cordon keeps it out."""
+    """Only the cordon keeps it out."""
     filter: Filter | None = None
     """Why the node can never host it, whatever leaves: the first reason."""
     detail: str = ""
     """The taint or resource of `filter`."""
     limit: str = ""
-    """What is used up where the node could host it and has no room now: a resource, or a word of
-    `Constraint`."""
+    """The used-up resource, or a value of `Constraint`, if the node could host it and has no room now."""
     asked: int = 0
-    """Of the resource of `filter` or `limit` one pod asks for, in scheduler units."""
+    """Request of one pod for the resource of `filter` or `limit`, in scheduler units."""
     there: int = 0
-    """Of it is free now, or with `filter` with the pods that can leave gone."""
+    """Free amount of that resource: now, or with `filter` without the pods that can leave."""
     unclear: tuple[str, ...] = ()
-    """What makes any answer unsafe; the rest means nothing then."""
+    """Requirements that make any answer unsafe. If set, the other fields have no meaning."""
 
 
 class OneNode:
-    """A node with the pods on it, which is asked alone: it knows no pods of other nodes."""
+    """A node with the pods on it. It does not know pods of other nodes."""
 
     def __init__(self, node: Node, placed: Iterable[Pod], waiting: Iterable[Pod]) -> None:
         """Take in `there`, the pods on it, and all pods that it will be asked about."""
@@ -110,7 +109,7 @@ class Stranded:
     resource: str
     amount: Decimal
     for_lack_of: str
-    """`cpu` or `memory`: what is taken."""
+    """The used-up resource: `cpu` or `memory`."""
 
 
 def stranded_on(
@@ -118,9 +117,8 @@ def stranded_on(
 ) -> tuple[Stranded, ...]:
     """Return the free accelerators of one node for which its cpu or memory leaves no pod.
 
-    `left`: what is free, `shapes`: what one pod of each kind asks for that is known in the cluster, both in
-    base units. Accelerators for which each known kind asks more than is free are not stranded: they are
-    too few. Nothing is said where no kind asks for them.
+    `left` are free amounts. `shapes` are the requests of one pod of each kind in the cluster. Both are in base
+    units. Accelerators are not stranded if every kind requests more than is free, or if no kind requests them.
     """
     kinds = list(shapes)
     stranded = []

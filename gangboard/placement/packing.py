@@ -1,8 +1,8 @@
 """Exact search: can at least so many of the pods be placed at once?
 
-The search walks over the nodes and keeps the set of reachable vectors "pods placed per shape". Only the
-largest ones are kept: whatever can be completed from a smaller vector can be completed from a larger
-one, since leaving a pod out never makes a placement invalid. The search gives up when its budget is
+The search walks over the nodes and keeps the set of reachable vectors "pods placed per shape". It keeps
+only the largest ones: every completion of a smaller vector also completes a larger one, since leaving a pod
+out never makes a placement invalid. The search gives up when its budget is
 spent. Two shapes have a faster search of their own.
 """
 
@@ -92,7 +92,7 @@ def least(amounts: Sequence[int], counts: Sequence[int], target: int) -> int:
 def walk(
     counts: Vector, classes: Sequence[SearchClass], target: int, budget: Budget
 ) -> list[tuple[int, Vector]] | None:
-    """Return what goes where for `target` pods, None when it cannot be; raise BudgetSpentError."""
+    """Return the pods of each node for `target` pods, or None if they do not fit; raise BudgetSpentError."""
     reached: Reached = {(0,) * len(counts): None}
     spare = [
         sum(search_class.max_pods[index] * len(search_class.nodes) for search_class in classes)
@@ -177,7 +177,7 @@ def _chain(link: _Link | None) -> list[tuple[int, Vector]]:
 # alike are combined by doubling.
 
 _WAY, _CHEAP = 2, 512
-"""What one pass over a column costs in steps of the search, and how many numbers of it one step."""
+"""Cost of one pass over a column in steps of the search, and numbers of it for one step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def walk_two(
     target: int,
     budget: Budget,
 ) -> list[tuple[int, Vector]] | None:
-    """Return what goes where for `target` pods, None when it cannot be; raise BudgetSpentError.
+    """Return the pods of each node for `target` pods, or None if they do not fit; raise BudgetSpentError.
 
     `pair` are the two shapes of which pods are left.
     """

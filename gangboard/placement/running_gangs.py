@@ -18,13 +18,13 @@ from gangboard.placement.feasible_nodes import MOST_KEPT, FeasibleNodes
 from gangboard.placement.node_snapshot import NodeSnapshot
 
 _FEW = 4
-"""Less than one load in so many: then these are asked one by one, and no column is made."""
+"""If fewer than one load in this many is needed, they are read one by one, without a column."""
 _KEY = "running gangs"
 
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """Who makes how many places, in which topology domain."""
+    """Places that each gang makes, by topology domain."""
 
     owners: IntColumn
     """Places in `RunningGangs.all`."""
@@ -117,7 +117,7 @@ class Shares:
 
 
 class RunningGangs(Shares):
-    """All running_gangs that somebody could suspend, in the order in which the room names them."""
+    """All gangs that a user could suspend, in the order of `ClusterCapacity.running_gangs`."""
 
     def __init__(self, room: ClusterCapacity, snapshot: NodeSnapshot) -> None:
         self.all: tuple[RunningGang, ...] = tuple(

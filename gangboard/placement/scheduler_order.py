@@ -30,7 +30,7 @@ MARGIN = 6
 """Points (of 200) by which a score may be wrong: other plugins have a say, and equals are drawn."""
 _CPU, _MEMORY = "cpu", "memory"
 _LEAST = {_CPU: 100, _MEMORY: 200 * 1024**2}
-"""What a pod that asks for none counts for in scores (pkg/scheduler/util/pod_resources.go)."""
+"""Request that a pod without one counts for in scores (pkg/scheduler/util/pod_resources.go)."""
 
 
 def is_found_in_scheduler_order(

@@ -1,13 +1,12 @@
-"""Topology spread: how many pods of one shape a hard constraint lets in, and where.
+"""One topology spread constraint: how many pods of one shape it lets in, and where.
 
 Source: PodTopologySpread of kube-scheduler (podtopologyspread/filtering.go, 1.35 to 1.37). A pod may
 go into a domain when the pods that count there, and itself if it counts, are at most `maxSkew` more
 than in the domain that has the fewest.
 
 For equal pods this adds up. `low` is the least that any domain comes to when it is filled up: no
-domain that gets a pod ends with more than `low + maxSkew`. That many always get in: as long as the
-domain with the fewest has less than `low`, it has room and takes one, so no order of the scheduler
-gets stuck before.
+domain that gets a pod ends with more than `low + maxSkew`. That many pods always get in, in any order of
+the scheduler: while the domain with the fewest pods has less than `low`, it has room and takes one.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class SpreadRequest:
 
     @property
     def shape(self) -> Shape:
-        """What each of them asks for."""
+        """The shape of these pods."""
         return self.pod_set.shape
 
 
@@ -77,7 +76,7 @@ def limits(spread: Spread, domains: Sequence[Domain]) -> list[int]:
 
 
 def is_open(spread: Spread, domains: Sequence[Domain], domain: Domain) -> bool:
-    """Whether the next pod may go into a domain, were there room."""
+    """Whether the constraint lets the next pod into a domain."""
     low = _low(spread, [domain.there for domain in domains])
     return domain.there + spread.counts_itself - low <= spread.max_skew
 

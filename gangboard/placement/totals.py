@@ -1,4 +1,4 @@
-"""Sums over the nodes that could host a member: what is needed, free, there at all."""
+"""Sums over the nodes that could host a member: needed, free and total amounts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _sums(
 
 
 def shortest(lines: Sequence[Total], when: When) -> str:
-    """Return the resource of which the smallest part of the need is there, empty when none lacks."""
+    """Return the resource with the smallest available share of the need. Empty: none is short."""
     worst: tuple[int, int] | None = None
     name = ""
     for line in lines:
@@ -84,10 +84,10 @@ def shortest_of_any(
     nodes: Sequence[NodeInfo],
     topology_keys: Sequence[str] = (),
 ) -> str:
-    """Return the resource of which too little is there for all members, or for those of one shape.
+    """Return the resource that is short for all members, or for those of one shape.
 
     A driver may have plenty of room on nodes where no worker can go, and the sum over all nodes would
-    hide that. With a quorum a shape needs only what the other shapes cannot make up for.
+    hide that. With a quorum a shape needs only the places that the other shapes cannot provide.
     """
     resource = shortest(totals(pod_sets, target, nodes, topology_keys), when)
     size = sum(pod_set.count for pod_set in pod_sets)

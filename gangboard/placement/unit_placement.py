@@ -51,7 +51,7 @@ def placing_of(unit: Unit) -> Placing | None:
 
 
 def _rules_of_its_own(unit: Unit) -> str:
-    """Return why arithmetic cannot tell what the scheduler of its members does; empty where it can."""
+    """Return why arithmetic cannot predict the scheduler of the members. Empty: it can."""
     name = unit.other_scheduler
     return f"scheduler {name} places pods by rules of its own" if name else ""
 
@@ -84,9 +84,9 @@ def shape_fit(
 def _within(
     result: ShapeFit, snapshot: NodeSnapshot, keys: tuple[str, ...], domain: tuple[str, ...]
 ) -> ShapeFit:
-    """Return the same with what the topology domain leaves of the numbers.
+    """Return the same with only the nodes of the chosen topology domain.
 
-    A node elsewhere is none, whatever is free on it.
+    A node elsewhere does not count, even with free room.
     """
     feasible, domains = feasible_nodes_of(snapshot, result.shape), domains_of(snapshot, keys)
     code = domains.values.index(domain) if domain in domains.values else None
@@ -107,7 +107,7 @@ def _exclusive(result: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
 
 
 def _spread_out(result: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
-    """Return the same with what a topology spread constraint leaves of the numbers."""
+    """Return the same within the limits of a topology spread constraint."""
     shape = result.shape
     with_room = feasible_nodes_of(snapshot, shape).max_pods(When.CURRENT) > 0
     shut = np.flatnonzero(with_room & closed(snapshot, shape, spread)).tolist()
@@ -128,9 +128,9 @@ def _spread_out(result: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> Sha
 
 
 def fit_rows(unit: Unit) -> tuple[FitRow, ...]:
-    """Return one line for each shape of members that wait for a node, none when none waits.
+    """Return one row for each shape of members that wait for a node.
 
-    Where nothing could be worked out, `why` is filled and the numbers of the line mean nothing.
+    A row with `why` has no numbers, because nodes or pods could not be read.
     """
     placing = unit.placing
     if placing is None:
@@ -164,7 +164,7 @@ def _row(unit: Unit, shape_fit: ShapeFit) -> FitRow:
 
 
 def _not_understood(shape: Shape) -> str:
-    """Return what makes every number unsafe; empty when all of the shape is understood."""
+    """Return the requirements that make every number unsafe. Empty: the shape is understood."""
     names = undecidable(shape)
     return f"not understood: {', '.join(names)}" if names else ""
 
@@ -180,5 +180,5 @@ def _excluded(label: Filter, excluded: Excluded) -> FitReason:
 
 
 def _requests(shape: Shape) -> dict[str, str]:
-    """Return what one pod asks for as plain decimal strings, without those of zero."""
+    """Return the requests of one pod as plain decimal strings, without zeros."""
     return {name: decimal_text(amount) for name, amount in sorted(shape.requests.items()) if amount}

@@ -1,4 +1,4 @@
-"""What is on each node, kept up to date pod by pod, and the room that follows from it."""
+"""The pods on each node, updated pod by pod, and the cluster capacity that follows."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ Residents = Callable[[], Sequence[RunningGang]]
 class Usage:
     """Nodes and pods of one cluster, as far as they decide what fits where.
 
-    Finished pods take nothing. Terminating ones take their room until they are gone. A pod that is
-    nominated to a node takes its room there before it is bound: the scheduler keeps it for the pod
-    (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime), though only from pods of
-    the same or a lower priority, which is not told apart here. Pods on a node that is
-    not known wait for it to come. Pods without one take nothing, but who matches their terms of
-    anti-affinity and of topology spread is counted: a rule of spread is about its pod until that
-    has a node, then about no other. Not for several threads at once.
+    Finished pods use no room. Terminating pods use their room until they are gone. A nominated pod uses room on its node
+    before it is bound, because the scheduler keeps the room for it (RunFilterPluginsWithNominatedPods in
+    pkg/scheduler/framework/runtime). The scheduler does so only against pods of the same or a lower priority, which is
+    not distinguished here. Pods on an unknown node are kept until it comes. Pods without a node use no room, but the
+    matches of their anti-affinity and topology spread terms are counted. A spread term counts only while its pod has
+    no node. Not thread-safe.
     """
 
     def __init__(self) -> None:
         self._nodes: dict[str, NodeInfo] = {}
-        """As they come, nothing on them."""
+        """Nodes as read, without pods."""
         self._taken: dict[str, Taken] = {}
         self._terms: dict[str, tuple[PodTerm, ...]] = {}
         """uid → terms of a pod that is not finished and has any, with a node or without."""
@@ -60,7 +59,7 @@ class Usage:
         return True
 
     def put_pod(self, pod: Pod) -> bool:
-        """Take in a pod as it is now; True when what is taken from a known node has changed."""
+        """Add or update a pod. True: the usage of a known node has changed."""
         uid = pod.meta.ref.uid
         taken = taken_of(pod)
         seen = self._carry(uid, terms_of(pod))
@@ -112,7 +111,7 @@ class Usage:
         return self._touch(taken.node)
 
     def _carry(self, uid: str, terms: tuple[PodTerm, ...]) -> bool:
-        """Take in the terms that a pod has now: those that nobody had before are asked of all pods."""
+        """Update the terms of a pod. A new term is matched against all pods."""
         before = self._terms.get(uid, ())
         if terms == before:
             return False
@@ -155,10 +154,10 @@ class Usage:
         return {name: sums[name].load() for name in sorted(sums)}
 
     def room(self, why: str = "", running_gangs: Residents | None = None) -> ClusterCapacity:
-        """Return all nodes with what is on them: the same object while nothing has changed.
+        """Return all nodes with their pods, the same object while they do not change.
 
-        With `why` (such as `nodes: forbidden`) it has no nodes and says why. `running_gangs` is
-        compared with the one before by `==`: a bound method keeps the object as it is.
+        With `why` (such as `nodes: forbidden`) it has no nodes. `running_gangs` is compared with the previous one
+        by `==`, so the same bound method keeps the object.
         """
         nodes = () if why else self._current()
         given = running_gangs or ClusterCapacity().running_gangs

@@ -1,4 +1,4 @@
-"""What advice is tried on: the waiting members, the nodes as they are, and one change of either."""
+"""One what-if of advice: the waiting members and the nodes, with a change of either."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.scheduler_order import is_found_in_scheduler_order, work_of
 
 STEPS = 2_000
-"""Of the search, for one what-if: advice that is hard to check is not given."""
+"""Search steps for one what-if. Advice that is harder to check is not given."""
 MOST_HOSTS = 32
 """Nodes for each shape that a what-if of several shapes looks at: what fits on some fits on all, but for
 what concerns all nodes of a domain."""
@@ -48,7 +48,7 @@ Freed = dict[str, dict[str, int]]
 
 @dataclass(slots=True)
 class WhatIf:
-    """One unit whose members do not fit, and what would be different."""
+    """One unit whose members do not fit, and the nodes on which changes are tried."""
 
     unit: Unit
     request: PlacementRequest
@@ -56,7 +56,7 @@ class WhatIf:
     snapshot: NodeSnapshot
     pod_sets: tuple[PodSet, ...] = ()
     freed: Freed | None = None
-    """The least that must become free, once somebody has worked it out."""
+    """The least that must become free, once computed."""
     _asked: Mapping[str, int] | None = None
     _feasible: FeasibleNodes | None = None
     _best: tuple[int, ...] | None = None
@@ -74,7 +74,7 @@ class WhatIf:
 
     @property
     def is_one_shape(self) -> bool:
-        """Whether all members ask for the same: then places add up and nothing is searched."""
+        """Whether all members have the same shape, so that places add up without a search."""
         return len(self.pod_sets) == 1
 
     @property
@@ -91,7 +91,7 @@ class WhatIf:
 
     @property
     def asked(self) -> Mapping[str, int]:
-        """Return what the shape with the most members asks for, in scheduler units."""
+        """Return the requests of the shape with the most members, in scheduler units."""
         if self._asked is None:
             self._asked = wanted(self.shape)
         return self._asked
@@ -153,9 +153,9 @@ class WhatIf:
 
     @property
     def moment(self) -> When:
-        """Return what a size is lowered for: to fit now, or at all, where it is too large when empty.
+        """Return the moment a size is lowered for: now, or drained if it is too large even for drained nodes.
 
-        Members that have a node stay there, whatever leaves.
+        Members with a node stay there in both cases.
         """
         never = (
             self.assessment.cause in _OF_ROOM and self._empty(self.request.needed) is FitAnswer.NO
@@ -180,7 +180,7 @@ class WhatIf:
 
     @property
     def _adds_up(self) -> bool:
-        """Whether each node takes members whatever is on the others: then the sum of places decides."""
+        """Whether each node takes members independently of the others, so that places add up."""
         shape = self.shape
         return self.is_one_shape and not (
             shape.unsupported
@@ -330,9 +330,9 @@ def largest(column: IntColumn, number: int) -> list[int]:
 def without_needless(
     things: Sequence[Thing], are_enough: Callable[[Sequence[Thing]], bool]
 ) -> tuple[Thing, ...]:
-    """Return things that are enough together, without those beside whom the others are.
+    """Return things that are enough together, without those that are not needed.
 
-    They are tried in their order; `are_enough` can be asked of none of them, too.
+    They are tried in their order. `are_enough` may be called with none of them.
     """
     needed = tuple(things)
     for thing in things:

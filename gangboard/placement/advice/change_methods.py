@@ -1,7 +1,7 @@
 """Whether a change of a gang's own object is made in place or by making the object anew.
 
 Every row was established by a dry run on a real control plane, and is again in each run of the tests
-(tests/placement/test_change_methods.py). What is not in the table is made anew: that always works.
+(tests/placement/test_change_methods.py). Other changes are made by re-creating the object, which always works.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class ChangedObject(StrEnum):
     JOB = "Job"
     """Scheduled pod by pod, or by a basic group."""
     GANG_JOB = "Job in a gang"
-    """Its spec asks for it (1.37); the group follows what the spec says."""
+    """Its spec asks for a gang (1.37), and the group follows the spec."""
     UNASKED_GANG_JOB = "Job in a gang that nobody asked for"
     """1.36 makes one of every Indexed Job whose parallelism equals its completions."""
     OF_PARTS = "owner of parts"
-    """Its parts have a size that nobody can change (`KindTraits.parts`)."""
+    """The size of its parts cannot be changed (`KindTraits.parts`)."""
     ROLE = "Role of an owner"
-    """The owner's spec has its quorum (`Role.quorum`), and nobody can change that there."""
+    """The owner's spec has its quorum (`Role.quorum`), which cannot be changed."""
     POD = "Pod"
     POD_GROUP = "PodGroup"
     WORKLOAD = "Workload"

@@ -33,13 +33,12 @@ _OF_CONTROLLERS = (
     "node.cluster.x-k8s.io/uninitialized",
     *LEAVING,
 )
-"""How taints begin that say of a node that it is in trouble, leaves or is not ready yet: nothing should
-start there. The node lifecycle controller, cloud providers, Karpenter (v1 and before) and
+"""Prefixes of taints on nodes that are in trouble, leave or are not ready yet. No pod should start there. The node lifecycle controller, cloud providers, Karpenter (v1 and before) and
 cluster-autoscaler put and remove them (taints.go of each); Cluster API until a node has its labels;
 AWS's termination handler (pkg/node/node.go: spot-itn, scheduled-maintenance, …) and GKE before a
 node is taken away."""
 _OF_AGENTS = "not-ready"
-"""How taints end that an agent of the node takes away once it is there, whoever set them:
+"""Suffixes of taints that an agent of the node removes when it runs, whoever set them:
 `node.cilium.io/agent-not-ready`, `ebs.csi.aws.com/agent-not-ready` and those of other CSI drivers
 (install guides of each), `node.gardener.cloud/critical-components-not-ready`. Before that pods find
 no network or no volumes."""
@@ -151,10 +150,10 @@ def drop_topology(what_if: WhatIf) -> Iterator[Advice]:
 
 
 def opt_out(what_if: WhatIf) -> Iterator[Advice]:
-    """Say how a Job gets out of the gang that 1.36 makes of it unasked, where some members fit.
+    """Advise how a Job leaves the gang that 1.36 makes of it unasked, if some members fit.
 
     1.36 makes one of every Indexed Job with `completions` = `parallelism` > 1 (k8s-gang-api.md §5.1).
-    Where the group has its quorum already, the others are placed one by one in it, too.
+    If the group has its quorum already, its other pods are placed one by one as well.
     """
     unit = what_if.unit
     if what_if.request.quorum is None:

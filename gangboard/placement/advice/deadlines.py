@@ -1,7 +1,7 @@
 """Advice to wait: for pods that are being deleted, and for deadlines.
 
-Nobody has to do anything then. What is being deleted is never somebody's to free: advice that asks for
-more room counts on it, and says so.
+No step is needed then. Advice never asks a user to free the room of pods that are being deleted. Advice that asks for
+more room counts on their room, and says so.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from gangboard.placement.running_gangs import (
 from gangboard.placement.what_if import WhatIf, without_needless
 
 MOST_ENDED = 64
-"""Ends that are counted on together; nobody waits for more."""
+"""Terminations that one piece of advice counts on at most."""
 MOST_TRIED = 16
-"""Of them those that are tried as the last one, once there could be enough."""
+"""Terminations that are tried as the last one, once their sum could be enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Deletions:
 
 
 def deletions(what_if: WhatIf) -> Deletions | None:
-    """Return what is being deleted, where that changes anything for the members."""
+    """Return the pods that are being deleted, if they hold room that members could use."""
     expected = expected_terminations_of(what_if.unit.facts.room, what_if.snapshot)
     if not expected.all:
         return None
@@ -76,7 +76,7 @@ def deletions(what_if: WhatIf) -> Deletions | None:
 def _snapshot_without(
     what_if: WhatIf, expected: ExpectedTerminations, going: BoolColumn
 ) -> NodeSnapshot:
-    """Return the nodes without what is being deleted, made once for all gangs that ask for them."""
+    """Return the nodes without the pods that are being deleted, built once for all gangs."""
     cache, key = what_if.snapshot.cache, ("without", going.tobytes())
     if key not in cache:
         loads = [expected.all[index].termination.loads for index in np.flatnonzero(going).tolist()]
@@ -86,7 +86,7 @@ def _snapshot_without(
 
 
 def wait_for_deletions(what_if: WhatIf, pending: Deletions) -> Advice | None:
-    """Say when what is being deleted has gone, where that is enough."""
+    """Return the time at which the deleted pods have gone, if their room is enough."""
     if not pending.what_if.frees():
         return None
     enough = _first_enough(what_if, pending.ends) or pending.ends
@@ -103,7 +103,7 @@ def wait_for_deletions(what_if: WhatIf, pending: Deletions) -> Advice | None:
 
 
 def counting_on(what_if: WhatIf, pending: Deletions, advised: Iterable[Advice]) -> Iterator[Advice]:
-    """Add to advice that was worked out without what is being deleted that it counts on that."""
+    """Add to advice that it counts on the pods being deleted to go."""
     pods, names = _on_nodes(what_if, pending.ends)
     first = min(end.termination.rounded for end in pending.ends)
     last = clock(max(end.termination.rounded for end in pending.ends), what_if.unit.now)
@@ -202,7 +202,7 @@ def _name(gang: RunningGang, terminations: Sequence[GangTermination]) -> str:
 
 
 def _ends_whole(gang: RunningGang, terminations: Sequence[GangTermination]) -> bool:
-    """Whether nothing of it is left then but what is being deleted."""
+    """Whether all pods of the gang terminate or are being deleted."""
     deleted = sum(end.pods for end in gang.terminations if end.deleted)
     return _pods(gang, terminations) + deleted >= sum(load.pods for load in gang.loads.values())
 
@@ -217,10 +217,10 @@ def _pods(gang: RunningGang, terminations: Sequence[GangTermination]) -> int:
 def _first_enough(
     what_if: WhatIf, ends: Sequence[GangTermination], fewest: int = 1
 ) -> tuple[GangTermination, ...]:
-    """Return those of the ends, the first first, that are enough at the earliest time.
+    """Return the terminations that are enough at the earliest time, in order of time.
 
-    At least the `fewest` first of them are needed. Nothing where all are not enough. Left out is
-    what ends before that and does not help.
+    At least the first `fewest` are needed. Earlier terminations that do not help are left out. Empty: all
+    together are not enough.
     """
     if not ends or not what_if.fits(changed=_without(what_if, ends)):
         return ()

@@ -64,10 +64,10 @@ def select_another(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[A
 
 
 def mend_sources(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Advice]:
-    """Say what to do about labels that an admission system has added to those that the owner selects.
+    """Advise on labels that an admission system added to the node selector of the owner.
 
-    Nobody can select another value of such a label. What adds it can be wrong, or the owner's own labels are, or its
-    queue.
+    The owner cannot select another value of such a label. Either its source is wrong, or the owner's own labels are,
+    or the queue of the owner.
     """
     if what_if.assessment.cause is not PlacementCause.NO_ELIGIBLE_NODE:
         return

@@ -1,7 +1,7 @@
-"""What would make a gang fit, worked out: each piece of advice was tried before it is given.
+"""Which advice a unit gets, the least harm first. Each piece was tried before it is given.
 
-No advice rather than wrong advice: where the arithmetic cannot tell, and where the change could not
-be checked within its budget, nothing is said.
+No advice is better than wrong advice. A unit gets none if the arithmetic cannot tell, or if a change could not be
+checked within its budget.
 """
 
 from __future__ import annotations
@@ -54,15 +54,14 @@ _BY_TOPOLOGY: tuple[Maker, ...] = (
     lower_quorum,
 )
 _OF_ROOM: tuple[Maker, ...] = (wait_for_end, wait_for_room, suspend_broken, suspend_gangs)
-"""What is worked out on the nodes without the pods that are being deleted."""
+"""Advice that is tried on the nodes without the pods that are being deleted."""
 
 
 def advise(unit: Unit) -> tuple[Advice, ...]:
     """Return up to three changes, the least harm first, each of which alone makes the members fit.
 
-    Behind these comes the one to stop gangs that run whole, where no gang that is not whole has enough
-    room. It is never the only one: the members can also wait. Where what is being deleted is enough,
-    that alone is said: nobody has to change anything.
+    The advice to stop whole gangs comes last, if no broken gang has enough room. It is never alone, because the
+    members can also wait. If the pods being deleted free enough room, the only advice is to wait for them.
     """
     placing = unit.placing
     if placing is None or placing.assessment is None or placing.assessment.cause in _SILENT:

@@ -1,4 +1,4 @@
-"""Advice about the size of an owner of parts (a JobSet), which nobody can change: it is tried as if it was made anew."""
+"""Advice about the size of an owner of parts (a JobSet). It cannot be changed, so it is tried as if re-created."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ from gangboard.placement.what_if import WhatIf
 MOST_TRIED = 3
 """Sizes that are tried, from what fits of the role alone downwards."""
 MOST_WORK = 10_000
-"""Pods times Jobs: each Job that waits asks, and each time all pods of the owner are looked at."""
+"""Pods times Jobs. Each waiting Job tries this, and each time looks at all pods of the owner."""
 
 
 def lower_size_of_parts(what_if: WhatIf) -> Iterator[Advice]:
-    """Say with how many Jobs of the unit's role, or with how large ones, all of the owner fits.
+    """Advise a number of Jobs of the unit's role, or a size of each, with which all of the owner fits.
 
-    Only for a plain owner of which all pods are there: those that are still to come cannot be
-    asked what they need.
+    The owner must be plain and have all its pods, because the requests of missing pods are unknown.
     """
     recreated = _anew(what_if)
     if recreated is None:
@@ -144,7 +143,7 @@ def _job_that_waits(unit: Unit) -> Owner | None:
 
 
 def _is_plain(unit: Unit, role: Role) -> bool:
-    """Whether nobody but its controller and its user decides its size and the quorums of its Jobs."""
+    """Whether only the owner's controller and user decide its size and the quorums of its Jobs."""
     facts, owner = unit.facts, unit.owner
     makers = {job.meta.ref.uid for job in facts.jobs}
     unasked = all(
@@ -163,7 +162,7 @@ def _is_plain(unit: Unit, role: Role) -> bool:
 
 
 def _pods_by_role(unit: Unit) -> Mapping[str, Sequence[Pod]] | None:
-    """Return the pods of each role; None unless just those are there that the owner asks for."""
+    """Return the pods of each role. None: the owner does not have exactly the pods that it asks for."""
     facts = unit.facts
     if len(facts.pods) * len(facts.jobs) > MOST_WORK or any(map(_has_worked, facts.jobs)):
         return None
@@ -188,9 +187,9 @@ def _free(pod: Pod) -> Pod:
 
 
 def _without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeInfo] | None:
-    """Return the nodes on which they are, without what they ask for there; None for more than that.
+    """Return the nodes of these pods without their requests.
 
-    Ports, and rules about other pods, are not worked out anew.
+    None: a pod has host ports or rules about other pods, or an unknown node.
     """
     placed: dict[str, list[Pod]] = {}
     for pod in pods:

@@ -53,7 +53,7 @@ def wait_for_any_room(what_if: WhatIf) -> Advice:
 
 
 def least(what_if: WhatIf) -> Freed:
-    """Return the least that must become free, worked out once for each what-if; nothing for unknown."""
+    """Return the least that must become free, computed once for each what-if. Empty: unknown."""
     if what_if.freed is None:
         adds_up = what_if.is_one_shape and not (
             what_if.shape.spread or one_per_domain_keys(what_if.shape)
@@ -75,13 +75,13 @@ def _may_unbalance(what_if: WhatIf, freed: Freed) -> bool:
 
 
 def _shortage(node: NodeInfo, amounts: Mapping[str, int]) -> dict[str, int]:
-    """Return how much is missing on the node now, only what is."""
+    """Return the missing amounts on the node by resource."""
     lacking = {name: amount - free(node, name, When.CURRENT) for name, amount in amounts.items()}
     return {name: amount for name, amount in lacking.items() if amount > 0}
 
 
 def _least_for_several(what_if: WhatIf) -> Freed:
-    """Empty one node after the other until all fit, then give back what was not needed."""
+    """Empty one node after the other until all members fit, then give back room that was not needed."""
     emptied: dict[str, NodeInfo] = {}
     for node in _worth_emptying(what_if):
         emptied[node.name] = replace(node, now=node.pinned)
@@ -93,7 +93,7 @@ def _least_for_several(what_if: WhatIf) -> Freed:
 
 
 def _asked_by(what_if: WhatIf, emptied: Mapping[str, NodeInfo]) -> Freed:
-    """Return what a placement on the emptied nodes wants more than they have free now."""
+    """Return the room that a placement on the emptied nodes needs beyond what is free now."""
     requested = {pod_set.shape.name: wanted(pod_set.shape) for pod_set in what_if.pod_sets}
     freed: Freed = {}
     for name, counts in what_if.fit(changed=emptied).placement.items():
@@ -156,7 +156,7 @@ def _with_room(what_if: WhatIf, freed: Freed) -> dict[str, NodeInfo]:
 
 
 MOST_PLACES = 2_000
-"""Members that lack a place, beyond which nobody would make room node by node."""
+"""Members without a place, above which room is not freed node by node."""
 MOST_DOMAINS = 8
 """Topology domains that are compared, those first that lack the fewest places."""
 _Cost = tuple[int, int]
@@ -168,7 +168,7 @@ _Cost = tuple[int, int]
 def cheapest(what_if: WhatIf) -> Freed:
     """Take the cheapest places of the best domain, until all needed members have one.
 
-    Nothing where there are none: then room alone is not enough.
+    Empty: room alone is not enough.
     """
     best: tuple[_Cost, Freed] | None = None
     for mask in _domains(what_if):
@@ -259,7 +259,7 @@ class _Rows:
         self.places = [0] * len(self.at)
 
     def next_cost(self, row: int) -> _Cost | None:
-        """Return what one place more costs of the deciding resource, and all that lacks then."""
+        """Return the cost of one more place: of the deciding resource, and of all resources together."""
         place = self._now[row] + self.places[row] + 1
         if place > self._most[row]:
             return None
@@ -272,7 +272,7 @@ class _Rows:
         return step, lacking
 
     def freed(self) -> Freed:
-        """Return what must become free for the places that are taken."""
+        """Return the room that must become free for the chosen places."""
         freed: Freed = {}
         for row, places in enumerate(self.places):
             place = self._now[row] + places

@@ -26,7 +26,7 @@ ONLY_IN_SOME_ORDERS = "only in some orders"
 
 
 def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
-    """Say to which number the quorum of a group that somebody set must go down."""
+    """Advise a lower quorum for a group whose quorum a user set."""
     unit, group = what_if.unit, what_if.unit.group
     if group is None or unit.quorum is None or group.policy is not Policy.GANG:
         return
@@ -164,7 +164,7 @@ def lower_size(what_if: WhatIf) -> Iterator[Advice]:
 
 
 def _who_is_resized(what_if: WhatIf, job: Owner) -> ChangedObject | None:
-    """Return as what the Job is made smaller; None where somebody else keeps its size or its quorum."""
+    """Return how the Job is made smaller. None: another owner keeps its size or its quorum."""
     unit, group, maker = what_if.unit, what_if.unit.group, job.meta.controller
     if job.meta.ref.uid != what_if.own_uid or job.managed_by or job.delegated_template:
         return None
@@ -192,7 +192,7 @@ def _keeps_its_pods(what_if: WhatIf, job: Owner, size: int) -> bool:
 
 
 def _most_then(what_if: WhatIf) -> tuple[When, int, int]:
-    """Return what a size is lowered for, the largest number that fits then, and what fits now."""
+    """Return the moment a size is lowered for, the largest number that fits then, and the number that fits now."""
     now = most_that_fit(what_if)
     most = most_that_fit(what_if, When.DRAINED) if what_if.moment is When.DRAINED else now
     return (When.DRAINED, most, now) if most > now else (When.CURRENT, now, now)

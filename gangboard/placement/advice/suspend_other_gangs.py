@@ -30,7 +30,7 @@ class _Candidate:
 
     gang: RunningGang
     held: int
-    """Of the deciding resource on nodes where members can go, in scheduler units."""
+    """Amount of the deciding resource on nodes that members could use, in scheduler units."""
 
 
 def suspend_broken(what_if: WhatIf) -> Iterator[Advice]:
@@ -76,9 +76,9 @@ def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
 
 
 def _what_they_hold(what_if: WhatIf, chosen: Sequence[_Candidate]) -> str:
-    """Return `holds 8 GPUs`; where it holds more than can be used, what it frees of it.
+    """Return `holds 8 GPUs`, or the part that it frees if members cannot use all of it.
 
-    Who decides whom to stop reads the amount as its size.
+    The user who decides which gang to stop reads the amount as the size of the gang.
     """
     held = sum(candidate.held for candidate in chosen)
     loads = chain.from_iterable(candidate.gang.loads.values() for candidate in chosen)
@@ -109,7 +109,7 @@ def _priority(what_if: WhatIf) -> int:
 
 
 def _allowed(what_if: WhatIf, running: RunningGangs) -> BoolColumn:
-    """Return which of them may be asked to go: nobody of higher priority, and not the gang itself."""
+    """Return the gangs that advice may stop: none of higher priority, and not the gang itself."""
     own_uid = what_if.own_uid
     allowed: BoolColumn = running.priorities <= _priority(what_if)
     if own_uid in running.places:

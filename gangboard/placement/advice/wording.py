@@ -57,9 +57,9 @@ def each_node(names: Sequence[str]) -> str:
 
 
 def room_of(freed: Mapping[str, Mapping[str, int]]) -> str:
-    """Return `4 GPUs on each of the nodes a and b`; each with its own where they differ.
+    """Return `4 GPUs on each of the nodes a and b`, or the amount of each node if they differ.
 
-    Of more than three nodes that differ, the most that any of them must free and two as examples.
+    For more than three nodes that differ, it names the largest amount and two nodes as examples.
     """
     nodes = sorted(freed)
     if all(freed[name] == freed[nodes[0]] for name in nodes):
@@ -93,5 +93,5 @@ def then_fits(what_if: WhatIf) -> str:
 
 
 def then_fit_when_empty(what_if: WhatIf) -> str:
-    """Return `then all 8 pods fit when empty`: once what can leave those nodes has left."""
+    """Return `then all 8 pods fit when empty`: when all pods that can leave those nodes have left."""
     return f"{then_fits(what_if)} when empty"

@@ -52,7 +52,7 @@ def _in_the_way(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
 def anti_affinity_by_label(
     unit: Unit, meant: list[ShapeFit], pod_count: PodCount, *, is_blocked: bool
 ) -> str | None:
-    """Return what is said of equal pods and one label of nodes; None where it is more than that."""
+    """Return the sentence for equal pods and one node label. None: there are more shapes or labels."""
     if len(meant) != 1:
         return None
     shape, snapshot = meant[0].shape, nodes_for(unit)

@@ -1,4 +1,4 @@
-"""Why members have no node: which code it is, and what is said."""
+"""The code and the sentence why members have no node."""
 
 from __future__ import annotations
 
@@ -92,18 +92,18 @@ _WORKED_OUT = (
     "node(s) didn't have free ports for the requested pod ports",
     "rejected due to timeout after waiting",
 )
-"""What the scheduler says of nodes that arithmetic looks at, too, and of members it gave up waiting
-for: noderesources, nodeunschedulable, tainttoleration, nodeaffinity, nodeports (1.35 to 1.37)."""
+"""Prefixes of scheduler messages that the arithmetic explains as well, and of a gang that timed out. Plugins:
+noderesources, nodeunschedulable, tainttoleration, nodeaffinity, nodeports (1.35 to 1.37)."""
 _BLIND = frozenset({VOLUME, CLAIM})
-"""What the scheduler finds before it looks at nodes is true whatever is known of these."""
+"""Codes that the scheduler reports before it looks at nodes. They need no knowledge of nodes."""
 
 
 def placement_reason(unit: Unit, code: str = "") -> PlacementReason | None:
-    """Return why members that the scheduler refuses have no node; None when nobody can tell.
+    """Return why members that the scheduler refuses have no node. None: unknown.
 
-    With `code` only that one is asked for. What is blocked for good goes before what may pass by
-    itself, what no room would help before lack of room. Members that it holds back, or of which it
-    tells an error, are told of their claims, if of anything.
+    With `code` it returns the reason only if it has that code. Blocked reasons come before passing ones, and
+    reasons that no room would help come before lack of room. For members that the scheduler holds back,
+    or reports an error for, the reason is about their claims, if any.
     """
     placing = unit.placing
     if placing is None:
@@ -137,8 +137,7 @@ def _is_refused(unit: Unit) -> bool:
 def _fails_without_nodes(unit: Unit) -> bool:
     """Whether the attempt ended in an error because there is no node.
 
-    The scheduler of 1.37.0 says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of
-    a gang where a single pod is told the truth (observed).
+    The scheduler of 1.37.0 says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of a gang where it reports the real cause for a single pod (observed).
     """
     placing = unit.placing
     return placing is not None and placing.has_no_nodes and has_rejected_pods(unit)
@@ -169,7 +168,7 @@ def _find(
 
 
 def _of_pods(unit: Unit) -> PlacementReason | None:
-    """Return what turns pods away before any node is looked at: what was seen before what is said."""
+    """Return the reason that applies before any node is considered: observed claims before messages."""
     observed, reported = unusable_claims(unit), message_about_pods(unit)
     if observed is None or (reported is not None and reported.blocked and not observed.blocked):
         return reported
@@ -182,7 +181,7 @@ def _is_blocked(assessment: Assessment) -> bool:
 
 
 def _open(unit: Unit, placing: Placing, assessment: Assessment) -> PlacementReason | None:
-    """Return what is in the way although the amounts fit, as far as that can be told."""
+    """Return the reason although the amounts fit. None: unknown."""
     reported = message_about_nodes(unit)
     if retry_due(unit) is not None:
         # The last word stays where it was one that room can change.
@@ -207,10 +206,10 @@ def _open(unit: Unit, placing: Placing, assessment: Assessment) -> PlacementReas
 
 
 def _is_worked_out(unit: Unit) -> bool:
-    """Whether the scheduler names nothing but what arithmetic looks at, too.
+    """Whether the scheduler names only reasons that the arithmetic covers as well.
 
-    Else another filter is in the way (one of those that only it knows, a plugin, an extender), and
-    not the order in which it takes the pods.
+    Otherwise another filter is the cause (one that only the scheduler knows, a plugin, an extender), and not
+    the order in which it takes the pods.
     """
     return all(
         reason.startswith(_WORKED_OUT)
@@ -220,7 +219,7 @@ def _is_worked_out(unit: Unit) -> bool:
 
 
 def _just_now(assessment: Assessment, code: str) -> PlacementReason:
-    """Return what is said until the scheduler can have tried again."""
+    """Return the reason to show until the scheduler can have tried again."""
     pod_count = pod_count_of(assessment)
     text = f"there is room for {pod_count} now, and the scheduler has not been seen to try again"
     nodes = sorted(assessment.now.placement)[:_SHOWN]

@@ -73,7 +73,7 @@ def constrained(
 
 
 def _otherwise(unit: Unit, assessment: Assessment, is_blocked: bool) -> Evidence:
-    """Say that nothing else is in the way: the code means it, and the advice builds on it."""
+    """Return the evidence that the constraint is the only cause. The code and the advice rely on it."""
     moment = "on empty nodes" if is_blocked else "now"
     return Evidence(
         f"without the {names(assessment.constraints)}",
@@ -173,7 +173,7 @@ def _apart(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_bl
 def _apart_from_others(
     places: str, meant: Sequence[ShapeFit], pod_count: PodCount, is_blocked: bool
 ) -> str:
-    """Return what is said of pods that share nodes with their like, and not with certain others."""
+    """Return the sentence for pods that share nodes with their like, but not with certain other pods."""
     text = f"{pod_count} must not share {places} with certain other pods"
     total = len({name for shape_fit in meant for name in shape_fit.eligibility.eligible})
     occupied = max(number for shape_fit in meant for number in (0, *_with_such_pods(shape_fit)))
@@ -262,7 +262,7 @@ def spread_out(
 
 
 def _by_all(unit: Unit, assessment: Assessment, members: PodSet, when: When) -> str:
-    """Return what is said of several constraints: how many pods they let in at most, all together."""
+    """Return the sentence for several constraints, with the most pods that they let in together."""
     most, pod_count = most_by_all(nodes_for(unit), members, when), pod_count_of(assessment)
     rules = listed([_rule(spread) for spread in members.shape.spreads])
     can = (
@@ -282,7 +282,7 @@ def _moment(when: When) -> str:
 
 
 def _uncounted(spread: Spread, domains: Sequence[Domain]) -> str:
-    """Return what is said of pods that do not count themselves: no placing changes the numbers."""
+    """Return the sentence for pods that do not count themselves, so that placing them changes no number."""
     shut = sum(not is_open(spread, domains, domain) for domain in domains)
     have = "has" if shut == 1 else "have"
     return f"{out_of(shut, len(domains), 'value')} {have} too many of the pods that it counts"

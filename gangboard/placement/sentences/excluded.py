@@ -1,4 +1,4 @@
-"""No node could ever host a member: what the owner asked for, or what was done to the nodes."""
+"""Sentences for units of which no node could ever host a member."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def homeless(shapes: Sequence[ShapeFit]) -> ShapeFit | None:
 
 
 def code_of_excluded(unit: Unit, shapes: Sequence[ShapeFit]) -> str:
-    """Return the code: first what the owner asked for, then the filter that removes most nodes."""
+    """Return the code: that of the owner's requirements first, then of the filter that excludes most nodes."""
     if not unit.facts.room.nodes:
         return "no-nodes"
     shape = homeless(shapes)
@@ -93,7 +93,7 @@ def excluded(
 
 
 def _unsaid(shape: ShapeFit) -> str:
-    """Return what is to be said of nodes that might do, beside those that would not."""
+    """Return the half sentence about nodes without `status.allocatable`, which might host members."""
     unsaid = shape.eligibility.excluded.get(Filter.UNSAID)
     if unsaid is None:
         return ""
@@ -129,7 +129,7 @@ def _state(
     shape: ShapeFit,
     pod_count: PodCount,
 ) -> str:
-    """Return what is the matter with these nodes, with the verb for their number."""
+    """Return the state of these nodes, with the verb for their number."""
     be, have = ("is", "has") if number == 1 else ("are", "have")
     taints = names(taint for taint, _ in excluded_nodes.details)
     if why is Filter.CORDON:
@@ -170,9 +170,9 @@ def _room(snapshot: NodeSnapshot, name: str) -> NodeInfo:
 
 
 def _person_tainted(room: NodeInfo) -> FieldWriter | None:
-    """Return who wrote the list of taints last, if that was a person.
+    """Return the last writer of the list of taints, if it was a person.
 
-    Controllers write that list, too: their name does not tell who set the other taints in it.
+    Controllers also write that list, and their name does not tell who set the other taints in it.
     """
     writer = room.tainted_by
     return writer if writer is not None and author_of(writer).by_person else None
@@ -189,7 +189,7 @@ def _examples(snapshot: NodeSnapshot, shape: ShapeFit) -> tuple[Evidence, ...]:
 
 
 def _example(snapshot: NodeSnapshot, why: Filter, name: str) -> Iterator[Evidence]:
-    """Yield the node, and the field of it that somebody set with its author."""
+    """Yield the node, and its cordon or taints with their author."""
     yield Evidence(f"node: {why.value}", name, node_ref(name))
     room = _room(snapshot, name)
     if why is Filter.CORDON and (by := writers_words([room.cordoned_by])):

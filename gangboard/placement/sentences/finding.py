@@ -57,9 +57,9 @@ def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
 
 
 def reason_of(unit: Unit) -> tuple[str, tuple[Evidence, ...]]:
-    """Return why members that wait have no node: a sentence, and the references to what it names.
+    """Return the sentence why waiting members have no node, and references to the objects that it names.
 
-    Empty when arithmetic cannot tell. Where other workers wait beside it, it is told of all of them.
+    It covers all workers that wait beside each other. Empty: unknown.
     """
     reason = placement_reason(unit.together or unit)
     return (reason.sentence, reason.evidence) if reason is not None else ("", ())
@@ -68,10 +68,10 @@ def reason_of(unit: Unit) -> tuple[str, tuple[Evidence, ...]]:
 def advice_of(
     unit: Unit,
 ) -> tuple[tuple[AdvisedStep, ...], tuple[Evidence, ...], datetime | None]:
-    """Return advice, references to what it names, and when it is to be worked out again.
+    """Return advice, references to the objects that it names, and the time to compute it again.
 
-    Names are only for who may see them. Time alone takes away what counts on an end by itself. Where
-    other workers wait beside it, the advice is about all of them.
+    Names are only for users who may see them. Advice that counts on a deadline expires with it. The advice
+    covers all workers that wait beside each other.
     """
     advised = advise(unit.together or unit)
     named = {
@@ -93,7 +93,7 @@ def _step(advice: Advice) -> AdvisedStep:
 
 
 def evidence_of(unit: Unit, reason: PlacementReason | None = None) -> tuple[Evidence, ...]:
-    """Return the numbers of the arithmetic: amounts, nodes by shape, what the reason adds."""
+    """Return the numbers of the arithmetic: amounts, nodes by shape, and the evidence of the reason."""
     placing = unit.placing
     lines = [Evidence("pods placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref)]
     if unit.quorum is not None and unit.group is not None:
@@ -180,7 +180,7 @@ def _autoscalers(unit: Unit) -> Iterator[Evidence]:
 
 
 def _claims(unit: Unit) -> Iterator[Evidence]:
-    """Yield what has become of the NodeClaims that were made for pods that wait."""
+    """Yield the state of the NodeClaims made for waiting pods."""
     claims = nominations(unit)
     for advice in claims[:_SHOWN_CLAIMS]:
         yield from advice.evidence
@@ -190,7 +190,7 @@ def _claims(unit: Unit) -> Iterator[Evidence]:
 
 
 def _requests(unit: Unit) -> Iterator[Evidence]:
-    """Yield what the ProvisioningRequests say that waiting pods consume."""
+    """Yield the messages of the ProvisioningRequests that waiting pods consume."""
     for provision in provisions(unit):
         yield Evidence(f"ProvisioningRequest {provision.request}", provision.text, provision.ref)
     why = unit.facts.autoscaling.why_no_requests

@@ -35,7 +35,7 @@ from gangboard.placement.sentences.wording import (
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """A resource of which less is there in total than some members need."""
+    """A resource of which the nodes have less in total than some members need."""
 
     resource: str
     pod_count: PodCount
@@ -83,7 +83,7 @@ def _lack_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -
 
 
 def _besides(shapes: Sequence[ShapeFit]) -> str:
-    """Return `; 1 more node is cordoned`: nodes that would do if somebody gave them back."""
+    """Return `; 1 more node is cordoned`: nodes that members could use if they were given back."""
     out = {
         why: max((_number(shape_fit, why) for shape_fit in shapes), default=0)
         for why in (Filter.CORDON, Filter.NOT_READY, Filter.UNSAID)
@@ -126,7 +126,7 @@ def find_lack(
 ) -> Lack | None:
     """Return the numbers of the deciding resource: over all members, or for those of one shape.
 
-    None when enough of it is there for each shape and for all together.
+    None: enough of it exists for each shape and for all together.
     """
     resource = assessment.deciding
     for line in assessment.totals:
@@ -151,7 +151,7 @@ def find_lack(
 
 
 def _free(unit: Unit, shape_fit: ShapeFit, resource: str, when: When) -> IntColumn:
-    """Return what is free of a resource on each eligible node of a shape; overfull ones have 0."""
+    """Return the free amount of a resource on each eligible node of a shape, 0 on overfull nodes."""
     snapshot = nodes_for(unit)
     mask = feasible_nodes_of(snapshot, shape_fit.shape).eligible(unit_keys(unit))
     free: IntColumn = np.maximum(snapshot.resource(resource).free(when)[mask], 0)
@@ -255,13 +255,13 @@ def _fragmented(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) 
 
 
 def _is_alone(unit: Unit, shape_fit: ShapeFit, resource: str, most: int) -> bool:
-    """Whether what is free of one resource tells how many pods fit: nodes can lack another."""
+    """Whether the free amount of one resource decides how many pods fit, so that no node lacks another."""
     pieces = _free(unit, shape_fit, resource, When.CURRENT) // wanted(shape_fit.shape)[resource]
     return total(pieces) == most
 
 
 def _not_together(assessment: Assessment, shape_fit: ShapeFit, end: str) -> str:
-    """Return what is said where nodes that have enough of one resource lack another."""
+    """Return the sentence for nodes that have enough of one resource and lack another."""
     free = amounts_of(
         {
             line.resource: line.free

@@ -1,8 +1,7 @@
-"""What only the scheduler can tell: volumes, claims, spread, and other affinity between pods.
+"""Reasons that only the scheduler's message tells: volumes, claims, spread, and affinity between pods.
 
 Texts as in pkg/scheduler/framework/plugins of Kubernetes 1.35 to 1.37 (volumebinding, volumezone,
-volumerestrictions, nodevolumelimits, dynamicresources, podtopologyspread, interpodaffinity). Text is
-no API: what is not recognised is quoted under `unschedulable`.
+volumerestrictions, nodevolumelimits, dynamicresources, podtopologyspread, interpodaffinity). Text is no API, so unknown text is quoted under `unschedulable`.
 """
 
 from __future__ import annotations
@@ -174,7 +173,7 @@ _LASTING = (
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What one text of the scheduler says of such things."""
+    """The reason that one message of the scheduler tells."""
 
     code: str
     text: str
@@ -185,7 +184,7 @@ class _Reading:
 
 
 def message_about_pods(unit: Unit) -> PlacementReason | None:
-    """Return a reason that turns pods away before any node is looked at."""
+    """Return a reason that applies before the scheduler looks at any node."""
     return _told(unit, of_nodes=False)
 
 
@@ -216,7 +215,7 @@ def _told(unit: Unit, *, of_nodes: bool) -> PlacementReason | None:
 
 
 def _which(unit: Unit, code: str) -> str:
-    """Return ` (PersistentVolumeClaim data)`, ` (by zone)`: what the pods ask for of that sort."""
+    """Return ` (PersistentVolumeClaim data)`, ` (by zone)`: the claims or spread keys of the pods."""
     pods = unit.refused
     if code == VOLUME:
         claims = {claim.name for pod in pods for claim in pod.claims if claim.kind == OF_VOLUMES}
@@ -237,7 +236,7 @@ def together(unit: Unit, told: int) -> str:
 
 
 def _most(readings: Iterable[tuple[_Reading, int]]) -> _Reading:
-    """Return what keeps for good before what may pass, then what is said of most pods."""
+    """Return the most important reading: a blocking one first, then the one about most pods."""
     often: Counter[_Reading] = Counter()
     for one, number in readings:
         often[one] += number

@@ -25,7 +25,7 @@ _SHOWN_NODES = 3
 def maintenance_evidence(unit: Unit) -> Iterator[Evidence]:
     """Yield the conditions of a few nodes that would suit, and that a cordon or a taint keeps from members.
 
-    The scheduler reads no such condition: of a node that takes pods it tells nothing.
+    The scheduler reads no such condition, so the condition explains nothing about a node that takes pods.
     """
     if unit.placing is None or not unit.placing.shapes:
         return

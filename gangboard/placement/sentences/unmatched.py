@@ -1,4 +1,4 @@
-"""What the owner asks for and no node offers."""
+"""Sentences for requirements of the owner that no node meets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gangboard.placement.sentences.wording import PodCount, labels_of
 
 
 def unmatched(unit: Unit, shape_fit: ShapeFit, pod_count: PodCount) -> str:
-    """Return what no node offers; where nodes fall short of several things, of the last one."""
+    """Return the requirement that no node meets, the last one in the order of filters."""
     snapshot, shape = nodes_for(unit), shape_fit.shape
     found = shape_fit.eligibility.excluded
     if Filter.TOO_SMALL in found:
@@ -89,7 +89,7 @@ def _too_small(snapshot: NodeSnapshot, shape_fit: ShapeFit, pod_count: PodCount)
 
 
 def _has_other_gpus(snapshot: NodeSnapshot, resource: str) -> bool:
-    """Whether nodes have GPUs under another name: then `GPUs` would not tell which are meant."""
+    """Whether nodes have GPUs under another resource name, which makes `GPUs` ambiguous."""
     if not is_gpu(resource):
         return False
     return any(
@@ -98,7 +98,7 @@ def _has_other_gpus(snapshot: NodeSnapshot, resource: str) -> bool:
 
 
 def _selecting(snapshot: NodeSnapshot, shape: Shape) -> BoolColumn:
-    """Return the nodes that the owner selects, whatever they have and whatever was done to them."""
+    """Return the nodes that the owner selects, with any taints and any amounts."""
     everywhere = (Toleration(operator="Exists"),)
     bare_shape = Shape(
         shape.name,
@@ -112,7 +112,7 @@ def _selecting(snapshot: NodeSnapshot, shape: Shape) -> BoolColumn:
 
 
 def _known(shape_fit: ShapeFit) -> int:
-    """Return how many nodes have said what they offer."""
+    """Return the number of nodes with `status.allocatable`."""
     silent = shape_fit.eligibility.excluded.get(Filter.UNSAID)
     return shape_fit.eligibility.nodes - (silent.count if silent is not None else 0)
 

@@ -1,8 +1,8 @@
-"""Claims that members name and cannot use, as they were looked up: the scheduler does not always say it.
+"""Claims that members name and cannot use, as the poller read them. The scheduler does not always name them.
 
-On 1.37 it says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of a Job, whatever is
-wrong with a PersistentVolumeClaim. It holds back a pod whose ResourceClaim is not there before it tries
-(PreEnqueue of DynamicResources), and says nothing. Both observed, the latter on 1.35 to 1.37.
+On 1.37 it says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of a Job for any problem
+with a PersistentVolumeClaim. If the ResourceClaim of a pod does not exist, it holds the pod back without a
+message (PreEnqueue of DynamicResources). Both observed, the latter on 1.35 to 1.37.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gangboard.placement.sentences.wording import PlacementReason
 
 _SHOWN = 3
 _PASSING = frozenset({ClaimProblem.UNMADE, ClaimProblem.UNBOUND})
-"""What somebody is about to mend: the other problems stay until a person does something."""
+"""Problems that a controller is about to solve. The others stay until a person acts."""
 # Of one claim and of several.
 _MESSAGES = {
     ClaimProblem.MISSING: (
@@ -114,7 +114,7 @@ def _message(unit: Unit, code: str, problem: ClaimProblem, kind: str, named: _Na
 
 
 def _evidence(unit: Unit, named: _Named) -> Iterator[Evidence]:
-    """Yield what is the matter with each claim, told of the claim, or of a pod that names what is not."""
+    """Yield the problem of each claim. The source is the claim, or a pod that names a missing claim."""
     for name in sorted(named)[:_SHOWN]:
         claim: UnusableClaim = unit.facts.claims[name]
         source = claim.meta.ref if claim.meta is not None else named[name][0].meta.ref

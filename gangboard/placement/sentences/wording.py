@@ -25,7 +25,7 @@ class PlacementReason:
     text: str
     """A sentence without its full stop; it may begin with a small letter."""
     blocked: bool
-    """It will not go until somebody changes something."""
+    """It stays until a person changes something."""
     evidence: tuple[Evidence, ...] = ()
 
     @property
@@ -35,12 +35,12 @@ class PlacementReason:
 
 
 def source_of(unit: Unit) -> ObjectRef:
-    """Return the object that numbers about the unit are told of: its group, or its owner."""
+    """Return the source of numbers about the unit: its group, or its owner."""
     return unit.group.meta.ref if unit.group is not None else unit.owner.meta.ref
 
 
 def needed_and_there(resource: str, needed: int, there: int) -> tuple[str, str]:
-    """Return what is needed, and without its name what is there, never looking alike."""
+    """Return the needed and the available amount, the latter without its unit. They never look alike."""
     if bare(resource, needed) != bare(resource, there):
         return amount_of(resource, needed), bare(resource, there)
     return amount_of(resource, needed, exact=True), bare(resource, there, exact=True)
@@ -62,8 +62,7 @@ class PodCount:
     of: int
     """How many wait; more than `number` where a quorum of them is enough."""
     shape: str = ""
-    """Name of their shape, where the gang has several and only one is meant; `2 Jobs` where they are
-    of several."""
+    """Name of their shape if the gang has several, or `2 Jobs` if they belong to several."""
 
     def __str__(self) -> str:
         """Return `6 pods`, `at least 4 of 6 pods`, `2 pods of run-workers-0`."""
@@ -93,7 +92,7 @@ class PodCount:
 
 
 def pod_count_of(assessment: Assessment) -> PodCount:
-    """Return what must be placed at once: all that wait, or the quorum's part of them."""
+    """Return the pods that must be placed at once: all that wait, or the rest of the quorum."""
     request = assessment.request
     return PodCount(request.needed, request.size, request.whose)
 
@@ -105,7 +104,7 @@ def nodes_that(number: int, verb: str = "have") -> str:
 
 
 def not_said(number: int) -> str:
-    """Return what is the matter with so many nodes that have just registered."""
+    """Return the state of nodes that have just registered."""
     return "has not said what it offers yet" if number == 1 else "have not said what they offer yet"
 
 
@@ -132,9 +131,9 @@ def some_fit(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], whe
 
 
 def how_many_fit(unit: Unit, assessment: Assessment, shape_fit: ShapeFit, when: When) -> str:
-    """Return `only 3 of 4 fit`, of the pods of the only shape that wait; empty where none fits.
+    """Return `only 3 of 4 fit` for pods of one shape. Empty: none or all fit.
 
-    At most so many fit where something is asked for that is not counted here.
+    With unsupported requirements it is `at most 3 of 4 fit`.
     """
     pod_count, most = pod_count_of(assessment), alone(unit, shape_fit, when)
     if not 0 < most < pod_count.number:
@@ -160,5 +159,5 @@ def alone(unit: Unit, shape_fit: ShapeFit, when: When) -> int:
 
 
 def unit_keys(unit: Unit) -> tuple[str, ...]:
-    """Return the topology keys of what the unit asks for."""
+    """Return the topology keys of the unit's request."""
     return unit.placing.request.topology_keys if unit.placing is not None else ()
