@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -16,7 +15,6 @@ ANTI_AFFINITY = "pod anti-affinity"
 """Name of required anti-affinity between pods in `Shape.unsupported`."""
 AFFINITY = "pod affinity"
 """Name of required affinity to other pods in `Shape.unsupported`."""
-_INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 
 
 class Effect(StrEnum):
@@ -58,36 +56,6 @@ class Requirement:
     operator: str
     values: tuple[str, ...] = ()
 
-    def matches(self, value: str | None) -> bool:
-        """Match a label, None where it is absent, as labels.Requirement does: NotIn also then."""
-        match self.operator:
-            case "In":
-                return value in self.values
-            case "NotIn":
-                return value not in self.values
-            case "Exists":
-                return value is not None
-            case "DoesNotExist":
-                return value is None
-            case "Gt" | "Lt":
-                return self._compares(value)
-        return False
-
-    def _compares(self, text: str | None) -> bool:
-        """Compare as 64-bit integers. Other values match no node."""
-        value = _integer(text)
-        bound = _integer(self.values[0]) if len(self.values) == 1 else None
-        if value is None or bound is None:
-            return False
-        return value > bound if self.operator == "Gt" else value < bound
-
-
-def _integer(text: str | None) -> int | None:
-    if text is None or not _INTEGER.fullmatch(text):
-        return None
-    number = int(text)
-    return number if -(2**63) <= number < 2**63 else None
-
 
 @dataclass(frozen=True, slots=True)
 class PodTerm:
@@ -126,12 +94,6 @@ class PodTerm:
     def of_nominated(self) -> PodTerm:
         """The same of pods that are nominated to a node, and may come to count there."""
         return replace(self, name=f"{self.name} and nominated")
-
-    def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Whether it is about a pod of that namespace with these labels."""
-        return (self.namespaces is None or namespace in self.namespaces) and all(
-            entry.matches(labels.get(entry.key)) for entry in self.selector
-        )
 
 
 PodTerms = Mapping[PodTerm, int]

@@ -1,9 +1,9 @@
 """Required anti-affinity by another node label than the host name: one pod of a set in each zone.
 
-Source: InterPodAffinity of kube-scheduler (interpodaffinity/filtering.go, 1.35 to 1.37). A term keeps its pod and the pods that
-match it from nodes with the same value of the label, whichever came first. It does not apply to nodes
-without the label. Pods on nodes are a filter of nodes (`node_filters`). This module handles the members
-themselves, if they are equal: each value takes one.
+Source: InterPodAffinity of kube-scheduler (interpodaffinity/filtering.go, 1.35 to 1.37). A term keeps its
+pod and the pods that match it from nodes with the same value of the label, whichever came first. It does
+not apply to nodes without the label. Pods on nodes are a filter of nodes (`node_filters`). This module
+handles the members themselves, if they are equal: each value takes one.
 """
 
 from __future__ import annotations

@@ -44,6 +44,13 @@ def total(column: IntColumn) -> int:
     return int(column.sum())
 
 
+def largest_rows(column: IntColumn, number: int) -> list[int]:
+    """Return the rows of the largest entries above zero, the largest first, then in order."""
+    rows = np.flatnonzero(column > 0)
+    largest: list[int] = rows[np.argsort(-column[rows], kind="stable")[:number]].tolist()
+    return largest
+
+
 @dataclass(frozen=True, slots=True)
 class ResourceColumn:
     """One resource on every node."""

@@ -1,8 +1,9 @@
-"""Whether a toleration covers a taint, two pods share a host port, or anti-affinity keeps pods apart."""
+"""Whether a label meets a requirement, a toleration covers a taint, or a pod clashes with another one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from gangboard.domain.capacity import NodeInfo, Requested, Shape
@@ -11,6 +12,7 @@ from gangboard.domain.pod_constraints import (
     Effect,
     HostPort,
     PodTerm,
+    Requirement,
     Taint,
     Terms,
     Toleration,
@@ -18,8 +20,51 @@ from gangboard.domain.pod_constraints import (
 
 NOT_READY = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 NAME_FIELD = "metadata.name"
+_INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 _EXPRESSION_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})
 _FIELD_OPERATORS = frozenset({"In", "NotIn"})
+
+
+def matches_label(requirement: Requirement, value: str | None) -> bool:
+    """Whether a label value, or None for a missing label, meets a requirement.
+
+    Source: labels.Requirement. `NotIn` also matches a missing label.
+    """
+    match requirement.operator:
+        case "In":
+            return value in requirement.values
+        case "NotIn":
+            return value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt":
+            return _compares(requirement, value)
+    return False
+
+
+def _compares(requirement: Requirement, text: str | None) -> bool:
+    """Compare as 64-bit integers. Other values match no requirement."""
+    value = _integer(text)
+    bound = _integer(requirement.values[0]) if len(requirement.values) == 1 else None
+    if value is None or bound is None:
+        return False
+    return value > bound if requirement.operator == "Gt" else value < bound
+
+
+def _integer(text: str | None) -> int | None:
+    if text is None or not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def matches_pod(term: PodTerm, namespace: str, labels: Mapping[str, str]) -> bool:
+    """Whether a term is about a pod of that namespace with these labels."""
+    return (term.namespaces is None or namespace in term.namespaces) and all(
+        matches_label(entry, labels.get(entry.key)) for entry in term.selector
+    )
 
 
 def undecidable(shape: Shape) -> list[str]:

@@ -13,6 +13,7 @@ from gangboard.domain.pod_constraints import AFFINITY, ANTI_AFFINITY, SPREAD, Ne
 from gangboard.domain.text import count, listed
 from gangboard.facts.gang import Unit
 from gangboard.placement.devices import may_be_served
+from gangboard.placement.matching import matches_pod
 from gangboard.placement.neighbours import NO_TERMS, matcher
 from gangboard.placement.node_snapshot import snapshot_of
 
@@ -164,7 +165,7 @@ def _may_come(unit: Unit, pod_affinity: PodTerm) -> bool:
         for pod in (*unit.facts.pods, *unit.foreign_pods)
         if pod.is_live
         and not pod.is_placed
-        and pod_affinity.matches(pod.meta.ref.namespace, pod.labels)
+        and matches_pod(pod_affinity, pod.meta.ref.namespace, pod.labels)
     ]
     if not coming or any(pod.needs.pod_affinity != pod_affinity for pod in coming):
         return bool(coming)
@@ -177,7 +178,9 @@ def _may_come(unit: Unit, pod_affinity: PodTerm) -> bool:
 
 def _spreads(pod: Pod) -> tuple[Spread, ...]:
     return tuple(
-        replace(spread, counts_itself=spread.counted.matches(pod.meta.ref.namespace, pod.labels))
+        replace(
+            spread, counts_itself=matches_pod(spread.counted, pod.meta.ref.namespace, pod.labels)
+        )
         for spread in pod.needs.spreads
     )
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import PodTerm
+from gangboard.placement.matching import matches_pod
 from gangboard.placement.node_snapshot import snapshot_of
 
 NO_TERMS: frozenset[PodTerm] = frozenset()
@@ -58,7 +59,7 @@ class TermIndex:
             for scope in (namespace, None)
             for key, values in self._spots.get(scope, {}).items()
             for term in values.get(labels.get(key), ())
-            if term.matches(namespace, labels)
+            if matches_pod(term, namespace, labels)
         )
 
 
@@ -183,7 +184,7 @@ class Neighbours:
 
     def _fits(self, term: PodTerm, uid: str) -> bool:
         tag = self._tags[uid]
-        return term.matches(tag.namespace, tag.labels())
+        return matches_pod(term, tag.namespace, tag.labels())
 
 
 def matcher(room: ClusterCapacity, pods: Iterable[Pod]) -> Matcher:

@@ -21,6 +21,7 @@ from gangboard.placement.matching import (
     clashing,
     has_host_anti_affinity,
     is_tainted,
+    matches_label,
     ports_clash,
     untolerated,
 )
@@ -121,7 +122,7 @@ class NodeFilters:
 
     def _matching(self, entry: Requirement, *, field: bool = False) -> BoolColumn:
         if field and entry.key != NAME_FIELD:
-            return self._all() if entry.matches(None) else self._none()
+            return self._all() if matches_label(entry, None) else self._none()
         place = ("matching", entry, field)
         cache = self._snapshot.cache
         if place not in cache:
@@ -131,7 +132,9 @@ class NodeFilters:
             elif entry.operator == "NotIn":
                 cache[place] = ~texts.among(entry.values)
             else:
-                cache[place] = texts.among(text for text in texts.places if entry.matches(text))
+                cache[place] = texts.among(
+                    text for text in texts.places if matches_label(entry, text)
+                )
         mask: BoolColumn = cache[place]
         return mask
 

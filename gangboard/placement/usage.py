@@ -18,12 +18,14 @@ Residents = Callable[[], Sequence[RunningGang]]
 class Usage:
     """Nodes and pods of one cluster, as far as they decide what fits where.
 
-    Finished pods use no room. Terminating pods use their room until they are gone. A nominated pod uses room on its node
-    before it is bound, because the scheduler keeps the room for it (RunFilterPluginsWithNominatedPods in
-    pkg/scheduler/framework/runtime). The scheduler does so only against pods of the same or a lower priority, which is
-    not distinguished here. Pods on an unknown node are kept until it comes. Pods without a node use no room, but the
-    matches of their anti-affinity and topology spread terms are counted. A spread term counts only while its pod has
-    no node. Not thread-safe.
+    Finished pods use no room. Terminating pods use their room until they are gone. A nominated pod uses
+    room on its node before it is bound, because the scheduler keeps the room for it
+    (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime). The scheduler does so only
+    against pods of the same or a lower priority, which is not distinguished here. Pods on an unknown node
+    are kept until it comes. Pods without a node use no room, but the matches of their anti-affinity and
+    topology spread terms are counted. A spread term counts only while its pod has no node.
+
+    Not thread-safe.
     """
 
     def __init__(self) -> None:

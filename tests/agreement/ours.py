@@ -16,6 +16,7 @@ from gangboard.domain.placement_result import FitAnswer
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import PodTerm
 from gangboard.facts.gang import Unit
+from gangboard.placement.matching import matches_pod
 from gangboard.placement.unit_placement import placing_of
 from gangboard.placement.usage import Usage
 from gangboard.plugins.registry import grouping_apis
@@ -101,7 +102,7 @@ def _is_of(pod: Pod, shape: Shape, terms: frozenset[PodTerm]) -> bool:
         needs.tolerations,
         needs.host_ports,
         frozenset(needs.anti_affinity),
-        frozenset(term for term in terms if term.matches(ref.namespace, pod.labels)),
+        frozenset(term for term in terms if matches_pod(term, ref.namespace, pod.labels)),
     ) == (
         shape.requests,
         shape.node_selector,

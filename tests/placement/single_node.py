@@ -16,6 +16,7 @@ from gangboard.placement.matching import (
     NAME_FIELD,
     NOT_READY,
     has_host_anti_affinity,
+    matches_label,
     one_per_domain_keys,
     ports_clash,
     untolerated,
@@ -96,8 +97,11 @@ def is_selected(node: NodeInfo, shape: Shape) -> bool:
 def _term_matches(term: Term, node: NodeInfo) -> bool:
     if not term.expressions and not term.fields:
         return False
-    return all(entry.matches(node.labels.get(entry.key)) for entry in term.expressions) and all(
-        entry.matches(node.name if entry.key == NAME_FIELD else None) for entry in term.fields
+    return all(
+        matches_label(entry, node.labels.get(entry.key)) for entry in term.expressions
+    ) and all(
+        matches_label(entry, node.name if entry.key == NAME_FIELD else None)
+        for entry in term.fields
     )
 
 

@@ -17,6 +17,7 @@ from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import HostPort, Needs, PodTerm, Requirement, Spread, Taint
+from gangboard.placement.matching import matches_pod
 from gangboard.placement.usage import Usage
 from tests.domain_objects import a_node, a_pod, ago, requests
 from tests.placement.making import S, T, term
@@ -391,7 +392,7 @@ def counted(pods: list[Pod], terms: set[PodTerm]) -> Requested:
             term if term != COUNT or one.node else COUNT.of_nominated
             for one in pods
             for term in terms
-            if term.matches("team-a", one.labels)
+            if matches_pod(term, "team-a", one.labels)
             and (term != COUNT or one.meta.deleting_since is None)
         ),
     )

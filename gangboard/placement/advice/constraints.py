@@ -17,10 +17,10 @@ from gangboard.facts.gang import Unit
 from gangboard.placement.advice.change_methods import V1_36, ChangedObject, change_method
 from gangboard.placement.advice.labels import mend_sources, select_another
 from gangboard.placement.advice.size import job_of, most_that_fit, so_many
+from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.advice.wording import marked, then_fits
 from gangboard.placement.matching import untolerated
 from gangboard.placement.unavailable_nodes import LEAVING, nodes_in_maintenance
-from gangboard.placement.what_if import WhatIf
 
 MOST_TAINTS = 3
 _OF_CONTROLLERS = (
@@ -33,10 +33,11 @@ _OF_CONTROLLERS = (
     "node.cluster.x-k8s.io/uninitialized",
     *LEAVING,
 )
-"""Prefixes of taints on nodes that are in trouble, leave or are not ready yet. No pod should start there. The node lifecycle controller, cloud providers, Karpenter (v1 and before) and
-cluster-autoscaler put and remove them (taints.go of each); Cluster API until a node has its labels;
-AWS's termination handler (pkg/node/node.go: spot-itn, scheduled-maintenance, …) and GKE before a
-node is taken away."""
+"""Prefixes of taints on nodes that are in trouble, leave or are not ready yet. No pod should start there.
+
+The node lifecycle controller, cloud providers, Karpenter (v1 and before) and cluster-autoscaler set and
+remove them (taints.go of each). Cluster API does so until a node has its labels. AWS's termination
+handler (pkg/node/node.go: spot-itn, scheduled-maintenance, …) and GKE do so before they remove a node."""
 _OF_AGENTS = "not-ready"
 """Suffixes of taints that an agent of the node removes when it runs, whoever set them:
 `node.cilium.io/agent-not-ready`, `ebs.csi.aws.com/agent-not-ready` and those of other CSI drivers

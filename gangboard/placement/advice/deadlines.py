@@ -18,6 +18,7 @@ from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import PODS, NodeInfo, RunningGang
 from gangboard.domain.objects import ObjectRef, node_ref
 from gangboard.domain.text import count, is_or_are, listed
+from gangboard.placement.advice.what_if import WhatIf, without_needless
 from gangboard.placement.advice.wording import node_names, shown, then_fits
 from gangboard.placement.columns import BoolColumn
 from gangboard.placement.node_snapshot import NodeSnapshot
@@ -27,7 +28,6 @@ from gangboard.placement.running_gangs import (
     clock,
     expected_terminations_of,
 )
-from gangboard.placement.what_if import WhatIf, without_needless
 
 MOST_ENDED = 64
 """Terminations that one piece of advice counts on at most."""

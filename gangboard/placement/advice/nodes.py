@@ -13,12 +13,12 @@ from gangboard.domain.objects import node_ref
 from gangboard.domain.placement_result import When
 from gangboard.domain.text import listed
 from gangboard.facts.suspensions import writers_words
+from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.advice.wording import node_names, shown, then_fits
 from gangboard.placement.amounts import amounts_of, wanted
 from gangboard.placement.columns import IntColumn
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.unavailable_nodes import restored_nodes, uncordonable_nodes
-from gangboard.placement.what_if import WhatIf
 
 MOST_CORDONS = 50
 EMPTIED = (1, 2, 3, 6)

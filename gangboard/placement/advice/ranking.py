@@ -22,8 +22,8 @@ from gangboard.placement.advice.nodes import restore, uncordon
 from gangboard.placement.advice.room import wait_for_any_room, wait_for_room
 from gangboard.placement.advice.size import lower_quorum, lower_size
 from gangboard.placement.advice.suspend_other_gangs import suspend_broken, suspend_gangs
+from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.gang_nodes import nodes_to_free
-from gangboard.placement.what_if import WhatIf
 
 MOST = 3
 _SILENT = frozenset({PlacementCause.FITS, PlacementCause.TOO_FEW_PODS, PlacementCause.CANNOT_TELL})

@@ -13,13 +13,13 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.text import label, names
 from gangboard.facts.gang import Unit
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
+from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.advice.wording import fit_when, marked, sized
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for, removed, requested_by
 from gangboard.placement.members import request_of
 from gangboard.placement.neighbours import NO_TERMS
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.what_if import WhatIf
 
 MOST_TRIED = 3
 """Sizes that are tried, from what fits of the role alone downwards."""

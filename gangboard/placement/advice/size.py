@@ -14,10 +14,10 @@ from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.gang import Unit
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.placement.advice.replicated_jobs import lower_size_of_parts
+from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.advice.wording import fit_when, marked, sized
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import on_nodes
-from gangboard.placement.what_if import WhatIf
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
 MOST_FEWER = 4

@@ -13,11 +13,11 @@ from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import NodeInfo, RunningGang
 from gangboard.domain.placement_result import FitAnswer
 from gangboard.domain.text import is_or_are, listed, plural
+from gangboard.placement.advice.what_if import WhatIf, without_needless
 from gangboard.placement.advice.wording import then_fits
 from gangboard.placement.amounts import amount_of, taken
 from gangboard.placement.columns import BoolColumn, IntColumn
 from gangboard.placement.running_gangs import RunningGangs, running_gangs_of
-from gangboard.placement.what_if import WhatIf, without_needless
 
 MOST_GANGS = 3
 MOST_SEARCHED = 4

@@ -9,8 +9,8 @@ from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.owner import Owner
 from gangboard.domain.placement_result import When
 from gangboard.domain.text import all_of, listed
+from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.amounts import amounts_of
-from gangboard.placement.what_if import WhatIf
 
 Named = TypeVar("Named")
 

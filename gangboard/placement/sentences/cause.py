@@ -137,7 +137,8 @@ def _is_refused(unit: Unit) -> bool:
 def _fails_without_nodes(unit: Unit) -> bool:
     """Whether the attempt ended in an error because there is no node.
 
-    The scheduler of 1.37.0 says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of a gang where it reports the real cause for a single pod (observed).
+    The scheduler of 1.37.0 says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of
+    a gang. It reports the real cause for a single pod (observed).
     """
     placing = unit.placing
     return placing is not None and placing.has_no_nodes and has_rejected_pods(unit)

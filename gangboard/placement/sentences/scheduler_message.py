@@ -1,7 +1,8 @@
 """Reasons that only the scheduler's message tells: volumes, claims, spread, and affinity between pods.
 
 Texts as in pkg/scheduler/framework/plugins of Kubernetes 1.35 to 1.37 (volumebinding, volumezone,
-volumerestrictions, nodevolumelimits, dynamicresources, podtopologyspread, interpodaffinity). Text is no API, so unknown text is quoted under `unschedulable`.
+volumerestrictions, nodevolumelimits, dynamicresources, podtopologyspread, interpodaffinity). Text is no API, so
+unknown text is quoted under `unschedulable`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Reques
 from gangboard.domain.placement_result import Assessment, Fit, FitAnswer, PlacementCause, When
 from gangboard.facts.gang import Unit
 from gangboard.placement.amounts import wanted
-from gangboard.placement.columns import BoolColumn, IntColumn
+from gangboard.placement.columns import BoolColumn, IntColumn, largest_rows
 from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
 from gangboard.placement.fits import fits
@@ -315,16 +315,8 @@ class WhatIf:
         rows: set[int] = set()
         for pod_set in self.pod_sets:
             max_pods = feasible_nodes_of(self.snapshot, pod_set.shape).max_pods(when)
-            rows.update(largest(max_pods, min(pod_set.count, MOST_HOSTS) + SPARE_HOSTS))
+            rows.update(largest_rows(max_pods, min(pod_set.count, MOST_HOSTS) + SPARE_HOSTS))
         return tuple(sorted(rows))
-
-
-def largest(column: IntColumn, number: int) -> list[int]:
-    """Return the places of the largest entries above zero, the largest first, then in order."""
-    candidates = np.flatnonzero(column > 0)
-    order = np.argsort(-column[candidates], kind="stable")[:number]
-    rows: Any = candidates[order].tolist()
-    return list(rows)
 
 
 def without_needless(
