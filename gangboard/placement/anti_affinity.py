@@ -112,11 +112,11 @@ def place(members: OnePerDomain, places: Iterable[Place], target: int) -> Fit:
     chosen = _one_each(places)
     if sum(number for _, number in chosen) < target:
         return Fit(FitAnswer.NO)
-    left = members.pod_set.count
+    remaining = members.pod_set.count
     placement: dict[str, Mapping[str, int]] = {}
     for name, number in sorted(chosen, key=lambda pair: (pair[1], pair[0])):
-        placed = min(number, left)
-        left -= placed
+        placed = min(number, remaining)
+        remaining -= placed
         if placed:
             placement[name] = {members.pod_set.shape.name: placed}
     return Fit(FitAnswer.YES, dict(sorted(placement.items())))

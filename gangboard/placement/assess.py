@@ -204,25 +204,27 @@ def relaxed(
     """
     keeps_spread = _is_spread(request) and Constraint.SPREAD not in constraints
 
-    def shape(one: Shape) -> Shape:
-        requests = {name: amount for name, amount in one.requests.items() if name != resource}
+    def relaxed_shape(original: Shape) -> Shape:
+        requests = {name: amount for name, amount in original.requests.items() if name != resource}
         if resource == PODS:
             requests[PODS] = Decimal(0)
         return replace(
-            one,
+            original,
             requests=requests,
-            host_ports=frozenset() if Constraint.HOST_PORTS in constraints else one.host_ports,
+            host_ports=frozenset() if Constraint.HOST_PORTS in constraints else original.host_ports,
             anti_affinity=frozenset()
             if Constraint.ANTI_AFFINITY in constraints
-            else one.anti_affinity,
+            else original.anti_affinity,
             matched_terms=frozenset()
             if Constraint.ANTI_AFFINITY in constraints
-            else one.matched_terms,
-            spreads=one.spreads if keeps_spread else (),
+            else original.matched_terms,
+            spreads=original.spreads if keeps_spread else (),
             unsupported=(),
         )
 
-    pod_sets = tuple(PodSet(shape(pod_set.shape), pod_set.count) for pod_set in request.pod_sets)
+    pod_sets = tuple(
+        PodSet(relaxed_shape(pod_set.shape), pod_set.count) for pod_set in request.pod_sets
+    )
     if Constraint.TOPOLOGY in constraints:
         return replace(request, pod_sets=pod_sets, topology_keys=(), domain=None)
     return replace(request, pod_sets=pod_sets)

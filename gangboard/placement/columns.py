@@ -122,14 +122,16 @@ def column_of(totals: NodeTotals, resource: str) -> ResourceColumn:
     else:
         now = int_column(_amounts_of(totals.now, resource))
         pinned = int_column(_amounts_of(totals.pinned, resource))
-    return ResourceColumn(allocatable, _less(allocatable, now), _less(allocatable, pinned))
+    return ResourceColumn(
+        allocatable, _difference(allocatable, now), _difference(allocatable, pinned)
+    )
 
 
 def _amounts_of(amounts: Sequence[Amounts], resource: str) -> list[int]:
     return [node_amounts.get(resource, 0) for node_amounts in amounts]
 
 
-def _less(column: IntColumn, taken: IntColumn) -> IntColumn:
+def _difference(column: IntColumn, taken: IntColumn) -> IntColumn:
     """Return the difference; both are at most SAFE from zero, so 64 bits hold it."""
     difference: IntColumn = column - taken
     return difference if difference.dtype == object else _checked(difference)
@@ -145,9 +147,9 @@ def patched(base: ResourceColumn, rows: Sequence[int], changed: ResourceColumn) 
     """Return a column of which some rows, in order, are replaced by those of another column."""
 
     def column(old: IntColumn, new: IntColumn) -> IntColumn:
-        made = old.astype(object) if object in (old.dtype, new.dtype) else old.copy()
-        made[rows] = new
-        return made
+        copy = old.astype(object) if object in (old.dtype, new.dtype) else old.copy()
+        copy[rows] = new
+        return copy
 
     return ResourceColumn(
         column(base.allocatable, changed.allocatable),

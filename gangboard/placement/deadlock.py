@@ -38,7 +38,7 @@ def find_rival(unit: Unit) -> tuple[RunningGang, RunningGang] | None:
         return None
     hosts = {name for shape in placing.shapes for name in shape.eligibility.eligible}
     for rival in _rivals(running_gangs, own, hosts):
-        if _holds(unit.facts.room.nodes, placing.request, own, rival):
+        if _is_deadlock(unit.facts.room.nodes, placing.request, own, rival):
             return own, rival
     return None
 
@@ -58,7 +58,7 @@ def _rivals(
     return [gang for _, gang in ranked[:_RIVALS]]
 
 
-def _holds(
+def _is_deadlock(
     nodes: Sequence[NodeInfo], request: PlacementRequest, own: RunningGang, rival: RunningGang
 ) -> bool:
     theirs = PlacementRequest(rival.waits)

@@ -125,11 +125,11 @@ def _of_one(snapshot: NodeSnapshot, pod_set: PodSet, when: When, target: int) ->
     small = int(np.searchsorted(max_pods, pod_set.count))
     last = int(np.searchsorted(sums[:small], pod_set.count))
     chosen = dict(zip(order[:last].tolist(), max_pods[:last].tolist(), strict=True))
-    left = pod_set.count - (int(sums[last - 1]) if last else 0)
-    if left and last < small:
-        chosen[int(order[last])] = left
-    elif left and small < len(order):
-        chosen[int(order[small:].min())] = left
+    remaining = pod_set.count - (int(sums[last - 1]) if last else 0)
+    if remaining and last < small:
+        chosen[int(order[last])] = remaining
+    elif remaining and small < len(order):
+        chosen[int(order[small:].min())] = remaining
     name = pod_set.shape.name
     return Fit(FitAnswer.YES, {snapshot.names[row]: {name: chosen[row]} for row in sorted(chosen)})
 

@@ -84,13 +84,13 @@ class FeasibleNodes:
     def _first_exclusions(self, keys: tuple[str, ...]) -> dict[Filter, _Exclusion]:
         """Return what each filter is the first to exclude, in the order of `Filter`, without empty ones."""
         if keys not in self._exclusions:
-            left = np.ones(len(self._snapshot), dtype=np.bool_)
+            remaining = np.ones(len(self._snapshot), dtype=np.bool_)
             exclusions: dict[Filter, _Exclusion] = {}
             for why, detail, mask in self._node_filters.filters(keys):
-                first = left & mask
+                first = remaining & mask
                 if not first.any():
                     continue
-                left = left & ~first
+                remaining = remaining & ~first
                 exclusion = exclusions.setdefault(why, _Exclusion(np.zeros_like(first), Counter()))
                 exclusion.mask |= first
                 if detail:
@@ -165,10 +165,10 @@ class FeasibleNodes:
     def summary(self, keys: tuple[str, ...] = ()) -> Summary:
         """Return how many pods fit now and when empty, on how many nodes one does, what stops it."""
         if keys not in self._summaries:
-            self._summaries[keys] = self.part(self.eligible(keys))
+            self._summaries[keys] = self.summary_of(self.eligible(keys))
         return self._summaries[keys]
 
-    def part(self, mask: BoolColumn) -> Summary:
+    def summary_of(self, mask: BoolColumn) -> Summary:
         """Return the same of some eligible nodes."""
         now = self.max_pods(When.CURRENT)[mask]
         return (
@@ -180,7 +180,7 @@ class FeasibleNodes:
 
     def _saturated(self, mask: BoolColumn) -> Saturated:
         """Return what stops the first pod now on these nodes, with counts and up to three names."""
-        left = mask & (self.max_pods(When.CURRENT) == 0)
+        remaining = mask & (self.max_pods(When.CURRENT) == 0)
         saturated: list[tuple[str, int, tuple[str, ...]]] = []
         limits: list[tuple[str, BoolColumn]] = [
             (Constraint.HOST_PORTS, self._node_filters.ports_taken(When.CURRENT)),
@@ -190,11 +190,11 @@ class FeasibleNodes:
             short = self._snapshot.resource(resource).now < self._asked[resource]
             limits.append((resource, short))
         for limit, hit in limits:
-            stopped = np.flatnonzero(left & hit)
+            stopped = np.flatnonzero(remaining & hit)
             if len(stopped):
                 names = tuple(self._snapshot.names[row] for row in stopped[:EXAMPLES].tolist())
                 saturated.append((str(limit), len(stopped), names))
-                left = left & ~hit
+                remaining = remaining & ~hit
         return tuple(sorted(saturated, key=lambda limit: (-limit[1], limit[0])))
 
 

@@ -79,13 +79,13 @@ def fill(
         return Fit(FitAnswer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
     if placed is None:
         return Fit(FitAnswer.NO, steps=budget.spent - start)
-    left = [pod_set.count for pod_set in pod_sets]
+    remaining = [pod_set.count for pod_set in pod_sets]
     placement: dict[str, Mapping[str, int]] = {}
     for index in sorted(placed):
         taken = {}
         for shape, count in enumerate(placed[index]):
-            count = min(count, left[shape])
-            left[shape] -= count
+            count = min(count, remaining[shape])
+            remaining[shape] -= count
             if count:
                 taken[names[shape]] = count
         if taken:
@@ -140,9 +140,9 @@ def _fill(table: FillTable, target: int, budget: Budget) -> Placed | None:
         return None
     classes = list(_classes(table, budget))
     counts = tuple(table.counts)
-    left = [shape for shape, count in enumerate(counts) if count]
-    if len(left) == 2:
-        chain = walk_two((left[0], left[1]), counts, classes, target, budget)
+    remaining = [shape for shape, count in enumerate(counts) if count]
+    if len(remaining) == 2:
+        chain = walk_two((remaining[0], remaining[1]), counts, classes, target, budget)
     else:
         chain = walk(counts, classes, target, budget)
     if chain is None:
@@ -178,22 +178,22 @@ def _quick(table: FillTable, target: int) -> Placed | None:
     for shape in sorted(range(len(table.counts)), key=lambda index: (supply[index], index)):
         room = max_pods[shape].copy()
         for index, taken in placed.items():
-            room[index] = _beside(table, shape, index, taken)
+            room[index] = _room_beside(table, shape, index, taken)
         line = room[order]
         sums = np.cumsum(line)
-        left = table.counts[shape]
-        last = int(np.searchsorted(sums, left))
+        remaining = table.counts[shape]
+        last = int(np.searchsorted(sums, remaining))
         for index in order[: last + 1][line[: last + 1] > 0].tolist():
-            count = min(left, int(room[index]))
+            count = min(remaining, int(room[index]))
             placed.setdefault(index, [0] * len(table.counts))[shape] = count
-            left -= count
-        missing -= left
+            remaining -= count
+        missing -= remaining
         if missing < 0:
             return None
     return {int(table.places[index]): taken for index, taken in placed.items()}
 
 
-def _beside(table: FillTable, shape: int, index: int, taken: Sequence[int]) -> int:
+def _room_beside(table: FillTable, shape: int, index: int, taken: Sequence[int]) -> int:
     """Return how many pods of a shape go on a node beside the pods already placed there."""
     if any(shape in pair and taken[pair[0] + pair[1] - shape] for pair in table.conflicts):
         return 0
@@ -303,10 +303,12 @@ def _most(
         possible[:] = False
     most = table.max_pods[last].copy()
     for resource, column in enumerate(table.room):
-        left = column - sum(counts[index] * table.requests[index][resource] for index in placed)
-        possible &= left >= 0
+        remaining = column - sum(
+            counts[index] * table.requests[index][resource] for index in placed
+        )
+        possible &= remaining >= 0
         if table.requests[last][resource]:
-            fit = np.maximum(left, 0) // table.requests[last][resource]
+            fit = np.maximum(remaining, 0) // table.requests[last][resource]
             most = np.minimum(most, fit).astype(np.int64)
     if any(last in pair and pair[0] + pair[1] - last in placed for pair in table.conflicts):
         most[:] = 0

@@ -36,8 +36,8 @@ def nodes_for(unit: Unit) -> NodeSnapshot:
         row = snapshot.row(name)
         if row is not None:
             beside = {port for pod in members if pod.node == name for port in pod.needs.host_ports}
-            left = removed(snapshot[row].now, requested_by(pods, matched), kept_ports=beside)
-            changed[name] = replace(snapshot[row], now=left)
+            remaining = removed(snapshot[row].now, requested_by(pods, matched), kept_ports=beside)
+            changed[name] = replace(snapshot[row], now=remaining)
     return snapshot.changed(changed)
 
 
@@ -92,14 +92,14 @@ def requested_by(pods: Collection[Pod], matched: Matcher) -> Requested:
     )
 
 
-def added(load: Requested, more: Requested) -> Requested:
+def added(load: Requested, other: Requested) -> Requested:
     """Return the sum of two loads."""
     return Requested(
-        _sums(load.amounts, more.amounts),
-        load.pods + more.pods,
-        load.host_ports | more.host_ports,
-        _sums(load.anti_affinity, more.anti_affinity),
-        _sums(load.matched_terms, more.matched_terms),
+        _sums(load.amounts, other.amounts),
+        load.pods + other.pods,
+        load.host_ports | other.host_ports,
+        _sums(load.anti_affinity, other.anti_affinity),
+        _sums(load.matched_terms, other.matched_terms),
     )
 
 
@@ -120,8 +120,8 @@ def removed(load: Requested, gone: Requested, kept_ports: Collection[HostPort] =
 
 def _fewer(terms: PodTerms, gone: PodTerms) -> dict[PodTerm, int]:
     """Return the terms that are left. `gone` may have terms that the load does not know."""
-    left = {term: number - gone.get(term, 0) for term, number in terms.items()}
-    return {term: number for term, number in left.items() if number > 0}
+    remaining = {term: number - gone.get(term, 0) for term, number in terms.items()}
+    return {term: number for term, number in remaining.items() if number > 0}
 
 
 def without(node: NodeInfo, gone: Requested) -> NodeInfo:

@@ -66,8 +66,8 @@ def most_by_all(snapshot: NodeSnapshot, pod_set: PodSet, when: When) -> int:
 
 def room_for(max_pods: IntColumn, count: int) -> IntColumn:
     """Return how many of so many pods each node takes."""
-    found: IntColumn = np.minimum(max_pods, count).astype(np.int64)
-    return found
+    room: IntColumn = np.minimum(max_pods, count).astype(np.int64)
+    return room
 
 
 # What may come
@@ -92,12 +92,12 @@ class SpreadRule:
 
     def most(self, domains: IntColumn, room: IntColumn) -> IntColumn:
         """Return how many of the pods that there is room for may come to these domains."""
-        left = self.low + self.spread.max_skew - self.there[domains]
+        remaining = self.low + self.spread.max_skew - self.there[domains]
         allowed: IntColumn
         if self.spread.counts_itself:
-            allowed = np.minimum(room, np.maximum(0, left))
+            allowed = np.minimum(room, np.maximum(0, remaining))
         else:
-            allowed = np.where(left >= 0, room, 0)
+            allowed = np.where(remaining >= 0, room, 0)
         return allowed
 
 

@@ -49,10 +49,10 @@ def request_of(unit: Unit) -> PlacementRequest:
     domain, unclear = _domain(unit, keys)
     also = (*unclear, *_siblings(unit))
     pod_sets = _pod_sets(unit, pods, also, is_free=not keys)
-    return PlacementRequest(pod_sets, _quorum(unit), keys, domain, _whose(unit, pods))
+    return PlacementRequest(pod_sets, _quorum(unit), keys, domain, _jobs_text(unit, pods))
 
 
-def _whose(unit: Unit, pods: Sequence[Pod]) -> str:
+def _jobs_text(unit: Unit, pods: Sequence[Pod]) -> str:
     """Return `2 Jobs` where pods of several Jobs wait that no group keeps together."""
     if unit.group is not None or len(unit.jobs) < 2:
         return ""
@@ -74,8 +74,8 @@ def on_nodes(unit: Unit) -> list[Pod]:
 def _quorum(unit: Unit) -> int | None:
     if unit.quorum is None:
         return None
-    left = unit.quorum - len(on_nodes(unit))
-    return left if left > 0 else None
+    remaining = unit.quorum - len(on_nodes(unit))
+    return remaining if remaining > 0 else None
 
 
 def _siblings(unit: Unit) -> tuple[str, ...]:

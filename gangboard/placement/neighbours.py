@@ -162,9 +162,9 @@ class Neighbours:
         self._index.discard(term)
         uids = self._of_term.pop(term)
         for uid in uids:
-            left = self._of_pod.pop(uid) - {term}
-            if left:
-                self._of_pod[uid] = left
+            remaining = self._of_pod.pop(uid) - {term}
+            if remaining:
+                self._of_pod[uid] = remaining
         return uids
 
     def _likely(self, term: PodTerm) -> Iterable[str]:

@@ -111,7 +111,7 @@ class NodeFilters:
             return self._all()
         if term.is_by_host:
             loads = self._snapshot.sparse().terms_now
-            return self._at(row for row, load in loads.items() if term in load.matched_terms)
+            return self._mask_of(row for row, load in loads.items() if term in load.matched_terms)
         domains = self._snapshot.terms(When.CURRENT).items()
         values = [
             value
@@ -172,20 +172,20 @@ class NodeFilters:
         return mask
 
     def _unread(self, resource: str) -> BoolColumn:
-        return self._at(
+        return self._mask_of(
             row for row, names in self._snapshot.sparse().unreadable.items() if resource in names
         )
 
     def _unreadable(self) -> BoolColumn:
         requested = self._asked.keys()
-        return self._at(
+        return self._mask_of(
             row for row, names in self._snapshot.sparse().unreadable.items() if names & requested
         )
 
     def _silent(self) -> BoolColumn:
-        return self._at(self._snapshot.sparse().silent)
+        return self._mask_of(self._snapshot.sparse().silent)
 
-    def _at(self, places: Iterable[int]) -> BoolColumn:
+    def _mask_of(self, places: Iterable[int]) -> BoolColumn:
         mask = self._none()
         mask[list(places)] = True
         return mask
@@ -194,12 +194,12 @@ class NodeFilters:
         ports = self._shape.host_ports
         if not ports:
             return self._none()
-        return self._at(
+        return self._mask_of(
             row for row, taken_ports in taken.items() if ports_clash(ports, taken_ports)
         )
 
     def _anti_affinity_clashes(self, taken: Mapping[int, Requested]) -> BoolColumn:
-        return self._at(
+        return self._mask_of(
             row for row, load in taken.items() if has_host_anti_affinity(self._shape, load)
         )
 

@@ -30,7 +30,7 @@ class Taken(NamedTuple):
     leaves: bool
     """Somebody deletes it."""
 
-    def told(self, terms: Iterable[PodTerm]) -> Iterator[PodTerm]:
+    def counted(self, terms: Iterable[PodTerm]) -> Iterator[PodTerm]:
         """Yield the terms that it matches as its node has them: not all of them count each pod."""
         for term in terms:
             if not term.is_count:
@@ -61,7 +61,7 @@ class Sum:
 
     def match(self, taken: Taken, terms: Iterable[PodTerm], sign: int) -> None:
         """Note that a pod matches these terms (1), or no longer (-1)."""
-        for term in taken.told(terms):
+        for term in taken.counted(terms):
             _count(self.matched_terms, term, sign)
 
     def load(self) -> Requested:
@@ -101,9 +101,9 @@ class NodePods:
 
 def _count(into: dict[Key, int], key: Key, by: int) -> None:
     """Add to an entry, and drop it at zero. The result then depends on neither order nor history."""
-    left = into.get(key, 0) + by
-    if left:
-        into[key] = left
+    remaining = into.get(key, 0) + by
+    if remaining:
+        into[key] = remaining
     else:
         into.pop(key, None)
 

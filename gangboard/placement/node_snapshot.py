@@ -227,14 +227,14 @@ def _sparse(nodes: Iterable[tuple[int, NodeInfo]]) -> SparseNodeData:
 def _sparse_instead(base: SparseNodeData, rows: Mapping[int, NodeInfo]) -> SparseNodeData:
     new = _sparse(rows.items())
 
-    def part(old: Mapping[int, Thing], new_part: Mapping[int, Thing]) -> Mapping[int, Thing]:
-        return {**{row: entry for row, entry in old.items() if row not in rows}, **new_part}
+    def merged(old: Mapping[int, Thing], new_rows: Mapping[int, Thing]) -> Mapping[int, Thing]:
+        return {**{row: entry for row, entry in old.items() if row not in rows}, **new_rows}
 
     return SparseNodeData(
-        part(base.ports_now, new.ports_now),
-        part(base.ports_pinned, new.ports_pinned),
-        part(base.terms_now, new.terms_now),
-        part(base.terms_pinned, new.terms_pinned),
-        part(base.unreadable, new.unreadable),
+        merged(base.ports_now, new.ports_now),
+        merged(base.ports_pinned, new.ports_pinned),
+        merged(base.terms_now, new.terms_now),
+        merged(base.terms_pinned, new.terms_pinned),
+        merged(base.unreadable, new.unreadable),
         base.silent.difference(rows) | new.silent,
     )

@@ -113,21 +113,22 @@ class Stranded:
 
 
 def stranded_on(
-    left: Mapping[str, Decimal], shapes: Iterable[Mapping[str, Decimal]]
+    remaining: Mapping[str, Decimal], shapes: Iterable[Mapping[str, Decimal]]
 ) -> tuple[Stranded, ...]:
     """Return the free accelerators of one node for which its cpu or memory leaves no pod.
 
-    `left` are free amounts. `shapes` are the requests of one pod of each kind in the cluster. Both are in base
+    `remaining` are free amounts. `shapes` are the requests of one pod of each kind in the cluster. Both are in base
     units. Accelerators are not stranded if every kind requests more than is free, or if no kind requests them.
     """
     kinds = list(shapes)
     stranded = []
-    for resource, amount in sorted(left.items()):
+    for resource, amount in sorted(remaining.items()):
         if not is_accelerator(resource) or amount <= 0:
             continue
         able = [kind for kind in kinds if 0 < kind.get(resource, Decimal()) <= amount]
         lacking = [
-            [name for name in COMPANIONS if kind.get(name, 0) > left.get(name, 0)] for kind in able
+            [name for name in COMPANIONS if kind.get(name, 0) > remaining.get(name, 0)]
+            for kind in able
         ]
         if able and all(lacking):
             most = Counter(name for names in lacking for name in names).most_common(1)

@@ -280,9 +280,9 @@ def _best(first: IntColumn, second: IntColumn, top: int, budget: Budget) -> IntC
 def _shares(root: _Reach, count: int) -> list[tuple[int, int, int]]:
     """Return for each node how many of both shapes, with so many of the first in all."""
     shares: list[tuple[int, int, int]] = []
-    left = [(root, count)]
-    while left:
-        reach, share = left.pop()
+    remaining = [(root, count)]
+    while remaining:
+        reach, share = remaining.pop()
         if reach.parts is None:
             beside = int(reach.most[share])
             if share or beside:
@@ -293,5 +293,5 @@ def _shares(root: _Reach, count: int) -> list[tuple[int, int, int]]:
         high = min(share, len(left_part.most) - 1)
         sums = left_part.most[low : high + 1] + right.most[share - high : share - low + 1][::-1]
         part = low + int(np.argmax(sums))
-        left += [(left_part, part), (right, share - part)]
+        remaining += [(left_part, part), (right, share - part)]
     return shares

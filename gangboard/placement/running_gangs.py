@@ -162,12 +162,12 @@ class ExpectedTerminations(Shares):
     """All ends that are known, the first first."""
 
     def __init__(self, room: ClusterCapacity, snapshot: NodeSnapshot) -> None:
-        found = [
+        terminations = [
             GangTermination(gang, termination)
             for gang in room.running_gangs()
             for termination in gang.terminations
         ]
-        self.all = sorted(found, key=lambda end: end.termination.at)
+        self.all = sorted(terminations, key=lambda end: end.termination.at)
         super().__init__([end.termination.loads for end in self.all], snapshot)
         self._are_deleted = np.array([end.termination.deleted for end in self.all], dtype=np.bool_)
         self._are_replaced = np.array(

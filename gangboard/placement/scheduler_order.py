@@ -161,7 +161,7 @@ class _Play:
     def _score(self, shape: int, row: int) -> int:
         """Return the score of LeastAllocated and BalancedAllocation, for CPU and memory."""
         requested = self._asked[shape]
-        left = total = 0
+        remaining = total = 0
         before: list[float] = []
         after: list[float] = []
         for name, least in _LEAST.items():
@@ -169,12 +169,12 @@ class _Play:
             if not whole:
                 continue
             total += 1
-            left += max(0, free - requested.get(name, least)) * 100 // whole
+            remaining += max(0, free - requested.get(name, least)) * 100 // whole
             before.append(min(1.0, (whole - free) / whole))
             after.append(min(1.0, (whole - free + requested.get(name, 0)) / whole))
         if not total:
             return 0
-        return left // total + 50 + (50 + _balance(after) - _balance(before)) // 2
+        return remaining // total + 50 + (50 + _balance(after) - _balance(before)) // 2
 
 
 def _balance(parts: Sequence[float]) -> int:

@@ -94,15 +94,17 @@ def restored_nodes(
     restored = _restored(snapshot)
     if not restored:
         return {}
-    whole = _whole(snapshot, restored)
+    whole = _all_restored(snapshot, restored)
     useful: dict[str, NodeInfo] = {}
     for shape in shapes:
         requested = wanted(shape)
         if not any(requested.keys() & node.withheld.keys() for node in restored.values()):
             continue
         before, after = (feasible_nodes_of(nodes, shape) for nodes in (snapshot, whole))
-        more = (after.max_pods(When.DRAINED) > before.max_pods(When.DRAINED)) & after.eligible(keys)
-        for row in np.flatnonzero(more).tolist():
+        is_more = (after.max_pods(When.DRAINED) > before.max_pods(When.DRAINED)) & after.eligible(
+            keys
+        )
+        for row in np.flatnonzero(is_more).tolist():
             node = whole.nodes[row]
             if requested.keys() & node.withheld.keys():
                 useful[node.name] = node
@@ -121,14 +123,14 @@ def _restored(snapshot: NodeSnapshot) -> dict[str, NodeInfo]:
 
 
 def _all_of(node: NodeInfo) -> dict[str, int]:
-    more = {
+    restored = {
         name: max(0, node.allocatable.get(name, 0)) + amount
         for name, amount in node.withheld.items()
     }
-    return {**node.allocatable, **more}
+    return {**node.allocatable, **restored}
 
 
-def _whole(snapshot: NodeSnapshot, restored: Mapping[str, NodeInfo]) -> NodeSnapshot:
+def _all_restored(snapshot: NodeSnapshot, restored: Mapping[str, NodeInfo]) -> NodeSnapshot:
     """Return the snapshot with all devices of all nodes, made once."""
     place = (_KEY, "whole")
     if place not in snapshot.cache:

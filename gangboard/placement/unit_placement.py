@@ -91,11 +91,11 @@ def _within(
     feasible, domains = feasible_nodes_of(snapshot, result.shape), domains_of(snapshot, keys)
     code = domains.values.index(domain) if domain in domains.values else None
     inside = domains.codes == code if code is not None else np.zeros(len(snapshot), dtype=np.bool_)
-    now, empty, open_nodes, saturated = feasible.part(feasible.eligible(keys) & inside)
+    now, empty, open_nodes, saturated = feasible.summary_of(feasible.eligible(keys) & inside)
     outside = np.flatnonzero(feasible.eligible(keys) & ~inside).tolist()
     names = tuple(snapshot.names[row] for row in outside[:EXAMPLES])
-    more = ((str(Constraint.TOPOLOGY), len(outside), names),) if outside else ()
-    saturated = tuple(sorted((*saturated, *more), key=lambda limit: (-limit[1], limit[0])))
+    outside_limit = ((str(Constraint.TOPOLOGY), len(outside), names),) if outside else ()
+    saturated = tuple(sorted((*saturated, *outside_limit), key=lambda limit: (-limit[1], limit[0])))
     return replace(result, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
 
 
@@ -112,14 +112,14 @@ def _spread_out(result: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> Sha
     with_room = feasible_nodes_of(snapshot, shape).max_pods(When.CURRENT) > 0
     shut = np.flatnonzero(with_room & closed(snapshot, shape, spread)).tolist()
     names = tuple(snapshot.names[row] for row in shut[:EXAMPLES])
-    more = ((str(Constraint.SPREAD), len(shut), names),) if shut else ()
+    spread_limit = ((str(Constraint.SPREAD), len(shut), names),) if shut else ()
     return replace(
         result,
         now=most_in(snapshot, shape, spread, When.CURRENT),
         empty=most_in(snapshot, shape, spread, When.DRAINED),
         open_nodes=result.open_nodes - len(shut),
         saturated=tuple(
-            sorted((*result.saturated, *more), key=lambda limit: (-limit[1], limit[0]))
+            sorted((*result.saturated, *spread_limit), key=lambda limit: (-limit[1], limit[0]))
         ),
     )
 

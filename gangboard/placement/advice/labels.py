@@ -24,7 +24,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _SelectedLabel:
     """A label that members select, with a value that no node has."""
 
     key: str
@@ -35,7 +35,7 @@ def select_another(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[A
     """Name the values of the selected label with which the members fit: now, else on empty nodes."""
     if what_if.assessment.cause is not PlacementCause.NO_ELIGIBLE_NODE:
         return
-    label_value = _only_wish(what_if)
+    label_value = _only_unmatched(what_if)
     if label_value is None or label_value.key in added_labels(what_if.unit):
         return
     tried = {
@@ -111,8 +111,8 @@ def _then_without(what_if: WhatIf, keys: Collection[str]) -> str:
 
     def changed(pod_set: PodSet) -> PodSet:
         selector = pod_set.shape.node_selector
-        left = {key: value for key, value in selector.items() if key not in keys}
-        return PodSet(replace(pod_set.shape, node_selector=left), pod_set.count)
+        remaining = {key: value for key, value in selector.items() if key not in keys}
+        return PodSet(replace(pod_set.shape, node_selector=remaining), pod_set.count)
 
     request = replace(what_if.request, pod_sets=tuple(map(changed, what_if.request.pod_sets)))
     if what_if.frees(request=request):
@@ -120,10 +120,10 @@ def _then_without(what_if: WhatIf, keys: Collection[str]) -> str:
     return then_fit_when_empty(what_if) if _fits_when_empty(what_if, request) else ""
 
 
-def _only_wish(what_if: WhatIf) -> _Wish | None:
+def _only_unmatched(what_if: WhatIf) -> _SelectedLabel | None:
     """Return the one label that is selected with a value that no node has; None for several."""
     unmatched = {
-        _Wish(key, value)
+        _SelectedLabel(key, value)
         for pod_set in what_if.pod_sets
         for key, value in pod_set.shape.node_selector.items()
         if value not in what_if.snapshot.labels(key).places
@@ -143,7 +143,9 @@ def _values(what_if: WhatIf, key: str) -> list[str]:
     return [value for _, value in sorted(counted)[:MOST_VALUES]]
 
 
-def _selecting(request: PlacementRequest, label_value: _Wish, value: str) -> PlacementRequest:
+def _selecting(
+    request: PlacementRequest, label_value: _SelectedLabel, value: str
+) -> PlacementRequest:
     def changed(pod_set: PodSet) -> PodSet:
         selector = pod_set.shape.node_selector
         if selector.get(label_value.key) != label_value.value:

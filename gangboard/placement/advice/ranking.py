@@ -73,19 +73,19 @@ def advise(unit: Unit) -> tuple[Advice, ...]:
     if waits is not None:
         return (waits,)
 
-    def made(maker: Maker) -> Iterable[Advice]:
+    def advice_by(maker: Maker) -> Iterable[Advice]:
         if going is not None and maker in _OF_ROOM:
             return counting_on(what_if, going, maker(going.what_if))
         return maker(what_if)
 
     advised: list[Advice] = []
     for maker in _BY_TOPOLOGY if is_topology else _BY_NODES:
-        advised += made(maker)
+        advised += advice_by(maker)
         if len(advised) >= MOST:
             break
     advised = advised[:MOST]
     if not any(harm_of(advice.change) is Harm.BROKEN_GANGS for advice in advised):
-        advised += made(suspend_gangs)
+        advised += advice_by(suspend_gangs)
     harms = {harm_of(advice.change) for advice in advised}
     if Harm.WHOLE_GANGS in harms and Harm.NOTHING not in harms:
         advised.insert(0, wait_for_any_room(what_if))

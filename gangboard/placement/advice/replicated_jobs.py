@@ -32,7 +32,7 @@ def lower_size_of_parts(what_if: WhatIf) -> Iterator[Advice]:
 
     The owner must be plain and have all its pods, because the requests of missing pods are unknown.
     """
-    recreated = _anew(what_if)
+    recreated = _recreated(what_if)
     if recreated is None:
         return
     when, role = what_if.moment, recreated.role
@@ -60,7 +60,7 @@ def lower_size_of_parts(what_if: WhatIf) -> Iterator[Advice]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Anew:
+class _Recreated:
     """An owner without a node for any of its pods, and the nodes without them."""
 
     what_if: WhatIf
@@ -106,7 +106,7 @@ class _Anew:
         return later.frees() if when is When.CURRENT else later.frees_empty(later.request.size)
 
 
-def _anew(what_if: WhatIf) -> _Anew | None:
+def _recreated(what_if: WhatIf) -> _Recreated | None:
     """Return the owner as it is when it was made anew; None where that cannot be told."""
     unit = what_if.unit
     facts, job = unit.facts, _job_that_waits(unit)
@@ -130,7 +130,7 @@ def _anew(what_if: WhatIf) -> _Anew | None:
         maker = pod.meta.controller
         jobs.setdefault(maker.uid if maker is not None else "", []).append(_free(pod))
     others = [_free(pod) for name, pods in by_role.items() if name != role.name for pod in pods]
-    return _Anew(what_if, job, role, jobs, others, changed)
+    return _Recreated(what_if, job, role, jobs, others, changed)
 
 
 def _job_that_waits(unit: Unit) -> Owner | None:
@@ -204,6 +204,6 @@ def _without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeInfo] | N
         row = snapshot.row(name)
         if row is None:
             return None
-        left = removed(snapshot[row].now, requested_by(pods_there, lambda _: NO_TERMS))
-        changed[name] = replace(snapshot[row], now=left)
+        remaining = removed(snapshot[row].now, requested_by(pods_there, lambda _: NO_TERMS))
+        changed[name] = replace(snapshot[row], now=remaining)
     return changed

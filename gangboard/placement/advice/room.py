@@ -190,13 +190,13 @@ def _domains(what_if: WhatIf) -> Iterator[BoolColumn]:
         return
     codes, missing = what_if.missing_by_domain()
     empty = what_if.feasible.max_pods(When.DRAINED)
-    left = MOST_DOMAINS
+    remaining = MOST_DOMAINS
     for code in np.argsort(missing, kind="stable").tolist():
         mask = eligible & (codes == code)
         if total(empty[mask]) >= what_if.request.needed:
             yield mask
-            left -= 1
-        if not left:
+            remaining -= 1
+        if not remaining:
             return
 
 

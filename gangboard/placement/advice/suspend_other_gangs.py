@@ -168,7 +168,7 @@ def _several(
     """Yield the two or three that make the most places in a domain, where that may be enough."""
     order = np.lexsort((owners, -places, domains))
     starts = np.flatnonzero(np.diff(domains[order], prepend=-1))
-    left = MOST_SEARCHED
+    remaining = MOST_SEARCHED
     for size in range(2, MOST_GANGS + 1):
         for start in starts.tolist():
             most = order[start : start + size]
@@ -177,8 +177,8 @@ def _several(
                 continue
             if int(places[most].sum()) >= int(missing[domain]):
                 yield tuple(owners[most].tolist())
-                left -= 1
-            if not left:
+                remaining -= 1
+            if not remaining:
                 return
 
 

@@ -136,8 +136,8 @@ class WhatIf:
     def nodes_without(self, parts: Iterable[Mapping[str, Requested]]) -> dict[str, NodeInfo]:
         """Return the nodes that these loads leave, by name and without them."""
         changed: dict[str, NodeInfo] = {}
-        for part in parts:
-            for name, load in part.items():
+        for loads in parts:
+            for name, load in loads.items():
                 row = self.snapshot.row(name)
                 if row is not None:
                     changed[name] = without(changed.get(name, self.snapshot.nodes[row]), load)

@@ -61,16 +61,16 @@ def anti_affinity_by_label(
         return None
     (key,) = keys
     total = len(_values(snapshot, shape, key))
-    end = ""
+    taken_text = ""
     if key not in one_per_domain_keys(shape):
         text = f"{pod_count} must not share a value of {key} with certain other pods"
-        end = "" if is_blocked else _taken(snapshot, shape, key)
+        taken_text = "" if is_blocked else _taken(snapshot, shape, key)
     elif pod_count.number == 1:
         text = f"{pod_count} must not share a value of {key} with pods like it"
     else:
         text = f"{pod_count} must not share a value of {key}"
-    if end:
-        return f"{text}, {end}"
+    if taken_text:
+        return f"{text}, {taken_text}"
     if is_blocked and not total:
         return f"{text}, and no node could host one"
     if is_blocked:

@@ -154,18 +154,24 @@ def _find(
     if cause is PlacementCause.TOO_FEW_PODS:
         return None
     if cause is PlacementCause.NO_ELIGIBLE_NODE:
-        found = code_of_excluded(unit, shapes)
-        return excluded(unit, assessment, shapes, found) if found and code in ("", found) else None
+        found_code = code_of_excluded(unit, shapes)
+        return (
+            excluded(unit, assessment, shapes, found_code)
+            if found_code and code in ("", found_code)
+            else None
+        )
     if cause in _OPEN:
         return _of_pods(unit) or _open(unit, placing, assessment)
     reported = None if cause is PlacementCause.TOO_LARGE else _of_pods(unit)
     if reported is not None and not _is_blocked(assessment):
         return reported
     if cause is PlacementCause.CONSTRAINED:
-        found = code_of_constraint(assessment)
-        return constrained(unit, assessment, shapes, found) if code in ("", found) else None
-    found = code_of_room(assessment)
-    return lack_of_room(unit, assessment, shapes, found) if code in ("", found) else None
+        found_code = code_of_constraint(assessment)
+        return (
+            constrained(unit, assessment, shapes, found_code) if code in ("", found_code) else None
+        )
+    found_code = code_of_room(assessment)
+    return lack_of_room(unit, assessment, shapes, found_code) if code in ("", found_code) else None
 
 
 def _of_pods(unit: Unit) -> PlacementReason | None:

@@ -64,7 +64,7 @@ def constrained(
         if code == "port-conflict":
             text = _ports(assessment, shapes, is_blocked)
         else:
-            text = _apart(unit, assessment, shapes, is_blocked)
+            text = _anti_affinity(unit, assessment, shapes, is_blocked)
         when = When.DRAINED if is_blocked else When.CURRENT
         text = f"{text}{some_fit(unit, assessment, shapes, when)}"
     return PlacementReason(
@@ -143,18 +143,20 @@ def _ports(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool)
     with_ports = [shape_fit for shape_fit in shapes if shape_fit.shape.host_ports]
     ports = sorted({port.port for shape_fit in with_ports for port in shape_fit.shape.host_ports})
     noun = "host port" if len(ports) == 1 else "host ports"
-    pod_count = _part(assessment, shapes, with_ports)
+    pod_count = _affected(assessment, shapes, with_ports)
     text = f"{pod_count.verb('need')} {noun} {names(map(str, ports))}{pod_count.each}"
     return f"{text}, {_one_a_node(with_ports, is_blocked)}"
 
 
-def _apart(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
+def _anti_affinity(
+    unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool
+) -> str:
     of_set = [
         shape_fit
         for shape_fit in shapes
         if shape_fit.shape.anti_affinity or shape_fit.shape.matched_terms
     ]
-    pod_count = _part(assessment, shapes, of_set)
+    pod_count = _affected(assessment, shapes, of_set)
     by_label = anti_affinity_by_label(unit, of_set, pod_count, is_blocked=is_blocked)
     if by_label is not None:
         return by_label
@@ -162,7 +164,7 @@ def _apart(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_bl
     if places != "a node" or not all(
         has_host_anti_affinity(shape_fit.shape, shape_fit.shape) for shape_fit in of_set
     ):
-        return _apart_from_others(places, of_set, pod_count, is_blocked)
+        return _anti_affinity_to_others(places, of_set, pod_count, is_blocked)
     if pod_count.number == 1:
         text = f"{pod_count} must not share a node with pods like it"
     else:
@@ -170,7 +172,7 @@ def _apart(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_bl
     return f"{text}, {_one_a_node(of_set, is_blocked)}"
 
 
-def _apart_from_others(
+def _anti_affinity_to_others(
     places: str, meant: Sequence[ShapeFit], pod_count: PodCount, is_blocked: bool
 ) -> str:
     """Return the sentence for pods that share nodes with their like, but not with certain other pods."""
@@ -194,7 +196,7 @@ def _with_such_pods(shape_fit: ShapeFit) -> Iterator[int]:
     return (number for limit, number, _ in shape_fit.saturated if limit == Constraint.ANTI_AFFINITY)
 
 
-def _part(
+def _affected(
     assessment: Assessment, shapes: Sequence[ShapeFit], meant: Sequence[ShapeFit]
 ) -> PodCount:
     """Return the pods that the constraint is about."""

@@ -38,8 +38,8 @@ _CODES: Mapping[Filter, str] = {
 
 def homeless(shapes: Sequence[ShapeFit]) -> ShapeFit | None:
     """Return the shape with most members that has no eligible node; None when each has one."""
-    hostless = [one for one in shapes if one.count and not one.eligibility.eligible]
-    return max(hostless, key=lambda one: one.count, default=None)
+    hostless = [fit for fit in shapes if fit.count and not fit.eligibility.eligible]
+    return max(hostless, key=lambda fit: fit.count, default=None)
 
 
 def code_of_excluded(unit: Unit, shapes: Sequence[ShapeFit]) -> str:
@@ -55,13 +55,15 @@ def code_of_excluded(unit: Unit, shapes: Sequence[ShapeFit]) -> str:
 
 def _decisive(shape: ShapeFit) -> Filter | None:
     """Return the filter that removes most of the nodes that suit the owner; None if none does."""
-    out = shape.eligibility.excluded
-    left = {one: found for one, found in out.items() if one in _CODES and one is not Filter.UNSAID}
-    if left:
-        return max(left, key=lambda one: left[one].count)
-    # Nobody knows whether these would do: they are the cause where nothing is known to be.
-    is_known = Filter.MISSING_RESOURCE in out or Filter.TOO_SMALL in out
-    return Filter.UNSAID if Filter.UNSAID in out and not is_known else None
+    excluded = shape.eligibility.excluded
+    causes = {
+        why: nodes for why, nodes in excluded.items() if why in _CODES and why is not Filter.UNSAID
+    }
+    if causes:
+        return max(causes, key=lambda why: causes[why].count)
+    # Silent nodes might do. They are the cause if no other cause is known.
+    is_known = Filter.MISSING_RESOURCE in excluded or Filter.TOO_SMALL in excluded
+    return Filter.UNSAID if Filter.UNSAID in excluded and not is_known else None
 
 
 def excluded(
@@ -105,17 +107,21 @@ def _unsaid(shape: ShapeFit) -> str:
 
 
 def _barred(snapshot: NodeSnapshot, shape: ShapeFit, pod_count: PodCount) -> str:
-    out = shape.eligibility.excluded
-    found = {one: of for one, of in out.items() if one in _CODES and one is not Filter.UNSAID}
-    total = sum(one.count for one in found.values())
-    if len(found) > 1:
+    excluded_nodes = shape.eligibility.excluded
+    causes = {
+        why: nodes
+        for why, nodes in excluded_nodes.items()
+        if why in _CODES and why is not Filter.UNSAID
+    }
+    total = sum(nodes.count for nodes in causes.values())
+    if len(causes) > 1:
         parts = [
-            f"{one.count} {_state(snapshot, why, one, one.count, shape, pod_count)}"
-            for why, one in found.items()
+            f"{nodes.count} {_state(snapshot, why, nodes, nodes.count, shape, pod_count)}"
+            for why, nodes in causes.items()
         ]
         return f"of {count(total, 'node')} for {pod_count}, {listed(parts)}"
-    ((why, one),) = found.items()
-    state = _state(snapshot, why, one, total, shape, pod_count)
+    ((why, nodes),) = causes.items()
+    state = _state(snapshot, why, nodes, total, shape, pod_count)
     if total == 1:
         return f"the only node that could host {pod_count} {state}"
     return f"{count(total, 'node')} could host {pod_count}, and all {state}"
@@ -146,8 +152,8 @@ def _state(
         ports = names(str(port) for port in sorted({one.port for one in shape.shape.host_ports}))
         return f"{have} host port {ports} taken by a pod that stays"
     places = shared(snapshot, [shape.shape])
-    there = have if places == "a node" else f"{be} near"
-    return f"{there} a pod that stays and that must not share {places} with {pod_count.them}"
+    near = have if places == "a node" else f"{be} near"
+    return f"{near} a pod that stays and that must not share {places} with {pod_count.them}"
 
 
 def _named(excluded_nodes: Excluded) -> str:

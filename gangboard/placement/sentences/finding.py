@@ -170,13 +170,15 @@ def _autoscalers(unit: Unit) -> Iterator[Evidence]:
     waiting = {pod.meta.ref.uid for pod in unit.unplaced}
     newest: dict[str, Event] = {}
     for event in unit.events:
-        who = _refuses(event)
-        if not who or event.regarding.uid not in waiting:
+        autoscaler = _refuses(event)
+        if not autoscaler or event.regarding.uid not in waiting:
             continue
-        if who not in newest or last_seen_seconds(event) > last_seen_seconds(newest[who]):
-            newest[who] = event
-    for who, event in sorted(newest.items()):
-        yield Evidence(f"{who} says", event.note, event.regarding)
+        if autoscaler not in newest or last_seen_seconds(event) > last_seen_seconds(
+            newest[autoscaler]
+        ):
+            newest[autoscaler] = event
+    for autoscaler, event in sorted(newest.items()):
+        yield Evidence(f"{autoscaler} says", event.note, event.regarding)
 
 
 def _claims(unit: Unit) -> Iterator[Evidence]:

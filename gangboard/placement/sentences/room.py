@@ -19,10 +19,10 @@ from gangboard.placement.sentences.unavailable_nodes import withheld_devices
 from gangboard.placement.sentences.wording import (
     PlacementReason,
     PodCount,
-    alone,
     are_free,
     how_many_fit,
     labels_of,
+    most_pods,
     needed_and_there,
     nodes_that,
     not_said,
@@ -74,7 +74,7 @@ def _lack_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -
         return _fragmented(unit, assessment, shapes)
     lack = find_lack(unit, assessment, shapes, When.CURRENT)
     if lack is None:
-        return f"too little is free for {pod_count_of(assessment)} on {_where(shapes)}"
+        return f"too little is free for {pod_count_of(assessment)} on {_nodes_text(shapes)}"
     if lack.resource == PODS:
         text = _without_places(lack)
     else:
@@ -95,11 +95,11 @@ def _besides(shapes: Sequence[ShapeFit]) -> str:
         for why, number in out.items()
         if number
     ]
-    parts += _far(shapes)
+    parts += _out_of_reach(shapes)
     return f"; {listed(parts)}" if parts else ""
 
 
-def _far(shapes: Sequence[ShapeFit]) -> list[str]:
+def _out_of_reach(shapes: Sequence[ShapeFit]) -> list[str]:
     """Return `3 more nodes have another zone than …`: out of reach of what members must be near."""
     terms = {
         shape_fit.shape.pod_affinity
@@ -130,10 +130,10 @@ def find_lack(
     """
     resource = assessment.deciding
     for line in assessment.totals:
-        there = line.free if when is When.CURRENT else line.capacity
-        if line.resource == resource and there < line.needed:
+        available = line.free if when is When.CURRENT else line.capacity
+        if line.resource == resource and available < line.needed:
             pod_count, labels = pod_count_of(assessment), _labels(shapes)
-            return Lack(resource, pod_count, line.needed, there, _hosts(shapes), labels)
+            return Lack(resource, pod_count, line.needed, available, _hosts(shapes), labels)
     request = assessment.request
     for shape_fit in shapes:
         must = max(0, request.needed - (request.size - shape_fit.count))
@@ -141,12 +141,12 @@ def find_lack(
         if not needed:
             continue
         free = _free(unit, shape_fit, resource, when)
-        there = total(free)
-        if there < needed:
+        available = total(free)
+        if available < needed:
             pod_count = PodCount(
                 must, shape_fit.count, shape_fit.shape.name if len(shapes) > 1 else ""
             )
-            return Lack(resource, pod_count, needed, there, len(free), _labels([shape_fit]))
+            return Lack(resource, pod_count, needed, available, len(free), _labels([shape_fit]))
     return None
 
 
@@ -172,7 +172,7 @@ def _labels(shapes: Sequence[ShapeFit]) -> str:
     return labels_of(shapes[0].shape)
 
 
-def _where(shapes: Sequence[ShapeFit]) -> str:
+def _nodes_text(shapes: Sequence[ShapeFit]) -> str:
     return usable_nodes(_hosts(shapes), _labels(shapes))
 
 
@@ -180,11 +180,9 @@ def _where(shapes: Sequence[ShapeFit]) -> str:
 
 
 def _short(lack: Lack, is_occupied: bool) -> str:
-    needed, there = needed_and_there(lack.resource, lack.needed, lack.there)
+    needed, available = needed_and_there(lack.resource, lack.needed, lack.there)
     nodes = usable_nodes(lack.nodes, lack.labels)
-    text = (
-        f"{lack.pod_count.verb('need')} {needed}, and {are_free(lack.resource, there)} on {nodes}"
-    )
+    text = f"{lack.pod_count.verb('need')} {needed}, and {are_free(lack.resource, available)} on {nodes}"
     # Less than one pod needs is enough for none, wherever it is.
     is_enough_for_one = lack.there * lack.pod_count.number >= lack.needed
     if is_occupied and is_enough_for_one and min(lack.pod_count.number, lack.nodes) > 1:
@@ -193,10 +191,10 @@ def _short(lack: Lack, is_occupied: bool) -> str:
 
 
 def _without_places(lack: Lack) -> str:
-    more = "no more pods" if not lack.there else f"{lack.there} more"
+    number = "no more pods" if not lack.there else f"{lack.there} more"
     verb = "takes" if lack.nodes == 1 else "take"
     nodes = usable_nodes(lack.nodes, lack.labels)
-    return f"{lack.pod_count.verb('need')} a place, and {nodes} {verb} {more}"
+    return f"{lack.pod_count.verb('need')} a place, and {nodes} {verb} {number}"
 
 
 def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
@@ -206,16 +204,16 @@ def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -
     nodes = usable_nodes(lack.nodes, lack.labels)
     have = "has" if lack.nodes == 1 else "have"
     if lack.resource == PODS:
-        needed, there = "a place", f"{lack.there} places for pods"
+        needed, available = "a place", f"{lack.there} places for pods"
     else:
-        needed, there = needed_and_there(lack.resource, lack.needed, lack.there)
-    text = f"{lack.pod_count.verb('need')} {needed}, but {nodes} {have} {there} even when empty"
+        needed, available = needed_and_there(lack.resource, lack.needed, lack.there)
+    text = f"{lack.pod_count.verb('need')} {needed}, but {nodes} {have} {available} even when empty"
     return f"{text}{some_fit(unit, assessment, shapes, When.DRAINED)}"
 
 
 def _pieces_when_empty(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     pod_count = pod_count_of(assessment)
-    nodes = f"on {_where(shapes)} even when empty"
+    nodes = f"on {_nodes_text(shapes)} even when empty"
     if len(shapes) > 1:
         return f"no placement exists for {pod_count} together {nodes}"
     (shape_fit,) = shapes
@@ -233,14 +231,14 @@ def _each(shape_fit: ShapeFit, pod_count: PodCount) -> str:
 def _fragmented(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     pod_count = pod_count_of(assessment)
     if len(shapes) > 1:
-        text = f"enough is free in total for {pod_count} on {_where(shapes)}"
+        text = f"enough is free in total for {pod_count} on {_nodes_text(shapes)}"
         return f"{text}, but in pieces: {pod_count.they} do not fit together"
     (shape_fit,) = shapes
     requested = wanted(shape_fit.shape)
     resource = assessment.deciding or _scarcest(assessment, shape_fit)
     line = next((line for line in assessment.totals if line.resource == resource), None)
     most, fit_text = (
-        alone(unit, shape_fit, When.CURRENT),
+        most_pods(unit, shape_fit, When.CURRENT),
         some_fit(unit, assessment, shapes, When.CURRENT),
     )
     if line is None:
@@ -250,8 +248,8 @@ def _fragmented(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) 
     piece = amount_of(resource, requested[resource])
     text = f"{pod_count.verb('need')} {piece}{pod_count.each}, and {are_free(resource, bare(resource, line.free))}"
     if not most:
-        return f"{text}, but no node has {bare(resource, requested[resource])} ({_pieces(unit, shape_fit, resource)})"
-    return f"{text}, but in pieces{fit_text} ({_pieces(unit, shape_fit, resource)})"
+        return f"{text}, but no node has {bare(resource, requested[resource])} ({_free_by_node(unit, shape_fit, resource)})"
+    return f"{text}, but in pieces{fit_text} ({_free_by_node(unit, shape_fit, resource)})"
 
 
 def _is_alone(unit: Unit, shape_fit: ShapeFit, resource: str, most: int) -> bool:
@@ -285,7 +283,7 @@ def _scarcest(assessment: Assessment, shape_fit: ShapeFit) -> str:
     return tightest.resource if tightest is not None else ""
 
 
-def _pieces(unit: Unit, shape_fit: ShapeFit, resource: str) -> str:
+def _free_by_node(unit: Unit, shape_fit: ShapeFit, resource: str) -> str:
     """Return `4 nodes have 4 each` or `1 node has 5, 2 nodes have 2 each`, the largest first."""
     free, times = np.unique(_free(unit, shape_fit, resource, When.CURRENT), return_counts=True)
     amounts = dict(zip(free.tolist(), times.tolist(), strict=True))

@@ -186,36 +186,36 @@ class _Reading:
 
 def message_about_pods(unit: Unit) -> PlacementReason | None:
     """Return a reason that applies before the scheduler looks at any node."""
-    return _told(unit, of_nodes=False)
+    return _most_frequent(unit, of_nodes=False)
 
 
 def message_about_nodes(unit: Unit) -> PlacementReason | None:
-    """Return a reason that the scheduler finds on nodes; of several the one on most of them."""
-    return _told(unit, of_nodes=True)
+    """Return the reason that the scheduler finds on most nodes."""
+    return _most_frequent(unit, of_nodes=True)
 
 
-def _told(unit: Unit, *, of_nodes: bool) -> PlacementReason | None:
+def _most_frequent(unit: Unit, *, of_nodes: bool) -> PlacementReason | None:
     texts = Counter(pod.scheduled.message for pod in unit.refused if pod.scheduled is not None)
-    found = [
-        (one, number)
+    readings = [
+        (reading, number)
         for text, number in texts.items()
-        for one in (_read(text),)
-        if one is not None and bool(one.nodes) == of_nodes
+        for reading in (_read(text),)
+        if reading is not None and bool(reading.nodes) == of_nodes
     ]
-    if not found:
+    if not readings:
         return None
-    often = _most(found)
-    number = sum(number for one, number in found if one == often)
+    often = _most(readings)
+    number = sum(number for reading, number in readings if reading == often)
     if not of_nodes:
         verb, _, rest = often.text.partition(" ")
         text = f"{count(number, 'pod')} {plural(number, verb)} {rest}"
     else:
         text = f"{count(number, 'pod')} {plural(number, 'find')} no node: on {often.text}"
-        text = f"{text}{_which(unit, often.code)}"
+        text = f"{text}{_names_text(unit, often.code)}"
     return PlacementReason(often.code, f"{together(unit, number)}{text}", often.blocked)
 
 
-def _which(unit: Unit, code: str) -> str:
+def _names_text(unit: Unit, code: str) -> str:
     """Return ` (PersistentVolumeClaim data)`, ` (by zone)`: the claims or spread keys of the pods."""
     pods = unit.refused
     if code == VOLUME:
@@ -228,10 +228,10 @@ def _which(unit: Unit, code: str) -> str:
     return ""
 
 
-def together(unit: Unit, told: int) -> str:
-    """Say that all of a gang wait where the scheduler tells why of some: often of one only."""
+def together(unit: Unit, explained: int) -> str:
+    """Return the words that all of a gang wait, if the scheduler explains only some of them."""
     waiting = len(unit.unplaced)
-    if unit.quorum is None or waiting <= told:
+    if unit.quorum is None or waiting <= explained:
         return ""
     return f"{count(waiting, 'pod')} {plural(waiting, 'wait')} together, and "
 
@@ -239,8 +239,8 @@ def together(unit: Unit, told: int) -> str:
 def _most(readings: Iterable[tuple[_Reading, int]]) -> _Reading:
     """Return the most important reading: a blocking one first, then the one about most pods."""
     often: Counter[_Reading] = Counter()
-    for one, number in readings:
-        often[one] += number
+    for reading, number in readings:
+        often[reading] += number
     return max(often, key=lambda reading: (reading.blocked, often[reading], reading.text))
 
 
@@ -272,6 +272,8 @@ def _read_nodes(reasons: tuple[tuple[str, int], ...]) -> _Reading | None:
     if not matches:
         return None
     _, code, saying = max(matches)
-    nodes = sum(times for times, one, text in matches if (one, text) == (code, saying))
+    nodes = sum(
+        times for times, match_code, text in matches if (match_code, text) == (code, saying)
+    )
     lasting = all(reason.startswith(_LASTING) for reason, _ in reasons)
     return _Reading(code, f"{count(nodes, 'node')} {saying}", lasting, nodes)

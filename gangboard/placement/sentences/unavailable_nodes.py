@@ -41,13 +41,13 @@ def maintenance_evidence(unit: Unit) -> Iterator[Evidence]:
         ]
     )
     for node in [node for node in nodes if kept_out[snapshot.row(node.name)]][:_SHOWN_NODES]:
-        for said in node.lifecycle:
-            yield Evidence(said.type, _condition_text(node, said), node_ref(node.name))
+        for condition in node.lifecycle:
+            yield Evidence(condition.type, _condition_text(node, condition), node_ref(node.name))
 
 
-def _condition_text(node: NodeInfo, said: Condition) -> str:
+def _condition_text(node: NodeInfo, condition: Condition) -> str:
     """Return `n0: Upgrade: firmware 2.1`: the node, then why, if it says that."""
-    return ": ".join(part for part in (node.name, said.reason, said.message) if part)
+    return ": ".join(part for part in (node.name, condition.reason, condition.message) if part)
 
 
 # Devices
@@ -75,8 +75,8 @@ def withheld_devices(
         return "", ()
     texts = [_device_text(node, name, named=name in before) for node, name in withheld[:_NAMED]]
     if len(withheld) > _NAMED:
-        left = len({node.name for node, _ in withheld[_NAMED:]})
-        texts.append(f"so are devices of {left} more node{'' if left == 1 else 's'}")
+        remaining = len({node.name for node, _ in withheld[_NAMED:]})
+        texts.append(f"so are devices of {remaining} more node{'' if remaining == 1 else 's'}")
     evidence = tuple(
         Evidence("not allocatable", f"{node.name}: {_share(node, name)}", node_ref(node.name))
         for node, name in withheld[:_NAMED]

@@ -22,32 +22,34 @@ from gangboard.placement.sentences.wording import PodCount, labels_of
 def unmatched(unit: Unit, shape_fit: ShapeFit, pod_count: PodCount) -> str:
     """Return the requirement that no node meets, the last one in the order of filters."""
     snapshot, shape = nodes_for(unit), shape_fit.shape
-    found = shape_fit.eligibility.excluded
-    if Filter.TOO_SMALL in found:
+    excluded = shape_fit.eligibility.excluded
+    if Filter.TOO_SMALL in excluded:
         return _too_small(snapshot, shape_fit, pod_count)
-    if Filter.MISSING_RESOURCE in found:
-        resource = found[Filter.MISSING_RESOURCE].details[0][0]
+    if Filter.MISSING_RESOURCE in excluded:
+        resource = excluded[Filter.MISSING_RESOURCE].details[0][0]
         # No node has it: often its name is the cause.
         amount_text = amount_of(resource, wanted(shape)[resource], named=True)
         separate = (Filter.SELECTOR, Filter.POD_AFFINITY, Filter.UNSAID)
-        left = sum(of.count for why, of in found.items() if why not in separate)
+        suiting = sum(of.count for why, of in excluded.items() if why not in separate)
         text = f"{pod_count.verb('ask')} for {amount_text}{pod_count.each}, and"
-        if not {Filter.SELECTOR, Filter.POD_AFFINITY} & found.keys():
+        if not {Filter.SELECTOR, Filter.POD_AFFINITY} & excluded.keys():
             return f"{text} no node has any"
-        if left == 1:
+        if suiting == 1:
             return f"{text} the only node that matches {_selector(shape, pod_count)} has none"
-        return f"{text} none of the {left} nodes that match {_selector(shape, pod_count)} has any"
-    if Filter.TOPOLOGY_LABEL in found:
-        keys = names(key for key, _ in found[Filter.TOPOLOGY_LABEL].details)
+        return (
+            f"{text} none of the {suiting} nodes that match {_selector(shape, pod_count)} has any"
+        )
+    if Filter.TOPOLOGY_LABEL in excluded:
+        keys = names(key for key, _ in excluded[Filter.TOPOLOGY_LABEL].details)
         return (
             f"{pod_count.verb('need')} a node with the label {keys}, and no node that suits has it"
         )
-    if shape.pod_affinity is not None and Filter.POD_AFFINITY in found:
-        return f"{pod_count.verb('need')} {_beside(shape.pod_affinity)}"
+    if shape.pod_affinity is not None and Filter.POD_AFFINITY in excluded:
+        return f"{pod_count.verb('need')} {_pod_affinity_text(shape.pod_affinity)}"
     return f"{pod_count.verb('ask')} for {_selected(snapshot, shape)}"
 
 
-def _beside(term: PodTerm) -> str:
+def _pod_affinity_text(term: PodTerm) -> str:
     """Return near which pods they must be, and that there is none where it suits."""
     pods = listed([_requirement_text(entry) for entry in term.selector]) or "any labels"
     place = "the node" if term.is_by_host else f"the value of {term.topology_key}"
@@ -69,9 +71,9 @@ def _too_small(snapshot: NodeSnapshot, shape_fit: ShapeFit, pod_count: PodCount)
     amount = amount_of(resource, requested[resource], named=_has_other_gpus(snapshot, resource))
     suiting = np.flatnonzero(_selecting(snapshot, shape_fit.shape))
     column = snapshot.resource(resource)
-    largest = max(suiting.tolist(), key=lambda at: column.empty[at])
-    left, there = int(column.empty[largest]), int(column.allocatable[largest])
-    if left >= requested[resource]:
+    largest = max(suiting.tolist(), key=lambda row: column.empty[row])
+    free, capacity = int(column.empty[largest]), int(column.allocatable[largest])
+    if free >= requested[resource]:
         wants = listed(amounts_of({name: requested[name] for name, _ in short}))
         return f"{pod_count.verb('ask')} for {wants}{pod_count.each}, and no node has all of it"
     text = f"{pod_count.verb('ask')} for {amount}{pod_count.each}, and"
@@ -82,10 +84,10 @@ def _too_small(snapshot: NodeSnapshot, shape_fit: ShapeFit, pod_count: PodCount)
     else:
         many = f"{len(suiting)} nodes that match {_selector(shape_fit.shape, pod_count)}"
         text = f"{text} the largest of the {many}"
-    if there >= requested[resource]:
-        beside = bare(resource, there - left)
-        return f"{text} has {bare(resource, there)}, {beside} of it taken by pods that stay"
-    return f"{text} has {bare(resource, max(0, left))}"
+    if capacity >= requested[resource]:
+        beside = bare(resource, capacity - free)
+        return f"{text} has {bare(resource, capacity)}, {beside} of it taken by pods that stay"
+    return f"{text} has {bare(resource, max(0, free))}"
 
 
 def _has_other_gpus(snapshot: NodeSnapshot, resource: str) -> bool:
@@ -136,10 +138,12 @@ def _selected(nodes: NodeSnapshot, shape: Shape) -> str:
         listed([_requirement(entry) for entry in (*term.expressions, *term.fields)]) or "nothing"
         for term in shape.affinity[:2]
     )
-    more = f" (and {len(shape.affinity) - 2} more terms)" if len(shape.affinity) > 2 else ""
+    more_terms = f" (and {len(shape.affinity) - 2} more terms)" if len(shape.affinity) > 2 else ""
     noun = "label" if len(labels) == 1 else "labels"
     wants = f" and the {noun} {names(labels)}" if labels else ""
-    return f"a node by required affinity ({terms}{more}){wants}, and {total} {_answers(nodes)}"
+    return (
+        f"a node by required affinity ({terms}{more_terms}){wants}, and {total} {_answers(nodes)}"
+    )
 
 
 def _answers(nodes: NodeSnapshot) -> str:

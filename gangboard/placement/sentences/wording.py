@@ -39,11 +39,11 @@ def source_of(unit: Unit) -> ObjectRef:
     return unit.group.meta.ref if unit.group is not None else unit.owner.meta.ref
 
 
-def needed_and_there(resource: str, needed: int, there: int) -> tuple[str, str]:
+def needed_and_there(resource: str, needed: int, available: int) -> tuple[str, str]:
     """Return the needed and the available amount, the latter without its unit. They never look alike."""
-    if bare(resource, needed) != bare(resource, there):
-        return amount_of(resource, needed), bare(resource, there)
-    return amount_of(resource, needed, exact=True), bare(resource, there, exact=True)
+    if bare(resource, needed) != bare(resource, available):
+        return amount_of(resource, needed), bare(resource, available)
+    return amount_of(resource, needed, exact=True), bare(resource, available, exact=True)
 
 
 def are_free(resource: str, text: str) -> str:
@@ -135,7 +135,7 @@ def how_many_fit(unit: Unit, assessment: Assessment, shape_fit: ShapeFit, when: 
 
     With unsupported requirements it is `at most 3 of 4 fit`.
     """
-    pod_count, most = pod_count_of(assessment), alone(unit, shape_fit, when)
+    pod_count, most = pod_count_of(assessment), most_pods(unit, shape_fit, when)
     if not 0 < most < pod_count.number:
         return ""
     is_bound = (
@@ -147,7 +147,7 @@ def how_many_fit(unit: Unit, assessment: Assessment, shape_fit: ShapeFit, when: 
     return f"{only} {most} of {pod_count.of} {'fits' if most == 1 else 'fit'}"
 
 
-def alone(unit: Unit, shape_fit: ShapeFit, when: When) -> int:
+def most_pods(unit: Unit, shape_fit: ShapeFit, when: When) -> int:
     """Return how many pods of the shape fit by themselves, also outside of a domain that was chosen.
 
     They would not all fit without it either: it is not what these sentences are about.
