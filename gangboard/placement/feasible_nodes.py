@@ -119,9 +119,8 @@ class FeasibleNodes:
         """Return how many pods fit on each node, 0 on those that are not eligible."""
         if when not in self._max_pods:
             max_pods = np.where(self.eligible(), self._by_amounts(when), 0)
-            max_pods[
-                self._node_filters.ports_taken(when) | self._node_filters.anti_affinity_taken(when)
-            ] = 0
+            if self._node_filters.depends_on_pods:
+                max_pods[self._node_filters.taken_by_pods(when)] = 0
             if self._shape.host_ports or has_host_anti_affinity(self._shape, self._shape):
                 max_pods = np.minimum(max_pods, 1)
             for key in one_per_domain_keys(self._shape):

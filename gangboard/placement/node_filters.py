@@ -40,7 +40,9 @@ class NodeFilters:
     def eligible(self, keys: Sequence[str] = ()) -> BoolColumn:
         """Return the nodes that no filter excludes."""
         if "eligible" not in self._kept:
-            self._kept["eligible"] = self._readable() & ~self._unreadable()
+            readable = self._readable()
+            is_all_read = not self._snapshot.sparse().unreadable
+            self._kept["eligible"] = readable if is_all_read else readable & ~self._unreadable()
         mask = self._kept["eligible"]
         for key in keys:
             mask = mask & has_label(self._snapshot, key)
@@ -60,16 +62,18 @@ class NodeFilters:
     def _readable(self) -> BoolColumn:
         """Return the nodes that no filter but the one about unreadable amounts excludes."""
         if "readable" not in self._kept:
-            mask = (
-                self._selected()
-                & self._pod_affinity()
-                & self._tolerated()
-                & ~self.ports_taken(When.DRAINED)
-                & ~self.anti_affinity_taken(When.DRAINED)
-                & ~self._silent()
-            )
+            shape, sparse = self._shape, self._snapshot.sparse()
+            mask = self._selected() & self._tolerated()
+            # Most shapes have none of these, and a column costs time on thousands of nodes.
+            if shape.pod_affinity is not None:
+                mask &= self._pod_affinity()
+            if self.depends_on_pods:
+                mask &= ~self.taken_by_pods(When.DRAINED)
+            if sparse.silent:
+                mask &= ~self._silent()
             for resource, amount in self._asked.items():
-                mask &= (self._enough(resource, amount)) | self._unread(resource)
+                enough = self._enough(resource, amount)
+                mask &= enough | self._unread(resource) if sparse.unreadable else enough
             self._kept["readable"] = mask
         return self._kept["readable"]
 
@@ -245,6 +249,16 @@ class NodeFilters:
             yield why, detail, hit[codes]
 
     # What is taken
+
+    @property
+    def depends_on_pods(self) -> bool:
+        """Whether host ports or anti-affinity of pods on a node can keep the shape away."""
+        shape = self._shape
+        return bool(shape.host_ports or shape.anti_affinity or shape.matched_terms)
+
+    def taken_by_pods(self, when: When) -> BoolColumn:
+        """Return the nodes where host ports or anti-affinity of pods keep the shape away."""
+        return self.ports_taken(when) | self.anti_affinity_taken(when)
 
     def ports_taken(self, when: When) -> BoolColumn:
         """Return the nodes on which a host port that it wants is taken."""
