@@ -163,11 +163,8 @@ class Assessment:
     cause: PlacementCause
     now: Fit
     """For the quorum, or for all without one."""
-    full: Fit
-    """For all members."""
     empty: Fit
     """For the quorum without the pods that can leave."""
-    empty_full: Fit
     totals: tuple[Total, ...]
     deciding: str = ""
     """The deciding resource, if there is one. SHORT and OCCUPIED: the one with the smallest available share of

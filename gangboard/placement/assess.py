@@ -55,34 +55,24 @@ class _Assessor:
     def assessment(self) -> Assessment:
         """Return the whole answer."""
         request = self.request
-        now = self._fit(When.CURRENT, request.needed)
-        full = self._fit_all(When.CURRENT, now)
-        # What fits now fits without the pods that can leave, too.
-        empty = now if now.answer is FitAnswer.YES else self._fit(When.DRAINED, request.needed)
-        empty_full = full if full.answer is FitAnswer.YES else self._fit_all(When.DRAINED, empty)
+        now = self._fit(When.CURRENT)
+        # Members that fit now also fit on drained nodes.
+        empty = now if now.answer is FitAnswer.YES else self._fit(When.DRAINED)
         cause = self._cause(now, empty)
         return Assessment(
             request,
             cause.kind,
             now,
-            full,
             empty,
-            empty_full,
             totals(request.pod_sets, request.needed, self.snapshot, request.topology_keys),
             cause.deciding,
             cause.constraints,
             cause.why,
         )
 
-    def _fit(self, when: When, target: int) -> Fit:
-        return fits(self.request, self.snapshot, when, target, steps=self.steps)
-
-    def _fit_all(self, when: When, quorum: Fit) -> Fit:
-        """Return whether all members fit, given the answer for those that are needed."""
-        needed, size = self.request.needed, self.request.size
-        if needed == size or (needed < size and quorum.answer is FitAnswer.NO):
-            return quorum
-        return self._fit(when, size)
+    def _fit(self, when: When) -> Fit:
+        request = self.request
+        return fits(request, self.snapshot, when, request.needed, steps=self.steps)
 
     def _cause(self, now: Fit, empty: Fit) -> _Cause:
         """Return why the needed members do not fit, with the resource or constraint that decides."""

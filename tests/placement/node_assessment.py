@@ -34,25 +34,19 @@ def assess(
 ) -> Assessment:
     """Return the same as `assess.assess`, but that it gives up where that does not have to."""
     nodes = lifted(nodes)
-    size, needed = request.size, request.needed
+    needed = request.needed
 
-    def fit(when: When, target: int, quorum: Fit | None = None) -> Fit:
-        if quorum is not None and (needed == size or (needed < size and is_no(quorum))):
-            return quorum
-        return fits(request, nodes, when, target, steps=steps)
+    def fit(when: When) -> Fit:
+        return fits(request, nodes, when, needed, steps=steps)
 
-    now = fit(When.CURRENT, needed)
-    full = fit(When.CURRENT, size, now)
-    empty = now if is_yes(now) else fit(When.DRAINED, needed)
-    empty_full = full if is_yes(full) else fit(When.DRAINED, size, empty)
+    now = fit(When.CURRENT)
+    empty = now if is_yes(now) else fit(When.DRAINED)
     cause = _cause(_Case(request, nodes, steps), now, empty)
     return Assessment(
         request,
         cause.cause,
         now,
-        full,
         empty,
-        empty_full,
         totals(request.pod_sets, needed, nodes, request.topology_keys),
         cause.deciding,
         cause.constraints,
@@ -184,8 +178,9 @@ def gave_up(placing: Placing) -> bool:
     """Whether some question had more ways than could be tried one by one."""
     found = placing.assessment
     assert found is not None
-    answers = (found.now, found.full, found.empty, found.empty_full)
-    return any(fit.answer is FitAnswer.CANNOT_TELL and not fit.but_for for fit in answers)
+    return any(
+        fit.answer is FitAnswer.CANNOT_TELL and not fit.but_for for fit in (found.now, found.empty)
+    )
 
 
 def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeInfo], keys: Sequence[str]) -> ShapeFit:

@@ -245,8 +245,6 @@ def test_a_gang_is_judged_as_node_by_node(random: Random) -> None:
     if PlacementCause.CANNOT_TELL is not found.cause:
         is_right(found.now, other.now, request, nodes)
         is_right(found.empty, other.empty, request, nodes)
-    assert found.full.answer is other.full.answer
-    assert found.empty_full.answer is other.empty_full.answer
 
 
 @given(seeds)
