@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive bench interleavings agreement attack coverage lock manifests clientschema
+.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive bench interleavings agreement attack coverage lock manifests docs clientschema
 
 # What tests need (a browser, a type checker) it does not wait for; what is there already, it takes.
 run: $(or $(wildcard $(VENV)/.made),$(VENV)/.runs)
@@ -103,6 +103,11 @@ manifests: venv
 	@cp deploy/monitoring/rules.yaml deploy/chart/files/rules.yaml
 	@$(BIN)/python -m tests.chart.manifests > deploy/manifests/gangboard.yaml
 	@$(BIN)/python manage.py print_rbac --hold > deploy/manifests/hold.yaml
+
+# Whatever names all kinds or reasons: tables of the papers, roles, policies and manifests.
+docs: manifests
+	@$(BIN)/python manage.py print_kinds --into README.md docs/kinds.md
+	@$(BIN)/python manage.py print_reasons --into docs/reasons.md
 
 # The part of the OpenAPI document that the client uses, as Python types.
 clientschema: venv

@@ -11,6 +11,7 @@ EAST = Fleet(
     east.GANGS,
     story_pool="a100",
     story_namespaces=("team-nlp", "team-vision", "team-rl"),
+    has_captures=True,
 )
 WEST = Fleet(
     "west",

@@ -6,6 +6,7 @@ from simulator import kinds
 from simulator import resources as served_resources
 from simulator.api import API
 from simulator.builder import Builder
+from simulator.captured import captured_objects, resources_of
 from simulator.clock import Clock
 from simulator.faults import Faults
 from simulator.hold import HoldPolicy
@@ -48,9 +49,12 @@ class Plane:
         """
         self.clock = clock
         self.faults = Faults()
+        captures = captured_objects() if fleet.has_captures else ()
         of_kinds = tuple(one for one in kinds.served_for(fleet) if one not in extra)
         kueue = served_resources.OF_KUEUE if fleet.queues else ()
         served = served_resources.served(minor, hold=hold, extra=(*of_kinds, *kueue, *extra))
+        known = {(one.group, one.kind) for one in served}
+        served += tuple(one for one in resources_of(captures) if (one.group, one.kind) not in known)
         self.store = Store(served, history=history)
         self.writer = Writer(self.store, seed=seed, now=clock.now)
         if hold:
@@ -74,6 +78,8 @@ class Plane:
         )
         self.api.on_write = self._let_go
         self.objects = Objects(self.store, self.writer, self.world)
+        for captured in captures:
+            self.objects.put(captured)
 
     def _attach_controllers(self, independent: bool) -> None:
         jobs = JobController(self.world, self.kubelet)

@@ -167,6 +167,8 @@ class Fleet:
     queues: tuple[QueueScript, ...] = ()
     story_gangs: int = 8
     """How many gangs of the story there are at most: a few more than there is room for."""
+    has_captures: bool = False
+    """The objects of `captures/` are in it, too."""
 
     def gangs_of(self, minor: str) -> tuple[Gang, ...]:
         """Return the gangs that can exist on a minor."""

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from gangboard.domain.verdict import Finding
-from gangboard.plugins import registry
+from gangboard.plugins import reasons
 from tests import random_sets
 from tests.evidence_labels import faults_of
 from tools.reasons_docs import EXAMPLES, ReasonExample, read_examples
@@ -84,7 +84,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     by_code: dict[str, list[ReasonExample]] = defaultdict(list)
     for one in _recorded.values():
         by_code[one.code].append(one)
-    for unknown in by_code.keys() - registry.titles().keys():
+    for unknown in by_code.keys() - reasons.titles().keys():
         del by_code[unknown]  # a toy's
     found = [one for code in sorted(by_code) for one in choose(by_code[code])]
     EXAMPLES.write_text(

@@ -24,7 +24,7 @@ from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState
 from gangboard.facts.gang import GangFacts, Unit
 from gangboard.owners.jobset.policies import POLICIES, written
 from gangboard.plugins import registry
-from gangboard.queues.kueue.deactivations import given_up
+from gangboard.queues.kueue.activation import given_up
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NAMESPACE = "team-a"

@@ -76,7 +76,7 @@ def _groups() -> str:
         (
             f"{api.label} (`{api.group}`)",
             ", ".join(f"{one.kind} {_versions(one)}" for one in api.resources) or "none",
-            "any kind" if api.groups_of is None else _names(api.groups_of),
+            _names(api.groups_of) or "any kind",
             api.notes.members,
             api.notes.limits,
             api.notes.tested,
@@ -133,7 +133,7 @@ def _read_with(kind: OwnerKind) -> str:
 def _whole(kind: OwnerKind) -> str:
     levers = (registry.lever(key) for key in kind.levers)
     fields = (
-        ".".join(kind.suspend_field) if lever.writes is None else lever.label
+        ".".join(lever.written_field(kind.suspend_field)) or lever.label
         for lever in levers
         if lever is not None
     )

@@ -17,7 +17,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
 from gangboard.facts.gang import GangFacts
-from gangboard.plugins import registry
+from gangboard.plugins import reasons
 from gangboard.polling.node_usage import NodeUsageTracker
 from tools.placement_fleet import NOW, Fleet, Gang
 
@@ -47,7 +47,7 @@ class Bench:
     """A fleet that was taken in as a poll takes in what it reads."""
 
     def __init__(self, fleet: Fleet) -> None:
-        registry.rules()  # files are read once in the life of a worker
+        reasons.rules()  # files are read once in the life of a worker
         self._refs: dict[str, ObjectRef] = {}
         graph = OwnershipGraph()
         self._room = NodeUsageTracker(graph, self._refs.get)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gangboard.domain.health import Stage
-from gangboard.plugins import registry
+from gangboard.plugins import reasons
 from gangboard.plugins.rule import GangRule, UnitRule
 
 EXAMPLES = Path(__file__).with_name("reason_examples.json")
@@ -117,7 +117,7 @@ def _reason_lines(code: str, told: list[ReasonExample]) -> Iterator[str]:
 
 def meaning_of(code: str) -> str:
     """Return what the file of the reason says that it means; empty where one file has several."""
-    for rule in registry.rules():
+    for rule in reasons.rules():
         words = _first_sentence(rule) if rule.code == code else ""
         if words.startswith(f"`{code}`: "):
             return words.removeprefix(f"`{code}`: ")

@@ -70,7 +70,7 @@ class ActionExecution:
         if self.action.verb == Verb.RESUME:
             return f"{self.action.button}d"
         lever = registry.lever(self.action.lever)
-        return "Suspended" if lever is None else lever.applied or lever.done
+        return "Suspended" if lever is None else lever.applied
 
     @property
     def client(self) -> ActorClient:

@@ -164,7 +164,7 @@ class Live:
             raise
 
     def _entries(self, namespace: str) -> Iterator[QueueEntry]:
-        for resource in registry.queue_entry_resources():
+        for resource in registry.queue_resources(QueueEntry):
             if resource.key in self.versions:
                 yield from self._list(resource, namespace, {}, QueueEntry)
 

@@ -4,7 +4,6 @@ from django.urls import URLPattern, path
 
 from gangboard.api.actions import ActionListView, ActionView, UnslashedActionListView
 from gangboard.api.capacity import CapacityView
-from gangboard.api.gangs import GangBundleView, GangListView, GangView
 from gangboard.api.groups import GroupListView, GroupView
 from gangboard.api.holds import HoldListView
 from gangboard.api.metrics.views import metrics
@@ -23,9 +22,6 @@ urlpatterns: list[URLPattern] = [
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
     path("api/v1/", RootView.as_view(), name="api-root"),
-    path("api/v1/gangs/", GangListView.as_view(), name="api-gangs"),
-    path("api/v1/gangs/<str:gang_id>/", GangView.as_view(), name="api-gang"),
-    path("api/v1/gangs/<str:gang_id>/bundle/", GangBundleView.as_view(), name="api-gang-bundle"),
     path("api/v1/groups/", GroupListView.as_view(), name="api-groups"),
     path("api/v1/groups/<str:group_id>/", GroupView.as_view(), name="api-group"),
     path("api/v1/queues/", QueueListView.as_view(), name="api-queues"),

@@ -19,7 +19,7 @@ from typing import Any
 from gangboard.domain.api_resource import Resource
 
 _SHARED = ("gangboard.decode", "gangboard.domain")
-_BITS = 31
+_LARGEST: int = 2**31 - 1
 """A fingerprint is stored in a signed column of 32 bits."""
 
 
@@ -29,7 +29,8 @@ def decoder_fingerprint(resource: Resource) -> int:
     digest = hashlib.sha256(repr(resource.reads).encode())
     for name in decoder_modules(resource):
         digest.update(_source(name))
-    return int.from_bytes(digest.digest()[:4]) % (2**_BITS - 1) + 1
+    number = int.from_bytes(digest.digest()[:4], "big")
+    return number % _LARGEST + 1
 
 
 def decoder_modules(resource: Resource) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`spec` of a batch/v1 Job and pod templates: of a Job itself, and of what makes Jobs or pods."""
+"""`spec` of a batch/v1 Job, and pod templates of owners that make Jobs or pods."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from gangboard.decode.podspec import WirePodSpec
 from gangboard.decode.unions import WireUnion, read_union
-from gangboard.decode.wire import Int32, Int64, Wire, or_one
+from gangboard.decode.wire import Int32, Int64, Wire, WirePresence, or_one
 from gangboard.domain.owner import GangRequest, PodRequests, Role
 
 # What `backoffLimit` is set to when the limit is per index: no limit at all.
@@ -46,17 +46,13 @@ class WireScheduling(Wire):
     scheduling_policy: WireUnion | None = None
 
 
-class WireSuccessPolicy(Wire):
-    """`spec.successPolicy` of a Job: that it has one is all that is read."""
-
-
 class WireJobSpec(Wire):
     """`spec` of a Job."""
 
     parallelism: Int32 | None = None
     completions: Int32 | None = None
     completion_mode: str | None = None
-    success_policy: WireSuccessPolicy | None = None
+    success_policy: WirePresence | None = None
     backoff_limit: Int32 | None = None
     active_deadline_seconds: Int64 | None = None
     suspend: bool | None = None

@@ -55,6 +55,10 @@ class WireMeta(Wire):
     owner_references: list[WireOwnerReference] | None = None
 
 
+class WirePresence(Wire):
+    """An object of which only the presence counts."""
+
+
 class WireCondition(Wire):
     """One condition, of a pod, a Job or a custom resource alike."""
 

@@ -31,7 +31,7 @@ def concerning(
         resource.key: set(api.groups_of)
         for api in registry.grouping_apis()
         for resource in api.resources
-        if api.groups_of is not None
+        if api.groups_of
     }
 
     marked = {

@@ -32,7 +32,7 @@ from gangboard.facts.gang import GangFacts
 from gangboard.facts.job_holds import idle_holds
 from gangboard.facts.retry import retry_due
 from gangboard.placement.unit_placement import fit_rows, placing_of
-from gangboard.plugins import registry
+from gangboard.plugins import reasons
 
 _SYMPTOM = 4
 """A symptom waits for another unit, whose finding is nearer to the cause."""
@@ -54,7 +54,7 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     """
     parts = units(facts)
     crashes: list[Finding] = []
-    decided = first(registry.gang_rules(), facts, crashes)
+    decided = first(reasons.gang_rules(), facts, crashes)
     if decided is None:
         parts = tuple(with_placing(unit, arithmetic, crashes) for unit in parts)
     unit_findings = (

@@ -22,7 +22,7 @@ from gangboard.domain.health import Stage
 from gangboard.domain.placement_result import PlacementCause
 from gangboard.domain.verdict import Finding
 from gangboard.facts.gang import GangFacts, Unit
-from gangboard.plugins import registry
+from gangboard.plugins import reasons
 
 _OPEN = frozenset({PlacementCause.FITS, PlacementCause.TOO_FEW_PODS, PlacementCause.CANNOT_TELL})
 """Answers that do not prove that the waiting members find no room."""
@@ -44,7 +44,7 @@ def merge_waiting_workers(
     is about the whole. A loss stays what it is, and its reason is that of the whole. Where the whole
     cannot be decided, or one by itself is worse off, each is told for itself (None).
     """
-    rules = [rule for rule in registry.unit_rules() if rule.of_room]
+    rules = [rule for rule in reasons.unit_rules() if rule.of_room]
     codes = frozenset(rule.code for rule in rules)
     short = {one.unit.name for one in unit_findings if one.unit and _lacks_room(one, codes)}
     if len(short) < 2:

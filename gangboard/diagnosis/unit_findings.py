@@ -13,7 +13,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.placement_result import Placing
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.gang import GangFacts, Unit
-from gangboard.plugins import registry
+from gangboard.plugins import reasons, registry
 from gangboard.plugins.rule import GangRule, UnitRule
 
 Subject = TypeVar("Subject", GangFacts, Unit)
@@ -67,7 +67,7 @@ def evaluate_unit(unit: Unit, crashes: list[Finding]) -> UnitFinding:
 
 def _rules_for(unit: Unit) -> tuple[UnitRule, ...]:
     ref = unit.owner.meta.ref
-    return registry.unit_rules_for(ref.group, ref.kind, _grouping_of(unit))
+    return reasons.unit_rules_for(ref.group, ref.kind, _grouping_of(unit))
 
 
 def _grouping_of(unit: Unit) -> str:

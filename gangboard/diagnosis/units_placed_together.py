@@ -27,7 +27,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Finding
 from gangboard.facts.gang import GangFacts, Unit
-from gangboard.plugins import registry
+from gangboard.plugins import reasons, registry
 from gangboard.plugins.rule import UnitRule
 
 
@@ -42,7 +42,7 @@ def merge_units_placed_together(
     Return the findings, and the merged units whose finding replaces those of their parts. A grouping object is
     left as it is where arithmetic cannot decide about the whole, or where a part by itself is worse off.
     """
-    rules = [rule for rule in registry.unit_rules() if rule.of_room]
+    rules = [rule for rule in reasons.unit_rules() if rule.of_room]
     wholes: list[Unit] = []
     for name, units in _units_by_object(facts, unit_findings).items():
         whole = _whole(facts, name, units)

@@ -1,4 +1,4 @@
-"""One file per grouping API: which pods belong together, their quorum, what its scheduler says.
+"""One file per grouping API: its groups, how pods name them, and the reasons of its scheduler.
 
-Each file offers a constant GROUPING and is found by being here. May import domain and decode.
+Each file has a subclass of `plugins.grouping_api.GroupingAPI`, which the registry finds. Files do not import each other.
 """

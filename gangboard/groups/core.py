@@ -1,24 +1,20 @@
 """Gangs of Kubernetes itself: scheduling.k8s.io of 1.35 (v1alpha1) to 1.38 (v1).
 
-One struct per kind reads all versions, because a version only adds or renames fields. 1.35 has only
-Workloads; their entries are read as templates, and diagnosis makes groups of those that pods name.
+One struct per kind reads all versions, because a version only adds or renames fields. 1.35 has only Workloads. Their
+entries are read as templates, and diagnosis makes groups of the entries that pods name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
-
-import msgspec
 
 from gangboard.decode.unions import WireUnion, read_union, set_members
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
-from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group, GroupClaim, GroupTemplate, Policy
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.traits import KindTraits
-from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
+from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes, group_resource
 
 _GROUP = "scheduling.k8s.io"
 _PLACED = (
@@ -66,7 +62,7 @@ class _WireClaim(Wire):
 
 
 class _WireGroupSpec(Wire):
-    """What a PodGroup, a CompositePodGroup and a template of either have in common."""
+    """Common fields of a PodGroup, a CompositePodGroup and their templates."""
 
     scheduling_policy: WireUnion | None = None
     scheduling_constraints: _WireConstraints | None = None
@@ -163,12 +159,14 @@ def _topology_keys(spec: _WireGroupSpec) -> tuple[str, ...]:
 
 
 def _claims(spec: _WireGroupSpec, status: _WireGroupStatus) -> Iterator[GroupClaim]:
-    """Yield the claims of a group; what was made of a template stands in the status."""
-    made = {one.name: one.resource_claim_name for one in status.resource_claim_statuses or ()}
+    """Yield the claims of a group. The status has the claims that were made from templates."""
+    from_template = {
+        entry.name: entry.resource_claim_name for entry in status.resource_claim_statuses or ()
+    }
     for claim in spec.resource_claims or ():
         yield GroupClaim(
             claim.name,
-            claim.resource_claim_name or made.get(claim.name) or "",
+            claim.resource_claim_name or from_template.get(claim.name) or "",
             claim.resource_claim_template_name or "",
         )
 
@@ -184,8 +182,8 @@ def _placed(conditions: tuple[Condition, ...]) -> Condition | None:
     The API documents the reasons of `_NEVER_PLACED` (a cycle, too deep, several Workloads) together with
     the status True. Such a group is not placed, whatever the status; `conditions` keeps it.
     """
-    found = (find_condition(conditions, type_) for type_ in _PLACED)
-    placed = next((condition for condition in found if condition is not None), None)
+    candidates = (find_condition(conditions, type_) for type_ in _PLACED)
+    placed = next((condition for condition in candidates if condition is not None), None)
     if placed is not None and placed.reason in _NEVER_PLACED:
         return replace(placed, status="False")
     return placed
@@ -232,68 +230,54 @@ def _policy_of(path: str, quorum: str) -> tuple[str, ...]:
     return f"{path}.basic", f"{path}.gang.{quorum}"
 
 
-def _resource(
-    plural: str,
-    kind: str,
-    versions: tuple[str, ...],
-    wire: type[msgspec.Struct],
-    build: Callable[[Any, str], Group],
-    fields: tuple[str, ...],
-) -> Resource:
-    return Resource(
-        group=_GROUP,
-        plural=plural,
-        kind=kind,
-        versions=versions,
-        wire=wire,
-        model=Group,
-        build=build,
-        needed=True,
-        fields=fields,
+_VERSIONS = ("v1beta1", "v1alpha3")
+
+
+class Kubernetes(GroupingAPI):
+    """Groups of Kubernetes itself."""
+
+    label = "Kubernetes"
+    group = _GROUP
+    resources = (
+        group_resource(
+            _GROUP,
+            "podgroups",
+            "PodGroup",
+            ("v1", *_VERSIONS, "v1alpha2"),
+            WireGroup,
+            lambda wire, version: _build_group(wire, version, "PodGroup"),
+            fields=_policy_of("spec.schedulingPolicy", "minCount"),
+        ),
+        group_resource(
+            _GROUP,
+            "compositepodgroups",
+            "CompositePodGroup",
+            _VERSIONS,
+            WireGroup,
+            lambda wire, version: _build_group(wire, version, "CompositePodGroup"),
+            fields=_policy_of("spec.schedulingPolicy", "minGroupCount"),
+        ),
+        group_resource(
+            _GROUP,
+            "workloads",
+            "Workload",
+            ("v1", *_VERSIONS, "v1alpha2", "v1alpha1"),
+            WireWorkload,
+            _build_workload,
+            fields=(
+                *_policy_of("spec.podGroupTemplates.schedulingPolicy", "minCount"),
+                *_policy_of("spec.compositePodGroupTemplates.schedulingPolicy", "minGroupCount"),
+            ),
+        ),
     )
-
-
-GROUPING = GroupingAPI(
-    label="Kubernetes",
-    traits={
+    traits: Mapping[str, KindTraits] = {
         "PodGroup": KindTraits(number_paths={"minCount": "spec.schedulingPolicy.gang.minCount"})
-    },
-    notes=GroupingNotes(
+    }
+    notes = GroupingNotes(
         members="`spec.schedulingGroup`; on 1.35 `spec.workloadRef`",
         limits=(
             "that a group was placed is never taken back; one below its quorum, or that does not "
             "exist, leaves no word. On 1.35 groups have no object"
         ),
         tested="the schedulers of 1.35, 1.36 and 1.37",
-    ),
-    group=_GROUP,
-    resources=(
-        _resource(
-            "podgroups",
-            "PodGroup",
-            ("v1", "v1beta1", "v1alpha3", "v1alpha2"),
-            WireGroup,
-            lambda wire, version: _build_group(wire, version, "PodGroup"),
-            _policy_of("spec.schedulingPolicy", "minCount"),
-        ),
-        _resource(
-            "compositepodgroups",
-            "CompositePodGroup",
-            ("v1beta1", "v1alpha3"),
-            WireGroup,
-            lambda wire, version: _build_group(wire, version, "CompositePodGroup"),
-            _policy_of("spec.schedulingPolicy", "minGroupCount"),
-        ),
-        _resource(
-            "workloads",
-            "Workload",
-            ("v1", "v1beta1", "v1alpha3", "v1alpha2", "v1alpha1"),
-            WireWorkload,
-            _build_workload,
-            (
-                *_policy_of("spec.podGroupTemplates.schedulingPolicy", "minCount"),
-                *_policy_of("spec.compositePodGroupTemplates.schedulingPolicy", "minGroupCount"),
-            ),
-        ),
-    ),
-)
+    )

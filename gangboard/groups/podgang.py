@@ -1,22 +1,20 @@
 """PodGangs of NVIDIA Grove (scheduler.grove.io/v1alpha1): PodCliques that are placed together.
 
-Grove makes one for each replica of a PodCliqueSet, and one for each replica of a scaling group beyond its
-`minAvailable`. Pods name it by a label, and a scheduler's backend makes its own group of it, such as core
-PodGroups: these are owned by it, and are what the pods are counted in. So a PodGang is shown, and is no
-unit of its own. Its `status.phase` is always Pending (only that is ever written: podgang/syncflow.go of
-v0.1.0-alpha.12-rc1) and is not read.
+Grove creates one for each replica of a PodCliqueSet, and one for each replica of a scaling group beyond its
+`minAvailable`. Pods name it by a label. A scheduler's backend creates its own groups for it, such as core PodGroups. The
+PodGang owns these, and pods are counted in them. So pages show a PodGang, and it is no unit. Its `status.phase` is always
+Pending (podgang/syncflow.go of v0.1.0-alpha.12-rc1 writes no other value) and is not read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gangboard.decode.fitting import KeyField, key_fields
+from gangboard.decode.fitting import KeyField
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
-from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import find_condition
-from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
+from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes, group_resource
 
 _GROUP = "scheduler.grove.io"
 
@@ -62,18 +60,18 @@ def _build(wire: WirePodGang, version: str) -> Group:
     conditions = read_conditions(wire.status.conditions if wire.status is not None else None)
     templates = tuple(
         GroupTemplate(
-            name=one.name,
+            name=group.name,
             policy=Policy.GANG,
-            quorum=max(0, one.min_replicas or 0),
-            topology_keys=tuple(_keys(one.topology_constraint)),
-            members=tuple(pod.name for pod in one.pod_references or ()),
+            quorum=max(0, group.min_replicas or 0),
+            topology_keys=tuple(_keys(group.topology_constraint)),
+            members=tuple(pod.name for pod in group.pod_references or ()),
         )
-        for one in spec.podgroups or ()
+        for group in spec.podgroups or ()
     )
     return Group(
         meta=read_meta(wire.metadata, _GROUP, "PodGang", version),
         policy=Policy.GANG,
-        quorum=sum(one.quorum or 0 for one in templates),
+        quorum=sum(group.quorum or 0 for group in templates),
         topology_keys=tuple(_keys(spec.topology_constraint)),
         conditions=conditions,
         placed=find_condition(conditions, "Scheduled"),
@@ -88,27 +86,16 @@ def _keys(constraint: _WireTopology | None) -> Iterator[str]:
             yield key
 
 
-GROUPING = GroupingAPI(
-    label="Grove",
-    notes=GroupingNotes(
+class PodGangs(GroupingAPI):
+    """PodGangs of Grove."""
+
+    label = "Grove"
+    group = _GROUP
+    resources = (group_resource(_GROUP, "podgangs", "PodGang", ("v1alpha1",), WirePodGang, _build),)
+    groups_of = (("grove.io", "PodCliqueSet"),)
+    # A backend cannot hand a PodGang to its scheduler; no condition tells that.
+    event_reasons = frozenset({"KAIBackendMappingFailed"})
+    notes = GroupingNotes(
         members="it lists its pods; these name it by a label",
         tested="its public types, its operator played, on 1.35, 1.36 and 1.37",
-    ),
-    group=_GROUP,
-    groups_of=(("grove.io", "PodCliqueSet"),),
-    # A backend cannot hand a PodGang to its scheduler; no condition says so.
-    event_reasons=frozenset({"KAIBackendMappingFailed"}),
-    resources=(
-        Resource(
-            group=_GROUP,
-            plural="podgangs",
-            kind="PodGang",
-            versions=("v1alpha1",),
-            wire=WirePodGang,
-            model=Group,
-            build=_build,
-            needed=True,
-            fields=key_fields(WirePodGang),
-        ),
-    ),
-)
+    )

@@ -1,6 +1,5 @@
-"""One file per way to stop something and start it again: what it does, how it is proved, what the actor may
-change for it, how it is confirmed.
+"""One file per lever: its requests, its proof, its confirmation, and what the actor may change for it.
 
-Facts about one gang enter, a `Decision` or a refusal comes out. Which lever is pulled, and what the kinds
-and the queue do meanwhile, is decided in `policy`. Found by folder; the files never import each other.
+A lever gets the facts of a gang and returns a `Decision` or a refusal. `policy` chooses the lever and adds what kinds and
+queues do meanwhile. Levers are found by folder and never import each other.
 """

@@ -1,8 +1,7 @@
-"""`native`: `spec.suspend` of one Job, left alone by the controller above it.
+"""`native`: `spec.suspend` of one Job, which the controller above leaves alone.
 
-That controller must have been asked to (`Owner.independent_claim`), and this build of it seen to do so.
-Where both are true, the owner as a whole is suspended Job by Job, too: its own field must stay unset
-(jobset#1202).
+The owner must ask for that (`Owner.independent_claim`), and this build of the controller must have been seen to do
+it. The whole owner is then also suspended Job by Job, because its own field must stay unset (jobset#1202).
 """
 
 from __future__ import annotations
@@ -27,18 +26,56 @@ from gangboard.policy.phrases import gang_resumed, gang_stopped, job_resumed, po
 from gangboard.policy.requests import resume_job, suspend_job
 
 _SHORT_BUILD = 12
-"""Characters of a build that are shown."""
+"""Characters of a build in the list of levers."""
 
 
-def _is_left_alone(gang: GangIndex, levers: ClusterLevers) -> bool:
-    """Whether its Jobs may be suspended one by one: asked for, and seen honoured."""
-    return bool(gang.owner.independent_claim) and levers.native_honoured
+class Native(Lever):
+    """The suspend field of one Job."""
 
+    key = "native"
+    position = 10
+    label = "spec.suspend of the Job, left alone by its owner"
+    title = "Suspend one Job by itself"
+    forced_label = "spec.suspend of the Job, not proved"
+    after_restart = "re-created running: its suspension is lost"
+    writes = ("spec", "suspend")
+    is_bare = True
+    told_by_build = True
 
-def _missing(gang: GangIndex, _job: Owner, levers: ClusterLevers) -> PlanRefusal | None:
-    if not gang.owner.independent_claim:
-        return PlanRefusal(f"{gang.name} would resume it")
-    return None if levers.native_honoured else PlanRefusal(_not_honoured(gang, levers))
+    def decide(
+        self, gang: GangIndex, subject: Owner, desired: DesiredAction
+    ) -> Decision | PlanRefusal:
+        """Return a patch of the Job, or of each Job if the subject is the owner."""
+        if subject is gang.owner:
+            return _one_by_one(gang, desired)
+        if desired.verb is Verb.SUSPEND:
+            return _suspend(gang, subject, desired)
+        return _resume(gang, subject, desired, is_proved=not self.goes_first(gang, desired.levers))
+
+    def readiness(self, levers: ClusterLevers, kinds: str, shut: str) -> LeverState:
+        """Return a claim, until this build was seen to honour it."""
+        build = f"this build of {kinds} ({levers.build[:_SHORT_BUILD]})" if levers.build else kinds
+        seen = "was seen" if levers.native_honoured else "was not seen"
+        text = f"For {kinds}s that ask for Independent: {build} {seen} to honour it."
+        if not levers.native_honoured:
+            return LeverState(Readiness.UNPROVED, text)
+        return LeverState.ready(text, shut)
+
+    def why_not(self, gang: GangIndex, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
+        """Refuse an owner that does not ask for independent Jobs, or whose controller does not honour that."""
+        if not gang.owner.independent_claim:
+            return PlanRefusal(f"{gang.name} would resume it")
+        return None if levers.native_honoured else PlanRefusal(_not_honoured(gang, levers))
+
+    def passed_over(self, gang: GangIndex, levers: ClusterLevers) -> tuple[str, ...]:
+        """Warn that the controller was not seen to honour what the owner asks for."""
+        if not gang.owner.independent_claim or levers.native_honoured:
+            return ()
+        return (f"{_not_honoured(gang, levers)}.",)
+
+    def goes_first(self, gang: GangIndex, levers: ClusterLevers) -> bool:
+        """Return whether the Jobs can be suspended one by one."""
+        return bool(gang.owner.independent_claim) and levers.native_honoured
 
 
 def _not_honoured(gang: GangIndex, levers: ClusterLevers) -> str:
@@ -49,51 +86,39 @@ def _not_honoured(gang: GangIndex, levers: ClusterLevers) -> str:
     )
 
 
-def _passed_over(gang: GangIndex, levers: ClusterLevers) -> tuple[str, ...]:
-    """Say that independent Jobs were asked for and nobody was seen to honour it."""
-    if not gang.owner.independent_claim or levers.native_honoured:
-        return ()
-    return (f"{_not_honoured(gang, levers)}.",)
-
-
-def _suspend(gang: GangIndex, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
-    if subject is gang.owner:
-        return _one_by_one(gang, desired)
-    if subject.suspended:
-        return nothing_to_do(f"{label(subject.meta.ref)} is suspended already")
+def _suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+    if job.suspended:
+        return nothing_to_do(f"{label(job.meta.ref)} is suspended already")
     return Decision(
-        lambda: (suspend_job(gang, subject, desired.action, suspend=True),),
+        lambda: (suspend_job(gang, job, desired.action, suspend=True),),
         before={"spec.suspend": "false"},
         after={"spec.suspend": "true"},
-        watch_seconds=watch(subject.grace_seconds),
-        reactions=(pods_of_job(gang, subject),),
+        watch_seconds=watch(job.grace_seconds),
+        reactions=(pods_of_job(gang, job),),
     )
 
 
-def _resume(gang: GangIndex, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
-    """Return the resume of a Job that nothing holds: nobody undoes that.
+def _resume(gang: GangIndex, job: Owner, desired: DesiredAction, *, is_proved: bool) -> Decision:
+    """Return the resume of a Job without a known Hold.
 
-    It is proved by dry run first unless its controller lets it be: a Hold may be there unseen.
+    A dry run comes first if `is_proved`: an unknown Hold may turn the resume back.
     """
-    if subject is gang.owner:
-        return _one_by_one(gang, desired)
-    left_alone = _is_left_alone(gang, desired.levers)
 
     def make() -> tuple[Step, ...]:
-        found = resume_job(gang, subject, desired.action)
-        return tuple(one for one in found if one.kind is StepKind.PATCH) if left_alone else found
+        steps = resume_job(gang, job, desired.action)
+        return steps if is_proved else tuple(step for step in steps if step.kind is StepKind.PATCH)
 
     return Decision(
         make,
         before={"spec.suspend": "true"},
         after={"spec.suspend": "false"},
-        watch_seconds=watch(subject.grace_seconds),
-        reactions=job_resumed(gang, subject),
+        watch_seconds=watch(job.grace_seconds),
+        reactions=job_resumed(gang, job),
     )
 
 
 def _one_by_one(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefusal:
-    """Return a patch of each Job that is not as it is asked for."""
+    """Return a patch of each Job that is not in the desired state yet."""
     suspend = desired.verb is Verb.SUSPEND
     changed = tuple(
         job
@@ -116,7 +141,7 @@ def _one_by_one(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefus
         before=dict.fromkeys(fields, shown(not suspend)),
         after=dict.fromkeys(fields, shown(suspend)),
         watch_seconds=watch(max(job.grace_seconds for job in changed)),
-        reactions=_of_all(gang, suspend=suspend),
+        reactions=_whole_reactions(gang, suspend=suspend),
     )
 
 
@@ -125,7 +150,7 @@ def _patches(gang: GangIndex, jobs: tuple[Owner, ...], desired: DesiredAction) -
     return tuple(suspend_job(gang, job, desired.action, suspend=suspend) for job in jobs)
 
 
-def _of_all(gang: GangIndex, *, suspend: bool) -> tuple[str, ...]:
+def _whole_reactions(gang: GangIndex, *, suspend: bool) -> tuple[str, ...]:
     if not suspend:
         return (gang_resumed(gang), "Its Jobs are resumed one by one.")
     return (
@@ -133,32 +158,3 @@ def _of_all(gang: GangIndex, *, suspend: bool) -> tuple[str, ...]:
         f"Its Jobs are suspended one by one, as it asks: {gang.name} itself does not count as "
         "suspended.",
     )
-
-
-def _readiness(levers: ClusterLevers, kinds: str, shut: str) -> LeverState:
-    """Return what is known of owners that ask for Independent: a claim until it was seen."""
-    build = f"this build of {kinds} ({levers.build[:_SHORT_BUILD]})" if levers.build else kinds
-    seen = "was seen" if levers.native_honoured else "was not seen"
-    said = f"For {kinds}s that ask for Independent: {build} {seen} to honour it."
-    if not levers.native_honoured:
-        return LeverState(Readiness.UNPROVED, said)
-    return LeverState.ready(said, shut)
-
-
-LEVER = Lever(
-    key="native",
-    position=10,
-    label="spec.suspend of the Job, left alone by its owner",
-    title="Suspend one Job by itself",
-    suspend=_suspend,
-    resume=_resume,
-    readiness=_readiness,
-    missing=_missing,
-    passed_over=_passed_over,
-    goes_first=_is_left_alone,
-    writes=("spec", "suspend"),
-    is_bare=True,
-    told_by_build=True,
-    forced_label="spec.suspend of the Job, not proved",
-    after_restart="re-created running: its suspension is lost",
-)

@@ -1,7 +1,6 @@
-"""`parallelism`: one Job paused by parallelism 0, where there is no better way and somebody switched it on.
+"""`parallelism`: one Job paused by parallelism 0, if no better lever works and an admin has enabled it.
 
-The old value is kept in an annotation. The Job is not suspended: whoever counts its Jobs goes on
-counting it as ready.
+An annotation keeps the old value. The Job is not suspended, so its controller still counts it as ready.
 """
 
 from __future__ import annotations
@@ -9,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from shlex import quote
 
-from gangboard.domain.action import ClusterLevers
+from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.domain.group import Policy
 from gangboard.domain.hold import ACTION_ANNOTATION, PAUSED_PARALLELISM
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
 from gangboard.facts.gang_index import GangIndex, is_paused
-from gangboard.plugins.lever import Lever, LeverState, Readiness, Rule
+from gangboard.plugins.lever import Bounds, Lever, LeverState, Readiness, Rule
 from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal, shown, watch
 from gangboard.policy.phrases import job_resumed, pods_of_job
 from gangboard.policy.requests import FieldChange, patch_owner
 
 _FIELD = ("spec", "parallelism")
 _IMMUTABLE = "v1alpha2"
-"""Version of scheduling.k8s.io (1.36) with which a Job of a gang cannot change its parallelism."""
+"""Version of scheduling.k8s.io (1.36) in which the parallelism of a Job in a gang is immutable."""
 _NOTE = f"[?'{PAUSED_PARALLELISM}'].orValue('')"
 _VARIABLES = {
     "newParallelism": "variables.newSpec.?parallelism.orValue(1)",
@@ -31,6 +30,87 @@ _VARIABLES = {
     "oldNote": f"variables.oldAnnotations{_NOTE}",
 }
 """Variables of the rule in CEL; the API's default is 1."""
+_SWITCHED_OFF = (
+    "Pausing by parallelism 0 is not enabled here any more: the cluster may refuse to let "
+    "gangboard change parallelism."
+)
+
+
+class Parallelism(Lever):
+    """`spec.parallelism` 0 of one Job."""
+
+    key = "parallelism"
+    position = 30
+    label = "parallelism 0"
+    title = "Pause one Job"
+    description = "spec.parallelism 0, where there is no better way; the old value is kept."
+    done = "Paused"
+    state = "paused"
+    after_restart = "re-created with the parallelism of its template: the pause is lost"
+    renewals = "a resume"
+    undo_buttons: Mapping[str, str] = {"Resume": "Pause", "Unpause": "Pause"}
+    writes = _FIELD
+    optional = True
+    counts_as_ready = True
+
+    def decide(self, gang: GangIndex, subject: Owner, desired: DesiredAction) -> Decision:
+        """Return the pause of a Job, or its end."""
+        decide = _pause if desired.verb is Verb.SUSPEND else _unpause
+        return decide(gang, subject, desired)
+
+    def readiness(self, levers: ClusterLevers, kinds: str, shut: str) -> LeverState:
+        """Return OFF with the command that enables it."""
+        if not levers.parallelism:
+            return LeverState(Readiness.OFF, f"Switched off ({_switch(levers)}).")
+        return super().readiness(levers, kinds, shut)
+
+    def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:
+        """Refuse a cluster for which no admin has enabled it."""
+        if levers.parallelism:
+            return None
+        why = "pausing by parallelism 0 is not enabled here"
+        return PlanRefusal(why, _switch(levers), opt_in=True)
+
+    def why_not(self, gang: GangIndex, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
+        """Refuse a Job without pods, and a Job whose parallelism is immutable."""
+        unavailable = self.unavailable(levers)
+        if unavailable is not None:
+            return unavailable
+        if not subject.parallelism:
+            return PlanRefusal("it asks for no pods already (parallelism 0)")
+        group = gang.groups.get(subject.group_name) or gang.groups_of.get(subject.meta.ref.uid)
+        if group is None or group.policy is not Policy.GANG:
+            return None
+        if group.meta.api_version != _IMMUTABLE:
+            return None
+        # Observed on 1.36.3: 403 "cannot change parallelism for a Job referencing …".
+        return PlanRefusal(
+            f"Kubernetes 1.36 refuses parallelism 0 for a Job of gang {label(group.meta.ref)}"
+        )
+
+    def stopped(self, gang: GangIndex, job: Owner) -> str:
+        """Return the kept parallelism of a paused Job."""
+        if not is_paused(job):
+            return ""
+        return f"paused already (parallelism 0, {job.paused_parallelism} is kept)"
+
+    def undoes(self, gang: GangIndex, job: Owner) -> bool:
+        """Return whether the Job is paused."""
+        return is_paused(job)
+
+    def bounds(self, kind: str) -> Bounds:
+        """Allow 0 together with the annotation of the old value, and the value in the annotation.
+
+        The annotation changes only together with the value. Else it could be set to any number first.
+        """
+        new, old, note, old_note = (f"variables.{name}" for name in _VARIABLES)
+        rule = Rule(
+            f"{new} == {old} ? {note} == {old_note} : "
+            f"({new} == 0 ? {note} == string({old}) : {old} == 0 && {old_note} == string({new}))",
+            f"gangboard may set spec.parallelism of a {kind} to 0 with the old value in "
+            f"{PAUSED_PARALLELISM}, or back to that value, and nothing else",
+        )
+        return Bounds(_VARIABLES, rule)
 
 
 def _pause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
@@ -76,84 +156,5 @@ def _unpause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
     )
 
 
-_SWITCHED_OFF = (
-    "Pausing by parallelism 0 is not enabled here any more: the cluster may refuse to let "
-    "gangboard change parallelism."
-)
-
-
-def _unavailable(levers: ClusterLevers) -> PlanRefusal | None:
-    if levers.parallelism:
-        return None
-    return PlanRefusal("pausing by parallelism 0 is not enabled here", _switch(levers), opt_in=True)
-
-
-def _missing(gang: GangIndex, job: Owner, _levers: ClusterLevers) -> PlanRefusal | None:
-    if not job.parallelism:
-        return PlanRefusal("it asks for no pods already (parallelism 0)")
-    group = gang.groups.get(job.group_name) or gang.groups_of.get(job.meta.ref.uid)
-    if group is not None and group.policy is Policy.GANG and group.meta.api_version == _IMMUTABLE:
-        # Observed on 1.36.3: 403 "cannot change parallelism for a Job referencing …".
-        return PlanRefusal(
-            f"Kubernetes 1.36 refuses parallelism 0 for a Job of gang {label(group.meta.ref)}"
-        )
-    return None
-
-
 def _switch(levers: ClusterLevers) -> str:
     return f"manage.py set_lever {quote(levers.cluster or 'NAME')} parallelism on"
-
-
-def _stopped(_gang: GangIndex, job: Owner) -> str:
-    if not is_paused(job):
-        return ""
-    return f"paused already (parallelism 0, {job.paused_parallelism} is kept)"
-
-
-def _undoes(_gang: GangIndex, job: Owner) -> bool:
-    return is_paused(job)
-
-
-def _readiness(levers: ClusterLevers, _kinds: str, shut: str) -> LeverState:
-    if not levers.parallelism:
-        return LeverState(Readiness.OFF, f"Switched off ({_switch(levers)}).")
-    paused = "spec.parallelism 0, where there is no better way; the old value is kept."
-    return LeverState.ready(paused, shut)
-
-
-def _bounds(kind: str) -> tuple[Mapping[str, str], Rule]:
-    """Return the rule: to 0 while the old value is written down, or back to what is written there.
-
-    The note changes only together with the value: else any number could be written into it first.
-    """
-    new, old, note, old_note = (f"variables.{name}" for name in _VARIABLES)
-    return _VARIABLES, Rule(
-        f"{new} == {old} ? {note} == {old_note} : "
-        f"({new} == 0 ? {note} == string({old}) : {old} == 0 && {old_note} == string({new}))",
-        f"gangboard may set spec.parallelism of a {kind} to 0 with the old value in "
-        f"{PAUSED_PARALLELISM}, or back to that value, and nothing else",
-    )
-
-
-LEVER = Lever(
-    key="parallelism",
-    position=30,
-    label="parallelism 0",
-    title="Pause one Job",
-    suspend=_pause,
-    resume=_unpause,
-    readiness=_readiness,
-    unavailable=_unavailable,
-    missing=_missing,
-    stopped=_stopped,
-    undoes=_undoes,
-    writes=_FIELD,
-    bounds=_bounds,
-    optional=True,
-    counts_as_ready=True,
-    done="Paused",
-    undo_buttons={"Resume": "Pause", "Unpause": "Pause"},
-    state="paused",
-    after_restart="re-created with the parallelism of its template: the pause is lost",
-    renewals="a resume",
-)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gangboard.domain.action import ClusterLevers, Verb
+from gangboard.domain.action import Verb
 from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.owner import Owner
 from gangboard.facts.gang_index import GangIndex
-from gangboard.plugins.lever import Lever, LeverState
+from gangboard.plugins.lever import Lever
 from gangboard.policy.decision import (
     Decision,
     DesiredAction,
@@ -20,48 +20,47 @@ from gangboard.policy.phrases import gang_resumed, gang_stopped
 from gangboard.policy.requests import FieldChange, patch_owner
 
 
-def _change(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
-    suspend = desired.verb is Verb.SUSPEND
-    if owner.suspended is suspend:
-        state = "suspended already" if suspend else "not suspended"
-        return nothing_to_do(f"{gang.name} is {state}")
-    refused = generation_unknown(owner.meta)
-    if refused is not None:
-        return refused
-    kind = gang.kind_of(owner)
-    path, is_missing = kind.suspend_field, kind.suspend_map_missing
-    # What is not suspended may lack the field; then only the generation tells.
-    old = True if owner.suspended else None
-    lacks_map = is_missing is not None and is_missing(owner)
-    change = FieldChange(path, suspend, old, map_missing=lacks_map)
-    what, field = "Suspend" if suspend else "Resume", ".".join(path)
-    mark = {ACTION_ANNOTATION: desired.action}
-    return Decision(
-        lambda: (patch_owner(gang, owner, what, [change], {**mark}),),
-        before={field: shown(not suspend)},
-        after={field: shown(suspend)},
-        watch_seconds=watch(owner.grace_seconds),
-        reactions=_stopped(gang) if suspend else (gang_resumed(gang),),
-    )
+class Suspend(Lever):
+    """The suspend field of the owner."""
+
+    key = "suspend"
+    position = 40
+    label = "spec.suspend"
+    title = "Suspend a whole gang"
+    description = "spec.suspend of an owner that no queue manages and nobody else suspends."
+
+    def written_field(self, suspend_field: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the suspend field of the kind."""
+        return suspend_field
+
+    def decide(
+        self, gang: GangIndex, subject: Owner, desired: DesiredAction
+    ) -> Decision | PlanRefusal:
+        """Return a patch of the suspend field."""
+        suspend = desired.verb is Verb.SUSPEND
+        if subject.suspended is suspend:
+            state = "suspended already" if suspend else "not suspended"
+            return nothing_to_do(f"{gang.name} is {state}")
+        refused = generation_unknown(subject.meta)
+        if refused is not None:
+            return refused
+        kind = gang.kind_of(subject)
+        path, is_missing = kind.suspend_field, kind.suspend_map_missing
+        # An owner that is not suspended may lack the field. Then only the generation is tested.
+        old = True if subject.suspended else None
+        lacks_map = is_missing is not None and is_missing(subject)
+        change = FieldChange(path, suspend, old, map_missing=lacks_map)
+        what, field = "Suspend" if suspend else "Resume", ".".join(path)
+        mark = {ACTION_ANNOTATION: desired.action}
+        return Decision(
+            lambda: (patch_owner(gang, subject, what, [change], {**mark}),),
+            before={field: shown(not suspend)},
+            after={field: shown(suspend)},
+            watch_seconds=watch(subject.grace_seconds),
+            reactions=_stopped(gang) if suspend else (gang_resumed(gang),),
+        )
 
 
 def _stopped(gang: GangIndex) -> tuple[str, ...]:
     jobs = ("Its Jobs stay, suspended; those that have finished are not touched.",)
     return (gang_stopped(gang), *(jobs if gang.jobs else ()))
-
-
-def _readiness(_levers: ClusterLevers, _kinds: str, shut: str) -> LeverState:
-    what = "spec.suspend of an owner that no queue manages and nobody else suspends."
-    return LeverState.ready(what, shut)
-
-
-LEVER = Lever(
-    key="suspend",
-    position=40,
-    label="spec.suspend",
-    title="Suspend a whole gang",
-    suspend=_change,
-    resume=_change,
-    readiness=_readiness,
-    writes=None,
-)

@@ -1,9 +1,8 @@
 """`volcano_command`: a Command by which Volcano aborts a Job of its own, or resumes it.
 
-What is sent is what `vcctl job suspend` and `resume` send (pkg/cli/util of v1.14.1), but for the name, which is the
-action's. The controller deletes the Command and then acts on it; `status.state.phase` of the Job tells that it
-has. While a Job restarts a Command to abort it is lost, and each resume counts as a retry: at `maxRetry` the
-Job fails for good (pkg/controllers/job/state).
+`vcctl job suspend` and `resume` send the same Command (pkg/cli/util of v1.14.1) under another name. The controller
+deletes the Command and then acts; `status.state.phase` of the Job confirms it. A Command to abort is lost while the
+Job restarts. Each resume counts as a retry, and at `maxRetry` the Job fails for good (pkg/controllers/job/state).
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
+from gangboard.domain.action import Step, StepKind, Verb
 from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.facts.gang_index import GangIndex
-from gangboard.plugins.lever import Lever, LeverState, Made, Readiness, Rule
+from gangboard.plugins.lever import Lever, Made, Rule
 from gangboard.policy.decision import (
     Decision,
     DesiredAction,
@@ -36,28 +35,71 @@ _JOBS = "batch.volcano.sh"
 _LONGEST_NAME = 253
 
 
-def _change(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
-    stops = desired.verb is Verb.SUSPEND
-    if owner.suspended is stops:
-        return nothing_to_do(f"{gang.name} is {'suspended already' if stops else 'not suspended'}")
-    refused = _restarting(gang, owner) if stops else _out_of_retries(gang, owner)
-    if refused is not None:
-        return refused
-    return Decision(
-        lambda: (_command(owner, desired, _ABORT if stops else _RESUME),),
-        before={"status.state.phase": owner.detail[PHASE]},
-        after={"status.state.phase": "Aborted" if stops else "Pending"},
-        watch_seconds=watch(owner.grace_seconds),
-        reactions=(
-            (
-                gang_stopped(gang),
-                "Its PodGroup is deleted with them, and re-created when it resumes.",
-            )
-            if stops
-            else (gang_resumed(gang),)
-        ),
-        warnings=_warnings(owner, stops=stops),
+class VolcanoCommand(Lever):
+    """A Command about a Job of Volcano."""
+
+    key = "volcano_command"
+    position = 45
+    label = "a Command (AbortJob, ResumeJob)"
+    title = "Abort a Job of Volcano"
+    description = (
+        "A Command to Volcano about a Job of its own; each resume counts as a retry of that."
     )
+
+    def decide(
+        self, gang: GangIndex, subject: Owner, desired: DesiredAction
+    ) -> Decision | PlanRefusal:
+        """Return the creation of a Command."""
+        stops = desired.verb is Verb.SUSPEND
+        if subject.suspended is stops:
+            return nothing_to_do(
+                f"{gang.name} is {'suspended already' if stops else 'not suspended'}"
+            )
+        refused = _restarting(gang, subject) if stops else _out_of_retries(gang, subject)
+        if refused is not None:
+            return refused
+        return Decision(
+            lambda: (_command(subject, desired, _ABORT if stops else _RESUME),),
+            before={"status.state.phase": subject.detail[PHASE]},
+            after={"status.state.phase": "Aborted" if stops else "Pending"},
+            watch_seconds=watch(subject.grace_seconds),
+            reactions=(
+                (
+                    gang_stopped(gang),
+                    "Its PodGroup is deleted with them, and re-created when it resumes.",
+                )
+                if stops
+                else (gang_resumed(gang),)
+            ),
+            warnings=_warnings(subject, stops=stops),
+        )
+
+    def in_effect(self, raw: Mapping[str, Any], suspend: bool) -> bool:
+        """Return whether the phase of the Job confirms the Command."""
+        phase = ((raw.get("status") or {}).get("state") or {}).get("phase")
+        if suspend:
+            return phase == "Aborted"
+        return phase in ("Pending", "Running", "Completing", "Completed")
+
+    def makes(self, parents: Sequence[tuple[str, str]]) -> Made:
+        """Return the conditions for Commands of gangboard."""
+        target = "object.target"
+        rules = (
+            Rule(
+                f"object.action in ['{_ABORT}', '{_RESUME}']",
+                "gangboard commands Volcano to abort Jobs and to resume them, and nothing else",
+            ),
+            Rule(
+                f"{target}.kind == 'Job' && {target}.apiVersion.startsWith('{_JOBS}/')",
+                "gangboard commands Jobs of Volcano only",
+            ),
+            Rule(
+                "size(object.metadata.?ownerReferences.orValue([])) == 1 && "
+                f"object.metadata.ownerReferences[0].uid == {target}.uid",
+                "a Command of gangboard belongs to the Job that it is for",
+            ),
+        )
+        return Made(_GROUP, _PLURAL, "Command", ("create", "get"), rules)
 
 
 def _restarting(gang: GangIndex, owner: Owner) -> PlanRefusal | None:
@@ -129,48 +171,3 @@ def _command(owner: Owner, desired: DesiredAction, action: str) -> Step:
         object_path(_GROUP, _VERSION, ref.namespace, _PLURAL),
         json_text(body),
     )
-
-
-def _in_effect(raw: Mapping[str, Any], stops: bool) -> bool:
-    phase = ((raw.get("status") or {}).get("state") or {}).get("phase")
-    return (
-        phase == "Aborted" if stops else phase in ("Pending", "Running", "Completing", "Completed")
-    )
-
-
-def _readiness(_levers: ClusterLevers, _kinds: str, shut: str) -> LeverState:
-    what = "A Command to Volcano about a Job of its own; each resume counts as a retry of that."
-    return LeverState(Readiness.OFF if shut else Readiness.READY, what, usable=not shut)
-
-
-def _makes(_parents: Sequence[tuple[str, str]]) -> Made:
-    target = "object.target"
-    rules = (
-        Rule(
-            f"object.action in ['{_ABORT}', '{_RESUME}']",
-            "gangboard commands Volcano to abort Jobs and to resume them, and nothing else",
-        ),
-        Rule(
-            f"{target}.kind == 'Job' && {target}.apiVersion.startsWith('{_JOBS}/')",
-            "gangboard commands Jobs of Volcano only",
-        ),
-        Rule(
-            "size(object.metadata.?ownerReferences.orValue([])) == 1 && "
-            f"object.metadata.ownerReferences[0].uid == {target}.uid",
-            "a Command of gangboard belongs to the Job that it is for",
-        ),
-    )
-    return Made(_GROUP, _PLURAL, "Command", ("create", "get"), rules)
-
-
-LEVER = Lever(
-    key="volcano_command",
-    position=45,
-    label="a Command (AbortJob, ResumeJob)",
-    title="Abort a Job of Volcano",
-    suspend=_change,
-    resume=_change,
-    readiness=_readiness,
-    makes=_makes,
-    in_effect=_in_effect,
-)

@@ -9,7 +9,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004  # Django's name
 
 from gangboard import env
-from gangboard.plugins import registry
+from gangboard.plugins import reasons, registry
+from gangboard.plugins.discovery import RegistryError
 from gangboard.store.schema import check_server
 
 SHORTEST_TOKEN = 32
@@ -24,10 +25,10 @@ def registries_are_whole(**_: Any) -> list[CheckMessage]:
             registry.owner_kinds,
             registry.levers,
             registry.grouping_apis,
-            registry.rules,
+            reasons.rules,
         ):
             members()
-    except registry.RegistryError as error:
+    except RegistryError as error:
         return [Error(str(error), id="gangboard.E001")]
     return []
 

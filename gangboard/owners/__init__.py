@@ -1,5 +1,4 @@
-"""One file per kind of object a person makes: what to list and what its own words mean.
+"""Kinds of objects that people make: a file each, with a subclass of `OwnerKind`.
 
-Each file offers a constant OWNER (domain.registry.OwnerKind) and is found by being here. Files do
-not import each other. May import domain and decode.
+The registry finds it by the folder (docs/adding-a-kind.md). Files do not import each other.
 """

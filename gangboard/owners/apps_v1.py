@@ -1,11 +1,10 @@
 """StatefulSets and Deployments (apps/v1): their pods take room and are no gang without a group or a queue of theirs.
 
-A web server is no gang, so most of them are only occupants: what is on the nodes. That their pods tell by
-their controller, so a cluster in which no group takes any is not asked for them. One whose pod template, or one of
-whose pods, names a group, or whose pods name a queue that admits pods, is a gang like any other. A Deployment makes its pods through a ReplicaSet, which is not read:
-the Deployment controller names that `<deployment>-<hash>` and gives its pods the hash as label (getNewReplicaSet in
-pkg/controller/deployment/sync.go), so the pods tell the Deployment. Pods of a ReplicaSet that somebody made by hand
-tell none.
+A web server is no gang, so most of them are only occupants of nodes. Their pods tell that by their controller, so
+they are listed only if a group takes such pods. One whose pod template, or one of whose pods, names a group, or whose
+pods name a queue that admits pods, is a gang like any other. A Deployment makes its pods through a ReplicaSet, which is
+not read: the Deployment controller names that `<deployment>-<hash>` and gives its pods the hash as label (getNewReplicaSet in
+pkg/controller/deployment/sync.go), so the pods tell the Deployment. Pods of a ReplicaSet that a user made have none.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class _WireSpec(Wire):
     replicas: Int32 | None = None
     template: WirePodTemplate | None = None
     pod_management_policy: str | None = None
-    """Of a StatefulSet; the API server fills in `OrderedReady`."""
+    """Only a StatefulSet has it; the API server fills in `OrderedReady`."""
 
 
 class WireReplicas(Wire):
@@ -47,7 +46,7 @@ class WireReplicas(Wire):
 
 
 class Replicas(OwnerKind):
-    """What StatefulSets and Deployments have in common: a number of pods of one template."""
+    """The base of StatefulSets and Deployments: a number of pods of one template."""
 
     group = _GROUP
     versions = ("v1",)

@@ -1,9 +1,8 @@
 """CronJobs (batch/v1): they make Jobs, each of which is a gang of its own.
 
-`spec.suspend` of a CronJob keeps it from starting the next run and touches no run that is there. Nor
-does it undo what is done to one of them: a run is suspended by its own field, as any Job (both seen
-on 1.37.0). A suspended run counts as one that is still active, so the concurrency policy decides
-what becomes of the next.
+`spec.suspend` of a CronJob keeps it from starting the next run and touches no run that is there. It does not undo a
+change of a run, which is suspended by its own field as any Job (both seen on 1.37.0). A suspended run counts as an
+active one, so the concurrency policy decides about the next.
 """
 
 from __future__ import annotations
@@ -55,10 +54,10 @@ class CronJob(OwnerKind):
     makes_gangs = True
 
     def build(self, wire: WireCronJob, version: str) -> Owner:
-        """Return the CronJob with its schedule and what it does with runs that overlap."""
+        """Return the CronJob with its schedule and its concurrency policy."""
         spec = wire.spec or _WireCronJobSpec()
         deadline = spec.starting_deadline_seconds
-        given = {
+        detail = {
             _SCHEDULE: read_text(spec.schedule),
             _ZONE: read_text(spec.time_zone),
             _CONCURRENCY: read_text(spec.concurrency_policy),
@@ -69,7 +68,7 @@ class CronJob(OwnerKind):
             **self.read_control(wire),
             suspended=bool(spec.suspend),
             grace_seconds=0,
-            detail={name: text for name, text in given.items() if text},
+            detail={name: text for name, text in detail.items() if text},
         )
 
     def read_queue(self, metadata: WireOwnerMeta) -> str:

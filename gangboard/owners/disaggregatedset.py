@@ -2,7 +2,7 @@
 
 Served by LeaderWorkerSet 0.9. It makes `<name>-<revision>-<role>` for each role (seen on 0.9.0), and while
 it rolls out a change those of the old revision beside them, which it scales down (lws_manager.go of 0.9.0).
-How many pods there should be is what these ask for; of a role that has none, what its own spec says.
+The LeaderWorkerSets tell the number of pods. For a role without one its own spec does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 _MADE = "leaderworkerset.x-k8s.io", "LeaderWorkerSet"
 _PREFIX = "leaderworkerset.sigs.k8s.io"
 _REVISION = 8
-"""Characters of a revision in the names of what it makes (revisionLength in utils.go of 0.9.0)."""
+"""Characters of a revision in the names of its LeaderWorkerSets (revisionLength in utils.go of 0.9.0)."""
 
 
 class _WireTemplate(Wire):
@@ -100,7 +100,7 @@ class DisaggregatedSet(OwnerKind):
             meta=self.read_meta(wire, version),
             desired=size_of(roles),
             roles=tuple(roles),
-            pod_requests=tuple(one for one in requests if one.count),
+            pod_requests=tuple(request for request in requests if request.count),
             conditions=read_conditions((wire.status or _WireDisaggregatedSetStatus()).conditions),
         )
         return deliver(owner, tuple(faults))
@@ -109,16 +109,16 @@ class DisaggregatedSet(OwnerKind):
         self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
         """Return it with the replicas of its LeaderWorkerSets; a role that is not made stays as it is."""
-        sets = [one for one in made if (one.meta.ref.group, one.meta.ref.kind) == _MADE]
+        sets = [child for child in made if (child.meta.ref.group, child.meta.ref.kind) == _MADE]
         if not sets:
             return owner
-        names = [one.meta.ref.name for one in sets]
+        names = [child.meta.ref.name for child in sets]
         unmade = [role for role in owner.roles if not _is_made(owner, role, names)]
         return replace(
             owner,
-            desired=sum(one.desired for one in sets) + size_of(unmade),
-            roles=(*(role for one in sets for role in one.roles), *unmade),
-            grace_seconds=max(one.grace_seconds for one in sets),
+            desired=sum(child.desired for child in sets) + size_of(unmade),
+            roles=(*(role for child in sets for role in child.roles), *unmade),
+            grace_seconds=max(child.grace_seconds for child in sets),
         )
 
     def role_of(self, pod: Pod) -> str:

@@ -27,7 +27,7 @@ _ENDS = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
 
 
 class _WireLabels(Wire):
-    """The labels that say what a Job was made for."""
+    """Labels by which a JobSet tells role and attempt of a Job."""
 
     role: str | None = msgspec.field(default=None, name="jobset.sigs.k8s.io/replicatedjob-name")
     attempt: str | None = msgspec.field(default=None, name="jobset.sigs.k8s.io/restart-attempt")
@@ -157,7 +157,7 @@ def _desired(spec: WireJobSpec, status: _WireJobStatus) -> int:
     With `completions`: those that succeeded and at most `parallelism` of the rest, so a gang
     (completions = parallelism) always asks for its size, and a queue of ten with two at a time
     asks for 2, then 3 when one is done, …, at last for 10. Without `completions`: `parallelism`
-    until the first pod succeeds; from then on nothing is replaced and what is there is left to end.
+    until the first pod succeeds; from then on the controller replaces no pod, and the others end.
     """
     succeeded = status.succeeded or 0
     parallelism = or_one(spec.parallelism)
@@ -174,5 +174,5 @@ def _reported(desired: int, status: _WireJobStatus) -> Reported | None:
 
 def _ending(conditions: tuple[Condition, ...]) -> str:
     """Return why the Job will end although its pods are not all gone (KEP-3998, KEP-3939)."""
-    found = first_true(conditions, "FailureTarget", "SuccessCriteriaMet")
-    return "" if found is None else found.reason or found.type
+    condition = first_true(conditions, "FailureTarget", "SuccessCriteriaMet")
+    return "" if condition is None else condition.reason or condition.type

@@ -65,23 +65,24 @@ class MiniCluster(OwnerKind):
     def build(self, wire: WireMiniCluster, version: str) -> Owner:
         """Return the MiniCluster with one role: the Job of its name."""
         spec, status = wire.spec or _WireMiniClusterSpec(), wire.status or _WireMiniClusterStatus()
-        # The API server fills in 1; for 0 the operator makes nothing and is silent (minicluster_controller.go).
+        # The API server fills in 1; for 0 the operator makes no Job and sets no condition
+        # (minicluster_controller.go).
         size = 1 if spec.size is None else max(0, spec.size)
-        given = {_LOWEST: spec.min_size or 0, _HIGHEST: spec.max_size or 0}
+        sizes = {_LOWEST: spec.min_size or 0, _HIGHEST: spec.max_size or 0}
         meta = self.read_meta(wire, version)
         return Owner(
             meta=meta,
             desired=size,
             roles=(Role("flux", 1, size, child_names=(meta.ref.name,)),) if size else (),
             conditions=read_conditions(status.conditions),
-            detail={name: str(number) for name, number in given.items() if number > 0},
+            detail={name: str(number) for name, number in sizes.items() if number > 0},
         )
 
     def complete(
         self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
         """Return it with the requests and the end of its Job."""
-        job = next((one for one in made if one.meta.ref.is_job), None)
+        job = next((child for child in made if child.meta.ref.is_job), None)
         return taken_from(owner, job, _FROM_JOB) if job is not None else owner
 
     def facts(self, owner: Owner) -> dict[str, str]:

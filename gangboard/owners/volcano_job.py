@@ -51,7 +51,7 @@ from gangboard.plugins.rule import UnitRule
 
 _TASK = "volcano.sh/task-spec"
 _MOST_RETRIES = 3
-"""`spec.maxRetry` where nobody set it (default of the CRD)."""
+"""Default of `spec.maxRetry` in the CRD."""
 _STOPPED = ("Aborting", "Aborted")
 _RESTARTING = "Restarting"
 _ENDS = {
@@ -102,7 +102,7 @@ class WireJob(Wire):
 
 
 def _roles(tasks: list[_WireTask]) -> tuple[tuple[Role, ...], tuple[str, ...]]:
-    """Return a role for each task, and what is wrong with their templates."""
+    """Return a role for each task, and the faults of their templates."""
     roles, faults = list[Role](), list[str]()
     for task in tasks:
         requests, malformed = pod_requests(task.pod)
@@ -133,7 +133,7 @@ def _find_restart(unit: Unit) -> Finding | None:
     leaving = [pod for pod in unit.pods if pod.is_live and pod.is_terminating]
     is_refused = newest_creation_refusal(unit) is not None
     if not leaving and (is_refused or not missing(unit)):
-        return None  # what its pods lack is another reason
+        return None  # other rules tell why its pods wait
     ready = len(unit.ready)
     counts = f"{restart.text}: {out_of(ready, unit.wanted, 'pod')} {is_or_are(ready)} ready"
     due = _end_of_patience(unit, leaving)
@@ -171,8 +171,8 @@ def _waits_until_gone(leaving: list[Pod], unit: Unit) -> str:
 
 
 def _sick_nodes_of(pods: list[Pod], unit: Unit) -> tuple[Node, ...]:
-    where = {pod.node for pod in pods}
-    return tuple(node for node in sick_nodes(unit) if node.meta.ref.name in where)
+    nodes = {pod.node for pod in pods}
+    return tuple(node for node in sick_nodes(unit) if node.meta.ref.name in nodes)
 
 
 def _is_to_make(unit: Unit) -> str:
@@ -185,7 +185,7 @@ def _is_to_make(unit: Unit) -> str:
 
 
 def _end_of_patience(unit: Unit, leaving: list[Pod]) -> datetime | None:
-    """Return when a pod should be gone, or be made: nothing goes on by itself after that."""
+    """Return when a pod should be gone or made. Later than that, the restart is stuck."""
     if leaving:
         # Their `deletionTimestamp` is when their grace is over.
         over = latest(pod.meta.deleting_since for pod in leaving)
@@ -196,7 +196,7 @@ def _end_of_patience(unit: Unit, leaving: list[Pod]) -> datetime | None:
 
 def _begun(unit: Unit) -> datetime | None:
     """Return when its controller said that it restarts."""
-    return latest(one.since for one in unit.owner.conditions)
+    return latest(condition.since for condition in unit.owner.conditions)
 
 
 def _advice(unit: Unit, leaving: list[Pod]) -> tuple[AdvisedStep | str, ...]:
@@ -243,7 +243,7 @@ class VolcanoJob(OwnerKind):
     )
     traits = KindTraits(suspend_field="status.state.phase", suspended_detail=PHASE, ends_pods=True)
     makes = ()
-    levers = (volcano_command.LEVER.key,)
+    levers = (volcano_command.VolcanoCommand.key,)
     rules = (RESTARTING,)
     event_reasons: Mapping[str, str] = {
         "PluginError": "",
@@ -270,7 +270,7 @@ class VolcanoJob(OwnerKind):
             roles=roles,
             pod_requests=requests_of(roles),
             finish=_finish(state),
-            # A resume counts as one, too: it is a restart only while the phase says so.
+            # A resume also counts as a retry: it is a restart only while the phase says so.
             restarts=retries if is_restarting else 0,
             counted_restarts=retries if is_restarting else 0,
             max_restarts=most,

@@ -1,1 +1,1 @@
-"""What a kind, a lever, a grouping API, an admission system and a reason must offer, and the registry that finds them."""
+"""Base classes of kinds, levers, grouping APIs and admission systems, rules, and the registry that finds their members."""

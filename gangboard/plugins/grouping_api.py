@@ -1,64 +1,110 @@
-"""What a file in `groups/` offers: an API that says which pods belong together."""
+"""The base class of grouping APIs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
+import msgspec
+
+from gangboard.decode.fitting import key_fields
 from gangboard.domain.api_resource import Resource
-from gangboard.domain.group import QueueMark
+from gangboard.domain.group import Group, GroupMark, QueueMark
 from gangboard.domain.traits import KindTraits
 from gangboard.plugins.rule import GangRule, UnitRule
 
 
 @dataclass(frozen=True, slots=True)
 class GroupingNotes:
-    """What the table of grouping APIs says of one beside what the registry tells (docs/kinds.md): Markdown."""
+    """A line of the table of grouping APIs in docs/kinds.md: Markdown."""
 
     members: str = ""
-    """How a pod comes into a group of it."""
+    """How a pod becomes a member of a group."""
     limits: str = ""
-    """What it does not tell, or does not allow."""
+    """What the API does not tell, or does not allow."""
     tested: str = ""
     """With which scheduler or controller, or whose CRDs, and on which Kubernetes."""
 
 
-@dataclass(frozen=True, slots=True)
 class GroupingAPI:
-    """An API that says which pods belong together. One file in `groups/`, constant GROUPING."""
+    """An API that groups pods. The registry instantiates each subclass in `groups/`."""
 
     label: str
     group: str
-    resources: tuple[Resource, ...]
-    """Their models are domain.Group."""
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    """Annotations of pods whose value is the name of their group in their namespace → its kind. Empty where
-    pods name it in a field of their own, or not at all."""
-    labels: Mapping[str, str] = field(default_factory=dict)
-    """Labels of pods that name their group in the same way."""
-    placeholders: tuple[str, ...] = ()
-    """Annotations that are `true` on pods that its scheduler makes to hold the place of members: they are in no gang."""
-    queue_marks: tuple[QueueMark, ...] = ()
-    """Labels and annotations by which a pod of its schedulers names its queue: the first that it has counts. Empty
-    where its groups say it, or where it has no queues."""
+    """Its API group."""
+    resources: tuple[Resource, ...] = ()
+    """Resources of its groups (`group_resource`). Empty if a group is only a name that pods have."""
+    traits: Mapping[str, KindTraits] = {}
+    """Kind of a group → its own terms in advice."""
+    notes = GroupingNotes()
+
+    # Which pods it groups
+
+    annotations: Mapping[str, str] = {}
+    """Annotations of pods with the name of their group, in their namespace → kind of the group. Empty if pods name it
+    in a field, or do not name it."""
+    labels: Mapping[str, str] = {}
+    """The same for labels of pods."""
+    placeholders: Sequence[str] = ()
+    """Annotations that are `true` on pods which its scheduler creates to reserve room. These pods are in no gang."""
+    groups_of: Sequence[tuple[str, str]] = ()
+    """(API group, kind) of the owners whose pods it groups; no other gang needs it. Empty for any owner."""
+
+    # Its scheduler
+
     schedulers: tuple[str, ...] = ()
-    """Names of the schedulers that read its groups, `spec.schedulerName` of pods. To any other they are decoration,
-    and what these find of their pods arithmetic cannot know. Without any, and without `any_name`: all do."""
-    any_name: bool = False
-    """Who installs its scheduler chooses the name: it reads them under any but those of others and the stock one's."""
+    """Names of the schedulers (`spec.schedulerName`) that read its groups. Other schedulers ignore them, and arithmetic
+    does not know what these find. If this is empty and `any_name` is not set, every scheduler reads them."""
+    any_name = False
+    """The admin chooses the name of its scheduler: any name but the default scheduler's and those of other APIs."""
+    queue_marks: tuple[QueueMark, ...] = ()
+    """Labels and annotations by which a pod of its schedulers names its queue, the first one counts. Empty if its groups
+    name the queue, or it has no queues."""
+    pod_reasons: Mapping[str, str] = {}
+    """Reason of the condition `PodScheduled` from its scheduler → the reason of the default scheduler with the same
+    meaning: `Unschedulable`, or empty if no attempt to place the pod failed."""
+
+    # Its reasons
+
     rules: tuple[UnitRule, ...] = ()
-    """Reasons that only its scheduler has, told in codes that others share where there are such. They are asked
-    among those of `rules/`, of units whose group is of this API, or whose pods name one that has no object."""
+    """Reasons that only its scheduler has, in shared codes if possible. The engine tries them together with `rules/`,
+    on units whose group is of this API or whose pods name a group that has no object."""
     gang_rules: tuple[GangRule, ...] = ()
-    """The same about the whole gang: why its scheduler ended pods that it never placed."""
+    """The same for the whole gang: why its scheduler ended pods that it never placed."""
     event_reasons: frozenset[str] = frozenset()
-    """Reasons of events that these read, or that tell of its groups."""
-    pod_reasons: Mapping[str, str] = field(default_factory=dict)
-    """Reason of the condition `PodScheduled` in its scheduler's own words → what the scheduler of Kubernetes says
-    instead: `Unschedulable`, or empty where no attempt to place the pod failed."""
-    traits: Mapping[str, KindTraits] = field(default_factory=dict)
-    """Kind of a group → what advice says of it."""
-    groups_of: tuple[tuple[str, str], ...] | None = None
-    """(API group, kind) of the owners whose pods alone it groups: no other gang needs it. None for any pods."""
-    notes: GroupingNotes = GroupingNotes()
-    """What the table of grouping APIs says of it."""
+    """Reasons of events that these rules read, or that are about its groups."""
+
+    @cached_property
+    def marks(self) -> tuple[GroupMark, ...]:
+        """Labels and annotations by which pods name their groups, annotations first."""
+        return tuple(
+            GroupMark(key, is_label, f"{kind}.{self.group}", self.schedulers, self.any_name)
+            for is_label, marks in ((False, self.annotations), (True, self.labels))
+            for key, kind in sorted(marks.items())
+        )
+
+
+def group_resource(
+    group: str,
+    plural: str,
+    kind: str,
+    versions: tuple[str, ...],
+    wire: type[msgspec.Struct],
+    build: Callable[[Any, str], Group],
+    *,
+    fields: tuple[str, ...] = (),
+) -> Resource:
+    """Return a resource whose objects are groups. Without `fields` those that the wire struct marks count."""
+    return Resource(
+        group=group,
+        plural=plural,
+        kind=kind,
+        versions=versions,
+        wire=wire,
+        model=Group,
+        build=build,
+        needed=True,
+        fields=fields or key_fields(wire),
+    )

@@ -1,9 +1,9 @@
-"""A lever: one way to stop something and start it again. What a file in `levers/` offers."""
+"""The base class of levers: one way to stop an object and start it again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -15,12 +15,9 @@ if TYPE_CHECKING:
     from gangboard.facts.gang_index import GangIndex
     from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal
 
-    Decide = Callable[[GangIndex, Owner, DesiredAction], Decision | PlanRefusal]
-    """(gang, what is suspended or resumed: its owner or one of its Jobs, what is asked) → what is done."""
-
 
 class Readiness(StrEnum):
-    """How ready a lever is in one cluster."""
+    """Readiness of a lever in one cluster."""
 
     READY = "ready"
     UNPROVED = "unproved"
@@ -31,113 +28,167 @@ class Readiness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LeverState:
-    """What is known of a lever in one cluster."""
+    """State of a lever in one cluster."""
 
     readiness: Readiness
     sentence: str
     usable: bool = False
-    """It may be pulled now."""
+    """People can use it now."""
     proved_at: datetime | None = None
-    """When it was last seen to hold; None for levers that nobody undoes, and where it never was."""
+    """Last time that a suspension by it was seen to last. None for levers without such a proof."""
     refuted_at: datetime | None = None
-    """When its last proof failed, if none has held since."""
+    """Time of its last failed proof, if no proof has succeeded since."""
 
     @classmethod
     def ready(cls, sentence: str, shut: str) -> LeverState:
-        """Return one that needs no more than to be allowed; `shut`: why nobody may pull it now."""
+        """Return the state of a lever that only needs permission. `shut`: why nothing may be sent; empty if it may."""
         return cls(Readiness.OFF if shut else Readiness.READY, sentence, usable=not shut)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a write of the actor must fulfil, in CEL, the language of admission policies."""
+    """A condition for writes of the actor, in CEL, the language of admission policies."""
 
     expression: str
     message: str
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """The values that the actor may give to a field."""
+
+    variables: Mapping[str, str]
+    """Name → expression in CEL, for the rule."""
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
-    """A resource of which a lever makes objects, and what these must be like."""
+    """A resource of which a lever creates objects, and the conditions for these."""
 
     group: str
     plural: str
     kind: str
     verbs: tuple[str, ...]
-    """Of RBAC: `create` and what else it does with them."""
+    """Verbs of RBAC that the lever needs: `create` and others."""
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Lever:
-    """A way to stop something and start it again. One file in `levers/` each, in a constant named LEVER."""
+    """A way to stop an object and start it again. The registry instantiates each subclass in `levers/`.
+
+    A lever that changes one field and needs no proof sets its names and `writes`, and implements `decide`.
+    """
+
+    # Names
 
     key: str
-    """How it is stored and named in the API."""
+    """Its name in the database and the API."""
     position: int
-    """Where it stands in lists; lower comes first."""
+    """Its place in lists; lower comes first."""
     label: str
-    """What an action by it is called: `spec.suspend`."""
+    """The name of its actions: `spec.suspend`."""
     title: str
-    """What it does, for the list of a cluster's levers: `Hold one Job`."""
-    suspend: Decide
-    resume: Decide
-    readiness: Callable[[ClusterLevers, str, str], LeverState]
-    """(the cluster, labels of the kinds that have it, why nothing may be sent or empty) → its state there."""
-    unavailable: Callable[[ClusterLevers], PlanRefusal | None] | None = None
-    """Why it cannot be pulled anywhere in that cluster: half a sentence. None where it always can."""
-    missing: Callable[[GangIndex, Owner, ClusterLevers], PlanRefusal | None] | None = None
-    """Why it cannot be pulled on this very object: half a sentence. None where it always can."""
-    stopped: Callable[[GangIndex, Owner], str] | None = None
-    """How it has stopped a Job already, `held already, by Hold x`, or empty."""
-    undoes: Callable[[GangIndex, Owner], bool] | None = None
-    """Whether there is something of it to be taken back from a Job, whatever state that is in."""
-    passed_over: Callable[[GangIndex, ClusterLevers], tuple[str, ...]] | None = None
-    """What to warn of where another lever is pulled because this one, which comes before it, is missing."""
-    goes_first: Callable[[GangIndex, ClusterLevers], bool] | None = None
-    """Of a lever for one Job: whether it is the one for the owner as a whole, too, all Jobs one by one."""
-    writes: tuple[str, ...] | None = ()
-    """The field that it changes; None for the suspend field of the kind, empty where it changes none."""
-    bounds: Callable[[str], tuple[Mapping[str, str], Rule]] | None = None
-    """(kind) → variables in CEL, and what is checked of a change of its field beside its name."""
-    makes: Callable[[Sequence[tuple[str, str]]], Made] | None = None
-    """((API group, kind) of what may own them) → what it makes objects of, by POST."""
-    optional: bool = False
-    """It is off until somebody switches it on for a cluster."""
-    in_effect: Callable[[Mapping[str, Any], bool], bool] | None = None
-    """(the object as served, whether it was to be suspended) → whether its status says that it has come
-    into effect. None where the changed field says it, or the controller of the kind."""
-    is_bare: bool = False
-    """It is a plain change of the field, which can be tried where nothing keeps it so."""
-    lasts: bool = False
-    """What is made anew under the same name is stopped, too."""
-    takes_end: bool = False
-    """It can be pulled until a given time."""
-    needs_nothing: bool = False
-    """To take it back needs nothing of the owner: it is possible also where nothing else is."""
-    counts_as_ready: bool = False
-    """A controller above goes on counting what it stopped as ready."""
-    told_by_build: bool = False
-    """Whether it holds depends on the build of the controller above, so what was seen is remembered of that."""
-    done: str = "Suspended"
-    """What was stopped by it is called, once that has held."""
-    applied: str = ""
-    """The same while it is watched; empty for the same word."""
-    forced_label: str = ""
-    """`label` where it was forced; empty for the same."""
-    undo_buttons: Mapping[str, str] = field(default_factory=dict)
-    """Word on the button of an action by it → the word on the button that undoes it, where that is not the
-    other verb."""
-    state: str = "suspended"
-    """The word in a sentence about a Job that it has stopped."""
-    after_restart: str = ""
+    """Its name in the list of a cluster's levers: `Hold one Job`."""
+    description = ""
+    """The sentence of `readiness`. Not needed by a lever that has a `readiness` of its own."""
+    done = "Suspended"
+    """State of an object that it has stopped, in the list of actions."""
+    state = "suspended"
+    """The same in a sentence."""
+    after_restart = ""
     """What becomes of a stopped Job when its owner restarts: half a sentence."""
-    renewals: str = ""
-    """What of its owner a Job stays stopped through: `a restart or a resume`. Then its absence counts anew."""
+    renewals = ""
+    """Events of the owner that a Job stays stopped through: `a restart or a resume`."""
+    undo_buttons: Mapping[str, str] = {}
+    """Word on the button of an action → word on the button that undoes it, unless that is the other verb."""
+
+    @property
+    def applied(self) -> str:
+        """`done` while the action is still watched."""
+        return self.done
+
+    @property
+    def forced_label(self) -> str:
+        """`label` of an action that was forced."""
+        return self.label
+
+    # What it does
+
+    def decide(
+        self, gang: GangIndex, subject: Owner, desired: DesiredAction
+    ) -> Decision | PlanRefusal:
+        """Return what is done to suspend or resume the subject, the gang's owner or one of its Jobs, or why not."""
+        raise NotImplementedError
+
+    def readiness(self, levers: ClusterLevers, kinds: str, shut: str) -> LeverState:
+        """Return its state in a cluster.
+
+        `kinds` are the labels of the kinds that have it, `shut` is why nothing may be sent there; empty if it may.
+        """
+        return LeverState.ready(self.description, shut)
+
+    def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:
+        """Return why it works for no object of a cluster: half a sentence."""
+        return None
 
     def why_not(self, gang: GangIndex, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
-        """Return why it cannot be pulled on an object in its cluster: half a sentence."""
-        closed = self.unavailable(levers) if self.unavailable is not None else None
-        if closed is not None or self.missing is None:
-            return closed
-        return self.missing(gang, subject, levers)
+        """Return why it does not work for this object: half a sentence."""
+        return self.unavailable(levers)
+
+    def passed_over(self, gang: GangIndex, levers: ClusterLevers) -> tuple[str, ...]:
+        """Return warnings for an action by another lever, because this better one does not work."""
+        return ()
+
+    def goes_first(self, gang: GangIndex, levers: ClusterLevers) -> bool:
+        """Return whether a lever for single Jobs is also the one for the whole owner, Job by Job."""
+        return False
+
+    def stopped(self, gang: GangIndex, job: Owner) -> str:
+        """Return how it has stopped a Job already, such as `held already, by Hold x`; empty if it has not."""
+        return ""
+
+    def undoes(self, gang: GangIndex, job: Owner) -> bool:
+        """Return whether a Job has a change by it that can be taken back, whatever the Job's state."""
+        return False
+
+    def in_effect(self, raw: Mapping[str, Any], suspend: bool) -> bool | None:
+        """Return whether the status of a served object confirms the suspend or resume.
+
+        None for a lever whose field says it, or the controller of the kind.
+        """
+        return None
+
+    # What the actor needs for it
+
+    writes: tuple[str, ...] = ()
+    """Path of the field that it changes; empty if it changes none."""
+    optional = False
+    """It is off until an admin enables it for a cluster."""
+
+    def written_field(self, suspend_field: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the path of the field that it changes in objects of a kind with this suspend field."""
+        return self.writes
+
+    def bounds(self, kind: str) -> Bounds | None:
+        """Return the values that the actor may give to the field in objects of a kind; None for any."""
+        return None
+
+    def makes(self, parents: Sequence[tuple[str, str]]) -> Made | None:
+        """Return what it creates objects of; `parents` are the (API group, kind) of their possible owners."""
+        return None
+
+    # How it behaves
+
+    is_bare = False
+    """It is a plain change of the suspend field, which people can force where the controller may undo it."""
+    lasts = False
+    """A Job that its owner re-creates under the same name is stopped, too."""
+    takes_end = False
+    """It can suspend until a given time."""
+    needs_nothing = False
+    """A resume needs nothing of the owner, so it is possible where no other action is."""
+    counts_as_ready = False
+    """The controller above counts a stopped Job as ready."""
+    told_by_build = False
+    """It works with some builds of the controller only, so proofs are stored per build."""

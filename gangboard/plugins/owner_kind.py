@@ -37,19 +37,19 @@ class KindNotes:
     """Columns of the table of kinds that the class does not tell (docs/kinds.md): Markdown."""
 
     gang: str = ""
-    """What one gang of it is."""
+    """A description of one gang."""
     units: str = ""
     """The groups that place its pods together, and what replaces them if there are none."""
     queues: str = ""
     """The admission systems that take it, and how; empty for none."""
     limits: str = ""
-    """What its controller does not allow, or does by itself."""
+    """Restrictions of its controller, and its automatic actions."""
     tested: str = ""
     """The controller, or the source of its CRDs, and the version of Kubernetes."""
 
 
 class JobConduct:
-    """What the controller of a kind does while some of its Jobs are stopped alone. The base knows nothing."""
+    """Actions of a kind's controller while some of its Jobs are stopped alone. The defaults mean: not known."""
 
     manager: str = ""
     """Field manager that undoes a bare suspend of a Job; empty if it is not known."""
@@ -61,7 +61,7 @@ class JobConduct:
     def reactions(
         self, gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]
     ) -> tuple[str, ...]:
-        """Return what it will do with a Job that a lever stops. `chosen` are the uids stopped with it."""
+        """Return its actions on a Job that a lever stops. `chosen` are the uids stopped with it."""
         return ()
 
     def outcome(self, gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class JobConduct:
     def warnings(
         self, gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]
     ) -> tuple[str, ...]:
-        """Return what a user should know before a Job is stopped. Arguments as for `reactions`."""
+        """Return warnings for the user before a Job is stopped. Arguments as for `reactions`."""
         return ()
 
 
@@ -84,12 +84,12 @@ class OwnerKind:
 
     # The resource
 
-    group: str = ""
+    group: str
     kind: str = ""
     """Empty for a class that is only a base of others."""
     plural: str = ""
     """Name in URLs; the kind in lower case with an `s` unless set."""
-    versions: tuple[str, ...] = ()
+    versions: tuple[str, ...]
     """Versions that `build` can read, the preferred first."""
     wire: type[Any]
     """The narrow msgspec struct that the bytes are decoded into. Mark its typical fields as `KeyField`."""
@@ -105,18 +105,19 @@ class OwnerKind:
     notes: KindNotes = KindNotes()
     """Its line in the table of kinds. Required if the kind is a gang or makes gangs."""
     traits: KindTraits = NO_TRAITS
-    """What reasons and advice say of it."""
+    """Its words in reasons and advice."""
 
     # Ownership
 
     makes: tuple[tuple[str, str], ...] | None = None
     """(API group, kind) of the owners that it makes, directly or through each other. While one of them cannot
-    be read, its gangs are unknown. None: not known, so any kind that cannot be read makes its gangs unknown."""
+    be read, its gangs are unknown. If the list is not known (None), any kind that cannot be read makes its gangs
+    unknown."""
     makes_gangs: bool = False
-    """What it makes are gangs of their own, one after the other, as for a CronJob. It is no gang itself."""
+    """It makes one gang after the other, as a CronJob does, and is no gang itself."""
     stands_alone: bool = True
-    """False for a kind between an owner and its pods: it is never a gang. If nothing known is above it, its
-    pods count as pods of an unknown owner."""
+    """False for a kind between an owner and its pods: it is never a gang. Without a known owner above it, its pods
+    count as pods of an unknown owner."""
     needs_group: bool = False
     """An object is a gang only while its template, or one of its pods, names a group that keeps pods together.
     Objects are listed only while such a pod may exist."""
@@ -126,7 +127,7 @@ class OwnerKind:
     """Label of its pods whose value is its name. It adopts pods of its namespace by it if no reference leads
     from them to a known owner. Empty for none."""
     pod_marks: Mapping[str, tuple[str, ...]] = {}
-    """Further labels of its pods → allowed values, if pods of other kinds have `pod_label`, too."""
+    """Further labels of its pods → allowed values, if pods of other kinds also have `pod_label`."""
     selector_label: str = ""
     """Label of all its pods whose value is its name, for kubectl commands. Empty if `pod_label` or
     `child_label` is one."""
@@ -140,9 +141,9 @@ class OwnerKind:
     child_levers: tuple[str, ...] = ()
     """Keys of the levers that suspend one of its child Jobs, the best first."""
     no_child_lever: str = ""
-    """End of a sentence: why none of its child Jobs is suspended alone; empty if that needs no reason."""
+    """End of a sentence: why its child Jobs cannot be suspended alone; empty if that needs no reason."""
     conduct: JobConduct = JobConduct()
-    """What its controller does while one of its Jobs is stopped."""
+    """Actions of its controller while one of its Jobs is stopped."""
     suspend_field: tuple[str, ...] = ("spec", "suspend")
     """The field that lever `suspend` writes."""
     suspended_condition: str = ""
@@ -222,7 +223,7 @@ class OwnerKind:
         """
         return owner
 
-    # What belongs to it
+    # Objects that belong to it
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
         """Return whether the child belongs to the current attempt of the owner."""
@@ -233,7 +234,7 @@ class OwnerKind:
         return ()
 
     def name_by_pod(self, pod: Pod) -> str:
-        """Return the owner's name if what stands between them is not read and tells it; empty for none.
+        """Return the owner's name if an unread object between them tells it; empty for none.
 
         It counts as `pod_label` does.
         """
@@ -270,25 +271,25 @@ class OwnerKind:
         """Return whether the kind has its own version of a method, so that callers can skip loops over pods."""
         return getattr(cls, method) is not getattr(OwnerKind, method)
 
-    # What is said of it
+    # Sentences and evidence
 
     def facts(self, owner: Owner) -> Mapping[str, str]:
-        """Return what its page and the API say of it besides: label → text."""
+        """Return further facts for its page and the API: label → text."""
         return {}
 
     def sentence(self, owner: Owner) -> str:
-        """Return what the pages of its gangs say of it, for a kind that `makes_gangs`."""
+        """Return a sentence about it for the pages of its gangs, if it `makes_gangs`."""
         return ""
 
     def evidence(self, unit: Unit) -> tuple[Evidence, ...]:
-        """Return what its own objects say of a unit: added to any finding of the unit."""
+        """Return evidence of its own objects, which is added to any finding of the unit."""
         return ()
 
     def tries_again(self, owner: Owner) -> bool:
         """Return whether its controller replaces what fails of it. False also if that is not known."""
         return False
 
-    # What happens when it is suspended
+    # Suspending and resuming
 
     def refuses(self, owner: Owner, verb: Verb) -> str:
         """Return a sentence why its controller would not do that with this object, empty if it would."""
@@ -307,9 +308,9 @@ class OwnerKind:
         )
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...] | None:
-        """Return what its controller does when `target`, the owner or what it made, is suspended or resumed.
+        """Return the reactions of its controller when `target` is suspended or resumed: the owner or an object of it.
 
-        The page says it before the click. None: the sentences of the lever hold.
+        The page shows them before the click. If it returns None, the page shows those of the lever.
         """
         return None
 

@@ -1,14 +1,15 @@
-"""What a file in `queues/` offers: a system that admits gangs."""
+"""The base class of admission systems."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
 from gangboard.domain.owner import Owner
+from gangboard.domain.queue import QueueEntry
 from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_QUEUE_WORDS, QueueTraits, QueueWords
 from gangboard.plugins.lever import Lever
 
@@ -16,37 +17,46 @@ if TYPE_CHECKING:
     from gangboard.facts.gang_index import GangIndex
 
 
-@dataclass(frozen=True, slots=True)
 class QueueSystem:
-    """An admission system. One file in `queues/`, constant QUEUE."""
+    """An admission system, or the queues of a scheduler. The registry instantiates each subclass in `queues/`."""
 
     label: str
     owner_label: str
     """The label on an owner that names its queue."""
-    pod_group_label: str = ""
-    """The label of pods whose value is the name of the entry that admits them together, in their namespace. Empty
-    where pods name none. Such pods name their queue by `owner_label`, also where their owner has no suspend field."""
+    pod_group_label = ""
+    """The label on pods with the name of the entry that admits them together, in their namespace. Such pods name
+    their queue by `owner_label`, also if their owner has no suspend field. Empty if pods name no entry."""
     resources: tuple[Resource, ...] = ()
-    takes_over: Callable[[str, str, bool], str] | None = None
-    """(owner in a sentence, its queue, suspended) → what it will do with an owner that names a queue
-    of it, once it is installed where it is not."""
     traits: QueueTraits = NO_QUEUE_TRAITS
-    """What reasons and advice say of it."""
+    """Its own terms in reasons and advice."""
     words: QueueWords = NO_QUEUE_WORDS
-    """What pages say of its queues."""
-    phase_of: Callable[[Group], str] | None = None
-    """Group of its API group, which waits in its queue → how far that is, in its own words; empty for no word. None
-    where groups do not say it."""
-    lends: bool = False
-    """All that one queue borrows, another one lends: there is nothing to have beyond their quotas."""
-    mirrors: Mapping[str, str] = field(default_factory=dict)
-    """Values of `spec.managedBy` of what runs elsewhere → the rest of the sentence that says so."""
+    """Its own terms on pages about queues."""
+    lends = False
+    """A queue borrows only what another queue lends, so nothing is available beyond the quotas."""
+    mirrors: Mapping[str, str] = {}
+    """Values of `spec.managedBy` of objects that run in another cluster → the rest of the sentence about that."""
     lever: Lever | None = None
-    """How an owner that it manages is stopped and started. None where it leaves no way."""
-    tested: str = ""
+    """The lever for owners that it manages; None if it leaves no way to stop them."""
+    tested = ""
     """With which controller, or whose CRDs, and on which Kubernetes: Markdown for docs/kinds.md."""
-    job_reactions: Callable[[GangIndex], tuple[str, ...]] | None = None
-    """What it does when one Job of an owner that it manages is stopped."""
-    job_warnings: Callable[[GangIndex, Owner, Lever], tuple[str, ...]] | None = None
-    """(gang, the Job, the lever) → what to think about before a Job is stopped whose owner it manages, or
-    which it manages by itself."""
+
+    @cached_property
+    def entry_resources(self) -> tuple[Resource, ...]:
+        """Resources whose objects are its entries, one for each owner. Queues of a scheduler have none."""
+        return tuple(resource for resource in self.resources if resource.model is QueueEntry)
+
+    def takes_over(self, owner: str, queue: str, suspended: bool) -> str:
+        """Return what it does with an owner that names one of its queues, if it is installed later: a sentence."""
+        return ""
+
+    def phase_of(self, group: Group) -> str:
+        """Return how far a group of its API group is that waits in a queue, in its own words; empty if unknown."""
+        return ""
+
+    def job_reactions(self, gang: GangIndex) -> tuple[str, ...]:
+        """Return what it does when a Job of an owner that it manages is stopped."""
+        return ()
+
+    def job_warnings(self, gang: GangIndex, job: Owner, lever: Lever) -> tuple[str, ...]:
+        """Return warnings before a Job is stopped that it manages, or whose owner it manages."""
+        return ()

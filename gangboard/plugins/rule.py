@@ -1,4 +1,4 @@
-"""What a file in `rules/` offers: a reason, judged of a gang or of a part of it."""
+"""Rules: reasons that are found for a whole gang or for a unit of it."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GangRule:
-    """A reason that is judged at the owner: finished, suspended, not observed. Constant RULE."""
+    """A reason for the whole gang, such as finished, suspended or not observed. Constant RULE."""
 
     code: str
     stage: Stage
     title: str
     order: int
-    """Lower is tried first; the first that finds something decides the whole gang."""
+    """Lower is tried first. The first finding decides the whole gang."""
     find: Callable[[GangFacts], Finding | None]
     of_unit: UnitRule | None = None
-    """The same reason, code and title where it is true of a part of the gang only."""
+    """The same reason for a unit, if it can be true of a part of the gang."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitRule:
-    """A reason that is judged at one group, Job or part of a gang. Constant RULE, or in the tuple RULES."""
+    """A reason for a unit: a group, a Job or another part of a gang. Constant RULE, or in the tuple RULES."""
 
     code: str
     stage: Stage
     title: str
     order: int
-    """Within its stage: lower is nearer to the cause."""
+    """Place in its stage; lower is nearer to the cause."""
     find: Callable[[Unit], Finding | None]
     overrides: bool = False
-    """It is judged before the stages: the unit ran and lost what it had (`quorum-lost`, `lost-members`)."""
+    """It is tried before the stages: the unit ran and lost members (`quorum-lost`, `lost-members`)."""
     health: Health | None = None
-    """The health that it normally has: for pages that list codes."""
+    """Its usual health, for lists of codes."""
     aside: bool = False
-    """It is told beside what decides, and never decides itself."""
+    """It is an additional finding and never decides."""
     of_room: bool = False
-    """It tells what arithmetic finds of the members that wait. It is also asked of all workers without
-    a group together, where several of them wait for nodes."""
+    """Arithmetic finds it for waiting members. If several workers without a group wait for nodes, it is also tried for
+    all of them together."""

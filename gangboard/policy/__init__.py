@@ -1,6 +1,5 @@
-"""What may be done to a gang: the lever, the exact requests, who will react; or why not.
+"""What may be done to a gang: the lever, the exact requests and their consequences, or a refusal.
 
-Pure functions of a `ActionContext` and what its cluster allows. Owners, Jobs, Holds, groups and entries of
-queues enter; nothing is asked, stored or sent here. `plan.plan` is the way in, for the engine that
-acts as for pages; `selection.of_selection` judges several Jobs that are asked for together.
+Pure functions of an `ActionContext` and the levers of its cluster; they read, store and send nothing. `plan.plan` is the
+entry for the engine that acts and for pages. `selection.of_selection` judges several Jobs together.
 """

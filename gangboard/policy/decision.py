@@ -1,4 +1,4 @@
-"""What is asked for, and what was decided about it before it is written out as a Plan."""
+"""A desired action, and the decision about it from which a Plan is made."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from datetime import datetime
 from gangboard.domain.action import ClusterLevers, Step, Verb
 from gangboard.domain.objects import Meta
 from gangboard.domain.text import label
+from gangboard.plugins.lever import Lever
 
 PROVED_SECONDS = 3.0
 """A proved Hold: the revert that it turns back came after 0.1 s (observed)."""
@@ -17,21 +18,23 @@ _WATCH_SECONDS, _WATCH_BEYOND_GRACE = 15.0, 10.0
 
 @dataclass(frozen=True, slots=True)
 class PlanRefusal:
-    """Why not: one sentence; and what to install or switch on, or empty."""
+    """The reason why an action is impossible."""
 
     why: str
+    """One sentence."""
     needs: str = ""
+    """The command that would make it possible, or empty."""
     opt_in: bool = False
-    """The lever works only where an admin has turned it on, and nobody has."""
+    """The lever is off until an admin enables it."""
 
 
 def nothing_to_do(state: str) -> PlanRefusal:
-    """Refuse what is so already: `Job train is suspended already`."""
+    """Refuse an action without effect: `Job train is suspended already`."""
     return PlanRefusal(f"{state}: nothing to do.")
 
 
 def generation_unknown(meta: Meta) -> PlanRefusal | None:
-    """Refuse a patch that could not be tied to what was seen."""
+    """Refuse a patch that cannot be tied to the state that was read."""
     if meta.generation > 0:
         return None
     return PlanRefusal(
@@ -42,56 +45,65 @@ def generation_unknown(meta: Meta) -> PlanRefusal | None:
 
 @dataclass(frozen=True, slots=True)
 class DesiredAction:
-    """What somebody asks for, of which cluster and when."""
+    """A requested action, with the levers of its cluster."""
 
     verb: Verb
     levers: ClusterLevers
     now: datetime
     by: str = ""
-    """Who asks, for a new Hold; empty, as what follows, where only a button is judged."""
+    """The requester, for a new Hold. This and the next fields are empty if only a button is judged."""
     reason: str = ""
     until: datetime | None = None
     """When the Hold ends; with an offset."""
     ended_hold: str = ""
-    """uid of the Hold whose end came: a resume removes this Hold only. Empty: all of the object."""
+    """uid of a Hold that has reached its end. The resume removes only this Hold; empty for all Holds of the object."""
     action: str = ""
-    """The id that is left in annotations."""
+    """The action's id, which goes into annotations."""
     blocked: PlanRefusal | None = None
-    """Why nothing may be done to it but to take back what needs nothing of its owner."""
+    """Why only an undo is possible that needs nothing of the owner."""
     chosen: frozenset[str] = frozenset()
-    """uids that are suspended with one confirmation, its own among them: what is true of them as a
-    set is then said once, by `selection`. It is empty for an object alone, of which all is said."""
+    """uids of all objects in the same confirmation. `selection` then explains the consequences of the set. Empty for a
+    single object, whose plan explains all consequences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a lever would do, and what comes of that. The steps are made when they are needed."""
+    """The requests of a lever, and their consequences."""
 
     steps: Callable[[], tuple[Step, ...]]
+    """Makes the requests. Buttons do not need them."""
     before: dict[str, str]
     after: dict[str, str]
     watch_seconds: float
     reactions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    """Warnings that stand after all others: what the lever is not."""
+    """Warnings about the lever, after all other warnings."""
     resumes: bool = True
-    """Of a resume: whether the object runs after it, as far as its lever can tell."""
+    """The object runs after a resume, as far as its lever can tell."""
     label: str = ""
-    """The word on the button, such as `Hold`. Empty where the verb is the right word."""
+    """The word on the button, such as `Hold`; empty for the verb."""
     meaning: str = ""
-    """What the button does, in a sentence. Empty where the verb says it."""
+    """A sentence about the button; empty if the verb says it all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """A decision and the lever that made it."""
+
+    lever: Lever
+    decision: Decision
 
 
 def watch(grace_seconds: int) -> float:
-    """Return for how long an unproved lever is watched.
+    """Return how many seconds an action by an unproved lever is watched.
 
-    With the startup policy InOrder JobSet reverts only when the pods are gone, so about their grace
+    With the startup policy InOrder JobSet reverts a suspend only when the pods are gone, so about their grace
     period later (jobset-kueue.md §2.2).
     """
     return max(_WATCH_SECONDS, grace_seconds + _WATCH_BEYOND_GRACE)
 
 
 def shown(value: bool | int) -> str:
-    """Return a value of a field as it is written in YAML."""
+    """Return the value of a field as YAML."""
     return str(value).lower()

@@ -1,23 +1,24 @@
-"""The owner as a whole: by its queue, by its Jobs one by one, or by the best lever of its kind."""
+"""Decisions about a whole owner: by its queue, Job by Job, or by the best lever of its kind."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from gangboard.domain.action import ClusterLevers, Verb
-from gangboard.facts.gang_index import GangIndex
+from gangboard.domain.owner import Owner
+from gangboard.domain.text import is_or_are, names
+from gangboard.facts.gang_index import GangIndex, is_paused
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import OwnerKind
-from gangboard.policy import owner_consequences as consequences
 from gangboard.policy import refusals
-from gangboard.policy.decision import DesiredAction, PlanRefusal
+from gangboard.policy.decision import DesiredAction, PlanRefusal, Pulled
 from gangboard.policy.indexing import kind_of, queue_system
-from gangboard.policy.pulled import Pulled
 
 
 def decide(gang: GangIndex, desired: DesiredAction) -> Pulled | PlanRefusal:
-    """Return what is done to the topmost owner, or why nothing is."""
+    """Return the decision about the topmost owner, or why no action is possible."""
     refused = refusals.owner_out_of_reach(gang)
     if refused is not None:
         return refused
@@ -37,7 +38,7 @@ def decide(gang: GangIndex, desired: DesiredAction) -> Pulled | PlanRefusal:
 
 
 def _lever_of(gang: GangIndex, levers: ClusterLevers) -> Lever | None:
-    """Return the queue's lever; else one for single Jobs that goes first; else the best of the kind."""
+    """Return the lever of its queue, else one for single Jobs that goes first, else the best of its kind."""
     kind, system = kind_of(gang.owner), queue_system(gang)
     if gang.is_queued:
         return system.lever if system is not None else None
@@ -48,34 +49,77 @@ def _lever_of(gang: GangIndex, levers: ClusterLevers) -> Lever | None:
 
 
 def of_jobs_that_go_first(gang: GangIndex, levers: ClusterLevers) -> tuple[Lever, ...]:
-    """Return the levers for one Job of this owner that are the way for all of it, too."""
+    """Return the levers for single Jobs that are also the ones for the whole owner."""
     kind = kind_of(gang.owner)
-    found = (registry.lever(key) for key in (kind.child_levers if kind is not None else ()))
+    candidates = (registry.lever(key) for key in (kind.child_levers if kind is not None else ()))
     return tuple(
-        lever
-        for lever in found
-        if lever is not None and lever.goes_first is not None and lever.goes_first(gang, levers)
+        lever for lever in candidates if lever is not None and lever.goes_first(gang, levers)
     )
 
 
 def _pull(
     lever: Lever, gang: GangIndex, kind: OwnerKind, desired: DesiredAction
 ) -> Pulled | PlanRefusal:
-    pull = lever.suspend if desired.verb is Verb.SUSPEND else lever.resume
-    found = pull(gang, gang.owner, desired)
-    if isinstance(found, PlanRefusal):
-        return found
-    own = None
+    decision = lever.decide(gang, gang.owner, desired)
+    if isinstance(decision, PlanRefusal):
+        return decision
+    reactions = None
     if lever.key in kind.levers:
-        own = kind.reactions(gang.owner, gang.owner, desired.verb)
+        reactions = kind.reactions(gang.owner, gang.owner, desired.verb)
+    if reactions is None:
+        reactions = decision.reactions
     return Pulled(
         lever,
         replace(
-            found,
-            reactions=(
-                *(found.reactions if own is None else own),
-                *consequences.of_maker(gang, desired.verb),
-            ),
-            warnings=(*found.warnings, *consequences.warnings(gang)),
+            decision,
+            reactions=(*reactions, *_maker_reactions(gang, desired.verb)),
+            warnings=(*decision.warnings, *_warnings(gang)),
         ),
     )
+
+
+# Consequences
+
+
+def _maker_reactions(gang: GangIndex, verb: Verb) -> tuple[str, ...]:
+    """Return what the owner's maker, such as a CronJob, does then."""
+    maker = gang.context.maker
+    if maker is None:
+        return ()
+    kind = kind_of(maker)
+    return (kind.reactions(maker, gang.owner, verb) or ()) if kind is not None else ()
+
+
+def _warnings(gang: GangIndex) -> tuple[str, ...]:
+    """Return warnings about Jobs that do not follow their owner, and about queues."""
+    warnings = []
+    held = _names(job for job in gang.jobs.values() if gang.holds_on(job))
+    if held:
+        warnings.append(f"Held Jobs stay suspended when {gang.name} is resumed: {held}.")
+    paused = _names(job for job in gang.jobs.values() if is_paused(job))
+    if paused:
+        warnings.append(f"Jobs paused by parallelism 0 get no pods when it is resumed: {paused}.")
+    queued = () if gang.is_queued else gang.queued_jobs.values()
+    if queued:
+        warnings.append(
+            f"{_names(queued)} {is_or_are(len(queued))} queued by {gang.queue_system} on "
+            f"{'its' if len(queued) == 1 else 'their'} own: {gang.queue_system} and {gang.name} may "
+            "undo each other."
+        )
+    if gang.is_nobodys:
+        warnings += _taken_over(gang)
+    return tuple(warnings)
+
+
+def _taken_over(gang: GangIndex) -> list[str]:
+    """Return what admission systems would do that may be installed later."""
+    suspended, name = not gang.owner.suspended, gang.name
+    return [
+        text
+        for system in registry.admission_systems()
+        if (text := system.takes_over(name, gang.queue, suspended))
+    ]
+
+
+def _names(jobs: Iterable[Owner]) -> str:
+    return names(job.meta.ref.name for job in jobs)

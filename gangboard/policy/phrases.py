@@ -1,4 +1,4 @@
-"""Phrases that sentences about owners and about single Jobs share."""
+"""Phrases in sentences about owners and single Jobs."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from gangboard.facts.gang_index import GangIndex, asks_for_pods, is_paused, seat
 
 
 def pods_deleted(pods: int | None, grace_seconds: int) -> str:
-    """Return the words for so many deleted pods; `pods` is None when nobody counts them."""
+    """Return a sentence about this many deleted pods; None if the number is unknown."""
     if pods == 0:
         return "It has no pods now."
-    what = "Its pods are" if pods is None else f"Its {count(pods, 'pod')} {is_or_are(pods)}"
+    subject = "Its pods are" if pods is None else f"Its {count(pods, 'pod')} {is_or_are(pods)}"
     when = f"with up to {grace_seconds} s to end" if grace_seconds else "at once"
-    return f"{what} deleted, {when}; unsaved work is lost."
+    return f"{subject} deleted, {when}; unsaved work is lost."
 
 
 def pods_made(pods: int) -> str:
-    """Return the words for so many pods that are made; `pods` is 0 when nobody knows how many."""
-    what = f"Its {count(pods, 'pod')} {is_or_are(pods)}" if pods else "Its pods are"
-    room = "it needs" if pods == 1 else "they need"
-    return f"{what} made: {room} room, may have to wait, and may get other nodes."
+    """Return a sentence about this many new pods; 0 if the number is unknown."""
+    subject = f"Its {count(pods, 'pod')} {is_or_are(pods)}" if pods else "Its pods are"
+    need = "it needs" if pods == 1 else "they need"
+    return f"{subject} made: {need} room, may have to wait, and may get other nodes."
 
 
 def moment(time: datetime) -> str:
-    """Return `2026-11-21 18:00 UTC`, with seconds where they count."""
+    """Return `2026-11-21 18:00 UTC`, with seconds unless they are 0."""
     utc = time.astimezone(UTC)
     return utc.strftime("%Y-%m-%d %H:%M:%S UTC" if utc.second else "%Y-%m-%d %H:%M UTC")
 
 
 def they_are(jobs: Collection[Owner]) -> str:
-    """Return the words for Jobs that were named before."""
+    """Return `it is` or `they are` for these Jobs."""
     return "it is" if len(jobs) == 1 else "they are"
 
 
 def pods_of_job(gang: GangIndex, job: Owner) -> str:
-    """Say what becomes of the pods of a Job that is stopped."""
+    """Return what happens to the pods of a stopped Job."""
     if job.suspended:
         wait = gang.wait_of(job)
         so = f"It is suspended already ({wait.why})" if wait else "It is suspended already"
@@ -49,7 +49,7 @@ def pods_of_job(gang: GangIndex, job: Owner) -> str:
 
 
 def job_resumed(gang: GangIndex, job: Owner) -> tuple[str, ...]:
-    """Say what a resume brings: of a Job that is suspended, or else paused."""
+    """Return what a resume of a suspended or paused Job brings."""
     wait = gang.wait_of(job)
     if wait is not None:
         return (f"{wait.why}: it starts when {wait.until}.",)
@@ -61,12 +61,16 @@ def job_resumed(gang: GangIndex, job: Owner) -> tuple[str, ...]:
 def _pods_to_come(job: Owner) -> int:
     if not is_paused(job):
         return seats_of(job)
-    kept = job.paused_parallelism or 0
-    return kept if job.completions is None else min(kept, job.completions - job.succeeded_pods)
+    parallelism = job.paused_parallelism or 0
+    return (
+        parallelism
+        if job.completions is None
+        else min(parallelism, job.completions - job.succeeded_pods)
+    )
 
 
 def gang_stopped(gang: GangIndex) -> str:
-    """Say what becomes of the pods of a gang that is stopped as a whole."""
+    """Return what happens to the pods of a stopped gang."""
     workers = [job for job in _workers(gang) if asks_for_pods(job)]
     known = [job.active_pods for job in workers if job.active_pods is not None]
     is_counted = len(known) == len(workers) and not _pods_without_job(gang)
@@ -75,7 +79,7 @@ def gang_stopped(gang: GangIndex) -> str:
 
 
 def gang_resumed(gang: GangIndex) -> str:
-    """Say what a resume of a gang as a whole brings."""
+    """Return what a resume of a whole gang brings."""
     number = sum(
         seats_of(job) for job in _workers(gang) if job.parallelism != 0 and not gang.holds_on(job)
     )
@@ -83,12 +87,12 @@ def gang_resumed(gang: GangIndex) -> str:
 
 
 def _pods_without_job(gang: GangIndex) -> int:
-    """Return how many pods its roles ask for that no Job makes."""
+    """Return the number of pods in roles without Jobs."""
     roles = (role for role in gang.owner.roles if not role.child_names)
     return sum(role.replicas * role.pods for role in roles)
 
 
 def _workers(gang: GangIndex) -> list[Owner]:
-    """Return what makes pods: its unfinished Jobs, or the owner itself when it has none."""
+    """Return its unfinished Jobs, or the owner if it has none."""
     jobs = [job for job in gang.jobs.values() if job.finish is None]
     return jobs or [gang.owner]

@@ -8,10 +8,9 @@ from datetime import datetime
 from gangboard.domain.action import ActionContext, ActionRequest, ClusterLevers, Plan, Verb
 from gangboard.domain.objects import Meta
 from gangboard.facts.gang_index import GangIndex
-from gangboard.policy import owner_decisions, refusals, resuming, suspending
-from gangboard.policy.decision import DesiredAction, PlanRefusal
+from gangboard.policy import job_decisions, owner_decisions, refusals
+from gangboard.policy.decision import DesiredAction, PlanRefusal, Pulled
 from gangboard.policy.indexing import gang_of
-from gangboard.policy.pulled import Pulled
 
 
 def plan(
@@ -126,8 +125,7 @@ def _decide(gang: GangIndex, desired: DesiredAction, uid: str) -> Pulled | PlanR
     job = gang.jobs.get(uid)
     if job is None:
         return owner_decisions.decide(gang, desired)
-    decide = suspending.decide if desired.verb is Verb.SUSPEND else resuming.decide
-    return decide(gang, job, desired)
+    return job_decisions.decide(gang, job, desired)
 
 
 def _refused(desired: DesiredAction, meta: Meta, refusal: PlanRefusal) -> Plan:

@@ -1,4 +1,4 @@
-"""Why something is not done: one sentence each that names the thing, and what would make it possible."""
+"""Refusals: one sentence each that names the object, and the command that would make the action possible."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from shlex import quote
 from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Outcome, Owner
+from gangboard.domain.queue import QueueEntry
 from gangboard.domain.text import label, sentence, sentence_case
 from gangboard.facts.gang_index import GangIndex
 from gangboard.plugins import registry
@@ -17,7 +18,7 @@ from gangboard.policy.indexing import kind_of
 
 
 def not_of_gang(gang: GangIndex, uid: str) -> PlanRefusal:
-    """Refuse an object that is neither the owner nor one of its current Jobs."""
+    """Refuse an object that is not the owner or one of its current Jobs."""
     old = gang.old_jobs.get(uid)
     if old is None:
         return PlanRefusal(
@@ -30,20 +31,20 @@ def not_of_gang(gang: GangIndex, uid: str) -> PlanRefusal:
 
 
 def made_by_owner(gang: GangIndex, made: Owner) -> PlanRefusal:
-    """Refuse what stands between the owner and its Jobs: its controller writes it anew."""
+    """Refuse an object between the owner and its Jobs, because the owner's controller writes it again."""
     return PlanRefusal(
         f"{label(made.meta.ref)} is made by {gang.name}, which would undo this: act on that one."
     )
 
 
 def cluster_closed(levers: ClusterLevers) -> PlanRefusal | None:
-    """Refuse where nothing may be sent."""
+    """Refuse every action in a cluster that is read-only or has no actor."""
     if levers.read_only:
         return PlanRefusal(sentence(levers.read_only), levers.read_only_command)
     if not levers.has_actor:
-        where = f"Cluster {levers.cluster}" if levers.cluster else "This cluster"
+        place = f"Cluster {levers.cluster}" if levers.cluster else "This cluster"
         return PlanRefusal(
-            f"{where} has no actor: gangboard may only read it.",
+            f"{place} has no actor: gangboard may only read it.",
             f"manage.py set_actor {_name(levers)} --kubeconfig FILE",
         )
     return None
@@ -52,7 +53,7 @@ def cluster_closed(levers: ClusterLevers) -> PlanRefusal | None:
 def unknown_version(gang: GangIndex) -> PlanRefusal | None:
     """Refuse a gang with objects of an API version that this release does not know.
 
-    It reads them as an older version. How their controllers take a change is not known.
+    It reads them as an older version, and the effect of a change is unknown.
     """
     if not gang.unknown_versions:
         return None
@@ -70,17 +71,17 @@ def unknown_version(gang: GangIndex) -> PlanRefusal | None:
 
 
 def owner_out_of_reach(gang: GangIndex) -> PlanRefusal | None:
-    """Refuse an owner that is going, done, or that somebody else decides about."""
+    """Refuse an owner that ends, has ended, or belongs to another controller."""
     return _ended(gang.owner, gang.name) or _foreign(gang)
 
 
 def job_out_of_reach(gang: GangIndex, job: Owner) -> PlanRefusal | None:
-    """Refuse a child Job that is going or done, or whose owner is out of reach."""
+    """Refuse a child Job that ends or has ended, or whose owner is out of reach."""
     name = label(job.meta.ref)
-    found = _ended(job, name) or owner_out_of_reach(gang) or _managed(job, name)
-    if found is None and job.ending:
+    refusal = _ended(job, name) or owner_out_of_reach(gang) or _managed(job, name)
+    if refusal is None and job.ending:
         return PlanRefusal(f"{name} is about to end ({job.ending}): its pods are on their way out.")
-    return found
+    return refusal
 
 
 def _ended(owner: Owner, name: str) -> PlanRefusal | None:
@@ -95,7 +96,7 @@ def _ended(owner: Owner, name: str) -> PlanRefusal | None:
 
 
 def no_lever(gang: GangIndex) -> PlanRefusal:
-    """Refuse what nothing suspends, with the reason where its kind tells one."""
+    """Refuse a kind without a lever, with the reason if its kind has one."""
     kind = kind_of(gang.owner)
     why = kind.no_lever if kind is not None else ""
     if why:
@@ -104,11 +105,11 @@ def no_lever(gang: GangIndex) -> PlanRefusal:
 
 
 def unowned(ref: ObjectRef) -> str:
-    """Say why a gang whose root is no known kind of owner is not suspended: a bare pod, or a group of such."""
+    """Return why a gang without a known owner is not suspended: a bare pod, or a group of bare pods."""
     name = label(ref)
     if (ref.group, ref.kind) == ("", "Pod"):
         return f"{name} cannot be suspended: no controller would re-create it."
-    if ref.group in {one.group for one in registry.queue_entry_resources()}:
+    if ref.group in {resource.group for resource in registry.queue_resources(QueueEntry)}:
         return f"{name} cannot be suspended: no known controller would re-create its pods."
     if ref.group in {api.group for api in registry.grouping_apis()}:
         return (
@@ -118,20 +119,20 @@ def unowned(ref: ObjectRef) -> str:
 
 
 def queue_decides(gang: GangIndex, system: QueueSystem | None) -> PlanRefusal:
-    """Refuse an owner whose queue decides when it runs and leaves no way that gangboard knows."""
-    where = f"queue {gang.queue}" if gang.queue else "a queue"
+    """Refuse an owner in a queue whose system has no lever."""
+    place = f"queue {gang.queue}" if gang.queue else "a queue"
     if system is None:
         return PlanRefusal(
-            f"{gang.name} is in {where}, which gangboard does not read: it may undo this."
+            f"{gang.name} is in {place}, which gangboard does not read: it may undo this."
         )
     return PlanRefusal(
-        f"{gang.name} is in {where} of {system.label}, which decides when it runs: gangboard knows no way "
+        f"{gang.name} is in {place} of {system.label}, which decides when it runs: gangboard knows no way "
         "to stop it there."
     )
 
 
 def no_job_lever(gang: GangIndex, job: Owner) -> PlanRefusal:
-    """Refuse a Job whose kind above has no lever for one."""
+    """Refuse a Job of an owner without a lever for single Jobs."""
     above = f"a {job.meta.controller.kind}" if job.meta.controller is not None else gang.name
     name = label(job.meta.ref)
     controller = job.meta.controller
@@ -142,14 +143,16 @@ def no_job_lever(gang: GangIndex, job: Owner) -> PlanRefusal:
 
 
 def all_of(begin: str, reasons: Sequence[PlanRefusal], instead: str) -> PlanRefusal:
-    """Return the reasons in a sentence each, then what is possible instead, and the best of what would help.
+    """Return the reasons in a sentence each, then the alternative, and the first command that would help.
 
-    A lever that nobody has turned on is named only if there is no other reason.
+    A lever that is off is named only if there is no other reason.
     """
-    whys = [reason.why for reason in reasons if not reason.opt_in] or [one.why for one in reasons]
+    whys = [reason.why for reason in reasons if not reason.opt_in] or [
+        reason.why for reason in reasons
+    ]
     sentences = [f"{begin}: {whys[0]}", *whys[1:], *([instead] if instead else [])]
     needs = next((reason.needs for reason in reasons if reason.needs), "")
-    return PlanRefusal(" ".join(f"{sentence_case(one)}." for one in sentences), needs)
+    return PlanRefusal(" ".join(f"{sentence_case(text)}." for text in sentences), needs)
 
 
 def _foreign(gang: GangIndex) -> PlanRefusal | None:
@@ -174,7 +177,7 @@ def _managed(owner: Owner, name: str) -> PlanRefusal | None:
 
 
 def until_misplaced(verb: Verb, name: str) -> PlanRefusal:
-    """Refuse an end for anything but a new Hold."""
+    """Refuse an end for an action that creates no Hold."""
     if verb is Verb.RESUME:
         return PlanRefusal(f"Only a suspend by a Hold can have an end; {name} is to be resumed.")
     return PlanRefusal(f"Only a Hold can have an end; {name} would be suspended in another way.")

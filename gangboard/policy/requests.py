@@ -1,9 +1,8 @@
-"""The requests of an action, each complete: method, path and the exact body.
+"""Requests of an action: method, path and exact body.
 
-Bodies are JSON without spaces, keys sorted, so that the same action is the same text. Every change
-of an object that is not ours is a JSON patch whose tests come first: uid, generation, and the value
-that is replaced. A generation counts changes of the spec only, so status updates never fail it. A
-test that fails is a 422 and nothing is changed.
+Bodies are JSON without spaces and with sorted keys, so the same action is the same text. Every change of an object that
+is not ours is a JSON patch. It first tests uid, generation and the replaced value. A generation counts changes of the
+spec only, so status updates do not fail the test. After a failed test the server answers 422 and changes nothing.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ _RESUME = {"spec": {"suspend": False}}
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """A field that gets another value."""
+    """A change of one field."""
 
     path: tuple[str, ...]
     new: Any
     old: Any = None
-    """The value it has, to be tested; None when it may as well not be there."""
+    """The current value, which the patch tests; None if the field may be missing."""
     map_missing: bool = False
-    """The map that it is in is not there, and is made for it."""
+    """The map around the field is missing, and the patch adds it."""
 
 
 def patch_owner(
@@ -43,17 +42,17 @@ def patch_owner(
     changes: Iterable[FieldChange],
     annotations: Mapping[str, str | None],
 ) -> Step:
-    """Return a JSON patch of an owner or one of its Jobs; annotations that are None are removed."""
+    """Return a JSON patch of an owner or one of its Jobs. It removes annotations that are None."""
     ref = owner.meta.ref
     body = json_patch(owner.meta, changes, annotations)
     return Step(StepKind.PATCH, f"{what} {label(ref)}", ref, "PATCH", path_of(gang, owner), body)
 
 
 def suspend_job(gang: GangIndex, job: Owner, action: str, *, suspend: bool) -> Step:
-    """Return the patch of `spec.suspend`, which API servers fill in for every Job.
+    """Return the patch of `spec.suspend`, which API servers set in every Job.
 
-    A Job that is suspended already is patched too: nothing changes but the annotation, and the tests
-    fail when what made it has resumed it in between.
+    A Job that is suspended already is patched, too. Only the annotation changes, and the tests fail if its owner has
+    resumed it in the meantime.
     """
     change = FieldChange(("spec", "suspend"), suspend, job.suspended)
     what = "Suspend" if suspend else "Resume"
@@ -61,9 +60,9 @@ def suspend_job(gang: GangIndex, job: Owner, action: str, *, suspend: bool) -> S
 
 
 def resume_job(gang: GangIndex, job: Owner, action: str) -> tuple[Step, ...]:
-    """Return the resume of a Job after a dry run that must come back un-suspended.
+    """Return the resume of a Job, after a dry run whose result must not be suspended.
 
-    That takes 10 to 30 ms from the removal of a Hold on (observed).
+    API servers forget a removed Hold within 10 to 30 ms (observed).
     """
     return (
         prove(StepKind.PROVE_RELEASE, gang, job, "is let through"),
@@ -72,14 +71,14 @@ def resume_job(gang: GangIndex, job: Owner, action: str) -> tuple[Step, ...]:
 
 
 def prove(kind: StepKind, gang: GangIndex, job: Owner, what: str) -> Step:
-    """Return the dry run of a resume of a Job; `kind` says how it must come back."""
+    """Return the dry run of a resume of a Job; `kind` tells which result is right."""
     ref = job.meta.ref
     name = f"Prove by dry run that a resume of {label(ref)} {what}"
     return Step(kind, name, ref, "MERGE", path_of(gang, job), json_text(_RESUME), dry_run=True)
 
 
 def path_of(gang: GangIndex, owner: Owner) -> str:
-    """Return the path of an owner, in the version that the cluster serves."""
+    """Return the path of an owner in the served version."""
     ref = owner.meta.ref
     kind = gang.kind_of(owner)
     version = kind.version or owner.meta.api_version
@@ -87,7 +86,7 @@ def path_of(gang: GangIndex, owner: Owner) -> str:
 
 
 def object_path(group: str, version: str, namespace: str, plural: str, name: str = "") -> str:
-    """Return the path of an object; without a name that of its resource."""
+    """Return the path of an object, or of its resource if there is no name."""
     parts = ["apis", group, version, "namespaces", namespace, plural, *([name] if name else [])]
     return "/" + "/".join(quote(part, safe="") for part in parts)
 
@@ -97,8 +96,8 @@ def json_patch(
 ) -> str:
     """Return the operations: all tests, then the fields, then the annotations.
 
-    Where there are no annotations yet, that is tested too (a missing value equals `null` for API
-    servers): else annotations that somebody adds in the same moment would be wiped out.
+    If there are no annotations yet, the patch tests that, too (API servers take a missing value as `null`). Else it
+    would overwrite annotations that another client adds at the same moment.
     """
     tests = [
         {"op": "test", "path": "/metadata/uid", "value": meta.ref.uid},
@@ -116,8 +115,8 @@ def json_patch(
     root = ("metadata", "annotations")
     if annotations and not meta.annotated:
         tests.append({"op": "test", "path": _pointer(root), "value": None})
-        kept = {key: value for key, value in annotations.items() if value is not None}
-        writes.append({"op": "add", "path": _pointer(root), "value": kept})
+        added = {key: value for key, value in annotations.items() if value is not None}
+        writes.append({"op": "add", "path": _pointer(root), "value": added})
     elif annotations:
         for key, value in annotations.items():
             path = _pointer((*root, key))
@@ -130,7 +129,7 @@ def json_patch(
 
 
 def json_text(value: Any) -> str:
-    """Return JSON as it is sent: the same value is the same text."""
+    """Return the JSON text of a value. The same value is always the same text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""What comes of Jobs of one gang that are asked for with one confirmation."""
+"""Consequences of one confirmation for several Jobs of a gang."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from gangboard.domain.action import ActionContext, ClusterLevers, Plan, Verb
 from gangboard.domain.owner import Owner
 from gangboard.plugins import registry
-from gangboard.policy import multi_job_consequences
+from gangboard.policy import job_consequences
 from gangboard.policy.indexing import gang_of, kind_above
 from gangboard.policy.owner_decisions import of_jobs_that_go_first
 from gangboard.policy.plan import all_offers
@@ -17,14 +17,14 @@ from gangboard.policy.plan import all_offers
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Jobs of one gang that would be stopped together."""
+    """Jobs of one gang that one confirmation would stop."""
 
     jobs: tuple[Owner, ...]
-    """Those of the chosen that can be stopped, by name."""
+    """The chosen Jobs that can be stopped, by name."""
     sentences: tuple[str, ...]
-    """What comes of all of them together: that it does not last, then the gravest first."""
+    """Consequences of the whole set, the gravest first."""
     whole: Plan | None
-    """To suspend their owner instead, where that is better (nothing of it would run) and possible."""
+    """A plan to suspend their owner instead, if no other Job of it would run and it is possible."""
 
 
 def of_selection(
@@ -34,10 +34,10 @@ def of_selection(
     verb: Verb,
     now: datetime,
 ) -> Selection | None:
-    """Judge the chosen uids of a gang as a whole.
+    """Return the consequences for the chosen uids of a gang.
 
-    None where there is nothing to say of a set: a resume, the owner itself among them, or none that
-    can be stopped. Of a lever that is forced it is said first that it likely does not last.
+    None for a resume, for a choice with the owner itself, and if no chosen Job can be stopped. A forced suspend first
+    gets the warning that it likely does not last.
     """
     owner = context.owner.meta.ref.uid
     if verb is not Verb.SUSPEND or owner in chosen:
@@ -50,15 +50,15 @@ def of_selection(
     if lever is None:
         return None
     kind = kind_above(jobs[0].meta.controller)
-    sentences = multi_job_consequences.warnings(gang, jobs, lever)
+    sentences = job_consequences.set_warnings(gang, jobs, lever)
     if kind is not None:
         sentences += kind.conduct.outcome(gang, jobs, lever)
         is_forced = sentences and levers.forced and kind.conduct.manager
         if is_forced and not of_jobs_that_go_first(gang, levers):
-            sentences = (multi_job_consequences.while_it_lasts(gang, kind.conduct), *sentences)
+            sentences = (job_consequences.while_it_lasts(gang, kind.conduct), *sentences)
     whole = None
-    if multi_job_consequences.stops_all(gang, jobs, lever):
+    if job_consequences.stops_all(gang, jobs, lever):
         plan = plans[owner]
-        # An owner whose Jobs are suspended one by one is no better off than these Jobs.
+        # Suspending the owner Job by Job is no better.
         whole = plan if plan.allowed and plan.lever != lever.key else None
     return Selection(jobs, sentences, whole)

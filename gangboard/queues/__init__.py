@@ -1,4 +1,4 @@
-"""One file per admission system: who waits for whom.
+"""One file per admission system: its entries, its queues with their quotas, and what it does with owners.
 
-Each file offers a constant QUEUE and is found by being here. May import domain and decode.
+Each file has a subclass of `plugins.queue_system.QueueSystem`, which the registry finds. Files do not import each other.
 """

@@ -1,7 +1,8 @@
 """Queues of KAI-Scheduler (scheduling.run.ai/v2): the quota of each, and the limit up to which it may borrow.
 
-Amounts are in units of their own: processors in thousandths, memory in millions of bytes, GPUs whole; -1 is no bound.
-A quota or limit that is not set is 0: nothing may be used of it (queue_info.go, max_allowed_check.go of v0.12.0). What waits in a queue are PodGroups (`groups/kai.py`).
+Units are thousandths of a CPU, millions of bytes, and whole GPUs; -1 means unlimited. A quota or limit that is not set is
+0, so nothing of it may be used (queue_info.go, max_allowed_check.go of v0.12.0). PodGroups wait in the queues
+(`groups/kai`).
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def _build(wire: WireQueue, version: str) -> Queue:
     used = dict(amounts.each("allocated resources", status.allocated))
     queue = Queue(
         meta=read_meta(wire.metadata, _GROUP, _KIND, version),
-        # One with queues below it lends to these, and takes in nobody.
+        # A queue with child queues lends to these and admits no PodGroup.
         level=QueueLevel.SHARED if status.child_queues else QueueLevel.QUEUE,
         parent=QueueName(_GROUP, _KIND, "", spec.parent_queue) if spec.parent_queue else None,
         quotas=tuple(_quotas(spec.resources or _WireResources(), used)),
@@ -78,12 +79,12 @@ def _build(wire: WireQueue, version: str) -> Queue:
 
 def _quotas(resources: _WireResources, used: Mapping[str, Decimal]) -> Iterator[Quota]:
     for name, (resource, unit) in _UNITS.items():
-        one: _WireAmount = getattr(resources, name) or _WireAmount()
+        entry: _WireAmount = getattr(resources, name) or _WireAmount()
         amount = used.get(resource, _NOTHING)
-        nominal, limit = _bound(one.quota, unit), _bound(one.limit, unit)
+        nominal, limit = _bound(entry.quota, unit), _bound(entry.limit, unit)
         terms = [QuotaTerm("limit", limit)]
-        if one.over_quota_weight:
-            terms.append(QuotaTerm("over-quota weight", _exact(one.over_quota_weight), True))
+        if entry.over_quota_weight:
+            terms.append(QuotaTerm("over-quota weight", _exact(entry.over_quota_weight), True))
         yield Quota(
             "",
             resource,
@@ -99,7 +100,7 @@ def _quotas(resources: _WireResources, used: Mapping[str, Decimal]) -> Iterator[
 
 
 def _bound(amount: float | None, unit: Decimal) -> Decimal | None:
-    """Return an amount in base units; None for one without bound. One that is not set is 0."""
+    """Return an amount in base units; None if it is unlimited, 0 if it is not set."""
     return None if amount is not None and amount < 0 else _exact(amount or 0.0) * unit
 
 
@@ -107,10 +108,12 @@ def _exact(number: float) -> Decimal:
     return Decimal(str(number))
 
 
-QUEUE = QueueSystem(
-    label="KAI",
-    owner_label="kai.scheduler/queue",
-    resources=(
+class KaiQueues(QueueSystem):
+    """Queues of KAI-Scheduler."""
+
+    label = "KAI"
+    owner_label = "kai.scheduler/queue"
+    resources = (
         Resource(
             _GROUP,
             "queues",
@@ -121,8 +124,8 @@ QUEUE = QueueSystem(
             _build,
             fields=key_fields(WireQueue),
         ),
-    ),
-    words=QueueWords(
+    )
+    words = QueueWords(
         no_nominal="used, quota unlimited",
         borrowed="over quota",
         # proportion, priority and elastic, in the order of the default configuration.
@@ -132,6 +135,5 @@ QUEUE = QueueSystem(
             "Shares and the values of priority classes are not read, so no places are shown: oldest first.",
         ),
         open_to="Any namespace can name this queue: KAI does not restrict that.",
-    ),
-    tested="KAI-Scheduler 0.12 on 1.37",
-)
+    )
+    tested = "KAI-Scheduler 0.12 on 1.37"

@@ -1,8 +1,8 @@
-"""Queues of Volcano (scheduling.volcano.sh/v1beta1): what PodGroups may have together, and whether one lets any in.
+"""Queues of Volcano (scheduling.volcano.sh/v1beta1): limits for PodGroups together, and closed queues.
 
-What waits in a queue are PodGroups (`groups/volcano.py`); there is no object besides. `capability` is what
-all in it may have at most, `deserved` what it may have while others want theirs, `guarantee` what is kept for it
-(capacity.go of v1.14.1). The counts of PodGroups in its status are written by older releases only.
+PodGroups wait in the queues (`groups/volcano`). `capability` is the limit of a queue, `deserved` its share while other
+queues need theirs, and `guarantee` is reserved for it (capacity.go of v1.14.1). Only older releases write the counts of
+PodGroups into the status.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gangboard.plugins.queue_system import QueueSystem
 
 _GROUP, _KIND = "scheduling.volcano.sh", "Queue"
 _ROOT = "root"
-"""The queue above all. Volcano makes it itself, and refuses Jobs in it (admit_job.go)."""
+"""The root of all queues. Volcano creates it, and refuses Jobs in it (admit_job.go)."""
 _STATES = {
     "Open": (QueueState.ACTIVE, ""),
     "Closed": (QueueState.STOPPED, "it is closed"),
@@ -97,7 +97,7 @@ def _quotas(spec: _WireSpec, status: _WireStatus, amounts: Amounts) -> Iterator[
         "deserved": dict(amounts.each("deserved", spec.deserved)),
         "guarantee": dict(amounts.each("guarantee", (spec.guarantee or _WireGuarantee()).resource)),
     }
-    # Of a queue without anything in it the allocated resources are named, too: with 0.
+    # An empty queue has allocated resources of 0.
     in_use = [resource for resource, amount in used.items() if amount]
     for resource in dict.fromkeys((*most, *shares["deserved"], *shares["guarantee"], *in_use)):
         yield Quota(
@@ -114,24 +114,20 @@ def _quotas(spec: _WireSpec, status: _WireStatus, amounts: Amounts) -> Iterator[
         )
 
 
-def _phase(group: Group) -> str:
-    """Return how far a PodGroup is, in Volcano's words."""
-    phase = group.detail.get("phase", "")
-    return _PHASES.get(phase, phase)
-
-
 def _open(name: str) -> str:
-    """Return how the queue is opened, with the command where its name is safe in a shell."""
+    """Return the step that opens the queue, with the command if its name is safe in a shell."""
     return AdvisedStep(
         "Open it.", command=command("vcctl queue operate -a open -n {}", name)
     ).sentence
 
 
-QUEUE = QueueSystem(
-    label="Volcano",
-    owner_label="scheduling.volcano.sh/queue-name",
-    resources=(Resource(_GROUP, "queues", _KIND, ("v1beta1",), WireQueue, Queue, _build),),
-    words=QueueWords(
+class VolcanoQueues(QueueSystem):
+    """Queues of Volcano."""
+
+    label = "Volcano"
+    owner_label = "scheduling.volcano.sh/queue-name"
+    resources = (Resource(_GROUP, "queues", _KIND, ("v1beta1",), WireQueue, Queue, _build),)
+    words = QueueWords(
         nominal="capability",
         no_nominal="used, no capability set",
         borrowed="",
@@ -141,7 +137,10 @@ QUEUE = QueueSystem(
             "They and the values of priority classes are not read, so no places are shown: oldest first.",
         ),
         open_to="Any namespace can name this queue: Volcano does not restrict that.",
-    ),
-    phase_of=_phase,
-    tested="Volcano 1.14 on 1.37",
-)
+    )
+    tested = "Volcano 1.14 on 1.37"
+
+    def phase_of(self, group: Group) -> str:
+        """Return the phase of a PodGroup, in Volcano's words."""
+        phase = group.detail.get("phase", "")
+        return _PHASES.get(phase, phase)

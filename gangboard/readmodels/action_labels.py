@@ -46,7 +46,7 @@ def lever_label(lever: str, *, forced: bool = False) -> str:
     found = registry.lever(lever)
     if found is None:
         return printable(lever)
-    return found.forced_label if forced and found.forced_label else found.label
+    return found.forced_label if forced else found.label
 
 
 def shared_label(verb: str, labels: Iterable[str]) -> str:
@@ -92,4 +92,4 @@ def _done_label(suspends: bool, lever: str, state: str, only_released: bool) -> 
     if found is None:
         return "Suspended"
     # `Held` is said only when it was watched and has held.
-    return found.applied if state == ActionState.APPLIED and found.applied else found.done
+    return found.applied if state == ActionState.APPLIED else found.done

@@ -8,6 +8,7 @@ from datetime import datetime
 from shlex import quote
 
 from gangboard.domain.action import ClusterLevers, PolicyState
+from gangboard.domain.queue import QueueEntry
 from gangboard.domain.roles_command import roles_command
 from gangboard.domain.text import sentence
 from gangboard.plugins import registry
@@ -81,7 +82,7 @@ def _rows(levers: ClusterLevers, not_served: Collection[str], shut: str) -> Iter
     """Yield the levers of what is served: of whole owners, then those on one Job as they are tried."""
     kinds = [kind for kind in registry.owner_kinds() if kind.resource.key not in not_served]
     of_whole = {key for kind in kinds for key in kind.levers}
-    entries = {one for one in registry.queue_entry_resources() if one.key not in not_served}
+    entries = {one for one in registry.queue_resources(QueueEntry) if one.key not in not_served}
     of_queues = {
         system.lever.key
         for system in registry.queue_systems()

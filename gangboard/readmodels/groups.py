@@ -239,9 +239,7 @@ def _resources(owner: tuple[str, str] | None = None) -> dict[str, str]:
 
 
 def _may_group(api: GroupingAPI, owner: tuple[str, str]) -> bool:
-    if api.groups_of is not None:
-        return owner in api.groups_of
-    return not (api.annotations or api.labels)
+    return owner in api.groups_of if api.groups_of else not api.marks
 
 
 def build_rows(

@@ -134,7 +134,7 @@ def _message(
     group: Group, row: dict[str, Any], health: Health, system: QueueSystem
 ) -> QueueMessage:
     """Return what is said of a gang that waits: its verdict, and its phase in the words of its scheduler."""
-    phase = system.phase_of(group) if system.phase_of is not None else ""
+    phase = system.phase_of(group)
     code = row["code"]
     return QueueMessage(
         QueueCode(code) if code in _CODES else QueueCode.QUEUE_EVALUATING,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from gangboard.domain.health import Health, Stage
-from gangboard.plugins import registry
+from gangboard.plugins import reasons
 from gangboard.readmodels.printable import printable
 
 
@@ -75,7 +75,7 @@ def past_sentence(health: str) -> str:
 
 @cache
 def _titles() -> dict[str, str]:
-    return registry.titles()
+    return reasons.titles()
 
 
 def known_codes() -> frozenset[str]:

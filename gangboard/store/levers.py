@@ -16,11 +16,12 @@ from gangboard.decode.holds import HOLD
 from gangboard.domain.action import ClusterLevers
 from gangboard.domain.hold import HOLD_LEVER, AdmissionPolicy
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
+from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueVisibility
 from gangboard.domain.watch_state import WatchState
+from gangboard.levers.hold.installation import installation
 from gangboard.plugins import registry
-from gangboard.policy.installation import installation
-from gangboard.policy.levered import Wanted
+from gangboard.policy.lever_permissions import Wanted
 from gangboard.store.actions import READ_ONLY
 from gangboard.store.models import Cluster, LeverRecord, ResourceState, Switch, WatchedObject
 from gangboard.store.objects import unpack
@@ -104,7 +105,7 @@ def _levers(cluster: Cluster, found: _Found, everywhere: bool, forced: bool) -> 
 
 
 def _queue_keys() -> tuple[str, ...]:
-    return tuple(resource.key for resource in registry.queue_entry_resources())
+    return tuple(resource.key for resource in registry.queue_resources(QueueEntry))
 
 
 def _queue_visibility(states: Iterable[str]) -> QueueVisibility:

@@ -10,7 +10,7 @@ from gangboard.domain.suspension import FieldWriter
 from gangboard.owners.job import Job
 from gangboard.owners.jobset import JobSet
 from gangboard.plugins.owner_kind import OwnerKind
-from gangboard.queues.kueue import QUEUE
+from gangboard.queues.kueue import Kueue
 from tests.decode.reading import Json, model, with_identity
 from tests.kinds import registered
 
@@ -102,7 +102,7 @@ def test_a_deactivated_entry_says_who_set_it(active: bool) -> None:
         entry("kueue", "2026-11-27T10:22:08Z", {"f:spec": {"f:queueName": {}}}),
         entry("kubectl-patch", "2026-11-27T10:22:13Z", {"f:spec": {"f:active": {}}}),
     ]
-    workloads = next(one for one in QUEUE.resources if one.kind == "Workload")
+    workloads = next(one for one in Kueue.resources if one.kind == "Workload")
     obj = with_identity({"metadata": {"managedFields": entries}, "spec": {"active": active}})
     at = datetime(2026, 11, 27, 10, 22, 13, tzinfo=UTC)
     by = model(workloads, obj).deactivated_by

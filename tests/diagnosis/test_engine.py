@@ -15,7 +15,7 @@ from gangboard.domain.advice import advised_steps
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Finding
 from gangboard.facts.gang import GangFacts, Unit
-from gangboard.plugins import registry
+from gangboard.plugins import reasons
 from gangboard.plugins.rule import GangRule, UnitRule
 from tests.domain_objects import (
     NOW,
@@ -50,10 +50,10 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def use(*found: GangRule | UnitRule) -> None:
         monkeypatch.setattr(
-            registry, "gang_rules", lambda: tuple(r for r in found if isinstance(r, GangRule))
+            reasons, "gang_rules", lambda: tuple(r for r in found if isinstance(r, GangRule))
         )
         monkeypatch.setattr(
-            registry, "unit_rules", lambda: tuple(r for r in found if isinstance(r, UnitRule))
+            reasons, "unit_rules", lambda: tuple(r for r in found if isinstance(r, UnitRule))
         )
 
     return use

@@ -15,7 +15,7 @@ from gangboard.domain.placement_result import PlacementCause, Placing
 from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.verdict import Finding
 from gangboard.facts.gang import GangFacts, Unit
-from gangboard.plugins import registry
+from gangboard.plugins import reasons
 from gangboard.plugins.rule import GangRule, UnitRule
 from tests.domain_objects import NOW, a_job, pods_of
 
@@ -39,7 +39,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Placing | None]:
         return Finding("seen", Health.WAITING, Stage.PLACEMENT, "Seen", "Seen.", unit.name)
 
     only = UnitRule("seen", Stage.PLACEMENT, "Seen", 1, look)
-    monkeypatch.setattr(registry, "rules", lambda: (only,))
+    monkeypatch.setattr(reasons, "rules", lambda: (only,))
     _clear_caches(monkeypatch, only)
     return shown
 
@@ -47,8 +47,8 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Placing | None]:
 def _clear_caches(monkeypatch: pytest.MonkeyPatch, *rules: GangRule | UnitRule) -> None:
     gangs = tuple(rule for rule in rules if isinstance(rule, GangRule))
     units = tuple(rule for rule in rules if isinstance(rule, UnitRule))
-    monkeypatch.setattr(registry, "gang_rules", lambda: gangs)
-    monkeypatch.setattr(registry, "unit_rules", lambda: units)
+    monkeypatch.setattr(reasons, "gang_rules", lambda: gangs)
+    monkeypatch.setattr(reasons, "unit_rules", lambda: units)
 
 
 def test_members_that_wait_are_placed_before_the_rules_look(seen: list[Placing | None]) -> None:

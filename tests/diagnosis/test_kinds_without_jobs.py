@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -16,17 +17,19 @@ from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.facts.gang import Unit
-from gangboard.owners.job import Job
+from gangboard.owners.job import WireJob
 from gangboard.plugins import registry
+from gangboard.plugins.owner_kind import OwnerKind
 from tests.domain_objects import NOW, Made, a_group, a_job, a_meta, a_pod, an_event
 
 LABEL, RING = "toys.example.com/name", "toys.example.com/ring"
 
 
-class Ring(Job):
+class Ring(OwnerKind):
     group = "example.com"
     kind = "Ring"
-    makes = None
+    versions = ("v1",)
+    wire = WireJob
     pod_label = LABEL
 
     def role_of(self, pod: Pod) -> str:
@@ -185,11 +188,14 @@ def test_a_role_of_which_it_makes_a_job_is_that_job_and_no_unit_beside_it() -> N
 def test_pods_with_the_label_of_several_kinds_are_told_apart_by_their_marks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    of_toy, of_other = (
-        replace(TOY, pod_marks={"by": (by, f"old-{by}")}) for by in ("toys", "others")
-    )
-    other = replace(of_other, resource=replace(TOY.resource, kind="Band", plural="bands"))
-    monkeypatch.setattr(registry, "kinds_named_by_pods", lambda: (other, of_toy))
+    class MarkedRing(Ring):
+        pod_marks: Mapping[str, tuple[str, ...]] = {"by": ("toys", "old-toys")}
+
+    class Band(Ring):
+        kind = "Band"
+        pod_marks: Mapping[str, tuple[str, ...]] = {"by": ("others", "old-others")}
+
+    monkeypatch.setattr(registry, "kinds_named_by_pods", lambda: (Band(), MarkedRing()))
     owner = a_ring()
     pods = [
         a_pod(name, of=CONTROLLER, labels={LABEL: "run", **marks})

@@ -9,8 +9,9 @@ import pytest
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
-from gangboard.owners.job import Job
+from gangboard.owners.job import WireJob
 from gangboard.plugins import registry
+from gangboard.plugins.owner_kind import OwnerKind
 from tests.domain_objects import (
     Made,
     a_composite,
@@ -24,10 +25,11 @@ from tests.domain_objects import (
 )
 
 
-class Ring(Job):
+class Ring(OwnerKind):
     group = "example.com"
     kind = "Ring"
-    makes = None
+    versions = ("v1",)
+    wire = WireJob
 
 
 class Part(Ring):

@@ -15,8 +15,9 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Evidence, Finding, Verdict
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
-from gangboard.owners.job import Job
-from gangboard.plugins import registry
+from gangboard.owners.job import WireJob
+from gangboard.plugins import reasons, registry
+from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.plugins.rule import UnitRule
 from tests.domain_objects import NOW, Made, a_group, a_meta, a_pod, ago
 
@@ -31,10 +32,11 @@ def _tired(unit: Unit) -> Finding | None:
 TIRED = UnitRule("toy-tired", Stage.FORMATION, "Tired", 5, _tired, health=Health.DEGRADED)
 
 
-class Ring(Job):
+class Ring(OwnerKind):
     group = "example.com"
     kind = "Ring"
-    makes = None
+    versions = ("v1",)
+    wire = WireJob
     pod_label = "ring"
     rules = (TIRED,)
 
@@ -82,9 +84,9 @@ def test_an_own_reason_is_asked_in_its_place_among_the_others() -> None:
 
 
 def test_it_is_not_asked_of_other_kinds_and_its_title_is_known() -> None:
-    assert TIRED not in registry.unit_rules()
-    assert TIRED not in registry.unit_rules_for("batch", "Job")
-    assert registry.titles()["toy-tired"] == "Tired"
+    assert TIRED not in reasons.unit_rules()
+    assert TIRED not in reasons.unit_rules_for("batch", "Job")
+    assert reasons.titles()["toy-tired"] == "Tired"
 
 
 def test_what_its_objects_say_stands_behind_whatever_is_found() -> None:

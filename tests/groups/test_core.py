@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 
 from gangboard.domain.group import Group, GroupClaim, GroupTemplate, Policy
-from gangboard.groups.core import GROUPING
+from gangboard.groups.core import Kubernetes
 from tests.decode.reading import Json, captured, captures, model, read, with_identity
 
-RESOURCES = {resource.plural: resource for resource in GROUPING.resources}
+RESOURCES = {resource.plural: resource for resource in Kubernetes.resources}
 PODGROUP = RESOURCES["podgroups"]
 COMPOSITE = RESOURCES["compositepodgroups"]
 WORKLOAD = RESOURCES["workloads"]
@@ -279,7 +279,7 @@ def test_versions_that_are_read() -> None:
     assert PODGROUP.versions == ("v1", "v1beta1", "v1alpha3", "v1alpha2")
     assert WORKLOAD.versions == (*PODGROUP.versions, "v1alpha1")  # 1.35 has no PodGroups
     assert COMPOSITE.versions == ("v1beta1", "v1alpha3")
-    assert all(resource.needed for resource in GROUPING.resources)
+    assert all(resource.needed for resource in Kubernetes.resources)
 
 
 PLACED = {

@@ -14,12 +14,12 @@ from gangboard.domain.group import Group, Policy
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
-from gangboard.groups.coscheduling import GROUPING
+from gangboard.groups.coscheduling import Coscheduling
 from gangboard.plugins import registry
 from tests.decode.reading import Json, list_body, model, with_identity
 from tests.domain_objects import NOW, a_group, a_job, a_meta, a_pod, ago
 
-(PODGROUP,) = GROUPING.resources
+(PODGROUP,) = Coscheduling.resources
 KIND = "PodGroup.scheduling.x-k8s.io"
 PLUGIN = "scheduler-plugins"
 

@@ -16,13 +16,13 @@ from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
 from gangboard.domain.quota import Queue
 from gangboard.domain.verdict import Verdict
-from gangboard.groups.kai import GROUPING
-from gangboard.queues.kai import QUEUE
+from gangboard.groups.kai import Kai
+from gangboard.queues.kai import KaiQueues
 from tests.decode.reading import Json, model
 from tests.domain_objects import a_job, ago, an_event
 from tests.groups.of_other_schedulers import judged, member
 
-(PODGROUP,) = GROUPING.resources
+(PODGROUP,) = Kai.resources
 QUEUES = frozenset({"Queue.scheduling.run.ai"})
 NO_ROOM = (
     "Resources were found for 3 pods while 4 are required for gang scheduling. Additional pods cannot be "
@@ -71,7 +71,7 @@ def a_single(name: str) -> Group:
 
 
 def a_queue(name: str = "team-a", parent: str = "") -> Queue:
-    (resource,) = QUEUE.resources
+    (resource,) = KaiQueues.resources
     metadata = {"name": name, "uid": f"q-{name}", "resourceVersion": "1"}
     found: Queue = model(resource, {"metadata": metadata, "spec": {"parentQueue": parent}})
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gangboard.domain.group import Group, Policy
-from gangboard.groups.podgang import GROUPING
+from gangboard.groups.podgang import PodGangs
 from tests.controlplane.grove import initialized, labels, podgang
 from tests.decode.reading import Json, model
 
@@ -18,7 +18,7 @@ def a_podgang(status: Json | None = None, **spec: object) -> Group:
     made = podgang("chat-0", SET, {"chat-0-pre": 2, "chat-0-dec": 0}, {"chat-0-pre": ["a", "b"]})
     made["metadata"] |= {"uid": "uid-chat-0", "resourceVersion": "7"}
     made["spec"] |= spec
-    found: Group = model(GROUPING.resources[0], made | ({"status": status} if status else {}))
+    found: Group = model(PodGangs.resources[0], made | ({"status": status} if status else {}))
     return found
 
 
@@ -53,7 +53,7 @@ def test_the_topology_that_it_must_keep_is_read_and_what_it_prefers_is_not() -> 
 def test_one_without_a_spec_has_no_parts() -> None:
     """The API server takes none such; a CRD that was changed by somebody would."""
     made = {"metadata": {"name": "odd", "namespace": "x", "uid": "u", "resourceVersion": "1"}}
-    found: Group = model(GROUPING.resources[0], made)
+    found: Group = model(PodGangs.resources[0], made)
     assert (found.quorum, found.templates) == (0, ())
 
 

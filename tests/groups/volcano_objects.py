@@ -9,13 +9,13 @@ from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
 from gangboard.domain.quota import Queue
-from gangboard.groups.volcano import GROUPING
-from gangboard.queues.volcano import QUEUE
+from gangboard.groups.volcano import Volcano
+from gangboard.queues.volcano import VolcanoQueues
 from tests.decode.reading import Json, model
 from tests.domain_objects import ago
 from tests.groups.of_other_schedulers import judged, member
 
-(PODGROUP,) = GROUPING.resources
+(PODGROUP,) = Volcano.resources
 # As the gang plugin writes it (gang.go, FitError of job_info.go, v1.14.1).
 REFUSED = (
     "2/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; Pending: 1 "
@@ -41,7 +41,7 @@ def ring(phase: str = "Inqueue", *conditions: Json, **spec: Any) -> Group:
 
 
 def queue(state: str = "Open", name: str = "research", **capability: str) -> Queue:
-    (resource,) = QUEUE.resources
+    (resource,) = VolcanoQueues.resources
     obj = {"metadata": {"name": name, "uid": "q1", "resourceVersion": "1"},
            "spec": {"capability": capability}, "status": {"state": state}}  # fmt: skip
     found: Queue = model(resource, obj)

@@ -6,14 +6,15 @@ from dataclasses import replace
 
 from gangboard.domain.action import ActionContext, ClusterLevers, PolicyState, StepKind, Verb
 from gangboard.domain.hold import Hold
-from gangboard.levers.hold import LEVER
+from gangboard.levers.hold import HoldLever
 from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal
 from gangboard.policy.indexing import gang_of
 from tests.domain_objects import NOW, a_jobset, a_meta, a_role, child_jobs
 
+LEVER = HoldLever()
+
 
 def test_holds_may_be_owned_by_the_kinds_whose_jobs_can_be_held_only() -> None:
-    assert LEVER.makes is not None
     made = LEVER.makes((("a.example", "A"), ("b.example", "B")))
     assert (made.plural, made.verbs) == ("holds", ("create", "delete", "get", "list"))
     owners = next(rule.expression for rule in made.rules if "ownerReferences" in rule.expression)
@@ -31,14 +32,14 @@ def test_a_blocked_job_is_released_and_not_resumed() -> None:
     hold = Hold(a_meta("gangboard.dev", "Hold", "h"), job.meta.ref.name, owner.meta.ref.uid)
     gang = gang_of(ActionContext(owner, (job,), holds=(hold,)), "")
     desired = DesiredAction(Verb.RESUME, ClusterLevers(), NOW)
-    free = LEVER.resume(gang, job, desired)
+    free = LEVER.decide(gang, job, desired)
     assert isinstance(free, Decision)
     assert [step.kind for step in free.steps()] == [
         StepKind.DELETE_HOLD,
         StepKind.PROVE_RELEASE,
         StepKind.PATCH,
     ]
-    found = LEVER.resume(gang, job, replace(desired, blocked=PlanRefusal("It is managed.")))
+    found = LEVER.decide(gang, job, replace(desired, blocked=PlanRefusal("It is managed.")))
     assert isinstance(found, Decision)
     assert [step.kind for step in found.steps()] == [StepKind.DELETE_HOLD]
     assert (found.reactions, found.resumes) == (
@@ -56,8 +57,8 @@ def test_a_person_releases_all_holds_and_an_end_only_its_own() -> None:
     )
     gang = gang_of(ActionContext(owner, (job,), holds=(one, two)), "")
     desired = DesiredAction(Verb.RESUME, ClusterLevers(), NOW)
-    person = LEVER.resume(gang, job, desired)
-    end = LEVER.resume(gang, job, replace(desired, ended_hold="two"))
+    person = LEVER.decide(gang, job, desired)
+    end = LEVER.decide(gang, job, replace(desired, ended_hold="two"))
     assert isinstance(person, Decision)
     assert isinstance(end, Decision)
     assert (person.before["Hold"], person.after["Hold"]) == ("one, two", "none")
@@ -71,7 +72,6 @@ def test_a_person_releases_all_holds_and_an_end_only_its_own() -> None:
 
 
 def test_one_that_is_missing_names_the_command_that_installs_it() -> None:
-    assert LEVER.unavailable is not None
     found = LEVER.unavailable(ClusterLevers(cluster="east", hold=PolicyState.MISSING))
     assert found == PlanRefusal(
         "the Hold is not installed here",

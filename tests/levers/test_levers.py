@@ -9,6 +9,7 @@ import pytest
 import gangboard.levers
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.plugins import registry
+from gangboard.plugins.discovery import RegistryError
 from gangboard.plugins.lever import Lever
 
 ROOM = Path(gangboard.levers.__path__[0])
@@ -52,7 +53,7 @@ def test_a_kind_that_names_a_lever_which_nobody_offers_is_refused(
     monkeypatch.setattr(registry, "levers", lambda: left)
     registry.owner_kinds.cache_clear()
     try:
-        with pytest.raises(registry.RegistryError, match="JobSet names the lever 'parallelism'"):
+        with pytest.raises(RegistryError, match="JobSet names the lever 'parallelism'"):
             registry.owner_kinds()
     finally:
         registry.owner_kinds.cache_clear()

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from gangboard.domain.action import ActionContext, ClusterLevers
-from gangboard.levers.native import LEVER
+from gangboard.levers.native import Native
 from gangboard.policy.indexing import gang_of
 from tests.domain_objects import a_jobset, a_role, child_jobs
+
+LEVER = Native()
 
 CLAIM = "jobset.sigs.k8s.io/reconciliation-mode: Independent"
 
@@ -32,7 +34,6 @@ def test_why_it_cannot_be_pulled(claim: str, honoured: bool, why: str) -> None:
     levers = ClusterLevers(native_honoured=honoured, build="abc")
     found = LEVER.why_not(gang, next(iter(gang.jobs.values())), levers)
     assert (found.why if found is not None else "") == why
-    assert LEVER.goes_first is not None
     assert LEVER.goes_first(gang, levers) is not bool(why)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from gangboard.domain.action import ActionContext, ClusterLevers
 from gangboard.domain.group import Policy
-from gangboard.levers.parallelism import LEVER
+from gangboard.levers.parallelism import Parallelism
 from gangboard.policy.indexing import gang_of
 from tests.domain_objects import a_group, a_jobset, a_role, child_jobs
+
+LEVER = Parallelism()
 
 ON = ClusterLevers(cluster="east", parallelism=True)
 
 
 def test_it_is_off_until_it_is_switched_on() -> None:
-    assert LEVER.unavailable is not None
     found = LEVER.unavailable(ClusterLevers(cluster="east"))
     assert found is not None
     assert found.needs == "manage.py set_lever east parallelism on"
@@ -30,7 +31,6 @@ def test_the_gang_of_a_job_of_136_keeps_its_parallelism() -> None:
 
 
 def test_the_actor_writes_0_and_the_old_value_together() -> None:
-    assert LEVER.bounds is not None
-    variables, rule = LEVER.bounds("Job")
-    assert set(variables) == {"newParallelism", "oldParallelism", "newNote", "oldNote"}
-    assert "variables.newNote == string(variables.oldParallelism)" in rule.expression
+    bounds = LEVER.bounds("Job")
+    assert set(bounds.variables) == {"newParallelism", "oldParallelism", "newNote", "oldNote"}
+    assert "variables.newNote == string(variables.oldParallelism)" in bounds.rule.expression

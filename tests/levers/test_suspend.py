@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 
 from gangboard.domain.action import ActionContext, ClusterLevers, Verb
-from gangboard.levers.suspend import LEVER
+from gangboard.levers.suspend import Suspend
 from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal
 from gangboard.policy.indexing import gang_of
 from tests.domain_objects import NOW, a_jobset, a_role
+
+LEVER = Suspend()
 
 
 def test_the_patch_tests_uid_and_generation_before_it_writes() -> None:
     owner = a_jobset("run", a_role("w", jobs=2, pods=2))
     gang = gang_of(ActionContext(owner, api_versions={"jobsets.jobset.x-k8s.io": "v1beta1"}), "")
     desired = DesiredAction(Verb.SUSPEND, ClusterLevers(), NOW, action="a-1")
-    found = LEVER.suspend(gang, owner, desired)
+    found = LEVER.decide(gang, owner, desired)
     assert isinstance(found, Decision)
     (step,) = found.steps()
     assert step.path == "/apis/jobset.x-k8s.io/v1beta1/namespaces/team-a/jobsets/run"
     operations = json.loads(step.patch)
     assert [one["path"] for one in operations[:2]] == ["/metadata/uid", "/metadata/generation"]
     assert {"op": "add", "path": "/spec/suspend", "value": True} in operations
-    again = LEVER.resume(gang, owner, DesiredAction(Verb.RESUME, ClusterLevers(), NOW))
+    again = LEVER.decide(gang, owner, DesiredAction(Verb.RESUME, ClusterLevers(), NOW))
     assert again == PlanRefusal("JobSet run is not suspended: nothing to do.")

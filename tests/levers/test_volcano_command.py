@@ -10,10 +10,12 @@ import pytest
 
 from gangboard.domain.action import ActionContext, ClusterLevers, StepKind, Verb
 from gangboard.domain.owner import Owner
-from gangboard.levers.volcano_command import LEVER
+from gangboard.levers.volcano_command import VolcanoCommand
 from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal
 from gangboard.policy.indexing import gang_of
 from tests.domain_objects import NOW, a_meta
+
+LEVER = VolcanoCommand()
 
 
 def a_vcjob(phase: str = "Running", *, retries: int = 0, most: int = 3) -> Owner:
@@ -24,8 +26,7 @@ def a_vcjob(phase: str = "Running", *, retries: int = 0, most: int = 3) -> Owner
 
 def asked(verb: Verb, owner: Owner) -> Decision | PlanRefusal:
     gang = gang_of(ActionContext(owner), "")
-    decide = LEVER.suspend if verb is Verb.SUSPEND else LEVER.resume
-    return decide(gang, owner, DesiredAction(verb, ClusterLevers(), NOW, action="a-1"))
+    return LEVER.decide(gang, owner, DesiredAction(verb, ClusterLevers(), NOW, action="a-1"))
 
 
 @pytest.mark.parametrize(
@@ -124,6 +125,5 @@ def test_its_phase_says_whether_it_has_come_into_effect(
     phase: str | None, aborted: bool, resumed: bool
 ) -> None:
     raw: dict[str, Any] = {"status": {"state": {"phase": phase}}}
-    assert LEVER.in_effect is not None
     assert (LEVER.in_effect(raw, True), LEVER.in_effect(raw, False)) == (aborted, resumed)
     assert not LEVER.in_effect({}, True)

@@ -13,6 +13,7 @@ from pytest_django import Settings
 
 from gangboard.ops.checks import registries_are_whole
 from gangboard.plugins import registry
+from gangboard.plugins.discovery import RegistryError
 from gangboard.plugins.lever import Lever
 from tests.ops.test_commands import manage
 
@@ -81,10 +82,10 @@ def test_a_half_made_registry_stops_every_command(monkeypatch: pytest.MonkeyPatc
     assert registries_are_whole() == []
 
     def half_made() -> tuple[Lever, ...]:
-        raise registry.RegistryError("gangboard.levers.half has no constant LEVER of type Lever")
+        raise RegistryError("gangboard.levers.half has no subclass of Lever with a key")
 
     monkeypatch.setattr(registry, "levers", half_made)
     (found,) = registries_are_whole()
     assert found.is_serious()
-    assert found.msg == "gangboard.levers.half has no constant LEVER of type Lever"
+    assert found.msg == "gangboard.levers.half has no subclass of Lever with a key"
     assert registries_are_whole in django_checks.get_checks()

@@ -8,7 +8,7 @@ import pytest
 import gangboard.owners
 from gangboard.domain.owner import Owner
 from gangboard.owners.job import Job
-from gangboard.plugins import registry
+from gangboard.plugins import discovery
 from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.plugins.registry import owner_kinds
 from tests.decode.reading import Json, model, with_identity
@@ -35,8 +35,8 @@ def offer(monkeypatch: pytest.MonkeyPatch, *classes: type[OwnerKind]) -> None:
     for class_ in classes:
         class_.__module__ = module.__name__
         setattr(module, class_.__name__, class_)
-    found = [*registry.entries(gangboard.owners), (module,)]
-    monkeypatch.setattr(registry, "entries", lambda _package: found)
+    found = [*discovery.entries(gangboard.owners), (module,)]
+    monkeypatch.setattr(discovery, "entries", lambda _package: found)
 
 
 class Bare(OwnerKind):
@@ -59,7 +59,7 @@ def test_a_half_made_kind_is_refused(
     monkeypatch: pytest.MonkeyPatch, classes: list[type[OwnerKind]], error: str
 ) -> None:
     offer(monkeypatch, *classes)
-    with pytest.raises(registry.RegistryError, match=error):
+    with pytest.raises(discovery.RegistryError, match=error):
         owner_kinds.__wrapped__()
 
 

@@ -106,7 +106,7 @@ def test_the_actor_can_do_what_its_levers_need(
     context = ActionContext(owner=read(actor.get("jobset.x-k8s.io/v1alpha2", "JobSet", "run", ns)))
     hold = registry.lever("hold")
     assert hold is not None
-    decision = hold.suspend(gang_of(context, ""), read(child), DESIRED)
+    decision = hold.decide(gang_of(context, ""), read(child), DESIRED)
     assert isinstance(decision, Decision)
     create, prove, _ = decision.steps()
     made = send(actor, create)
@@ -180,11 +180,10 @@ def test_jobs_left_alone_by_their_owner_are_switched_by_that_field_alone(
         made = read(admin.get("jobset.x-k8s.io/v1alpha2", "JobSet", name, ns))
         owner = replace(made, independent_claim="Independent")
         gang = gang_of(ActionContext(owner, children), "")
-        pull = lever.resume if suspended else lever.suspend
         verb = Verb.RESUME if suspended else Verb.SUSPEND
         desired = replace(DESIRED, levers=levers, verb=verb, until=None)
         for subject, number in ((children[0], 1), (owner, 2)):
-            decision = pull(gang, subject, desired)
+            decision = lever.decide(gang, subject, desired)
             assert isinstance(decision, Decision)
             steps = decision.steps()
             assert len(steps) == number

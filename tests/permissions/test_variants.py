@@ -220,9 +220,8 @@ def _pulled(found: Installed, at: tuple[str, str, str], ns: str) -> tuple[Owner,
     lever = registry.lever("suspend")
     assert lever is not None
     verb = Verb.RESUME if owner.suspended else Verb.SUSPEND
-    pull = lever.resume if owner.suspended else lever.suspend
     desired = replace(DESIRED, verb=verb, until=None)
-    decision = pull(gang_of(ActionContext(owner=owner), ""), owner, desired)
+    decision = lever.decide(gang_of(ActionContext(owner=owner), ""), owner, desired)
     assert isinstance(decision, Decision), (at, decision)
     (step,) = decision.steps()
     try:

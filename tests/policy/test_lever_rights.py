@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gangboard.actions.permissions.roles import actor_roles
-from gangboard.policy.lever_rights import lever_rights
-from gangboard.policy.levered import Wanted
+from gangboard.policy.lever_permissions import Wanted, lever_rights
 
 HOLDS = "holds.gangboard.dev"
 CASES = [

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gangboard.domain.watch_state import WatchState
-from gangboard.groups.core import GROUPING
+from gangboard.groups.core import Kubernetes
 from gangboard.polling.visibility import groups_seen
 from gangboard.polling.watched import Watched
 
 PODGROUPS, WORKLOADS = "podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io"
-RESOURCES = {resource.key: resource for resource in GROUPING.resources}
+RESOURCES = {resource.key: resource for resource in Kubernetes.resources}
 
 
 def watched(key: str, state: str, version: str = "") -> Watched:

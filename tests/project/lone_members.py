@@ -11,7 +11,7 @@ from unittest.mock import patch
 import gangboard.groups
 import gangboard.owners
 import gangboard.queues
-from gangboard.plugins import registry
+from gangboard.plugins import discovery, reasons, registry
 from gangboard.store import action_context
 
 ROOMS = (gangboard.owners, gangboard.groups, gangboard.queues)
@@ -22,25 +22,19 @@ MEMBERS = sorted(
     if not file.stem.startswith("_")
 )
 """Every kind, grouping API and admission system, by its module."""
-_find, _entries = registry._modules, registry.entries  # what a folder is looked through with
+_entries = discovery.entries
 
 
 @contextmanager
 def members(is_there: Callable[[str], bool]) -> Iterator[None]:
     """Have only those kinds, grouping APIs and admission systems whose modules are there; levers and rules stay."""
 
-    def modules(package: ModuleType, constant: str) -> Iterator[ModuleType]:
-        for module in _find(package, constant):
-            if package not in ROOMS or is_there(module.__name__):
-                yield module
-
     def entries(package: ModuleType) -> Iterator[tuple[ModuleType, ...]]:
-        return (modules for modules in _entries(package) if is_there(modules[0].__name__))
+        for modules in _entries(package):
+            if package not in ROOMS or is_there(modules[0].__name__):
+                yield modules
 
-    with (
-        patch.object(registry, "_modules", modules),
-        patch.object(registry, "entries", entries),
-    ):
+    with patch.object(discovery, "entries", entries):
         forget()
         yield
     forget()
@@ -48,6 +42,6 @@ def members(is_there: Callable[[str], bool]) -> Iterator[None]:
 
 def forget() -> None:
     """Have the registries look through their folders anew."""
-    for one in (*vars(registry).values(), action_context.action_models):
+    for one in (*vars(registry).values(), *vars(reasons).values(), action_context.action_models):
         if hasattr(one, "cache_clear"):
             one.cache_clear()

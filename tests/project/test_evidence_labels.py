@@ -11,6 +11,7 @@ import pytest
 
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.queue import QueueEntry
 from gangboard.plugins import registry
 from tests.evidence_labels import field_paths, fields_named, is_field_of_any, wrong_fields
 
@@ -81,7 +82,7 @@ def test_the_fields_that_a_kind_names_are_its_own(kind: object) -> None:
         assert wrong_fields(traits.suspend_field, source) == ()
 
 
-@pytest.mark.parametrize("resource", registry.queue_entry_resources(), ids=lambda one: one.key)
+@pytest.mark.parametrize("resource", registry.queue_resources(QueueEntry), ids=lambda one: one.key)
 def test_the_fields_that_an_admission_system_names_are_those_of_its_entries(
     resource: Resource,
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from gangboard.plugins import registry
+from gangboard.plugins import reasons
 from tests.catalogue import choose
 from tools.reasons_docs import (
     LONGER,
@@ -37,7 +37,7 @@ def test_the_paper_is_what_the_command_makes() -> None:
 
 
 def test_every_reason_has_an_example_and_no_other_is_there() -> None:
-    assert {one.code for one in EXAMPLES} == registry.titles().keys()
+    assert {one.code for one in EXAMPLES} == reasons.titles().keys()
 
 
 @pytest.mark.parametrize("one", EXAMPLES, ids=lambda one: f"{one.code}-{len(one.message)}")

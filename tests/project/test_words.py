@@ -21,20 +21,48 @@ from gangboard.plugins import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 AT_HOME = ("owners", "levers", "groups", "queues")
-WORDS = re.compile(
-    r"jobset|trainjob|kubeflow|kueue|leaderworker|disaggregated|cronjob|podclique|podgang|grove|volcano"
-    r"|coscheduling|scheduling\.x-k8s|kai\.scheduler|run\.ai|yunikorn|appwrapper|statefulset|ray(job|cluster|service)|ray\.io"
-    r"|(jax|mpi|paddle|pytorch|tf|xgboost)job|minicluster|flux",
-    re.IGNORECASE,
-)
 SHARED_KINDS = {"Job": "batch", "StatefulSet": "apps", "Deployment": "apps"}
-CORE = ("apps", "batch", "scheduling.k8s.io")
-"""API groups of Kubernetes itself, which shared code knows."""
+OF_KUBERNETES = ("k8s.io", "Kubernetes")
+"""Domain and name of Kubernetes itself, which shared code knows."""
+MORE = ("statefulset", "leaderworker", "disaggregated", "appwrapper", "flux")
+"""Beginnings of names, a kind of which only the pair with its API group is shared, and what no file is about."""
+SHORTEST = 5
+"""A shorter name occurs in other words: of these it is the domain."""
+
+
+def names_of_kinds() -> set[str]:
+    """Return the names by which kinds, APIs, queues and their labels are found, in lower case."""
+    apis, systems = registry.grouping_apis(), registry.queue_systems()
+    kinds = {kind.resource.kind for kind in registry.owner_kinds()} - SHARED_KINDS.keys()
+    labels = {api.label for api in apis} | {system.label for system in systems}
+    domains = {system.owner_label.partition("/")[0] for system in systems}
+    domains |= {resource.group for resource in registry.resources() if "." in resource.group}
+    names = {name for domain in domains for name in (_name_in(domain),) if name}
+    names |= {name for name in kinds | labels if len(name) >= SHORTEST} - {*OF_KUBERNETES}
+    return {name.lower() for name in (*names, *MORE)}
+
+
+def _name_in(domain: str) -> str:
+    """Return the part of a domain that is only its own: `kubeflow` of `trainer.kubeflow.org`; empty for Kubernetes."""
+    *above, name, top = domain.split(".")
+    if f"{name}.{top}" in OF_KUBERNETES:
+        return ""
+    if name == "x-k8s":
+        name, top = above[-1], name
+    return name if len(name) >= SHORTEST and name != "scheduling" else f"{name}.{top}"
+
+
+@cache
+def words() -> re.Pattern[str]:
+    """Return what finds the name of a kind or an API in a text."""
+    return re.compile("|".join(map(re.escape, sorted(names_of_kinds()))), re.IGNORECASE)
+
+
 ALLOWED = {
-    ("gangboard/api/parameters.py", "such as `JobSet`"): "help: an example of a kind",
+    ("gangboard/pages/board/api.py", "such as `JobSet`"): "help: an example of a kind",
     ("gangboard/ops/management/commands/explain.py", "JobSet/llama-ft"): "help: an example",
-    ("gangboard/readmodels/explain.py", "JobSet/llama-ft"): "help: an example",
-    ("gangboard/readmodels/explain.py", "the JobSet, not its Jobs"): "help: an example",
+    ("gangboard/pages/gang/text_report.py", "JobSet/llama-ft"): "help: an example",
+    ("gangboard/pages/gang/text_report.py", "the JobSet, not its Jobs"): "help: an example",
     (
         "gangboard/domain/hold_manifest.py",
         "jobset.sigs.k8s.io/jobset-name",
@@ -67,7 +95,7 @@ def words_of(tree: ast.AST) -> Iterator[str]:
     said = set(_docstrings(tree))
     for node in ast.walk(tree):
         text = _text_of(node)
-        if text and node not in said and WORDS.search(text):
+        if text and node not in said and words().search(text):
             yield text
         yield from _shared(node)
 
@@ -123,7 +151,7 @@ def _found() -> Iterator[tuple[str, str]]:
         if path.is_file():
             yield from (
                 (path.relative_to(ROOT).as_posix(), word)
-                for word in WORDS.findall(path.read_text())
+                for word in words().findall(path.read_text())
             )
 
 
@@ -141,24 +169,24 @@ def test_shared_code_knows_no_kind_by_name() -> None:
     assert unused == []
 
 
-OF_KUBERNETES = {"GangScheduling", "Unschedulable"}
+OF_PLUGINS = {"GangScheduling", "Unschedulable"}
 """Reasons of plugins that Kubernetes itself has, too."""
 
 
 def test_shared_code_knows_no_reason_or_field_of_one_system() -> None:
     """What a single system writes into conditions, events and fields stands in the file of that system."""
-    words = {*registry.pod_reasons(), *registry.event_reasons(), *registry.run_cluster_fields()}
+    reasons = {*registry.pod_reasons(), *registry.event_reasons(), *registry.run_cluster_fields()}
     for system in registry.queue_traits().values():
-        words |= {system.active_field, system.manager} - {""}
+        reasons |= {system.active_field, system.manager} - {""}
     for kind in registry.kind_traits().values():
-        words |= {*kind.jobs_refused, *kind.follower_refusals, *kind.disruptions}
-    assert {"Schedulable", "status.clusterName", "spec.active", "JobCreationFailed"} <= words
-    words -= OF_KUBERNETES
+        reasons |= {*kind.jobs_refused, *kind.follower_refusals, *kind.disruptions}
+    assert {"Schedulable", "status.clusterName", "spec.active", "JobCreationFailed"} <= reasons
+    reasons -= OF_PLUGINS
     shared = {
         (name, node.value)
         for name, tree in shared_trees().items()
         for node in _constants(tree)
-        if node.value in words
+        if node.value in reasons
     }
     assert shared == set()
 
@@ -178,23 +206,24 @@ def test_rules_take_the_words_of_a_change_from_its_declaration() -> None:
 
 
 def test_each_kind_and_each_api_is_looked_for() -> None:
-    """Whatever is a kind, a group or a queue: none comes without the word by which it is found."""
-    resources = [
-        *(kind.resource for kind in registry.owner_kinds()),
-        *(resource for api in registry.grouping_apis() for resource in api.resources),
-        *(resource for system in registry.queue_systems() for resource in system.resources),
-    ]
-    groups = {resource.group for resource in resources} - {*CORE}
-    kinds = {kind.resource.kind for kind in registry.owner_kinds()} - SHARED_KINDS.keys()
-    assert [word for word in sorted(groups | kinds) if not WORDS.search(word)] == []
+    """A new one adds its names by itself. The samples are of each way in which a name is derived."""
+    samples = {"jobset", "kubeflow", "grove", "volcano", "kueue", "yunikorn", "coscheduling"}
+    samples |= {"ray.io", "run.ai", "kai.scheduler", "scheduling.x-k8s", "podcliqueset", "tfjob"}
+    assert samples <= names_of_kinds()
+    assert names_of_kinds().isdisjoint(
+        {"job", "deployment", "kubernetes", "k8s", "apache", "podgroup"}
+    )
 
 
 @pytest.mark.parametrize(
-    ("source", "words"),
+    ("source", "expected"),
     [
         ('kind == "JobSet"', ["JobSet"]),
         ("def is_queued_by_kueue(): pass", ["is_queued_by_kueue"]),
-        ("from gangboard.owners.trainjob import OWNER", ["gangboard.owners.trainjob"]),
+        (
+            "from gangboard.owners.trainjob import TrainJob",
+            ["TrainJob", "gangboard.owners.trainjob"],
+        ),
         ('"""A docstring about Kueue."""', []),
         ('X = 1\n"""JobSets are told of here."""', []),
         ('f"the JobSet {name}"', ["the JobSet "]),
@@ -206,5 +235,5 @@ def test_each_kind_and_each_api_is_looked_for() -> None:
         ('said = "1 of 3 Jobs"', []),
     ],
 )
-def test_what_is_found(source: str, words: list[str]) -> None:
-    assert sorted(words_of(ast.parse(source))) == sorted(words)
+def test_what_is_found(source: str, expected: list[str]) -> None:
+    assert sorted(words_of(ast.parse(source))) == sorted(expected)

@@ -20,8 +20,8 @@ from gangboard.owners.job import Job
 from gangboard.owners.jobset import JobSet
 from gangboard.placement.usage import Usage
 from gangboard.polling.suspend_history import SuspendHistory
-from gangboard.queues.kueue import QUEUE
-from gangboard.queues.kueue.flavors import FLAVORS
+from gangboard.queues.kueue import Kueue
+from gangboard.queues.kueue.queues import FLAVORS
 from tests import situations
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.conditions import status_of
@@ -42,8 +42,8 @@ from tests.kinds import registered
 JOB = registered(Job)
 OWNER = registered(JobSet)
 
-WORKLOADS, *_ = QUEUE.resources
-QUEUES = [one for one in QUEUE.resources if one.model is Queue]
+WORKLOADS, *_ = Kueue.resources
+QUEUES = [one for one in Kueue.resources if one.model is Queue]
 CLUSTER_SCOPED = ("ClusterQueue", "Cohort", "ResourceFlavor")
 CHECK = "kueue-test-provisioning"
 LOW, HIGH = "kueue-test-low", "kueue-test-high"
@@ -194,7 +194,7 @@ class Place(situations.Place):
             suspensions=history.of(uids) if history is not None else {},
             now=(self.judged_at or datetime.now(UTC)) + self.later,
             queue_visibility="served",
-            queue_systems=(QUEUE.label,),
+            queue_systems=(Kueue.label,),
             takers=self._jobsets(),
             room=self._room() if self.sees_nodes else NO_ROOM,
         )

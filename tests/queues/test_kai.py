@@ -5,10 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, Quota, QuotaTerm
-from gangboard.queues.kai import QUEUE
+from gangboard.queues.kai import KaiQueues
 from tests.decode.reading import Json, model
 
-(RESOURCE,) = QUEUE.resources
+(RESOURCE,) = KaiQueues.resources
 
 
 def a_queue(spec: Json, status: Json | None = None) -> Queue:

@@ -7,11 +7,11 @@ from gangboard.domain.queue import AssignedNodes, QueueEntry
 from gangboard.domain.quota import FlavorAmount
 from gangboard.owners.job import Job
 from gangboard.owners.jobset import JobSet
-from gangboard.queues.kueue import QUEUE
+from gangboard.queues.kueue import Kueue
 from tests.decode.reading import Json, model, with_identity
 from tests.kinds import registered
 
-WORKLOADS, *_ = QUEUE.resources
+WORKLOADS, *_ = Kueue.resources
 OWNER = {
     "apiVersion": "jobset.x-k8s.io/v1alpha2",
     "kind": "JobSet",
@@ -37,7 +37,7 @@ def entry(obj: Json, version: str = "v1beta2") -> QueueEntry:
 
 def test_the_label_of_kueue_is_the_one_that_owners_read() -> None:
     for owner in (registered(Job), registered(JobSet)):
-        named = with_identity({"metadata": {"labels": {QUEUE.owner_label: "gpu-lq"}}})
+        named = with_identity({"metadata": {"labels": {Kueue.owner_label: "gpu-lq"}}})
         assert model(owner.resource, named).queue == "gpu-lq"
 
 

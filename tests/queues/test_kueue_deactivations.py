@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gangboard.domain.queue import QueueCode, QueueEntry
-from gangboard.queues.kueue import QUEUE
+from gangboard.queues.kueue import Kueue
 from tests.decode.reading import model, with_identity
 
-WORKLOADS, *_ = QUEUE.resources
+WORKLOADS, *_ = Kueue.resources
 
 
 def _deactivated(cause: str, message: str, *, active: bool, requeued: str = "False") -> QueueEntry:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gangboard.domain.queue import LabelSources, QueueEntry
-from gangboard.queues.kueue import QUEUE
+from gangboard.queues.kueue import Kueue
 from tests.decode.reading import model, with_identity
 
-WORKLOADS, *_ = QUEUE.resources
+WORKLOADS, *_ = Kueue.resources
 PODS = {"name": "main", "count": 2, "template": {"spec": {"nodeSelector": {"tier2": "spot"}}}}
 ASSIGNED = {"name": "main", "count": 2, "flavors": {"cpu": "any", "nvidia.com/gpu": "owned2"}}
 

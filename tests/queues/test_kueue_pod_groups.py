@@ -17,7 +17,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueCode, QueueEntry, QueueMessage
 from gangboard.domain.verdict import Verdict
 from gangboard.policy.refusals import unowned
-from gangboard.queues.kueue import QUEUE
+from gangboard.queues.kueue import Kueue
 from tests.decode.reading import Json, model, with_identity
 from tests.domain_objects import NOW, Made, a_group, a_pod, an_entry
 from tests.owners.test_apps_v1 import an_app, of_replicaset, of_statefulset
@@ -48,7 +48,7 @@ def workload(
         "spec": {"queueName": "lq", "podSets": [{"name": "a", "count": 1}, {"count": pods - 1}]},
         "status": status,
     }
-    found: QueueEntry = model(QUEUE.resources[0], with_identity(obj, name))
+    found: QueueEntry = model(Kueue.resources[0], with_identity(obj, name))
     ref = replace(found.meta.ref, namespace="team-a", uid=f"uid-{name}")
     return replace(found, meta=replace(found.meta, ref=ref))
 

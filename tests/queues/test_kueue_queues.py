@@ -15,10 +15,10 @@ from gangboard.domain.quota import (
     QueueState,
     Quota,
 )
-from gangboard.queues.kueue import QUEUE
+from gangboard.queues.kueue import Kueue
 from tests.decode.reading import Json, model, read, with_identity
 
-RESOURCES = {one.kind: one for one in QUEUE.resources}
+RESOURCES = {one.kind: one for one in Kueue.resources}
 GROUP = "kueue.x-k8s.io"
 
 

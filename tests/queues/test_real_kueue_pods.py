@@ -15,7 +15,7 @@ from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.quota import QueueTree
 from gangboard.domain.verdict import Verdict
 from gangboard.plugins import registry
-from gangboard.queues.kueue import QUEUE
+from gangboard.queues.kueue import Kueue
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.controllers import TAKES_PODS
@@ -120,7 +120,7 @@ def told(client: Client, where: str) -> Told:
                 queues=queues,
                 now=datetime.now(UTC),
                 queue_visibility="served",
-                queue_systems=(QUEUE.label,),
+                queue_systems=(Kueue.label,),
             )
         )
     return found

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gangboard.domain.verdict import Scheduling
+from gangboard.pages.gang.queries import gang_detail
 from gangboard.plugins import registry
 from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.gang_page import gang_detail
 from gangboard.readmodels.groups import (
     GroupFilters,
     GroupPage,

@@ -9,11 +9,11 @@ import pytest
 
 from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.quota import Flavor, FlavorAmount, QueueState
+from gangboard.pages.gang.queue_waits import QueueWait, read_waits
 from gangboard.readmodels.cursors import CursorError
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.queue_rows import QueueRow
 from gangboard.readmodels.queue_visibility import serves_queues
-from gangboard.readmodels.queue_waits import QueueWait, read_waits
 from gangboard.readmodels.queues import QueueFilters, QueuePage, list_queues, queue_detail
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from gangboard.domain.health import Stage
 from gangboard.domain.verdict import Finding, UnitMemory
 from gangboard.facts.gang import GangFacts, Unit
-from gangboard.plugins.registry import gang_rules, rules, unit_rules
+from gangboard.plugins.reasons import gang_rules, rules, unit_rules
 from gangboard.plugins.rule import GangRule, UnitRule
 from tests.domain_objects import Made, a_unit, ago, facts_of
 

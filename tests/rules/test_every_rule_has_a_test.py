@@ -8,13 +8,8 @@ from types import ModuleType
 import pytest
 
 import gangboard.rules
-from gangboard.plugins.registry import (
-    RegistryError,
-    find_members,
-    gang_rules,
-    rules,
-    unit_rules,
-)
+from gangboard.plugins.discovery import RegistryError, by_key, find_constants
+from gangboard.plugins.reasons import gang_rules, rules, unit_rules
 from gangboard.plugins.rule import UnitRule
 from gangboard.rules.admission import queue_reasons
 from gangboard.rules.placement import placement_reasons
@@ -60,7 +55,7 @@ def test_a_half_made_table_is_refused(
     monkeypatch.setitem(sys.modules, "toy_rules", package)
     monkeypatch.delitem(sys.modules, "toy_rules.half_made", raising=False)
     with pytest.raises(RegistryError, match=told):
-        find_members(package, "RULE", (UnitRule,), lambda rule: rule.code)
+        by_key(find_constants(package, "RULE", (UnitRule,)), lambda rule: rule.code)
 
 
 def test_no_two_rules_of_a_stage_have_the_same_place() -> None:

@@ -13,7 +13,7 @@ from gangboard.domain.owner import Dependency
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.gang import Unit
 from gangboard.placement.unit_placement import placing_of
-from gangboard.plugins.registry import unit_rules
+from gangboard.plugins.reasons import unit_rules
 from tests.domain_objects import (
     NOW,
     a_container,

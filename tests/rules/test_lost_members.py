@@ -10,7 +10,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.gang import Unit
-from gangboard.plugins.registry import unit_rules
+from gangboard.plugins.reasons import unit_rules
 from tests.domain_objects import (
     Made,
     a_condition,

@@ -14,7 +14,7 @@ from gangboard.domain.queue_status import queue_statuses_of
 from gangboard.domain.quota import QueueName, QueueState, QueueTree
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import GangFacts
-from gangboard.plugins.registry import rules
+from gangboard.plugins.reasons import rules
 from tests.domain_objects import (
     a_hold,
     a_job,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.plugins.registry import rules
+from gangboard.plugins.reasons import rules
 from tests.controlplane.clearing import clear_nodes
 from tests.controlplane.cluster import ControlPlane
 from tests.installation import Installation

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gangboard.actions.permissions import cel
 from gangboard.actions.permissions.names import ACTOR, Manifest, Wanted, user_name
 from gangboard.domain.hold import HOLD_GROUP
-from gangboard.policy.levered import Levered, Parent, levered, made
+from gangboard.policy.lever_permissions import Parent, PatchedResource, made, patched_resources
 
 _API = "admissionregistration.k8s.io/v1"
 _OURS = f"{HOLD_GROUP}/"
@@ -25,7 +25,7 @@ _SERVER_SIDE = ("annotations", "generation", "managedFields", "resourceVersion")
 def limits(wanted: Wanted) -> list[Manifest]:
     """Return the policies, each followed by its binding."""
     found: list[Manifest] = []
-    for one in levered(wanted):
+    for one in patched_resources(wanted):
         resource = one.resource
         found += _policy(
             (resource.group, resource.plural),
@@ -101,7 +101,7 @@ class _Level:
 _METADATA = _Level(("metadata",), _SERVER_SIDE)
 
 
-def _levels(one: Levered) -> Iterator[_Level]:
+def _levels(one: PatchedResource) -> Iterator[_Level]:
     """Yield the metadata and each map on the way to the fields of the levers."""
     yield _METADATA
     above = dict.fromkeys(path[:depth] for path in one.fields for depth in range(1, len(path)))
@@ -110,7 +110,7 @@ def _levels(one: Levered) -> Iterator[_Level]:
         yield _Level(path, tuple(dict.fromkeys(allowed)))
 
 
-def _variables(one: Levered) -> Iterator[Manifest]:
+def _variables(one: PatchedResource) -> Iterator[Manifest]:
     for level in _levels(one):
         yield from level.variables()
     yield _variable("newAnnotations", cel.part("object", ("metadata", "annotations")))
@@ -118,10 +118,9 @@ def _variables(one: Levered) -> Iterator[Manifest]:
     differs = cel.changed("variables.newAnnotations", "variables.oldAnnotations")
     foreign = f"({differs}).filter(k, !k.startsWith({cel.text(_OURS)}))"
     yield _variable("forbiddenAnnotations", foreign)
-    for lever in one.bounded:
-        if lever.bounds is not None:
-            for name, expression in lever.bounds(one.resource.kind)[0].items():
-                yield _variable(name, expression)
+    for bounds in one.bounds:
+        for name, expression in bounds.variables.items():
+            yield _variable(name, expression)
     yield _variable(
         "controllers",
         "variables.oldMetadata.?ownerReferences.orValue([])"
@@ -133,7 +132,7 @@ def _variable(name: str, expression: str) -> Manifest:
     return {"name": name, "expression": expression}
 
 
-def _validations(one: Levered) -> Iterator[Manifest]:
+def _validations(one: PatchedResource) -> Iterator[Manifest]:
     """Yield what a write must fulfil."""
     kind = one.resource.kind
     fields = " and ".join(".".join(path) for path in one.fields)
@@ -155,10 +154,8 @@ def _validations(one: Levered) -> Iterator[Manifest]:
             f"gangboard may not change a {kind} that another controller manages: ",
             f"{old}.{name}",
         )
-    for lever in one.bounded:
-        if lever.bounds is not None:
-            rule = lever.bounds(kind)[1]
-            yield _refusal(rule.expression, rule.message)
+    for bounds in one.bounds:
+        yield _refusal(bounds.rule.expression, bounds.rule.message)
 
 
 def _nothing_in(variable: str, message: str) -> Manifest:

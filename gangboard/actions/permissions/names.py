@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gangboard.kube.service_accounts import ACTOR, NAMESPACE, READER, user_name
-from gangboard.policy.levered import Wanted
+from gangboard.policy.lever_permissions import Wanted
 
 __all__ = ["ACTOR", "NAMESPACE", "READER", "Manifest", "Wanted", "user_name"]
 

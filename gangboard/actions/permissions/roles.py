@@ -17,7 +17,7 @@ from gangboard.domain.api_resource import Resource
 from gangboard.domain.hold_manifest import POLICY_NAME
 from gangboard.kube.discovery import SYSTEM_NAMESPACE
 from gangboard.plugins import registry
-from gangboard.policy.levered import levered, made, only_read
+from gangboard.policy.lever_permissions import made, only_read, patched_resources
 
 _RBAC = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]
@@ -74,7 +74,7 @@ def actor_roles(wanted: Wanted) -> list[Manifest]:
 
     RBAC cannot tell fields apart: `limits` does.
     """
-    found = levered(wanted)
+    found = patched_resources(wanted)
     rules = _rules((one.resource for one in found if not one.listed), ["get", "patch"])
     rules += _rules((one.resource for one in found if one.listed), ["get", "list", "patch"])
     rules += _rules(only_read(wanted), ["get"])

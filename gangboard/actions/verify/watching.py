@@ -134,8 +134,9 @@ def _has_acted(execution: ActionExecution, raw: Json) -> bool:
     """Whether the controller has said that it has acted, where it says such things."""
     suspends = execution.action.verb == Verb.SUSPEND
     lever = registry.lever(execution.action.lever)
-    if lever is not None and lever.in_effect is not None:
-        return lever.in_effect(raw, suspends)
+    in_effect = lever.in_effect(raw, suspends) if lever is not None else None
+    if in_effect is not None:
+        return in_effect
     kind = registry.owner_kind(*_kind_of(raw))
     if not suspends or kind is None:
         return True
@@ -257,7 +258,7 @@ def _advice(execution: ActionExecution) -> str:
     if action.verb != Verb.SUSPEND or action.cluster is None:
         return ""
     hold = registry.lever(HOLD_LEVER)
-    if hold is None or hold.unavailable is None:
+    if hold is None:
         return ""
     missing = hold.unavailable(read_levers(action.cluster))
     if missing is None:

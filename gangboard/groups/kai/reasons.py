@@ -1,4 +1,4 @@
-"""What KAI's scheduler says of a gang, in its conditions, events and annotations."""
+"""Reasons of KAI's scheduler, from conditions, events and annotations of a PodGroup."""
 
 from __future__ import annotations
 
@@ -23,18 +23,22 @@ from gangboard.facts.scheduler_rules import (
     waiting_for_quota,
 )
 from gangboard.facts.unit_counts import lacks_room
-from gangboard.groups.kai.wire import GROUP, PREEMPTION_DELAY, REASON, STALE, STALE_GRACE
 from gangboard.plugins.rule import UnitRule
 
+GROUP = "scheduling.run.ai"
+REASON, STALE = "reason", "stale"
+"""Names in `Group.detail`: the first reason of its condition, and since when it is below its minimum."""
+STALE_GRACE, PREEMPTION_DELAY = "stalenessGracePeriod", "preemptionDelay"
+"""Names in `Group.detail` of durations in its spec (v0.17)."""
 _QUEUES = f"Queue.{GROUP}"
 EVICTED_BY = "Evict"
-"""The reason of its events about what it takes away."""
+"""Reason of its events about evicted pods."""
 _OVER_LIMIT, _OVER_QUOTA = "OverLimit", "NonPreemptibleOverQuota"
 _NO_QUEUE, _DELAYED = "QueueDoesNotExist", "PreemptionDelayNotElapsed"
 """Reasons of v0.17."""
 _DEFAULT_GRACE = timedelta(seconds=60)
-"""How long one that fell below its minimum may go on, unless its spec or its scheduler says otherwise
-(`stalenessGracePeriod`, `defaultStalenessGracePeriod`); the rest was deleted after 61 s (observed)."""
+"""Time before KAI deletes a gang below its minimum, unless its spec or the scheduler sets another one
+(`stalenessGracePeriod`, `defaultStalenessGracePeriod`). The rest was deleted after 61 s (observed)."""
 
 _LONGEST_GRACE = timedelta(days=3650)
 
@@ -55,7 +59,7 @@ _EVICTED = re.compile(
 
 
 def _text(unit: Unit, reason: str = "") -> str:
-    """Return the text of its condition while it waits, where that has this reason; empty for none."""
+    """Return the text of its condition while it waits, if the condition has this reason; else empty."""
     group = unit.group
     if group is None or group.placed is None or not lacks_room(unit):
         return ""
@@ -63,30 +67,30 @@ def _text(unit: Unit, reason: str = "") -> str:
 
 
 def _find_queue_missing(unit: Unit) -> Finding | None:
-    """Return a finding where its queue, or the one above, does not exist.
+    """Return a finding if its queue, or the parent of that, does not exist.
 
-    KAI before v0.17 does not report this (observed). Where queues cannot be read its own word counts.
+    KAI before v0.17 does not report this (observed). If queues cannot be read, its own condition counts.
     """
     group, queue = unit.group, queue_of(unit)
     if group is None or unit.placed or not group.queue:
         return None
-    said = _text(unit, _NO_QUEUE)
-    if _QUEUES not in unit.facts.known_kinds and not said:
+    text = _text(unit, _NO_QUEUE)
+    if _QUEUES not in unit.facts.known_kinds and not text:
         return None
     above = queue.parent if queue is not None else None
     if queue is not None and (above is None or unit.facts.queues.get(above) is not None):
         return None
     name = group.queue if queue is None or above is None else above.name
-    whose = "" if name == group.queue else f", the parent of Queue {group.queue},"
-    heard = (Evidence("KAI says", said, group.meta.ref),) if said else ()
+    of_child = "" if name == group.queue else f", the parent of Queue {group.queue},"
+    told_by_kai = (Evidence("KAI says", text, group.meta.ref),) if text else ()
     return unit_finding(
         QUEUE_MISSING,
         unit,
-        f"Queue {name}{whose} does not exist, so KAI never looks at {label(group.meta.ref)}.",
+        f"Queue {name}{of_child} does not exist, so KAI never looks at {label(group.meta.ref)}.",
         advice=(
             f"Create Queue {name}, or give its owner another one (label kai.scheduler/queue).",
         ),
-        evidence=(*heard, *_evidence(unit)),
+        evidence=(*told_by_kai, *_evidence(unit)),
     )
 
 
@@ -99,41 +103,43 @@ def _find_waiting_for_quota(unit: Unit) -> Finding | None:
 
 
 def _find_quota(unit: Unit, rule: UnitRule) -> Finding | None:
-    """Return a finding where its queue keeps it from running: for good, or until others leave."""
+    """Return a finding if the queue has no room for it: never, or not now."""
     limit, quota = _text(unit, _OVER_LIMIT), _text(unit, _OVER_QUOTA)
     if not (limit or quota) or unit.group is None:
         return None
     name = unit.group.queue
     advice: tuple[str, ...] = ()
-    if found := _LIMIT.search(limit):
-        most, used, asked = found[1], found[2], found[3].rstrip(". ")
-        message = f"Queue {name} may have {most} at most: {used} in use, and it asks for {asked}."
+    if match := _LIMIT.search(limit):
+        most, used, requested = match[1], match[2], match[3].rstrip(". ")
+        message = (
+            f"Queue {name} may have {most} at most: {used} in use, and it asks for {requested}."
+        )
         raise_it = f"Raise the limit of Queue {name}"
-    elif found := _QUOTA.search(quota):
-        asked, most, used = found[1], found[2], found[3]
+    elif match := _QUOTA.search(quota):
+        requested, most, used = match[1], match[2], match[3]
         message = (
             f"Queue {name} has a quota of {most} for pods that cannot be preempted: {used} in use, and "
-            f"it asks for {asked}."
+            f"it asks for {requested}."
         )
         raise_it = f"Give its owner a preemptible priorityClassName ({ChangeMethod.RECREATE}), raise the quota of Queue {name}"
     else:
         return None if rule is EXCEEDS_QUOTA else _quoted(unit, rule, limit or quota)
-    never = _number(asked) > _number(most)
+    never = _number(requested) > _number(most)
     if never is not (rule is EXCEEDS_QUOTA):
         return None
     advice = (f"{raise_it}, or ask for less ({ChangeMethod.RECREATE}).",) if never else ()
-    said = Evidence("KAI says", limit or quota, unit.group.meta.ref)
-    return unit_finding(rule, unit, message, advice=advice, evidence=(said, *_evidence(unit)))
+    evidence = Evidence("KAI says", limit or quota, unit.group.meta.ref)
+    return unit_finding(rule, unit, message, advice=advice, evidence=(evidence, *_evidence(unit)))
 
 
 def _quoted(unit: Unit, rule: UnitRule, text: str) -> Finding:
-    """Return a finding in KAI's own words, where it has changed them."""
+    """Return a finding with KAI's own text, which another version has changed."""
     return unit_finding(rule, unit, text, evidence=_evidence(unit))
 
 
 def _number(text: str) -> float:
-    found = _NUMBER.search(text)
-    return float(found[0]) if found is not None else 0.0
+    number = _NUMBER.search(text)
+    return float(number[0]) if number is not None else 0.0
 
 
 def _find_no_room(unit: Unit) -> Finding | None:
@@ -141,16 +147,16 @@ def _find_no_room(unit: Unit) -> Finding | None:
     if _text(unit, _DELAYED):
         return _delayed(unit, text)
     if _text(unit, _NO_QUEUE):
-        # Its queue exists, or `queue-missing` had been told.
+        # The queue exists now. Else `queue-missing` had been found.
         return gang_refusal(NO_ROOM, unit, "KAI", "its queue did not exist when KAI last looked")
-    found = _FOUND.search(text)
-    if found is None:
+    match = _FOUND.search(text)
+    if match is None:
         return gang_refusal(NO_ROOM, unit, "KAI", text.rstrip(". "))
-    return gang_refusal(NO_ROOM, unit, "KAI", found[3].rstrip(". "), fits=int(found[1]))
+    return gang_refusal(NO_ROOM, unit, "KAI", match[3].rstrip(". "), fits=int(match[1]))
 
 
 def _delayed(unit: Unit, text: str) -> Finding | None:
-    """Return a finding while it may not preempt others yet."""
+    """Return a finding before its preemptionDelay has passed."""
     delay = unit.group.detail.get(PREEMPTION_DELAY) if unit.group is not None else None
     if not delay:
         return gang_refusal(NO_ROOM, unit, "KAI", text.rstrip(". "))
@@ -159,16 +165,16 @@ def _delayed(unit: Unit, text: str) -> Finding | None:
 
 
 def _find_evicted(unit: Unit) -> Finding | None:
-    """Return a finding where all of its pods were taken away for a workload of higher priority."""
+    """Return a finding if all of its pods were preempted by a workload of higher priority."""
     group = unit.group
     if group is None or unit.placed or not lacks_room(unit):
         return None
-    told = (one for one in unit.events if one.regarding.uid == group.meta.ref.uid)
-    for event in told:
-        found = _EVICTED.search(event.note) if event.reason == EVICTED_BY else None
-        if found is None:
+    events = (item for item in unit.events if item.regarding.uid == group.meta.ref.uid)
+    for event in events:
+        match = _EVICTED.search(event.note) if event.reason == EVICTED_BY else None
+        if match is None:
             continue
-        namespace, name = found[1], found[2]
+        namespace, name = match[1], match[2]
         by = ObjectRef(GROUP, "PodGroup", namespace, name, "")
         number = len(unit.unplaced)
         cause = _FOUND.search(_text(unit))
@@ -190,7 +196,7 @@ def _find_evicted(unit: Unit) -> Finding | None:
 
 
 def _find_stale(unit: Unit) -> Finding | None:
-    """Return a finding where it ran and fell below its minimum: KAI soon deletes what is left of it."""
+    """Return a finding if it fell below its minimum, because KAI soon deletes the rest."""
     since = _stale_since(unit)
     if since is None or not unit.placed or len(unit.placed) >= unit.needed:
         return None
@@ -210,7 +216,7 @@ def _find_stale(unit: Unit) -> Finding | None:
 
 
 def _deleted_at(unit: Unit, since: datetime) -> datetime | None:
-    """Return when KAI deletes a group that fell below its minimum; None where its spec says never."""
+    """Return when KAI deletes a group below its minimum; None if its spec says never."""
     text = unit.group.detail.get(STALE_GRACE) if unit.group is not None else None
     grace = read_duration(text)
     if grace is None:

@@ -1,52 +1,130 @@
 """PodGroups of Volcano (scheduling.volcano.sh/v1beta1): a gang that waits in a queue, then for nodes.
 
-`phase` Pending: its queue has not let it in; Inqueue: it has, and there is no room yet; Unknown: it ran, and
-some of its members are gone. One that fell below its minimum before any pod ran is Pending
-again (`let_in_again`). A Volcano Job and the jobs of Kubeflow's training operator get their pods only
-once it is let in; others have theirs and wait with them.
+Values of `phase`:
 
-Both conditions are only ever added, never taken back, so the later one counts (gang.go and session.go of
-v1.14.1): `Unschedulable` is True of what cannot be placed, `Scheduled` of what was. Why a queue does not let
-a PodGroup in stands in events alone (proportion.go, capacity.go, overcommit.go).
+- Pending: the queue has not admitted it. A PodGroup that falls below its minimum before any pod runs is Pending again
+  (`let_in_again`).
+- Inqueue: the queue has admitted it, and there is no room yet.
+- Unknown: it ran, and some of its members are gone.
+
+A Volcano Job and the jobs of Kubeflow's training operator get their pods only after the admission. Others have their
+pods, which wait.
+
+Volcano only adds conditions and never clears them, so the later one counts (gang.go and session.go of v1.14.1):
+`Unschedulable` if it cannot be placed, `Scheduled` if it was. Only events tell why a queue does not admit a PodGroup
+(proportion.go, capacity.go, overcommit.go).
 """
 
 from __future__ import annotations
 
-from gangboard.decode.fitting import key_fields
-from gangboard.domain.api_resource import Resource
-from gangboard.domain.group import Group
-from gangboard.groups.volcano.let_in_again import LET_IN_AGAIN, OWN_PODS_COUNT_TWICE
-from gangboard.groups.volcano.queue_gate import GATED
-from gangboard.groups.volcano.reasons import RULES
-from gangboard.groups.volcano.wire import GROUP, REFUSED, WirePodGroup, build
-from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
+from collections.abc import Mapping
 
-GROUPING = GroupingAPI(
-    label="Volcano",
-    group=GROUP,
-    resources=(
-        Resource(
-            group=GROUP,
-            plural="podgroups",
-            kind="PodGroup",
-            versions=("v1beta1",),
-            wire=WirePodGroup,
-            model=Group,
-            build=build,
-            needed=True,
-            fields=key_fields(WirePodGroup),
+from gangboard.decode.fitting import KeyField
+from gangboard.decode.problems import deliver
+from gangboard.decode.resource_lists import Amounts, Quantity
+from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
+from gangboard.domain.group import Group, GroupTemplate, Policy
+from gangboard.domain.objects import Condition, find_condition
+from gangboard.groups.volcano.let_in_again import LET_IN_AGAIN, OWN_PODS_COUNT_TWICE
+from gangboard.groups.volcano.queue_words import GROUP, PHASE, REFUSED
+from gangboard.groups.volcano.reasons import RULES
+from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes, group_resource
+
+_PLACED = "Scheduled"
+_RAN = ("Running", "Unknown", "Completed")
+_DEFAULT_QUEUE = "default"
+_TASK = "volcano.sh/task-spec"
+
+
+class _WireSpec(Wire):
+    min_member: KeyField[Int32 | None] = None
+    min_task_member: dict[str, Int32] | None = None
+    min_resources: dict[str, Quantity] | None = None
+    queue: str | None = None
+    priority_class_name: str | None = None
+
+
+class _WireStatus(Wire):
+    phase: str | None = None
+    conditions: list[WireCondition] | None = None
+
+
+class WirePodGroup(Wire):
+    """A PodGroup as narrow as it is kept."""
+
+    metadata: WireMeta
+    spec: _WireSpec | None = None
+    status: _WireStatus | None = None
+
+
+def _build(wire: WirePodGroup, version: str) -> Group:
+    """Return a PodGroup as a group, with the faults of its amounts."""
+    spec, status = wire.spec or _WireSpec(), wire.status or _WireStatus()
+    quorum = spec.min_member or 0
+    phase = status.phase or ""
+    conditions = read_conditions(status.conditions)
+    amounts = Amounts()
+    tasks = _task_minima(spec)
+    group = Group(
+        meta=read_meta(wire.metadata, GROUP, "PodGroup", version),
+        policy=Policy.GANG if quorum > 1 else Policy.BASIC,
+        quorum=quorum,
+        conditions=conditions,
+        placed=_placed(conditions, phase),
+        templates=tuple(
+            GroupTemplate(name, Policy.GANG, least) for name, least in sorted(tasks.items())
         ),
-    ),
-    annotations={
+        part_label=_TASK if tasks else "",
+        requests=dict(amounts.each("minResources", spec.min_resources)),
+        queue=spec.queue or _DEFAULT_QUEUE,
+        priority_class=spec.priority_class_name or "",
+        detail={PHASE: phase},
+    )
+    return deliver(group, tuple(amounts.faults))
+
+
+def _task_minima(spec: _WireSpec) -> dict[str, int]:
+    """Return task → minimum, for the tasks that are not optional.
+
+    Volcano ignores all minima if their sum is above `minMember` (CheckTaskValid in job_info.go of v1.14.1).
+    """
+    minima = {name: least for name, least in (spec.min_task_member or {}).items() if least > 0}
+    return minima if sum(minima.values()) <= (spec.min_member or 0) else {}
+
+
+def _placed(conditions: tuple[Condition, ...], phase: str) -> Condition | None:
+    """Return the later of its two conditions. A PodGroup that has run was placed, whatever came later."""
+    refused = find_condition(conditions, REFUSED)
+    placed = find_condition(conditions, _PLACED)
+    if placed is not None and (refused is None or phase in _RAN or _is_later(placed, refused)):
+        return placed
+    if refused is None or not refused.is_true:
+        return None
+    return Condition(REFUSED, "False", "Unschedulable", refused.message, refused.since)
+
+
+def _is_later(one: Condition, other: Condition) -> bool:
+    return one.since is not None and other.since is not None and one.since > other.since
+
+
+class Volcano(GroupingAPI):
+    """PodGroups of Volcano."""
+
+    label = "Volcano"
+    group = GROUP
+    resources = (
+        group_resource(GROUP, "podgroups", "PodGroup", ("v1beta1",), WirePodGroup, _build),
+    )
+    annotations: Mapping[str, str] = {
         "scheduling.k8s.io/group-name": "PodGroup",
         "scheduling.volcano.sh/group-name": "PodGroup",
-    },
-    schedulers=("volcano",),
-    rules=(*RULES, GATED, LET_IN_AGAIN, OWN_PODS_COUNT_TWICE),
-    event_reasons=frozenset({REFUSED}),
+    }
+    schedulers = ("volcano",)
+    rules = (*RULES, LET_IN_AGAIN, OWN_PODS_COUNT_TWICE)
+    event_reasons = frozenset({REFUSED})
     # The pod itself could be placed while its gang waits (unschedule_info.go of v1.14.1).
-    pod_reasons={"Schedulable": ""},
-    notes=GroupingNotes(
+    pod_reasons: Mapping[str, str] = {"Schedulable": ""}
+    notes = GroupingNotes(
         members=(
             "the annotations `scheduling.k8s.io/group-name` and `scheduling.volcano.sh/group-name`; read "
             "by scheduler `volcano` only"
@@ -56,5 +134,4 @@ GROUPING = GroupingAPI(
             "back, the later one counts. Pods behind its gate `queue-allocation-gate` (1.15) wait for their queue"
         ),
         tested="Volcano 1.14 on 1.37",
-    ),
-)
+    )

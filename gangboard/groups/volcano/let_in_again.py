@@ -1,9 +1,9 @@
-"""A PodGroup that waits for its queue once more while some of its pods hold nodes.
+"""A PodGroup that waits for its queue again while some of its pods hold nodes.
 
-Volcano admits it again as if it had nothing. It adds what the remaining pods hold to `minResources` and compares the
-sum with the queue (`JobEnqueueable` in proportion.go and capacity.go of v1.14.1), so in a queue that is just large
-enough the remaining pods keep the PodGroup out for ever (seen). Volcano makes the missing pods of a Job only once the
-PodGroup is in (`syncJob` in job_controller_actions.go), and tries no pod before (allocate.go).
+Volcano adds the resources of the remaining pods to `minResources` and compares the sum with the queue (`JobEnqueueable`
+in proportion.go and capacity.go of v1.14.1). In a queue that is just large enough, the remaining pods keep the PodGroup
+out for ever (observed). Volcano creates the missing pods of a Job only after the PodGroup is admitted (`syncJob` in
+job_controller_actions.go), and places no pod before (allocate.go).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from gangboard.plugins.rule import UnitRule
 
 
 def _find_let_in_again(unit: Unit) -> Finding | None:
-    """Return a finding where some of its pods run; the reason of its queue is told behind it."""
+    """Return a finding if some of its pods run, with the reason of the queue."""
     if not unit.ready or not is_back_in_queue(unit):
         return None
     event, lacking = newest_word(unit, NO_QUOTA) or (None, "")
@@ -54,19 +54,19 @@ def _find_let_in_again(unit: Unit) -> Finding | None:
 
 
 def _rest(unit: Unit) -> str:
-    """Return `the other pod is not made before`, or that it is there and waits."""
+    """Return `the other pod is not made before`, or that it waits."""
     unmade, waiting = missing(unit), len(unit.unplaced)
     number = unmade + waiting
-    others = "the other pod" if number == 1 else f"the other {number} pods"
+    other_pods = "the other pod" if number == 1 else f"the other {number} pods"
     if not unmade:
-        return f"{others} {'waits' if number == 1 else 'wait'} until"
+        return f"{other_pods} {'waits' if number == 1 else 'wait'} until"
     if not waiting:
-        return f"{others} {'is' if number == 1 else 'are'} not made before"
-    return f"{others} wait, or are not made, until"
+        return f"{other_pods} {'is' if number == 1 else 'are'} not made before"
+    return f"{other_pods} wait, or are not made, until"
 
 
 class _Sum(NamedTuple):
-    """What it asks for of a resource, what its pods hold of that, and what its queue may have."""
+    """Amounts of one resource: requested by the PodGroup, held by its pods, and allowed in the queue."""
 
     resource: str
     asked: Decimal
@@ -79,32 +79,34 @@ class _Sum(NamedTuple):
 
 
 def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
-    """Return a finding where its queue refuses it, and what it holds itself is what is too much."""
+    """Return a finding if the queue refuses it only because of its own pods."""
     queue, group = queue_of(unit), unit.group
     if queue is None or group is None or not is_back_in_queue(unit):
         return None
-    told = newest_word(unit, NO_QUOTA)
+    refusal = newest_word(unit, NO_QUOTA)
     holding = [pod for pod in unit.placed if not pod.is_terminating]
-    over = next(_too_much(unit, holding, queue), None)
-    if told is None or over is None:
+    excess = next(_too_much(unit, holding, queue), None)
+    if refusal is None or excess is None:
         return None
-    event, _ = told
-    asked, held, most = (over.text(one) for one in (over.asked, over.held, over.most))
+    event, _ = refusal
+    requested, held, limit = (
+        excess.text(size) for size in (excess.asked, excess.held, excess.most)
+    )
     pods = f"pod {holding[0].meta.ref.name}" if len(holding) == 1 else f"pods {_listed(holding)}"
     return unit_finding(
         OWN_PODS_COUNT_TWICE,
         unit,
-        f"Queue {group.queue} may have at most {most}, and {label_of_its_group(unit)} asks it for {asked} "
+        f"Queue {group.queue} may have at most {limit}, and {label_of_its_group(unit)} asks it for {requested} "
         f"besides the {held} of {pods}.",
         advice=(
-            f"Raise capability of Queue {group.queue} to {over.text(over.asked + over.held)} at least.",
+            f"Raise capability of Queue {group.queue} to {excess.text(excess.asked + excess.held)} at least.",
             f"{_deletion(holding, pods)}: then all of {label_of_its_group(unit)} is let in at once.",
         ),
         evidence=(
             Evidence("Volcano says", event.note, event.regarding),
-            Evidence(f"{over.resource} in spec.minResources", asked, group.meta.ref),
-            Evidence(f"{over.resource} of pods with a node", held, group.meta.ref),
-            Evidence(f"{over.resource} in spec.capability", most, queue.meta.ref),
+            Evidence(f"{excess.resource} in spec.minResources", requested, group.meta.ref),
+            Evidence(f"{excess.resource} of pods with a node", held, group.meta.ref),
+            Evidence(f"{excess.resource} in spec.capability", limit, queue.meta.ref),
             *queue_evidence(unit),
         ),
         since=event.first_seen,
@@ -112,7 +114,7 @@ def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
 
 
 def _deletion(holding: list[Pod], pods: str) -> str:
-    """Return `Delete pod ring-0`, and who makes it anew and what is lost with it."""
+    """Return `Delete pod ring-0`, with the work that is lost and whether somebody must create it again."""
     is_made_by_hand = any(pod.meta.controller is None for pod in holding)
     step = (
         f"Delete {pods} and make {'it' if len(holding) == 1 else 'them'} anew"
@@ -124,11 +126,11 @@ def _deletion(holding: list[Pod], pods: str) -> str:
 
 
 def _too_much(unit: Unit, holding: list[Pod], queue: Queue) -> Iterator[_Sum]:
-    """Yield resources of which its queue has enough for all of it, and not for what it holds besides."""
-    most = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
-    asked = unit.group.requests if unit.group is not None else {}
-    for resource, amount in sorted(asked.items()):
-        limit = most.get(resource)
+    """Yield the resources for which its request fits into the queue, and the sum with its pods does not."""
+    limits = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
+    requests = unit.group.requests if unit.group is not None else {}
+    for resource, amount in sorted(requests.items()):
+        limit = limits.get(resource)
         held = sum((pod.requests.get(resource, Decimal(0)) for pod in holding), Decimal(0))
         if limit is not None and amount <= limit < amount + held:
             yield _Sum(resource, amount, held, limit)

@@ -1,4 +1,4 @@
-"""What the queue of a PodGroup and its events tell: whether it waits there, for what, and what it holds meanwhile."""
+"""The state of a PodGroup in its queue, from its phase and its events."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from gangboard.domain.text import label, out_of, plural
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import Unit
 from gangboard.facts.unit_counts import missing
-from gangboard.groups.volcano.wire import PHASE, REFUSED
 
+GROUP = "scheduling.volcano.sh"
+PHASE = "phase"
+"""Name in `Group.detail`: `status.phase`."""
+REFUSED = "Unschedulable"
+"""Type of a condition and reason of events."""
 NO_QUOTA = re.compile(r"queue resource quota insufficient: (?:insufficient )?(.*)")
 OVERUSED = re.compile(r"resource in cluster is overused: (?:overused )?(.*)")
 _PENDING = "Pending"
@@ -18,7 +22,7 @@ _WAITS = ("", _PENDING)
 
 
 def waits_for_queue(unit: Unit) -> bool:
-    """Whether its queue has to let the PodGroup in: for the first time, or once more."""
+    """Return True if the queue must admit the PodGroup, for the first time or again."""
     group = unit.group
     if group is None or group.detail[PHASE] not in _WAITS:
         return False
@@ -26,10 +30,11 @@ def waits_for_queue(unit: Unit) -> bool:
 
 
 def is_back_in_queue(unit: Unit) -> bool:
-    """Whether it waits for its queue once more while some of its pods hold nodes.
+    """Return True if it waits for its queue again while some of its pods hold nodes.
 
-    Volcano sets a PodGroup back to Pending that falls below its minimum before any pod runs (`getPodGroupPhase` in
-    session.go of v1.14.1, seen). A Volcano Job that restarts gets a new one (`killPods` in job_controller_actions.go).
+    Volcano sets a PodGroup back to Pending if it falls below its minimum before any pod runs (`getPodGroupPhase` in
+    session.go of v1.14.1, observed). A Volcano Job that restarts gets a new one (`killPods` in
+    job_controller_actions.go).
     """
     group = unit.group
     return (
@@ -41,13 +46,13 @@ def is_back_in_queue(unit: Unit) -> bool:
 
 
 def not_let_in(unit: Unit) -> str:
-    """Return `Queue research has not let it in`, with `again` for one that pods of it have left."""
+    """Return `Queue research has not let it in`, with `again` if pods of it have left."""
     again = " again" if is_back_in_queue(unit) else ""
     return f"Queue {queue_name(unit)} has not let it in{again}"
 
 
 def held_meanwhile(unit: Unit) -> str:
-    """Return `; 1 of 2 pods holds a node meanwhile`; empty where no pod has one."""
+    """Return `; 1 of 2 pods holds a node meanwhile`; empty if no pod has a node."""
     number = len(unit.placed)
     if not number:
         return ""
@@ -55,14 +60,16 @@ def held_meanwhile(unit: Unit) -> str:
 
 
 def newest_word(unit: Unit, text: re.Pattern[str]) -> tuple[Event, str] | None:
-    """Return the newest event about the group, where its text is of this sort, and what it names."""
+    """Return the newest event about the group's quota if its text matches, and the resources in it."""
     group = unit.group
     uid = group.meta.ref.uid if group is not None else ""
-    told = (one for one in unit.events if one.regarding.uid == uid and one.reason == REFUSED)
-    for event in told:  # newest first; the gang's own count of pods is told in between
-        found = text.search(event.note)
-        if found is not None:
-            return event, found[1].rstrip(". ").replace("insufficient ", "").replace(
+    refusals = (
+        item for item in unit.events if item.regarding.uid == uid and item.reason == REFUSED
+    )
+    for event in refusals:  # newest first, mixed with events that count pods
+        match = text.search(event.note)
+        if match is not None:
+            return event, match[1].rstrip(". ").replace("insufficient ", "").replace(
                 "overused ", ""
             )
         if NO_QUOTA.search(event.note) or OVERUSED.search(event.note):
@@ -81,7 +88,7 @@ def label_of_its_group(unit: Unit) -> str:
 
 
 def queue_evidence(unit: Unit) -> tuple[Evidence, ...]:
-    """Return its phase, its queue and its minimum."""
+    """Return its phase, queue and minimum."""
     group = unit.group
     if group is None:
         return ()

@@ -1,4 +1,4 @@
-"""Why Volcano has not placed a gang: its queue has not let it in, or there is no room."""
+"""Reasons of Volcano's scheduler: the queue has not admitted a PodGroup, or there is no room for it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gangboard.domain.objects import find_condition
 from gangboard.domain.quota import Queue, QueueState
 from gangboard.domain.resource_units import units
 from gangboard.domain.shell import command
+from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
@@ -24,9 +25,13 @@ from gangboard.facts.scheduler_rules import (
     queue_stopped,
     waiting_for_quota,
 )
+from gangboard.facts.unit_counts import lacks_room
 from gangboard.groups.volcano.queue_words import (
+    GROUP,
     NO_QUOTA,
     OVERUSED,
+    PHASE,
+    REFUSED,
     held_meanwhile,
     is_back_in_queue,
     label_of_its_group,
@@ -36,11 +41,11 @@ from gangboard.groups.volcano.queue_words import (
     queue_name,
     waits_for_queue,
 )
-from gangboard.groups.volcano.wire import GROUP, PHASE, REFUSED
 from gangboard.placement.amounts import amount_of
 from gangboard.plugins.rule import UnitRule
 
 _QUEUES = f"Queue.{GROUP}"
+_GATE = "scheduling.volcano.sh/queue-allocation-gate"
 
 _SHORT = re.compile(r"^(\d{1,9})/\d{1,9} tasks in gang unschedulable")
 _ORIGIN = re.compile(r"Origin reason is [^:]{1,253}: (.*)")
@@ -66,7 +71,7 @@ def _find_queue_missing(unit: Unit) -> Finding | None:
 
 def _find_queue_stopped(unit: Unit) -> Finding | None:
     queue = queue_of(unit)
-    # What is made in a closed queue may be called Inqueue, and is not placed all the same (observed).
+    # A PodGroup that is created in a closed queue may be Inqueue. It is not placed (observed).
     is_in = bool(unit.placed) and not is_back_in_queue(unit)
     if is_in or queue is None or queue.state is not QueueState.STOPPED:
         return None
@@ -87,29 +92,29 @@ def _find_queue_stopped(unit: Unit) -> Finding | None:
 
 
 def _find_exceeds_quota(unit: Unit) -> Finding | None:
-    """Return a finding where its minimum is more than the queue may ever have (`capability`)."""
+    """Return a finding if its minimum is above the queue's `capability`."""
     queue, group = queue_of(unit), unit.group
     if not waits_for_queue(unit) or queue is None or group is None:
         return None
-    over = list(_over(group, queue))
-    if not over:
+    excesses = list(_over(group, queue))
+    if not excesses:
         return None
-    _, asked, most = over[0]
+    _, requested, limit = excesses[0]
     return unit_finding(
         EXCEEDS_QUOTA,
         unit,
-        f"{label_of_its_group(unit)} needs {asked} at once, and Queue {group.queue} may have at most {most}.",
+        f"{label_of_its_group(unit)} needs {requested} at once, and Queue {group.queue} may have at most {limit}.",
         advice=(
             f"Raise capability of Queue {group.queue}, or ask for less ({ChangeMethod.RECREATE}).",
         ),
         evidence=(
             *(
-                Evidence(f"{name} in spec.minResources", asked, group.meta.ref)
-                for name, asked, _ in over
+                Evidence(f"{name} in spec.minResources", requested, group.meta.ref)
+                for name, requested, _ in excesses
             ),
             *(
-                Evidence(f"{name} in spec.capability", most, queue.meta.ref)
-                for name, _, most in over
+                Evidence(f"{name} in spec.capability", limit, queue.meta.ref)
+                for name, _, limit in excesses
             ),
             *queue_evidence(unit),
         ),
@@ -117,23 +122,23 @@ def _find_exceeds_quota(unit: Unit) -> Finding | None:
 
 
 def _over(group: Group, queue: Queue) -> Iterator[tuple[str, str, str]]:
-    """Yield (resource, what is asked for, what the queue may have) of which it asks for too much."""
-    most = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
+    """Yield (resource, request, limit) for each request above the limit of the queue."""
+    limits = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
     for resource, amount in sorted(group.requests.items()):
-        limit = most.get(resource)
+        limit = limits.get(resource)
         if limit is not None and amount > limit:
-            asked, most_of_it = (
-                amount_of(resource, units(resource, one)) for one in (amount, limit)
+            requested, allowed = (
+                amount_of(resource, units(resource, size)) for size in (amount, limit)
             )
-            yield resource, asked, most_of_it
+            yield resource, requested, allowed
 
 
 def _find_waiting_for_quota(unit: Unit) -> Finding | None:
-    """Return a finding where the scheduler says in an event that the quota does not suffice now."""
-    found = newest_word(unit, NO_QUOTA) if waits_for_queue(unit) else None
-    if found is None:
+    """Return a finding if an event says that the quota is too small now."""
+    refusal = newest_word(unit, NO_QUOTA) if waits_for_queue(unit) else None
+    if refusal is None:
         return None
-    event, lacking = found
+    event, lacking = refusal
     return unit_finding(
         WAITING_FOR_QUOTA,
         unit,
@@ -145,7 +150,7 @@ def _find_waiting_for_quota(unit: Unit) -> Finding | None:
 
 
 def _find_in_queue(unit: Unit) -> Finding | None:
-    """Return a finding while it waits for its queue and nothing else is known; blocked where nobody looks at it."""
+    """Return a finding while it waits for its queue without a known cause; blocked if the scheduler ignores it."""
     group = unit.group
     if group is None or not waits_for_queue(unit):
         return None
@@ -160,8 +165,8 @@ def _find_in_queue(unit: Unit) -> Finding | None:
             evidence=(Evidence("Volcano says", event.note, event.regarding), *queue_evidence(unit)),
             since=event.first_seen,
         )
-    made = group.meta.created_at
-    if group.detail[PHASE] or made is None:
+    created_at = group.meta.created_at
+    if group.detail[PHASE] or created_at is None:
         return unit_finding(
             IN_QUEUE,
             unit,
@@ -169,7 +174,7 @@ def _find_in_queue(unit: Unit) -> Finding | None:
             health=_health(unit),
             evidence=queue_evidence(unit),
         )
-    is_late = made + ATTEMPT_GRACE <= unit.now
+    is_late = created_at + ATTEMPT_GRACE <= unit.now
     return unit_finding(
         IN_QUEUE,
         unit,
@@ -177,14 +182,34 @@ def _find_in_queue(unit: Unit) -> Finding | None:
         health=Health.BLOCKED if is_late else Health.STARTING,
         advice=("Look whether the scheduler of Volcano runs.",) if is_late else (),
         evidence=queue_evidence(unit),
-        recheck_at=None if is_late else made + ATTEMPT_GRACE,
-        since=made,
+        recheck_at=None if is_late else created_at + ATTEMPT_GRACE,
+        since=created_at,
     )
 
 
 def _health(unit: Unit) -> Health:
-    """Return `degraded` for one that holds nodes without being whole."""
+    """Return `degraded` for a PodGroup that is incomplete and holds nodes."""
     return Health.DEGRADED if is_back_in_queue(unit) else Health.WAITING
+
+
+def _find_gated(unit: Unit) -> Finding | None:
+    """Return a finding while this gate alone keeps members from the scheduler."""
+    gated = [pod for pod in unit.unplaced if pod.gates]
+    if not gated or not lacks_room(unit) or any(set(pod.gates) != {_GATE} for pod in gated):
+        return None
+    group = unit.group
+    queue = f"Queue {group.queue}" if group is not None and group.queue else "Its queue"
+    named = (Evidence("queue", group.queue, group.meta.ref),) if group is not None else ()
+    since = [pod.scheduled.since for pod in gated if pod.scheduled and pod.scheduled.since]
+    them = "it" if len(gated) == 1 else "them"
+    return unit_finding(
+        GATED,
+        unit,
+        f"{queue} has no capacity for {out_of(len(gated), len(unit.current), 'pod')}, so Volcano keeps "
+        f"{them} gated.",
+        evidence=(Evidence("spec.schedulingGates", _GATE, gated[0].meta.ref), *named),
+        since=min(since, default=None),
+    )
 
 
 # It was let in, and there is no room
@@ -192,12 +217,12 @@ def _health(unit: Unit) -> Health:
 
 def _find_no_room(unit: Unit) -> Finding | None:
     group = unit.group
-    said = find_condition(group.conditions, REFUSED) if group is not None else None
-    if said is None:
+    refusal = find_condition(group.conditions, REFUSED) if group is not None else None
+    if refusal is None:
         return None
-    origin, short = _ORIGIN.search(said.message), _SHORT.search(said.message)
+    origin, short = _ORIGIN.search(refusal.message), _SHORT.search(refusal.message)
     if short is None:
-        return gang_refusal(NO_ROOM, unit, "Volcano", said.message)
+        return gang_refusal(NO_ROOM, unit, "Volcano", refusal.message)
     # Often it only counts: `pod group is not ready, …; Pending: 1 Unschedulable, 2 Schedulable` (observed).
     cause = origin[1] if origin is not None else ""
     return gang_refusal(NO_ROOM, unit, "Volcano", cause, fits=max(0, unit.needed - int(short[1])))
@@ -215,6 +240,7 @@ IN_QUEUE = UnitRule(
     _find_in_queue,
     health=Health.WAITING,
 )
+GATED = waiting_for_quota(_find_gated)
 NO_ROOM = no_room(_find_no_room)
 RULES = (
     QUEUE_MISSING,
@@ -223,4 +249,5 @@ RULES = (
     WAITING_FOR_QUOTA,
     IN_QUEUE,
     NO_ROOM,
+    GATED,
 )

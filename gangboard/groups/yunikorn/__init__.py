@@ -1,50 +1,54 @@
 """Applications of Apache YuniKorn: pods name theirs by a label or an annotation, and there is no object of it.
 
-gangboard therefore lists no object of this API and acts on the owner of the pods. Pods without an owner are one gang each. Task
-groups with their minima are not read: only the body of an annotation has them.
+gangboard lists no object of this API and acts on the owner of the pods. A pod without an owner is a gang. Task groups and
+their minima are not read, because they are in the body of an annotation.
 
-What YuniKorn says stands on the pods, and most of it in events alone (k8shim and core v1.9.0):
+YuniKorn reports on the pods, mostly in events (k8shim and core v1.9.0):
 
-- that a queue, or the quota of a user, has no room for a pod: an event `Informational`, once, until it has room again
-  (ask_events.go). The pod gets no condition. A queue without a limit is said to have no room, too, when the cluster is
-  full: then the pod has a condition;
-- that no node has room: `PodScheduled` False, with one text for all causes (scheduler.go). Which nodes refuse it
-  stands in an event `Informational`, where that is another cause than too few resources;
-- how a gang is reserved: events `GangScheduling` on the pod that came first (application.go). YuniKorn makes placeholder
-  pods of a task group's size; members are not tried before all of these have a node;
-- that an application is rejected: its pods are ended, and the event `ApplicationFailed` says why (application.go).
+- A queue, or the quota of a user, has no room for a pod: one event `Informational`, until it has room again
+  (ask_events.go). The pod gets no condition. If the cluster is full, a queue without a limit has no room either, and
+  then the pod gets a condition.
+- No node has room: `PodScheduled` False, with one text for all causes (scheduler.go). An event `Informational` tells which
+  nodes refuse it, unless they only lack resources.
+- The reservation of a gang: events `GangScheduling` on the first pod (application.go). YuniKorn creates placeholder pods of
+  a task group's size, and tries no member before all placeholders have a node.
+- An application is rejected: YuniKorn ends its pods, and the event `ApplicationFailed` tells why (application.go).
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from gangboard.domain.group import QueueMark
 from gangboard.groups.yunikorn import reasons, rejected
 from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
 
-GROUPING = GroupingAPI(
-    label=reasons.WHO,
-    group="yunikorn.apache.org",
-    resources=(),
-    labels={
+
+class YuniKorn(GroupingAPI):
+    """Applications of Apache YuniKorn."""
+
+    label = reasons.WHO
+    group = "yunikorn.apache.org"
+    labels: Mapping[str, str] = {
         "yunikorn.apache.org/app-id": "Application",
         "applicationId": "Application",
-    },
-    annotations={"yunikorn.apache.org/app-id": "Application"},
-    # The second one is what older releases wrote; v1.8 still reads it (constants.go).
-    placeholders=("internal.yunikorn.apache.org/placeholder", "yunikorn.apache.org/placeholder"),
+    }
+    annotations: Mapping[str, str] = {"yunikorn.apache.org/app-id": "Application"}
+    # Older releases wrote the second one; v1.8 still reads it (constants.go).
+    placeholders = ("internal.yunikorn.apache.org/placeholder", "yunikorn.apache.org/placeholder")
     # In this order (GetQueueNameFromPod in utils.go).
-    queue_marks=(
+    queue_marks = (
         QueueMark("yunikorn.apache.org/queue", is_label=True),
         QueueMark("yunikorn.apache.org/queue", is_label=False),
         QueueMark("queue", is_label=True),
-    ),
-    schedulers=("yunikorn",),
-    rules=reasons.RULES,
-    gang_rules=rejected.RULES,
-    event_reasons=frozenset({reasons.TOLD, reasons.OF_GANG, rejected.FAILED}),
-    # Of a pod that its queue holds back.
-    pod_reasons={"SchedulingSkipped": "Unschedulable"},
-    notes=GroupingNotes(
+    )
+    schedulers = ("yunikorn",)
+    rules = reasons.RULES
+    gang_rules = rejected.RULES
+    event_reasons = frozenset({reasons.TOLD, reasons.OF_GANG, rejected.FAILED})
+    # Its queue holds back the pod.
+    pod_reasons: Mapping[str, str] = {"SchedulingSkipped": "Unschedulable"}
+    notes = GroupingNotes(
         members=(
             "the label or annotation `yunikorn.apache.org/app-id` (older: the label `applicationId`); read by "
             "`yunikorn` only"
@@ -55,5 +59,4 @@ GROUPING = GroupingAPI(
             "events alone; what a queue may have is in no object"
         ),
         tested="YuniKorn 1.9.0 on 1.37, without its admission controller",
-    ),
-)
+    )

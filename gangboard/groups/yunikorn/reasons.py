@@ -1,9 +1,10 @@
-"""Why YuniKorn has not placed members of a gang, by its events and the conditions of pods."""
+"""Reasons of YuniKorn for unplaced members, from events and conditions of pods."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 
 from gangboard.domain.event import Event
 from gangboard.domain.health import Health, Stage
@@ -15,13 +16,16 @@ from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
 from gangboard.facts.gang_refusal import gang_refusal
 from gangboard.facts.scheduler_rules import no_room, waiting_for_quota
-from gangboard.groups.yunikorn.resource_maps import AMOUNTS, too_little
-from gangboard.placement.amounts import amount_of
+from gangboard.placement.amounts import amount_of, bare
 from gangboard.plugins.rule import UnitRule
 
 TOLD, OF_GANG = "Informational", "GangScheduling"
 """Reasons of its events."""
 WHO = "YuniKorn"
+AMOUNTS = r"map\[([^\]]{0,2000})\]"
+"""Pattern of amounts in its texts, `map[memory:1024 vcore:500]`. Its group is the text inside the brackets."""
+_RESOURCES = {"vcore": "cpu"}
+"""YuniKorn's name of a resource → Kubernetes' name. YuniKorn counts CPUs in thousandths (siCommon.CPU)."""
 
 _NO_QUOTA = re.compile(
     r"Request '[^']{1,253}' (?:does not fit in queue '([^']{1,1000})'"
@@ -32,43 +36,45 @@ _HAS_QUOTA = re.compile(
 )
 _REFUSED = re.compile(r"Unschedulable request '[^']{1,253}': (.*)", re.DOTALL)
 _PLUGIN = re.compile(r"failed plugin: '[^']{0,100}'\s*")
-"""What goes before the cause that a plugin of Kubernetes' scheduler tells."""
+"""Prefix of a cause from a plugin of Kubernetes' scheduler."""
 _ONE_TEXT = "request is waiting for cluster resources become available"
 _RESERVES = ("creating placeholders", "placeholder has been allocated")
 _GAVE_UP = ("resuming as non-gang application", "fall back to normal scheduling")
 _STEPS = (*_RESERVES, *_GAVE_UP, "all placeholders are allocated")
-"""All that its events say of how far the reservation is."""
+"""Texts of its events about the progress of the reservation."""
 _APPLICATION = re.compile(r"Application (\S{1,253}) ")
 
 
-# What its events say
+# Events
 
 
 def _told(unit: Unit, reason: str) -> Iterator[Event]:
-    """Yield what it says of the members, the newest first."""
+    """Yield its events with this reason about members, the newest first."""
     members = {pod.meta.ref.uid for pod in unit.pods}
-    return (one for one in unit.events if one.reason == reason and one.regarding.uid in members)
+    return (
+        event for event in unit.events if event.reason == reason and event.regarding.uid in members
+    )
 
 
 def _without_quota(unit: Unit) -> dict[str, tuple[Event, re.Match[str]]]:
-    """Return the members that wait for quota: uid → what was said last of that."""
+    """Return uid → newest event about quota, for the members that wait for quota."""
     waiting = {pod.meta.ref.uid for pod in unit.unplaced if pod.is_untried}
-    found: dict[str, tuple[Event, re.Match[str]] | None] = {}
+    newest: dict[str, tuple[Event, re.Match[str]] | None] = {}
     for event in _told(unit, TOLD):
-        uid, lacks = event.regarding.uid, _NO_QUOTA.match(event.note)
-        if uid in waiting and uid not in found:
-            if lacks is not None:
-                found[uid] = event, lacks
+        uid, match = event.regarding.uid, _NO_QUOTA.match(event.note)
+        if uid in waiting and uid not in newest:
+            if match is not None:
+                newest[uid] = event, match
             elif _HAS_QUOTA.match(event.note):
-                found[uid] = None
-    return {uid: said for uid, said in found.items() if said is not None}
+                newest[uid] = None
+    return {uid: refusal for uid, refusal in newest.items() if refusal is not None}
 
 
-def _quota_text(number: int, said: re.Match[str]) -> str:
-    """Return whose quota has no room, and of what: the first resource of which too little is left."""
-    whose = f"Queue {said[1]}" if said[1] else "The quota of its user"
-    text = f"{whose} has no room for {count(number, 'pod')}"
-    lack = too_little(said[2], said[3])
+def _quota_text(number: int, refusal: re.Match[str]) -> str:
+    """Return whose quota has no room, with the first resource of which too little is left."""
+    quota_owner = f"Queue {refusal[1]}" if refusal[1] else "The quota of its user"
+    text = f"{quota_owner} has no room for {count(number, 'pod')}"
+    lack = too_little(refusal[2], refusal[3])
     if lack is None:
         return f"{text}."
     asks = "it asks" if number == 1 else "each asks"
@@ -76,16 +82,16 @@ def _quota_text(number: int, said: re.Match[str]) -> str:
 
 
 def _gang_event(unit: Unit, *texts: str) -> tuple[Event, str] | None:
-    """Return the newest event about the reservation, and the application, where it has one of these texts.
+    """Return the newest event about the reservation, and the application, if it has one of these texts.
 
-    Others of the same reason say which task group a pod belongs to, and follow when the gang was given up.
+    Other events with this reason name the task group of a pod. They also follow after the gang was given up.
     """
     for event in _told(unit, OF_GANG):
         if any(text in event.note for text in _STEPS):
             if not any(text in event.note for text in texts):
                 return None
-            named = _APPLICATION.match(event.note)
-            return event, named[1] if named is not None else ""
+            application = _APPLICATION.match(event.note)
+            return event, application[1] if application is not None else ""
     return None
 
 
@@ -93,29 +99,63 @@ def _says(event: Event) -> Evidence:
     return Evidence(f"{WHO} says", event.note, event.regarding)
 
 
+# Amounts
+
+
+def too_little(requested: str, available: str) -> tuple[str, str] | None:
+    """Return the requested and the remaining amount of the first resource that lacks room: `4 CPUs`, `2.5`."""
+    return next(_lacking(_amounts(requested), _amounts(available)), None)
+
+
+def _lacking(
+    requested: Mapping[str, Decimal], available: Mapping[str, Decimal]
+) -> Iterator[tuple[str, str]]:
+    for resource, amount in sorted(requested.items()):
+        if resource in available and amount > available[resource]:
+            remaining = max(Decimal(0), available[resource])
+            yield (
+                amount_of(resource, units(resource, amount)),
+                bare(resource, units(resource, remaining)),
+            )
+
+
+def _amounts(text: str) -> Mapping[str, Decimal]:
+    """Return a Resource as it is printed (`memory:1024 vcore:500`), in the units and words of Kubernetes."""
+    amounts = {}
+    for entry in text.split():
+        name, _, amount = entry.rpartition(":")
+        try:
+            size = Decimal(amount)
+        except InvalidOperation:
+            continue
+        resource = _RESOURCES.get(name, name)
+        amounts[resource] = size / 1000 if resource == "cpu" else size
+    return amounts
+
+
 # Reasons
 
 
 def _find_waiting_for_quota(unit: Unit) -> Finding | None:
-    said = _without_quota(unit) if not unit.placed else {}
-    if not said:
+    refusals = _without_quota(unit) if not unit.placed else {}
+    if not refusals:
         return None
-    event, lacks = next(iter(said.values()))
+    event, match = next(iter(refusals.values()))
     return unit_finding(
         WAITING_FOR_QUOTA,
         unit,
-        _quota_text(len(said), lacks),
+        _quota_text(len(refusals), match),
         evidence=(_says(event),),
         since=event.first_seen,
     )
 
 
 def _find_given_up(unit: Unit) -> Finding | None:
-    """Return a finding where it places one by one what it could not reserve together."""
-    found = _gang_event(unit, *_GAVE_UP)
-    if found is None or not unit.placed or not unit.unplaced:
+    """Return a finding if it gave up the reservation and places pod by pod."""
+    newest = _gang_event(unit, *_GAVE_UP)
+    if newest is None or not unit.placed or not unit.unplaced:
         return None
-    event, application = found
+    event, application = newest
     return unit_finding(
         GIVEN_UP,
         unit,
@@ -127,39 +167,39 @@ def _find_given_up(unit: Unit) -> Finding | None:
 
 
 def _find_partly_placed(unit: Unit) -> Finding | None:
-    """Return a finding where some hold a node, and others wait for quota: their pods have no condition."""
-    said = _without_quota(unit) if unit.placed else {}
-    if not said:
+    """Return a finding if some members hold a node and others, without a condition, wait for quota."""
+    refusals = _without_quota(unit) if unit.placed else {}
+    if not refusals:
         return None
-    event, lacks = next(iter(said.values()))
+    event, match = next(iter(refusals.values()))
     placed = len(unit.placed)
-    why = _quota_text(len(said), lacks)
+    quota = _quota_text(len(refusals), match)
     hold = "holds" if placed == 1 else "hold"
     return unit_finding(
         PARTLY_PLACED,
         unit,
-        f"{out_of(placed, unit.wanted, 'pod')} {hold} a node. {why}",
+        f"{out_of(placed, unit.wanted, 'pod')} {hold} a node. {quota}",
         evidence=(_says(event),),
         since=event.first_seen,
     )
 
 
 def _find_reserved(unit: Unit) -> Finding | None:
-    """Return a finding while placeholders hold the place of members that nobody has tried."""
-    found = _gang_event(unit, *_RESERVES)
+    """Return a finding while placeholders reserve room for members that the scheduler has not tried."""
+    newest = _gang_event(unit, *_RESERVES)
     untried = [pod for pod in unit.unplaced if pod.is_untried]
-    if found is None or unit.placed or not untried:
+    if newest is None or unit.placed or not untried:
         return None
-    event, application = found
+    event, application = newest
     held = [pod for pod in unit.facts.placeholders if unit.facts.failed_scheduling(pod)]
-    why = _refusal(unit, held)
-    end = f", and finds no node for {count(len(held), 'placeholder')}" if held else ""
+    cause = _refusal(unit, held)
+    no_node = f", and finds no node for {count(len(held), 'placeholder')}" if held else ""
     return unit_finding(
         RESERVED,
         unit,
         sentence(
             f"{WHO} holds {count(len(untried), 'pod')} back until the placeholders of application "
-            f"{application} all have a node{end}{f': {quote(why)}' if why else ''}"
+            f"{application} all have a node{no_node}{f': {quote(cause)}' if cause else ''}"
         ),
         evidence=(_says(event), *_asked_by(held)),
         since=event.first_seen,
@@ -172,36 +212,36 @@ def _find_no_room(unit: Unit) -> Finding | None:
 
 
 def _cause(unit: Unit, refused: tuple[Pod, ...]) -> str:
-    """Return why nodes refuse its pods, empty where it says only that it waits for room."""
-    if said := _refusal(unit, refused):
-        return said
+    """Return why nodes refuse its pods; empty if YuniKorn only says that they wait for room."""
+    if refusal := _refusal(unit, refused):
+        return refusal
     texts = (pod.scheduled.message for pod in refused if pod.scheduled is not None)
     return next((sentence(text).rstrip(".") for text in texts if text != _ONE_TEXT), "")
 
 
 def _refusal(unit: Unit, refused: Sequence[Pod]) -> str:
-    """Return what its newest event says of why these pods, tried in vain, have no node; empty for nothing."""
+    """Return why these pods have no node, from the newest event; empty if no event tells."""
     waiting = {pod.meta.ref.uid for pod in refused}
-    told = (one for one in unit.events if one.reason == TOLD and one.regarding.uid in waiting)
-    for event in told:
-        if found := _REFUSED.match(event.note):
-            return _PLUGIN.sub("", found[1]).strip().rstrip("; ")
-        # Of a queue without a limit this says how much room the whole cluster has left.
-        if found := _NO_QUOTA.match(event.note):
-            lack = too_little(found[2], found[3])
-            whose = f"for queue {found[1]}" if found[1] else "for its user"
-            return f"{lack[0]} asked for, and {lack[1]} was left {whose}" if lack else ""
+    events = (item for item in unit.events if item.reason == TOLD and item.regarding.uid in waiting)
+    for event in events:
+        if match := _REFUSED.match(event.note):
+            return _PLUGIN.sub("", match[1]).strip().rstrip("; ")
+        # For a queue without a limit this is the room left in the whole cluster.
+        if match := _NO_QUOTA.match(event.note):
+            lack = too_little(match[2], match[3])
+            quota_owner = f"for queue {match[1]}" if match[1] else "for its user"
+            return f"{lack[0]} asked for, and {lack[1]} was left {quota_owner}" if lack else ""
     return ""
 
 
 def _asked_by(held: Sequence[Pod]) -> Iterator[Evidence]:
-    """Yield what the first of these placeholders says of itself."""
+    """Yield the requests and the condition of the first of these placeholders."""
     for pod in held[:1]:
-        asked = ", ".join(
+        requests = ", ".join(
             amount_of(name, units(name, size), named=True)
             for name, size in sorted(pod.requests.items())
         )
-        yield Evidence("requests of a placeholder", asked or "none", pod.meta.ref)
+        yield Evidence("requests of a placeholder", requests or "none", pod.meta.ref)
         if pod.scheduled is not None:
             yield Evidence("scheduler says", pod.scheduled.message, pod.meta.ref)
 

@@ -1,6 +1,6 @@
-"""Applications that YuniKorn rejected: it ends their pods, without ever trying to place one.
+"""Applications that YuniKorn rejected. It ends their pods without placing one.
 
-A pod's `status.message` is cut at a colon (failTaskPodWithReasonAndMsg); the whole text stands in the event.
+YuniKorn cuts a pod's `status.message` at a colon (failTaskPodWithReasonAndMsg). The event has the whole text.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from gangboard.domain.text import quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import GangFacts
-from gangboard.groups.yunikorn.resource_maps import AMOUNTS, too_little
+from gangboard.groups.yunikorn.reasons import AMOUNTS, WHO, too_little
 from gangboard.plugins.rule import GangRule
 
 FAILED = "ApplicationFailed"
 """The reason of its event."""
 _REJECTED = "ApplicationRejected"
 """`status.reason` of a pod of such an application."""
-_WHO = "YuniKorn"
 _CAUSE = re.compile(
     rf"Application (\S{{1,253}}) scheduling failed, reason: {_REJECTED}: (.*)", re.DOTALL
 )
@@ -38,18 +37,18 @@ _AGAIN = "then re-create its pods: YuniKorn ends those of a rejected application
 
 
 def _rejection(facts: GangFacts) -> tuple[Event | None, str, str] | None:
-    """Return the event, the application and the cause; None where no application of its pods was rejected.
+    """Return the event, the application and the cause; None if no application of its pods was rejected.
 
-    Without the event only the pod's message is left, which YuniKorn cuts.
+    Without the event only the cut message of the pod is left.
     """
     if facts.owner.finish is not None and facts.owner.finish.outcome is not Outcome.FAILED:
         return None
     ended = {pod.meta.ref.uid: pod for pod in facts.pods if pod.reason == _REJECTED}
     if not ended or any(pod.is_placed for pod in facts.pods):
         return None
-    for event, found in _told(facts):
+    for event, match in _told(facts):
         if event.regarding.uid in ended:
-            return event, found[1], found[2].strip()
+            return event, match[1], match[2].strip()
     pod = next(iter(ended.values()))
     return None, pod.group_name, pod.message.strip()
 
@@ -57,29 +56,33 @@ def _rejection(facts: GangFacts) -> tuple[Event | None, str, str] | None:
 def _told(facts: GangFacts) -> Iterator[tuple[Event, re.Match[str]]]:
     """Yield its events about rejected applications, the newest first."""
     for event in facts.events:
-        if event.reason == FAILED and (found := _CAUSE.match(event.note)):
-            yield event, found
+        if event.reason == FAILED and (match := _CAUSE.match(event.note)):
+            yield event, match
 
 
 def _find_too_large(facts: GangFacts) -> Finding | None:
-    said = _rejection(facts)
-    found = _TOO_LARGE.match(said[2]) if said is not None else None
-    if said is None or found is None:
+    rejection = _rejection(facts)
+    match = _TOO_LARGE.match(rejection[2]) if rejection is not None else None
+    if rejection is None or match is None:
         return None
-    queue, lack = found[1], too_little(found[2], found[3])
+    queue, lack = match[1], too_little(match[2], match[3])
     why = (
         f"its task groups ask for {lack[0]} at once, and Queue {queue} may have at most {lack[1]}"
         if lack is not None
         else f"its task groups ask for more than Queue {queue} may have"
     )
     return _finding(
-        TOO_LARGE, facts, said, why, f"Raise the limit of Queue {queue}, or ask for less, {_AGAIN}"
+        TOO_LARGE,
+        facts,
+        rejection,
+        why,
+        f"Raise the limit of Queue {queue}, or ask for less, {_AGAIN}",
     )
 
 
 def _find_no_queue(facts: GangFacts) -> Finding | None:
-    said = _rejection(facts)
-    if said is None or _NO_QUEUE.match(said[2]) is None:
+    rejection = _rejection(facts)
+    if rejection is None or _NO_QUEUE.match(rejection[2]) is None:
         return None
     queue = next((pod.queue for pod in facts.pods if pod.queue), "")
     why = (
@@ -88,30 +91,34 @@ def _find_no_queue(facts: GangFacts) -> Finding | None:
         else "its pods name no queue, and no placement rule has one for it"
     )
     create = f"Create Queue {queue}, or name another one" if queue else "Name a queue"
-    return _finding(NO_QUEUE, facts, said, why, f"{create}, {_AGAIN}")
+    return _finding(NO_QUEUE, facts, rejection, why, f"{create}, {_AGAIN}")
 
 
 def _find_rejected(facts: GangFacts) -> Finding | None:
-    said = _rejection(facts)
-    return _finding(REJECTED, facts, said, quote(said[2]), "") if said is not None else None
+    rejection = _rejection(facts)
+    return (
+        _finding(REJECTED, facts, rejection, quote(rejection[2]), "")
+        if rejection is not None
+        else None
+    )
 
 
 def _finding(
     rule: GangRule,
     facts: GangFacts,
-    said: tuple[Event | None, str, str],
+    rejection: tuple[Event | None, str, str],
     why: str,
     advice: str,
 ) -> Finding:
-    event, application, _ = said
+    event, application, _ = rejection
     ended = [pod for pod in facts.pods if pod.reason == _REJECTED]
     return gang_finding(
         rule,
         Health.FAILED if rule is REJECTED else Health.BLOCKED,
-        sentence(f"{_WHO} rejected application {application}: {why}"),
+        sentence(f"{WHO} rejected application {application}: {why}"),
         advice=(advice,) if advice else (),
         evidence=(
-            Evidence(f"{_WHO} says", event.note, event.regarding)
+            Evidence(f"{WHO} says", event.note, event.regarding)
             if event is not None
             else Evidence("message", ended[0].message, ended[0].meta.ref),
             Evidence("pods ended", f"{len(ended)} of {len(facts.pods)}", facts.owner.meta.ref),

@@ -1,27 +1,27 @@
 """`hold`: one Job, kept suspended by a Hold whatever its controller does.
 
-The policy of the Hold (`domain.hold_manifest`) turns every resume of the Job back, so it lasts through
-restarts of what made the Job. It is proved by a dry run before anything is suspended.
+The admission policy of the Hold (`domain.hold_manifest`) turns every resume of the Job back, so the Job stays
+suspended when its owner restarts. A dry run proves that before anything is suspended.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 
-from gangboard.domain.action import ClusterLevers, PolicyState, Step, StepKind
+from gangboard.domain.action import ClusterLevers, PolicyState, Step, StepKind, Verb
 from gangboard.domain.hold import HOLD_LEVER, Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.roles_command import roles_command
 from gangboard.domain.text import label, sentence
 from gangboard.facts.gang_index import GangIndex
-from gangboard.levers.hold.limits import makes
-from gangboard.levers.hold.steps import create_hold, delete_hold, hold_name
+from gangboard.levers.hold.requests import create_hold, delete_hold, hold_name, made_holds
 from gangboard.levers.hold.words import (
     about_cluster,
     about_end,
+    about_existing,
     about_holders,
     about_proof,
-    about_there,
     meaning_of_hold,
     meaning_of_release,
     names_of,
@@ -29,7 +29,7 @@ from gangboard.levers.hold.words import (
     of_removal,
     parent_of,
 )
-from gangboard.plugins.lever import Lever, LeverState, Readiness
+from gangboard.plugins.lever import Lever, LeverState, Made, Readiness
 from gangboard.policy.decision import (
     PROVED_SECONDS,
     Decision,
@@ -41,23 +41,84 @@ from gangboard.policy.decision import (
 from gangboard.policy.phrases import job_resumed, moment, pods_of_job
 from gangboard.policy.requests import prove, resume_job, suspend_job
 
-_SMALL = ("The ", "A ", "An ", "No ", "It ", "Its ", "This ")
+_LOWERED = ("The ", "A ", "An ", "No ", "It ", "Its ", "This ")
+
+
+class HoldLever(Lever):
+    """A Hold on one Job."""
+
+    key = HOLD_LEVER
+    position = 20
+    label = "Hold"
+    title = "Hold one Job"
+    done = "Held"
+    applied = "Suspended"
+    state = "held"
+    after_restart = "re-created suspended: the Hold stays"
+    renewals = "a restart or a resume"
+    undo_buttons: Mapping[str, str] = {"Hold": "Release", "Release": "Hold"}
+    writes = ("spec", "suspend")
+    lasts = True
+    takes_end = True
+    needs_nothing = True
+
+    def decide(
+        self, gang: GangIndex, subject: Owner, desired: DesiredAction
+    ) -> Decision | PlanRefusal:
+        """Return the creation of a Hold, or its removal."""
+        decide = _suspend if desired.verb is Verb.SUSPEND else _resume
+        return decide(gang, subject, desired)
+
+    def readiness(self, levers: ClusterLevers, kinds: str, shut: str) -> LeverState:
+        """Return whether the Hold is installed, and its last proof."""
+        text = sentence(levers.hold_sentence[:1].upper() + levers.hold_sentence[1:])
+        readiness, text, usable = _state(levers, text)
+        return LeverState(
+            readiness, text, usable and not shut, levers.hold_proved_at, levers.hold_refuted_at
+        )
+
+    def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:
+        """Refuse a cluster whose Hold is known to be missing or changed. Elsewhere the dry run decides."""
+        needs = roles_command(levers.cluster, levers.context)
+        text = _half(levers.hold_sentence)
+        if levers.hold is PolicyState.MISSING:
+            return PlanRefusal(text or "the Hold is not installed here", needs)
+        if levers.hold is PolicyState.CHANGED:
+            text = text or "the policy of the Hold was changed and is not trusted"
+            return PlanRefusal(text, needs)
+        return None
+
+    def stopped(self, gang: GangIndex, job: Owner) -> str:
+        """Return the Hold that keeps the Job suspended."""
+        holds = gang.holds_on(job)
+        if not (job.suspended and holds):
+            return ""
+        by = f" of {holds[0].by}" if holds[0].by else ""
+        return f"held already, by Hold {holds[0].meta.ref.name}{by}"
+
+    def undoes(self, gang: GangIndex, job: Owner) -> bool:
+        """Return whether the Job has a Hold."""
+        return bool(gang.holds_on(job))
+
+    def makes(self, parents: Sequence[tuple[str, str]]) -> Made:
+        """Return the conditions for Holds of gangboard."""
+        return made_holds(parents)
 
 
 def _suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
-    """Return create, prove, patch; of a Hold that is there already only prove and patch."""
+    """Create a Hold unless the Job has one, prove it and suspend the Job."""
     refused = _end_impossible(gang, job, desired)
     if refused is not None:
         return refused
-    there = gang.holds_on(job)
-    name = there[0].meta.ref.name if there else hold_name(job.meta.ref.name, desired.action)
+    holds = gang.holds_on(job)
+    name = holds[0].meta.ref.name if holds else hold_name(job.meta.ref.name, desired.action)
     return Decision(
-        partial(_hold_steps, gang, job, desired, not there),
-        before={"spec.suspend": shown(job.suspended), "Hold": name if there else "none"},
+        partial(_hold_steps, gang, job, desired, not holds),
+        before={"spec.suspend": shown(job.suspended), "Hold": name if holds else "none"},
         after={"spec.suspend": "true", "Hold": name},
         watch_seconds=PROVED_SECONDS,
         reactions=(
-            *about_there(there),
+            *about_existing(holds),
             pods_of_job(gang, job),
             about_proof(desired.levers),
             f"The Hold keeps it suspended while {gang.name} is restarted, or suspended and "
@@ -76,10 +137,10 @@ def _end_impossible(gang: GangIndex, job: Owner, desired: DesiredAction) -> Plan
         return None
     if until <= desired.now:
         return PlanRefusal(f"The end {moment(until)} is past: a Hold needs a later one.")
-    there = gang.holds_on(job)
-    if there and all(hold.until != until.replace(microsecond=0) for hold in there):
+    holds = gang.holds_on(job)
+    if holds and all(hold.until != until.replace(microsecond=0) for hold in holds):
         return PlanRefusal(
-            f"{label(job.meta.ref)} has Hold {there[0].meta.ref.name} already, which has another "
+            f"{label(job.meta.ref)} has Hold {holds[0].meta.ref.name} already, which has another "
             "end: leave out the end, or resume the Job first."
         )
     return None
@@ -88,23 +149,23 @@ def _end_impossible(gang: GangIndex, job: Owner, desired: DesiredAction) -> Plan
 def _hold_steps(
     gang: GangIndex, job: Owner, desired: DesiredAction, create: bool
 ) -> tuple[Step, ...]:
-    # It comes back so 30 to 55 ms after the Hold was made (observed).
+    # API servers know a new Hold after 30 to 55 ms (observed).
     proof = prove(StepKind.PROVE_HOLD, gang, job, "is turned back")
     patch = suspend_job(gang, job, desired.action, suspend=True)
     return (create_hold(gang, job, desired), proof, patch) if create else (proof, patch)
 
 
 def _resume(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
-    """Return the removal of the Holds that go, and the resume where no other Hold is left and the Job may run."""
-    there, blocked = gang.holds_on(job), desired.blocked or generation_unknown(job.meta)
-    staying = tuple(hold for hold in there if desired.ended_hold not in ("", hold.meta.ref.uid))
-    going = tuple(hold for hold in there if hold not in staying)
+    """Remove the Holds, and resume the Job if no other Hold is left and the Job may run."""
+    holds, blocked = gang.holds_on(job), desired.blocked or generation_unknown(job.meta)
+    staying = tuple(hold for hold in holds if desired.ended_hold not in ("", hold.meta.ref.uid))
+    going = tuple(hold for hold in holds if hold not in staying)
     waits = blocked is not None or gang.wait_of(job) is not None
     only = bool(staying) or waits or not job.suspended
     suspend = shown(job.suspended)
     return Decision(
         partial(_release_steps, gang, job, desired, going, only),
-        before={"spec.suspend": suspend, "Hold": names_of(there)},
+        before={"spec.suspend": suspend, "Hold": names_of(holds)},
         after={"spec.suspend": suspend if only else "false", "Hold": names_of(staying)},
         watch_seconds=PROVED_SECONDS,
         reactions=(
@@ -129,77 +190,21 @@ def _release_steps(
     return removed if only else removed + resume_job(gang, job, desired.action)
 
 
-def _unavailable(levers: ClusterLevers) -> PlanRefusal | None:
-    """Say why no Hold can be made: half a sentence. One that may be there is tried and proved."""
-    needs = roles_command(levers.cluster, levers.context)
-    if levers.hold is PolicyState.MISSING:
-        return PlanRefusal(_half(levers.hold_sentence) or "the Hold is not installed here", needs)
-    if levers.hold is PolicyState.CHANGED:
-        found = _half(levers.hold_sentence)
-        return PlanRefusal(found or "the policy of the Hold was changed and is not trusted", needs)
-    return None
-
-
 def _half(text: str) -> str:
-    """Return a sentence as part of another one: `The Hold …` begins small there, a name does not."""
+    """Return a sentence as a part of another one: with a small first letter, unless it begins with a name."""
     bare = text.strip().rstrip(".")
-    return bare[:1].lower() + bare[1:] if bare.startswith(_SMALL) else bare
+    return bare[:1].lower() + bare[1:] if bare.startswith(_LOWERED) else bare
 
 
-def _stopped(gang: GangIndex, job: Owner) -> str:
-    holds = gang.holds_on(job)
-    if not (job.suspended and holds):
-        return ""
-    by = f" of {holds[0].by}" if holds[0].by else ""
-    return f"held already, by Hold {holds[0].meta.ref.name}{by}"
-
-
-def _undoes(gang: GangIndex, job: Owner) -> bool:
-    return bool(gang.holds_on(job))
-
-
-def _readiness(levers: ClusterLevers, _kinds: str, shut: str) -> LeverState:
-    said = sentence(levers.hold_sentence[:1].upper() + levers.hold_sentence[1:])
-    readiness, text, usable = _state(levers, said)
-    return LeverState(
-        readiness, text, usable and not shut, levers.hold_proved_at, levers.hold_refuted_at
-    )
-
-
-def _state(levers: ClusterLevers, said: str) -> tuple[Readiness, str, bool]:
+def _state(levers: ClusterLevers, text: str) -> tuple[Readiness, str, bool]:
     if levers.hold in (PolicyState.MISSING, PolicyState.CHANGED):
-        return Readiness.MISSING, said, False
+        return Readiness.MISSING, text, False
     if levers.hold_refuted_at is not None:
         return Readiness.REFUTED, "Installed; not in force at the last proof.", False
     if levers.hold is PolicyState.NOT_SEEN:
         proved = levers.hold_proved_at is not None
-        return Readiness.READY if proved else Readiness.UNPROVED, said, proved
+        return Readiness.READY if proved else Readiness.UNPROVED, text, proved
     if levers.hold_proved_at is None:
         unproved = "Installed, unproved: it is proved each time before a Job is suspended."
-        return Readiness.UNPROVED, f"{unproved} {said}".strip(), True
-    return Readiness.READY, f"Installed and proved. {said}".strip(), True
-
-
-LEVER = Lever(
-    key=HOLD_LEVER,
-    position=20,
-    label="Hold",
-    title="Hold one Job",
-    suspend=_suspend,
-    resume=_resume,
-    readiness=_readiness,
-    unavailable=_unavailable,
-    stopped=_stopped,
-    undoes=_undoes,
-    writes=("spec", "suspend"),
-    makes=makes,
-    lasts=True,
-    takes_end=True,
-    needs_nothing=True,
-    done="Held",
-    applied="Suspended",
-    undo_buttons={"Hold": "Release", "Release": "Hold"},
-    state="held",
-    after_restart="re-created suspended: the Hold stays",
-    renewals="a restart or a resume",
-)
+        return Readiness.UNPROVED, f"{unproved} {text}".strip(), True
+    return Readiness.READY, f"Installed and proved. {text}".strip(), True

@@ -1,24 +1,20 @@
-"""What is said of a Hold before the click."""
+"""Sentences about a Hold in the confirmation of an action."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from gangboard.domain.action import ClusterLevers, PolicyState
-from gangboard.domain.hold import (
-    Hold,
-)
+from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label, shorten
 from gangboard.facts.gang_index import GangIndex
-from gangboard.policy.decision import (
-    DesiredAction,
-)
+from gangboard.policy.decision import DesiredAction
 from gangboard.policy.phrases import moment
 
 
-def about_there(holds: Sequence[Hold]) -> tuple[str, ...]:
-    """Say that a Hold is there already, which is then used."""
+def about_existing(holds: Sequence[Hold]) -> tuple[str, ...]:
+    """Name the Hold that exists already and is then used."""
     return tuple(
         f"Hold {hold.meta.ref.name} exists already"
         f"{f', made by {hold.by}' if hold.by else ''}"
@@ -28,50 +24,50 @@ def about_there(holds: Sequence[Hold]) -> tuple[str, ...]:
 
 
 def about_proof(levers: ClusterLevers) -> str:
-    """Say that the Hold is tested first, and when its last test passed in this cluster."""
+    """Announce the test of the Hold, with the time of the last passed test in this cluster."""
     last = levers.hold_proved_at
-    known = f"last test passed at {moment(last)}" if last else "no test passed here yet"
-    return f"The Hold is tested on this Job first ({known})."
+    test = f"last test passed at {moment(last)}" if last else "no test passed here yet"
+    return f"The Hold is tested on this Job first ({test})."
 
 
 def parent_of(job: Owner) -> str:
-    """Return what made a Job, in a sentence."""
+    """Return the owner of a Job as a sentence names it."""
     controller = job.meta.controller
     return f"{controller.kind} {controller.name}" if controller else "its owner"
 
 
 def about_end(desired: DesiredAction) -> tuple[str, ...]:
-    """Say when it ends by itself, where that was asked for."""
+    """Return when gangboard ends the Hold, if the request has an end."""
     if desired.until is None:
         return ()
     return (f"gangboard removes the Hold and resumes it at {moment(desired.until)}.",)
 
 
 def about_cluster(levers: ClusterLevers) -> tuple[str, ...]:
-    """Warn of what is not known of the Hold in this cluster before its proof."""
-    found = []
+    """Warn of doubts about the Hold in this cluster before its test."""
+    warnings = []
     refuted, proved = levers.hold_refuted_at, levers.hold_proved_at
     if refuted is not None and (proved is None or refuted > proved):
-        found.append(f"The last proof of the Hold failed, at {moment(refuted)}.")
+        warnings.append(f"The last proof of the Hold failed, at {moment(refuted)}.")
     if levers.hold is PolicyState.INSTALLED and levers.hold_sentence:
-        said = levers.hold_sentence
-        found.append(f"{said[:1].upper()}{said[1:]}.")
+        text = levers.hold_sentence
+        warnings.append(f"{text[:1].upper()}{text[1:]}.")
     if levers.hold is PolicyState.NOT_SEEN:
-        found.append(
+        warnings.append(
             "gangboard may not read whether the Hold is installed here. The test will show it."
         )
-    return tuple(found)
+    return tuple(warnings)
 
 
 def names_of(holds: Iterable[Hold]) -> str:
-    """Return the names of Holds, `none` without any."""
+    """Return the names of Holds; `none` if there are none."""
     return ", ".join(hold.meta.ref.name for hold in holds) or "none"
 
 
 def of_release(
     gang: GangIndex, job: Owner, staying: Sequence[Hold], blocked: str
 ) -> tuple[str, ...]:
-    """Say that only the Hold is removed, and why the Job does not run after it."""
+    """Explain why the Job does not run after the removal of the Hold."""
     name = label(job.meta.ref)
     if blocked:
         return ("Only the Hold is removed.", blocked)
@@ -86,17 +82,17 @@ def of_release(
 
 
 def meaning_of_hold(gang: GangIndex, job: Owner) -> str:
-    """Say what a Hold does to a Job that is suspended already."""
-    kept = f"Keep this {job.meta.ref.kind} suspended"
+    """Explain a Hold on a Job that is suspended already."""
+    text = f"Keep this {job.meta.ref.kind} suspended"
     if gang.wait_of(job) is None:
-        return f"{kept}."
-    return f"{kept} when {_start_of(gang)}."
+        return f"{text}."
+    return f"{text} when {_start_of(gang)}."
 
 
 def meaning_of_release(
     gang: GangIndex, job: Owner, staying: Sequence[Hold], *, blocked: bool
 ) -> str:
-    """Say what becomes of a Job whose Hold is removed, where the removal does not resume it."""
+    """Explain the removal of a Hold that does not resume the Job."""
     kind = job.meta.ref.kind
     if blocked:
         return f"Remove the Hold; the {kind} is not changed."
@@ -110,14 +106,14 @@ def meaning_of_release(
 
 
 def _start_of(gang: GangIndex) -> str:
-    """Return what starts a Job that waits: its owner, or the queue that manages the Job alone."""
+    """Return what starts a waiting Job: its owner, or the queue that manages the Job."""
     if gang.wait is not None:
         return f"the {gang.owner.meta.ref.kind} resumes"
     return f"{gang.queue_system} admits it"
 
 
 def of_removal(holds: Sequence[Hold]) -> tuple[str, ...]:
-    """Say which Holds are removed, where these are several."""
+    """Name the removed Holds if there are several."""
     return (f"Holds {names_of(holds)} are removed.",) if len(holds) > 1 else ()
 
 
@@ -130,7 +126,7 @@ def _staying(holds: Sequence[Hold]) -> str:
 
 
 def about_holders(holds: Iterable[Hold], by: str) -> tuple[str, ...]:
-    """Name those whose Hold is removed by somebody else."""
+    """Name the people whose Hold somebody else removes."""
     return tuple(
         f"Hold {hold.meta.ref.name} was made by {hold.by}"
         + (f": “{shorten(hold.reason)}”" if hold.reason else ".")

@@ -61,7 +61,7 @@ _NOUN = "PodClique"
 
 
 class GroveKind(OwnerKind):
-    """What the kinds of Grove have in common."""
+    """The base of the kinds of Grove."""
 
     group = GROUP
     versions = ("v1alpha1",)
@@ -213,7 +213,7 @@ def _cliques(
 
 
 def _role(name: str, spec: WireCliqueSpec | None) -> tuple[Role, tuple[str, ...]]:
-    """Return the pods of a clique, and what is wrong with its template."""
+    """Return the pods of a clique, and the faults of its template."""
     spec = spec or WireCliqueSpec()
     pods = or_one(spec.replicas)
     minimum = set_minimum(spec.min_available) or pods

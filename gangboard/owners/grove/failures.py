@@ -44,13 +44,13 @@ def find_not_expressible(unit: Unit) -> Finding | None:
     podgangs = podgangs_of(unit)
     event = _refusal(unit, podgangs)
     if event is not None:
-        text, said = event.note, Evidence(event.reason, event.note, event.regarding)
+        text, source = event.note, Evidence(event.reason, event.note, event.regarding)
         since = event.first_seen
     else:
         error = error_of(unit, _is_of_backend)
         if error is None:
             return None
-        text, said, since = error.detail["error"], _evidence_of_error(error), None
+        text, source, since = error.detail["error"], _evidence_of_error(error), None
     refused = event.regarding if event is not None else unit.owner.meta.ref
     if event is None and len(podgangs) == 1:
         refused = podgangs[0].meta.ref
@@ -63,7 +63,7 @@ def find_not_expressible(unit: Unit) -> Finding | None:
             f"Re-create {label(unit.owner.meta.ref)} in a shape that its scheduler takes: Grove cannot "
             "change it in place.",
         ),
-        evidence=(said,),
+        evidence=(source,),
         since=since,
     )
 
@@ -71,16 +71,16 @@ def find_not_expressible(unit: Unit) -> Finding | None:
 def _refusal(unit: Unit, podgangs: Sequence[Group]) -> Event | None:
     """Return the newest event with which a backend refuses one of these PodGangs."""
     uids = {podgang.meta.ref.uid for podgang in podgangs}
-    found = [
+    events = [
         event
         for event in unit.facts.events
         if event.reason.endswith(_BACKEND_REFUSED) and event.regarding.uid in uids
     ]
-    return max(found, key=last_seen_seconds, default=None)
+    return max(events, key=last_seen_seconds, default=None)
 
 
 def find_error(unit: Unit) -> Finding | None:
-    """Return a finding while something of a unit is not made and Grove says what it failed at."""
+    """Return a finding while pods of a unit are missing and Grove reports an error."""
     if is_formed(unit) or not missing(unit):
         return None
     error = error_of(unit)
@@ -88,18 +88,18 @@ def find_error(unit: Unit) -> Finding | None:
         return None
     text = error.detail["error"]
     rule = _rule_for(error)
-    there = len(unit.current) + succeeded(unit)
-    exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}"
+    live = len(unit.current) + succeeded(unit)
+    exist = f"{out_of(live, unit.wanted, 'pod')} {'exists' if live == 1 else 'exist'}"
     return unit_finding(
         rule,
         unit,
         f"{exist}, and Grove failed at {label(error.meta.ref)}: {sentence(quote(_words(text)))}",
-        evidence=(_evidence_of_error(error), Evidence("pods", f"{there} of {unit.wanted}")),
+        evidence=(_evidence_of_error(error), Evidence("pods", f"{live} of {unit.wanted}")),
     )
 
 
 def _rule_for(error: Owner) -> UnitRule:
-    """Return as which reason an error counts: what was refused, by the error's code, or neither."""
+    """Return the rule of an error: a refused group or pod by its code, or another failure."""
     if not _REFUSED.search(error.detail["error"]):
         return FAILED
     return GROUP_FAILED if "PODGANG" in error.detail["error code"] else REFUSED
@@ -126,29 +126,31 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
     keeps the last positive number.
     """
     error = error_of(unit)
-    said = (_evidence_of_error(error),) if error is not None else ()
+    errors = (_evidence_of_error(error),) if error is not None else ()
     clique = clique_of(unit)
     if unit.group is None or unit.quorum is None or clique is None:
-        return said
+        return errors
     name = clique.meta.ref.name
     parts = [
-        (podgang, one)
+        (podgang, template)
         for podgang in podgangs_of(unit)
-        for one in podgang.templates
-        if one.name == name
+        for template in podgang.templates
+        if template.name == name
     ]
     if not parts:
-        return said
-    least = sum(one.quorum or 0 for _, one in parts)
+        return errors
+    least = sum(template.quorum or 0 for _, template in parts)
     numbers = (clique.detail["minAvailable"], str(least), str(unit.quorum))
     if len(set(numbers)) == 1:
-        return said
+        return errors
     gangs = names(podgang.meta.ref.name for podgang, _ in parts)
-    where = "the PodGang" if len(parts) == 1 else f"the PodGangs {gangs}"
+    object_text = "the PodGang" if len(parts) == 1 else f"the PodGangs {gangs}"
     return (
-        *said,
+        *errors,
         Evidence("spec.minAvailable", numbers[0], clique.meta.ref),
-        Evidence(f"spec.podgroups[].minReplicas in {where}", numbers[1], parts[0][0].meta.ref),
+        Evidence(
+            f"spec.podgroups[].minReplicas in {object_text}", numbers[1], parts[0][0].meta.ref
+        ),
         Evidence("quorum of the group", numbers[2], unit.group.meta.ref),
     )
 
@@ -157,19 +159,19 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 
 def clique_named(unit: Unit, name: str) -> Owner | None:
-    """Return a PodClique of the gang that is there."""
-    found = unit.facts.named.get((GROUP, PODCLIQUE, name))
-    return found if isinstance(found, Owner) else None
+    """Return a PodClique of the gang, None if it does not exist."""
+    thing = unit.facts.named.get((GROUP, PODCLIQUE, name))
+    return thing if isinstance(thing, Owner) else None
 
 
 def podgang_named(unit: Unit, name: str) -> Group | None:
-    """Return a PodGang of the gang that is there."""
-    found = unit.facts.named.get((*PODGANGS, name))
-    return found if isinstance(found, Group) else None
+    """Return a PodGang of the gang, None if it does not exist."""
+    thing = unit.facts.named.get((*PODGANGS, name))
+    return thing if isinstance(thing, Group) else None
 
 
 def clique_of(unit: Unit) -> Owner | None:
-    """Return the PodClique of a unit, if it is there: units of several have none."""
+    """Return the PodClique of a unit. None for a unit of several, and if it does not exist."""
     names_of = {role.name for role in unit.roles} or {
         pod.labels.get(CLIQUE_LABEL, "") for pod in unit.pods
     }
@@ -186,8 +188,8 @@ def podgangs_of(unit: Unit) -> tuple[Group, ...]:
     else:
         clique = clique_of(unit)
         names = {clique.detail["podgang"]} if clique is not None else set()
-    found = (podgang_named(unit, name) for name in sorted(names))
-    return tuple(podgang for podgang in found if podgang is not None)
+    podgangs = (podgang_named(unit, name) for name in sorted(names))
+    return tuple(podgang for podgang in podgangs if podgang is not None)
 
 
 def _any(_error: Owner) -> bool:
@@ -199,11 +201,11 @@ def error_of(unit: Unit, wanted: Callable[[Owner], bool] = _any) -> Owner | None
     clique = clique_of(unit)
     above = clique.meta.controller if clique is not None else None
     group = unit.facts.named.get((GROUP, SCALING_GROUP, above.name)) if above is not None else None
-    for one in (clique, group, unit.owner):
-        if not isinstance(one, Owner):
+    for thing in (clique, group, unit.owner):
+        if not isinstance(thing, Owner):
             continue
-        if "error" in one.detail and wanted(one):
-            return one
+        if "error" in thing.detail and wanted(thing):
+            return thing
     return None
 
 

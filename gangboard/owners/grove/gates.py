@@ -48,7 +48,7 @@ def find_missing_group(unit: Unit) -> Finding | None:
     if newest is not None and newest + COUNT_GRACE > unit.now:
         due = newest + COUNT_GRACE
         return still_starting(GROUP_MISSING, unit, f"{wait}.", recheck_at=due)
-    plan = next((one for one in unit.facts.workloads if _is_of(one, podgang)), None)
+    plan = next((workload for workload in unit.facts.workloads if _is_of(workload, podgang)), None)
     made = f"only {label(plan.meta.ref)}" if plan is not None else "not even a Workload"
     return unit_finding(
         GROUP_MISSING,

@@ -42,7 +42,7 @@ def scaled_cliques(template: WireSetTemplate) -> dict[str, Scaled]:
 
 
 def template_detail(replicas: int, scaled: Mapping[str, Scaled]) -> dict[str, str]:
-    """Return what the detail of a set keeps of its template beside the cliques."""
+    """Return the facts of its template that the detail of a set keeps beside the cliques."""
     return {"replicas": str(replicas), "scaled": msgspec.json.encode(scaled).decode()}
 
 
@@ -56,36 +56,40 @@ def with_roles(owner: Owner, roles: Sequence[Role]) -> Owner:
 def complete_scaling_group(owner: Owner, made: Sequence[Owner]) -> Owner:
     """Return the scaling group with its PodCliques. A clique counts when a PodClique of it exists."""
     number, roles = int(owner.detail["replicas"]), _roles_by_name(made)
-    there: dict[str, dict[str, Role]] = defaultdict(dict)
+    existing_roles: dict[str, dict[str, Role]] = defaultdict(dict)
     existing: dict[str, dict[int, str]] = defaultdict(dict)
     cliques = owner.detail["cliques"].split()
-    label_of = {name: one.detail.get(GROUP_INDEX, "") for one in made for name in _names_of(one)}
+    label_of = {
+        name: child.detail.get(GROUP_INDEX, "") for child in made for name in _names_of(child)
+    }
     for name, role in roles.items():
         index, clique = _replica_of(owner, name, label_of[name], cliques)
         if index is not None and index < number:
-            there[clique][name] = role
+            existing_roles[clique][name] = role
             existing[clique][index] = name
     left = MOST_NAMED
     for clique in dict.fromkeys(cliques):
-        if not there.get(clique):
+        if not existing_roles.get(clique):
             continue
-        alike = list(there[clique].values())[-1]
+        alike = list(existing_roles[clique].values())[-1]
         names = _names(owner.meta.ref.name, clique, number, existing[clique])
-        found = name_replicas(alike, names, number, there[clique], left)
-        left = max(0, left - (len(found) - len(there[clique])))
-        roles.update((role.name, role) for role in found)
+        replicas = name_replicas(alike, names, number, existing_roles[clique], left)
+        left = max(0, left - (len(replicas) - len(existing_roles[clique])))
+        roles.update((role.name, role) for role in replicas)
     return with_roles(owner, tuple(roles.values()))
 
 
 def complete_set(owner: Owner, made: Sequence[Owner]) -> Owner:
     """Return the set with the existing PodCliques and those that its template asks for besides."""
     roles = _Expected(owner, made).roles()
-    found = with_roles(owner, roles)
-    return replace(found, grace_seconds=max(one.grace_seconds for one in (owner, *made)))
+    owner_with_roles = with_roles(owner, roles)
+    return replace(
+        owner_with_roles, grace_seconds=max(part.grace_seconds for part in (owner, *made))
+    )
 
 
 def _roles_by_name(made: Sequence[Owner]) -> dict[str, Role]:
-    return {role.name: role for one in made for role in one.roles}
+    return {role.name: role for child in made for role in child.roles}
 
 
 def _names_of(made: Owner) -> tuple[str, ...]:

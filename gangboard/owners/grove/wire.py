@@ -1,4 +1,4 @@
-"""What is read of Grove's objects (operator/api/core/v1alpha1 of v0.1.0-alpha.12-rc1)."""
+"""Fields of Grove's objects (operator/api/core/v1alpha1 of v0.1.0-alpha.12-rc1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLIQUE_LABEL, PODGANG_LABEL = "grove.io/podclique", "grove.io/podgang"
 SET_INDEX, GROUP_INDEX = "set replica", "group replica"
 """Names in `detail` of a PodClique or scaling group: the replica of the set, and of the scaling group, that it is of."""
 
-# What Grove itself waits for, and no refusal (operator/internal/errors/errors.go).
+# Waits of Grove itself, which are no refusals (operator/internal/errors/errors.go).
 _WAITS = frozenset({"ERR_REQUEUE_AFTER", "ERR_CONTINUE_RECONCILE_AND_REQUEUE"})
 
 
@@ -108,8 +108,8 @@ class WireLabels(Wire):
     @property
     def detail(self) -> dict[str, str]:
         """The replicas that they tell, as the detail of an owner keeps them."""
-        found = {SET_INDEX: self.set_index, GROUP_INDEX: self.group_index}
-        return {name: read_text(text) for name, text in found.items() if text}
+        indexes = {SET_INDEX: self.set_index, GROUP_INDEX: self.group_index}
+        return {name: read_text(text) for name, text in indexes.items() if text}
 
 
 class WireLabelledMeta(WireOwnerMeta):
@@ -138,7 +138,9 @@ def last_error(status: WireStatus | None) -> dict[str, str]:
     They are those of its last look at the object; it takes them away when a look succeeds.
     """
     errors = [
-        one for one in (status.last_errors if status else None) or () if one.code not in _WAITS
+        error
+        for error in (status.last_errors if status else None) or ()
+        if error.code not in _WAITS
     ]
     if not errors or not errors[-1].description:
         return {}

@@ -1,4 +1,4 @@
-"""JobSets (jobset.x-k8s.io/v1alpha2, JobSet v0.4 to v0.12) and what their controller reports."""
+"""JobSets (jobset.x-k8s.io/v1alpha2, JobSet v0.4 to v0.12) and the reports of their controller."""
 
 from __future__ import annotations
 

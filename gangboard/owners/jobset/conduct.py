@@ -1,4 +1,4 @@
-"""What JobSet does by itself with a Job that is stopped alone: restart, fail, complete, resume it.
+"""Actions of the JobSet controller on a Job that is stopped alone: restart, fail, complete, resume.
 
 Read from its own policies (jobset-kueue.md §2 and the controllers of JobSet v0.12): it counts a Job as
 suspended by `spec.suspend`, restarts by making all Jobs anew, and deletes unfinished Jobs when it ends.
@@ -24,8 +24,10 @@ _IN_PLACE = "InPlaceRestart"
 
 def _policies(gang: GangIndex) -> Policies | None:
     """Return the policies of the JobSet of a gang, which may stand below another owner."""
-    found = (policies_of(one) for one in (gang.owner, *gang.context.middle))
-    return next((one for one in found if one is not None), None)
+    for owner in (gang.owner, *gang.context.middle):
+        if (policies := policies_of(owner)) is not None:
+            return policies
+    return None
 
 
 class JobSetConduct(JobConduct):
@@ -39,14 +41,14 @@ class JobSetConduct(JobConduct):
         return "once its pods are gone" if policies and policies.in_order else "within a second"
 
     def outcome(self, gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
-        """Return whether the JobSet can complete while these Jobs are stopped, and what that does to them."""
+        """Return whether the JobSet can complete while these Jobs are stopped, and the consequences for them."""
         policies = _policies(gang)
         return _outcome(gang, jobs, lever, policies) if policies is not None else ()
 
     def reactions(
         self, gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]
     ) -> tuple[str, ...]:
-        """Return what a failure of another Job does to this one; a suspended Job does not fail.
+        """Return the consequences of a failure of another Job. A suspended Job does not fail.
 
         Jobs that are stopped with it do not fail either.
         """
@@ -123,15 +125,15 @@ def _after_a_failure(
         gang.jobs[uid].role_name for uid in (chosen & gang.jobs.keys()) | {job.meta.ref.uid}
     )
     rules = policies.failure_rules
-    found = [
+    sentences = [
         f"If {_occasion(rule)}, {_act(gang, job, lever, rule.action)}."
         for rule in rules
         if _concerns_others(gang, stopped, rule)
     ]
     if not any(_is_about_all(rule) for rule in rules):
-        begin = "On any other failure" if found else "If another Job fails"
-        found.append(f"{begin}, {_act(gang, job, lever, 'RestartJobSet')}.")
-    return tuple(found)
+        begin = "On any other failure" if sentences else "If another Job fails"
+        sentences.append(f"{begin}, {_act(gang, job, lever, 'RestartJobSet')}.")
+    return tuple(sentences)
 
 
 def _is_about_all(rule: FailureRule) -> bool:
@@ -175,7 +177,7 @@ def _act(gang: GangIndex, job: Owner, lever: Lever, action: str) -> str:
     return f"{name} restarts{used} and {label(job.meta.ref)} is {lever.after_restart}"
 
 
-# What to think about before
+# Warnings before a Job is stopped
 
 
 def _coordinator(gang: GangIndex, job: Owner, state: str) -> str:

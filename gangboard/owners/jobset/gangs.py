@@ -24,7 +24,7 @@ from gangboard.domain.text import names
 _SCHEDULING = "spec.scheduling"
 _POLICY = "spec.gangPolicy"
 _SAID = 4
-"""Entries that are told one by one."""
+"""Entries that a sentence names one by one."""
 _WHOLE, _PER_ROLE, _TEMPLATE = (
     "JobSetAsGang",
     "JobSetGangPerReplicatedJob",
@@ -55,11 +55,13 @@ class WireGangPolicy(Wire):
     @property
     def has_template(self) -> bool:
         """Whether it brings a Workload along, by the name of either draft."""
-        return any(bytes(one) != bytes(NULL) for one in (self.workload, self.workload_template))
+        return any(
+            bytes(template) != bytes(NULL) for template in (self.workload, self.workload_template)
+        )
 
 
 Asked = tuple[GangRequest | None, tuple[Role, ...]]
-"""What the JobSet asks for, and its roles with what it asks for each of them apart."""
+"""The request of the JobSet, and its roles with a request each."""
 
 
 def with_gang_requests(
@@ -67,7 +69,7 @@ def with_gang_requests(
     scheduling: WireJobSetScheduling | None,
     policy: WireGangPolicy | None,
 ) -> Asked:
-    """Return what a JobSet of these roles asks for by the one field or the other."""
+    """Return the gang requests of a JobSet of these roles, by either field."""
     if scheduling is not None and scheduling.replicated_jobs:
         return _by_entries(roles, scheduling.replicated_jobs)
     if scheduling is not None:
@@ -87,14 +89,14 @@ def _at_the_top(roles: tuple[Role, ...], request: GangRequest | None) -> Asked:
     return _whole(roles, request, _SCHEDULING), roles
 
 
-def _whole(roles: Sequence[Role], request: GangRequest, where: str) -> GangRequest:
-    words = f"All its pods are one gang{_minimum(request, roles)} ({where})"
+def _whole(roles: Sequence[Role], request: GangRequest, field: str) -> GangRequest:
+    words = f"All its pods are one gang{_minimum(request, roles)} ({field})"
     return replace(request, form=GangForm.WHOLE, words=words)
 
 
-def _per_role(roles: Iterable[Role], where: str) -> Asked:
+def _per_role(roles: Iterable[Role], field: str) -> Asked:
     own = tuple(replace(role, gang_request=_gang_of((role,))) for role in roles)
-    words = f"Each ReplicatedJob is a gang of its own ({where})"
+    words = f"Each ReplicatedJob is a gang of its own ({field})"
     return GangRequest("gang", form=GangForm.PER_ROLE, words=words), own
 
 
@@ -103,49 +105,51 @@ def _by_option(roles: tuple[Role, ...], policy: WireGangPolicy) -> Asked:
     option = read_text(policy.gang_policy_option or "")
     if not option and policy.has_template:
         option = _TEMPLATE
-    where = f"{_POLICY}: {option}"
+    field = f"{_POLICY}: {option}"
     if option == _WHOLE:
-        return _whole(roles, _gang_of(roles), where), roles
+        return _whole(roles, _gang_of(roles), field), roles
     if option == _PER_ROLE:
-        return _per_role(roles, where)
+        return _per_role(roles, field)
     if option == _TEMPLATE:
-        words = f"Groups as in a Workload template of its own ({where})"
+        words = f"Groups as in a Workload template of its own ({field})"
         return GangRequest("gang", form=GangForm.CUSTOM, words=words), roles
     if not option:
         return None, roles
-    return GangRequest("unknown", words=f"A mode that is not known here ({where})"), roles
+    return GangRequest("unknown", words=f"A mode that is not known here ({field})"), roles
 
 
 # Entries of replicatedJobs
 
 
 def _by_entries(roles: tuple[Role, ...], entries: Sequence[WireGangItem]) -> Asked:
-    """Return what the entries ask for: a role that none names is asked nothing for."""
-    asked: dict[str, GangRequest] = {}
+    """Return the requests of the entries. A role that is in no entry has none."""
+    requests: dict[str, GangRequest] = {}
     forms: set[GangForm] = set()
     words: list[str] = []
     for entry in entries:
         targets = [read_text(name) for name in entry.target_replicated_jobs or ()]
         mine = [role for role in roles if role.name in targets]
-        request, form, said = _of_entry(entry, mine)
-        asked.update((role.name, request) for role in mine)
+        request, form, form_words = _of_entry(entry, mine)
+        requests.update((role.name, request) for role in mine)
         forms.add(form)
-        words.append(f"{names(targets)}: {said}")
+        words.append(f"{names(targets)}: {form_words}")
     if len(words) > _SAID:
         words[_SAID:] = [f"{len(words) - _SAID} more entries"]
     form = forms.pop() if len(forms) == 1 else GangForm.CUSTOM
     return (
         GangRequest(
-            "gang" if any(one.policy == "gang" for one in asked.values()) else "basic",
+            "gang"
+            if any(role_request.policy == "gang" for role_request in requests.values())
+            else "basic",
             form=form,
             words=f"{'; '.join(words)} ({_SCHEDULING})",
         ),
-        tuple(replace(role, gang_request=asked.get(role.name)) for role in roles),
+        tuple(replace(role, gang_request=requests.get(role.name)) for role in roles),
     )
 
 
 def _of_entry(entry: WireGangItem, roles: Sequence[Role]) -> tuple[GangRequest, GangForm, str]:
-    """Return what one entry asks for these roles, the form of it, and how it is said."""
+    """Return the request of one entry for these roles, its form, and its words."""
     wire = entry if entry.job is None else entry.job
     size = _size(roles) if entry.job is None else sum(role.pods for role in roles)
     request = read_gang_request(wire, quorum=size, default="gang") or GangRequest("gang", size)
@@ -164,7 +168,7 @@ def _gang_of(roles: Iterable[Role]) -> GangRequest:
 
 
 def _size(roles: Iterable[Role]) -> int:
-    """Return the pods of all Jobs of these roles: what `minCount` is where nobody says it."""
+    """Return the pods of all Jobs of these roles: the default of `minCount`."""
     return sum(role.replicas * role.pods for role in roles)
 
 

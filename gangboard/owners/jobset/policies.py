@@ -1,6 +1,6 @@
-"""What a JobSet does with its child Jobs by itself: read before one of them is stopped.
+"""Policies by which a JobSet restarts, fails or completes. The policy reads them before a child Job is stopped.
 
-Kept as text in `Owner.detail`: nobody else has such policies.
+`Owner.detail` keeps them as text, because no other kind has such policies.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def _rule(rule: WireFailureRule) -> FailureRule:
     )
 
 
-def _texts(found: list[str] | None) -> tuple[str, ...]:
-    return tuple(map(read_text, found or ()))
+def _texts(texts: list[str] | None) -> tuple[str, ...]:
+    return tuple(map(read_text, texts or ()))
 
 
 def written(policies: Policies) -> str:
@@ -94,7 +94,7 @@ def written(policies: Policies) -> str:
 
 
 def policies_of(owner: Owner) -> Policies | None:
-    """Return the policies of a JobSet; None of what has none."""
+    """Return the policies of a JobSet; None for other owners."""
     text = owner.detail.get(POLICIES)
     return _read(text) if text is not None else None
 

@@ -1,6 +1,6 @@
 """JobSets on the wire (jobset.x-k8s.io/v1alpha2, JobSet v0.4 to v0.12).
 
-What no release has is read all the same where a proposal names it: an unknown field costs nothing.
+Fields of proposals are read although no release has them: an unknown field costs no time.
 """
 
 from __future__ import annotations
@@ -152,8 +152,8 @@ def child_name(jobset: str, role: str, index: int) -> str:
 def read_independent_claim(wire: WireJobSet) -> str:
     """Return how the JobSet asks that its child Jobs be suspended one by one, as it is written.
 
-    KEP-1172 (jobset#1178) names an annotation, and in its drafts another one and two fields. No
-    release up to v0.12 reads any of them, so this is a claim and nothing more.
+    KEP-1172 (jobset#1178) names an annotation, and in its drafts another one and two fields. Releases up to v0.12
+    read none of them, so this is only a claim.
     """
     annotations = wire.metadata.annotations or WireJobSetAnnotations()
     spec = wire.spec or WireJobSetSpec()

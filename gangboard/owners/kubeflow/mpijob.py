@@ -5,8 +5,9 @@ v2beta1 the launcher is a Job and the workers are pods of the MPIJob (seen with 
 real-owners-2.md §1); in v1 all are pods of it.
 
 A launcher that waits for workers is a symptom. mpirun ends with an error if it cannot reach a worker, and is started
-again; so a launcher that fails while workers are missing tells only of these. A worker that failed is counted, and made
-anew only once somebody has deleted its pod (getOrCreateWorker of mpi-operator 0.8.0; made anew 40 ms after that, seen).
+again; so a launcher that fails while workers are missing tells only of these. The operator counts a failed worker,
+and makes it anew only after its pod was deleted (getOrCreateWorker of mpi-operator 0.8.0; made anew 40 ms after that,
+seen).
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _role(owner: Owner, role: Role, status: WireTrainingStatus, *, waits: bool) 
 
 
 def _finish(finish: Finish | None, status: WireTrainingStatus) -> Finish | None:
-    """Return the end. That workers were evicted is none: launcher and other workers run on."""
+    """Return the end. An eviction of workers is no end: launcher and other workers run on."""
     if finish is None:
         return None
     if finish.reason == EVICTED and status.completion_time is None:
@@ -83,9 +84,9 @@ def find_waiting(unit: Unit) -> Finding | None:
     """Return a finding while the launcher has its place, is not up, and workers are not ready."""
     if not _is_launcher(unit) or unit.missing_jobs or unit.unplaced or is_full(unit):
         return None
-    again = sum(one.restarts for pod in unit.pods for one in pod.containers)
-    again += sum(job.retries for job in unit.jobs)
-    ended = f" It has failed {count(again, 'time')}." if again else ""
+    failures = sum(container.restarts for pod in unit.pods for container in pod.containers)
+    failures += sum(job.retries for job in unit.jobs)
+    ended = f" It has failed {count(failures, 'time')}." if failures else ""
     return _waiting(unit, WAITING, "The launcher can start nothing before", ended)
 
 
@@ -93,7 +94,7 @@ def _is_launcher(unit: Unit) -> bool:
     return {role.name for role in unit.roles} == {LAUNCHER}
 
 
-def _waiting(unit: Unit, rule: UnitRule, what: str, more: str = "") -> Finding | None:
+def _waiting(unit: Unit, rule: UnitRule, waiting_part: str, ending: str = "") -> Finding | None:
     wanted = sum(role.pods for role in unit.owner.roles if role.name == WORKER)
     ready = sum(pod.is_ready for pod in _workers(unit.facts.pods))
     if ready >= wanted:
@@ -102,7 +103,7 @@ def _waiting(unit: Unit, rule: UnitRule, what: str, more: str = "") -> Finding |
     return unit_finding(
         rule,
         unit,
-        f"{what} {workers} ready: {ready} {is_or_are(ready)}.{more}",
+        f"{waiting_part} {workers} ready: {ready} {is_or_are(ready)}.{ending}",
         evidence=(
             Evidence("workers ready", f"{ready} of {wanted}", unit.owner.meta.ref),
             *(Evidence("restarts", str(job.retries), job.meta.ref) for job in unit.jobs),
@@ -112,7 +113,7 @@ def _waiting(unit: Unit, rule: UnitRule, what: str, more: str = "") -> Finding |
 
 
 def find_failed_workers(unit: Unit) -> Finding | None:
-    """Return a finding while pods of workers have failed and nobody has deleted them."""
+    """Return a finding while failed pods of workers exist."""
     failed = [
         pod for pod in _workers(unit.pods) if pod.phase == "Failed" and not pod.is_terminating
     ]
@@ -243,7 +244,7 @@ class MPIJob(TrainingJob):
         return {"Slots per worker": owner.detail[_SLOTS]} if _SLOTS in owner.detail else {}
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
-        """Return what the MPI operator does (real-owners-2.md §1.2 and 4)."""
+        """Return the actions of the MPI operator (real-owners-2.md §1.2 and 4)."""
         if verb is Verb.RESUME:
             return (pods_made(owner.desired),)
         return (

@@ -1,4 +1,4 @@
-"""The owner that a job of kubeflow.org is, whichever its kind: roles, end, what it asks of a scheduler."""
+"""Kinds of kubeflow.org without launcher, and the base of all: roles, end, requests to a scheduler."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ _SAID = "Restarting", "Failed"
 
 
 class TrainingJob(OwnerKind):
-    """What the kinds of kubeflow.org have in common."""
+    """The base of the kinds of kubeflow.org."""
 
     group = GROUP
-    versions = ("v1",)
+    versions: tuple[str, ...] = ("v1",)
     wire = WireTrainingJob
     traits = KindTraits(
         ends_pods=True,
@@ -65,7 +65,7 @@ class TrainingJob(OwnerKind):
     )
     own_managers = ("kubeflow.org/training-operator", "kubeflow.org/mpi-operator")
     managed_by_field = ("spec", "runPolicy", "managedBy")
-    makes = ()
+    makes: tuple[tuple[str, str], ...] | None = ()
     pod_label = JOB_NAME
     levers = ("suspend",)
     suspend_field = ("spec", "runPolicy", "suspend")
@@ -118,18 +118,20 @@ class TrainingJob(OwnerKind):
         return _NO_RUN_POLICY in owner.detail
 
     def evidence(self, unit: Unit) -> tuple[Evidence, ...]:
-        """Return what its operator says of members that failed, until the job ends."""
+        """Return the conditions about failed members, until the job ends."""
         if unit.owner.finish is not None:
             return ()
         conditions = (find_condition(unit.owner.conditions, type_) for type_ in _SAID)
         return tuple(
-            Evidence(one.type, f"{one.reason}: {one.message}", unit.owner.meta.ref)
-            for one in conditions
-            if one is not None and one.is_true
+            Evidence(
+                condition.type, f"{condition.reason}: {condition.message}", unit.owner.meta.ref
+            )
+            for condition in conditions
+            if condition is not None and condition.is_true
         )
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
-        """Return what its operator does with its pods (real-owners-2.md §2.2 and 2.4)."""
+        """Return the actions of its operator on its pods (real-owners-2.md §2.2 and 2.4)."""
         if verb is Verb.RESUME:
             return (pods_made(owner.desired),)
         return (
@@ -204,14 +206,14 @@ def role_of(pod: Pod) -> str:
 
 def _reported(size: int, status: WireTrainingStatus) -> Reported | None:
     """Return the pods that run or have succeeded (UpdateJobReplicaStatuses counts running pods as active)."""
-    counts = [one for one in (status.replica_statuses or {}).values() if one is not None]
-    up = sum((one.active or 0) + (one.succeeded or 0) for one in counts)
+    counts = [count for count in (status.replica_statuses or {}).values() if count is not None]
+    up = sum((count.active or 0) + (count.succeeded or 0) for count in counts)
     return Reported(min(up, size), size, state="running") if counts and size else None
 
 
 def _roles(spec: WireTrainingSpec, unsaid_workers: int) -> tuple[tuple[Role, ...], tuple[str, ...]]:
-    """Return a role for each replica spec, in the order of the spec, and what is wrong with them."""
-    found, faults = list[Role](), list[str]()
+    """Return a role for each replica spec, in the order of the spec, and their faults."""
+    roles, faults = list[Role](), list[str]()
     for name, replicas in spec.replicas.items():
         requests, malformed = pod_requests(replicas.pod)
         faults += [f"in {name} {fault}" for fault in malformed]
@@ -220,8 +222,8 @@ def _roles(spec: WireTrainingSpec, unsaid_workers: int) -> tuple[tuple[Role, ...
             pods = unsaid_workers
         quorum = _quorum(name, pods, spec.elastic_policy)
         group = replicas.pod.group_name
-        found.append(Role(name, 1, pods, requests, group_name=group, noun="role", quorum=quorum))
-    return tuple(found), tuple(faults)
+        roles.append(Role(name, 1, pods, requests, group_name=group, noun="role", quorum=quorum))
+    return tuple(roles), tuple(faults)
 
 
 def _quorum(name: str, pods: int, elastic: WireElasticPolicy | None) -> int | None:
@@ -256,8 +258,8 @@ def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest
 
 
 def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
-    """Return the end that a job has by its conditions. Of one that succeeded the message says only that."""
-    found = finish_by(conditions, _ENDS)
-    if found is None or found.outcome is Outcome.FAILED:
-        return found
-    return replace(found, message="")
+    """Return the end that a job has by its conditions. The message of a success adds nothing to its outcome."""
+    finish = finish_by(conditions, _ENDS)
+    if finish is None or finish.outcome is Outcome.FAILED:
+        return finish
+    return replace(finish, message="")

@@ -1,4 +1,4 @@
-"""What is read of the kinds of kubeflow.org: they have their run policy, replica specs and status in common.
+"""Fields of the kinds of kubeflow.org, which share their run policy, replica specs and status.
 
 Read in pkg/apis/kubeflow.org/v1 of training-operator 1.9.3 and pkg/apis/kubeflow/v2beta1 of mpi-operator 0.8.0.
 """
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec, template_spec
 from gangboard.decode.owner_meta import WireActedMeta
-from gangboard.decode.wire import Int32, Wire, WireCondition
+from gangboard.decode.wire import Int32, Wire, WireCondition, WirePresence
 
 GROUP = "kubeflow.org"
 LABEL = "training.kubeflow.org"
@@ -32,16 +32,12 @@ class WireReplicas(Wire):
         return template_spec(self.template)
 
 
-class _WireNothing(Wire):
-    """What counts by being there."""
-
-
 class WireSchedulingPolicy(Wire):
     """`spec.runPolicy.schedulingPolicy`: it has a meaning only where the operator has a gang scheduler."""
 
     min_available: Int32 | None = None
     queue: str | None = None
-    min_resources: _WireNothing | None = None
+    min_resources: WirePresence | None = None
     priority_class: str | None = None
     schedule_timeout_seconds: Int32 | None = None
 
@@ -78,7 +74,7 @@ class WireTrainingSpec(Wire):
     @property
     def replicas(self) -> Mapping[str, WireReplicas]:
         """Name of a role → its replicas: the operators take any case (setTypeNameToCamelCase)."""
-        found = (
+        specs = (
             self.jax_replica_specs
             or self.mpi_replica_specs
             or self.paddle_replica_specs
@@ -87,7 +83,7 @@ class WireTrainingSpec(Wire):
             or self.xgb_replica_specs
             or {}
         )
-        return {role_name(name): spec or WireReplicas() for name, spec in found.items()}
+        return {role_name(name): spec or WireReplicas() for name, spec in specs.items()}
 
 
 class WireReplicaStatus(Wire):

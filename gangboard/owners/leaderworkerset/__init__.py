@@ -122,18 +122,20 @@ def _find_refused(unit: Unit) -> Finding | None:
     if is_formed(unit) or not missing(unit):
         return None
     refusal = newest_creation_refusal(unit)
-    found = _NO_SET.search(refusal.event.note) if refusal is not None else None
-    if refusal is None or found is None:
+    refused_set = _NO_SET.search(refusal.event.note) if refusal is not None else None
+    if refusal is None or refused_set is None:
         return None
-    owner = next((one for one in unit.facts.makers if _MAX_UNAVAILABLE in one.detail), unit.owner)
+    owner = next(
+        (maker for maker in unit.facts.makers if _MAX_UNAVAILABLE in maker.detail), unit.owner
+    )
     none_away = owner.detail.get(_MAX_UNAVAILABLE, "") in ("0", "0%")
-    there = len(unit.current)
-    exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}."
-    text = f"{exist} The StatefulSet of its {found[1]}s is refused"
+    live = len(unit.current)
+    exist = f"{out_of(live, unit.wanted, 'pod')} {'exists' if live == 1 else 'exist'}."
+    text = f"{exist} The StatefulSet of its {refused_set[1]}s is refused"
     log = "Read the log of the LeaderWorkerSet controller: it has the API server's words."
     advice: tuple[str, ...] = (log,)
     evidence = [Evidence("refused", refusal.event.note, refusal.event.regarding)]
-    if none_away and found[1] == "leader":
+    if none_away and refused_set[1] == "leader":
         text = f"{text}: maxUnavailable of its rolloutStrategy is 0"
         advice = (
             f"Set maxUnavailable of its rolloutStrategy to 1 or more ({ChangeMethod.IN_PLACE}).",
@@ -195,7 +197,7 @@ class LeaderWorkerSet(OwnerKind):
         replicas, size = or_one(spec.replicas), max(1, or_one(template.size))
         leader, faults_of_leader = pod_requests(template.leader)
         worker, faults_of_worker = pod_requests(template.worker)
-        specs = (template.leader, template.worker)
+        pods = (template.leader, template.worker)
         owner = Owner(
             meta=self.read_meta(wire, version),
             desired=replicas * size,
@@ -206,9 +208,9 @@ class LeaderWorkerSet(OwnerKind):
             ),
             conditions=read_conditions((wire.status or _WireLeaderWorkerSetStatus()).conditions),
             queue=self.read_queue(wire.metadata),
-            group_name=shared_text(one.group_name for one in specs),
-            priority_class=shared_text(one.priority_class_name or "" for one in specs),
-            grace_seconds=max(one.grace_seconds for one in specs),
+            group_name=shared_text(pod.group_name for pod in pods),
+            priority_class=shared_text(pod.priority_class_name or "" for pod in pods),
+            grace_seconds=max(pod.grace_seconds for pod in pods),
             detail=_detail(spec),
             # A group for each replica, by default of all its pods (KEP-666).
             gang_request=read_gang_request(spec.scheduling, quorum=size, default="gang"),
@@ -241,7 +243,7 @@ def _role(wire: WireLeaderWorkerSet, replicas: int, size: int) -> Role:
 
 
 def _until(wire: WireLeaderWorkerSet) -> LeaderState | None:
-    """Return what its leader must be before the workers of a replica are made."""
+    """Return the state of a leader before which its workers are not made."""
     if wire.spec is not None and wire.spec.startup_policy == "LeaderReady":
         return LeaderState.READY
     annotations = wire.metadata.annotations

@@ -29,8 +29,10 @@ _SENTENCES = {
 
 def find_not_made(unit: Unit) -> Finding | None:
     """Return a finding while groups are not made, for any reason without a rule of its own here."""
-    said = _refusal(unit)
-    return _finding(unit, said, NOT_MADE) if said and said.reason not in _OTHERS else None
+    condition = _refusal(unit)
+    if condition is None or condition.reason in _OTHERS:
+        return None
+    return _finding(unit, condition, NOT_MADE)
 
 
 def find_blocked(unit: Unit) -> Finding | None:
@@ -49,28 +51,30 @@ def find_waiting(unit: Unit) -> Finding | None:
 
 
 def _find(unit: Unit, rule: UnitRule) -> Finding | None:
-    said = _refusal(unit)
-    return _finding(unit, said, rule) if said and _OTHERS.get(said.reason) is rule else None
+    condition = _refusal(unit)
+    if condition is None or _OTHERS.get(condition.reason) is not rule:
+        return None
+    return _finding(unit, condition, rule)
 
 
 def _refusal(unit: Unit) -> Condition | None:
     """Return the condition while it is False, and members are missing or have no node for want of a group."""
-    said = find_condition(unit.owner.conditions, _CONDITION)
-    if said is None or not said.is_false or unit.group is not None:
+    condition = find_condition(unit.owner.conditions, _CONDITION)
+    if condition is None or not condition.is_false or unit.group is not None:
         return None
-    return said if missing(unit) or unit.unplaced else None
+    return condition if missing(unit) or unit.unplaced else None
 
 
-def _finding(unit: Unit, said: Condition, rule: UnitRule) -> Finding:
+def _finding(unit: Unit, condition: Condition, rule: UnitRule) -> Finding:
     ref = unit.owner.meta.ref
-    begun = _SENTENCES.get(said.reason, _NOT_MADE).format(name=label(ref))
-    text = f"{begun}: {quote(said.message)}" if said.message else begun
+    begun = _SENTENCES.get(condition.reason, _NOT_MADE).format(name=label(ref))
+    text = f"{begun}: {quote(condition.message)}" if condition.message else begun
     return unit_finding(
         rule,
         unit,
         sentence(text),
-        evidence=(Evidence(f"{_CONDITION}: {said.reason}", said.message, ref),),
-        since=said.since,
+        evidence=(Evidence(f"{_CONDITION}: {condition.reason}", condition.message, ref),),
+        since=condition.since,
         named=False,
     )
 

@@ -1,6 +1,6 @@
-"""What is said of the applications of a RayService: by Ray of each of them, by KubeRay of all.
+"""Applications of a RayService: their states by Ray, and the condition by KubeRay.
 
-That all pods are ready does not mean that anything answers (rayservice_controller.go).
+An application may not answer although all pods are ready (rayservice_controller.go).
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class WireServed(Wire):
 
 
 def first_not_serving(served: WireServed) -> str:
-    """Return what is said of the first application that does not run, those that are broken first."""
-    found = [
-        f"{name} {state}{f': {read_text(one.message)}' if one.message else ''}"
-        for name, one in sorted((served.application_statuses or {}).items())
-        if (state := read_text(one.status) or "NOT_STARTED") != _SERVES
+    """Return name, state and message of the first application that does not run, broken ones first."""
+    texts = [
+        f"{name} {state}{f': {read_text(application.message)}' if application.message else ''}"
+        for name, application in sorted((served.application_statuses or {}).items())
+        if (state := read_text(application.status) or "NOT_STARTED") != _SERVES
     ]
-    return min(found, key=lambda text: not _is_broken(text), default="")
+    return min(texts, key=lambda text: not _is_broken(text), default="")
 
 
 def _is_broken(application: str) -> bool:
@@ -60,7 +60,7 @@ def _is_broken(application: str) -> bool:
 
 
 def find_not_serving(unit: Unit) -> Finding | None:
-    """Return a finding where all pods are ready and KubeRay says that nothing answers."""
+    """Return a finding if all pods are ready and KubeRay reports that no application answers."""
     service = unit.owner
     ready = find_condition(service.conditions, "Ready")
     if ready is None or ready.is_true or not reasons.is_head(unit):
@@ -93,7 +93,7 @@ def _look(service: ObjectRef) -> AdvisedStep:
 
 
 def find_invalid(unit: Unit) -> Finding | None:
-    """Return a finding where KubeRay finds its spec invalid and makes nothing of it."""
+    """Return a finding if KubeRay finds its spec invalid and therefore ignores it."""
     ready = find_condition(unit.owner.conditions, "Ready")
     if ready is None or ready.is_true or ready.reason != _INVALID:
         return None

@@ -38,6 +38,7 @@ from gangboard.owners.ray.wire import (
     roles_of,
 )
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
+from gangboard.plugins.rule import UnitRule
 from gangboard.policy.phrases import pods_made
 
 VERSION = "KubeRay"  # in `detail`
@@ -52,13 +53,13 @@ class WireRayCluster(Wire):
 
 
 class RayKind(OwnerKind):
-    """What the kinds of Ray have in common."""
+    """The base of the kinds of Ray."""
 
     group = GROUP
     versions = ("v1",)
     own_managers = ("ray.io/kuberay-operator",)
     levers = ("suspend",)
-    rules = (*reasons.RULES, *unknown_reasons.RULES)
+    rules: tuple[UnitRule, ...] = (*reasons.RULES, *unknown_reasons.RULES)
 
     def build_owner(
         self,

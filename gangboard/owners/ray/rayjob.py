@@ -44,7 +44,7 @@ _WITH_JOB = "K8sJobMode"
 """The only mode in which KubeRay makes a Job that submits the work, and the default."""
 _FAILED = "Failed", "ValidationFailed"
 _IGNORES = "Waiting"
-"""It waits for somebody to submit work: a suspension is looked at before and after (rayjob_controller.go)."""
+"""It waits for a user to submit work: KubeRay reads `suspend` only before and after (rayjob_controller.go)."""
 
 
 class _WireRayJobSpec(Managed):
@@ -124,7 +124,7 @@ class RayJob(RayKind):
         self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
         """Return it with the size of its RayCluster."""
-        cluster = next((one for one in made if is_cluster(one)), None)
+        cluster = next((child for child in made if is_cluster(child)), None)
         return taken_from(owner, cluster, _FROM_CLUSTER) if cluster is not None else owner
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
@@ -183,21 +183,21 @@ class RayJob(RayKind):
 
     def facts(self, owner: Owner) -> dict[str, str]:
         """Return its state, that of its work, and its RayCluster."""
-        found = {}
+        rows = {}
         if _STATUS in owner.detail:
-            found["Deployment"] = owner.detail[_STATUS]
+            rows["Deployment"] = owner.detail[_STATUS]
         if _RAY in owner.detail:
-            found["Ray job"] = owner.detail[_RAY]
+            rows["Ray job"] = owner.detail[_RAY]
         if _CLUSTER in owner.detail:
             kept = owner.finish is not None and _KEPT in owner.detail
-            found["RayCluster"] = owner.detail[_CLUSTER] + (
+            rows["RayCluster"] = owner.detail[_CLUSTER] + (
                 ", kept after the end (shutdownAfterJobFinishes is false)" if kept else ""
             )
-        return found
+        return rows
 
 
 def _pods_without_cluster(spec: _WireRayJobSpec) -> int:
-    """Return the pods of one that uses a RayCluster of somebody else: that of the Job that submits."""
+    """Return the pods of a RayJob on a foreign RayCluster: that of the Job that submits."""
     return int(bool(spec.cluster_selector) and (spec.submission_mode or _WITH_JOB) == _WITH_JOB)
 
 
@@ -215,7 +215,7 @@ def _finish(status: _WireRayJobStatus) -> Finish | None:
         return Finish(Outcome.FAILED, status.reason or state or "", message, at)
     if state != "Complete":
         return None
-    # A job that somebody has stopped is complete, too, and KubeRay does not count it as a success.
+    # A stopped job is also complete, and KubeRay does not count it as a success.
     if of_ray == "STOPPED":
         return Finish(Outcome.FAILED, of_ray, message, at)
     return Finish(Outcome.SUCCEEDED, status.reason or of_ray, message, at)
@@ -223,7 +223,7 @@ def _finish(status: _WireRayJobStatus) -> Finish | None:
 
 def _detail(spec: _WireRayJobSpec, status: _WireRayJobStatus) -> dict[str, str]:
     selector = spec.cluster_selector or {}
-    given = {
+    detail = {
         _STATUS: read_text(status.job_deployment_status),
         _CLUSTER: read_text(status.ray_cluster_name),
         _SHARED: read_text(selector.get(CLUSTER_LABEL) or "?") if selector else "",
@@ -231,4 +231,4 @@ def _detail(spec: _WireRayJobSpec, status: _WireRayJobStatus) -> dict[str, str]:
         _RAY: read_text(status.job_status),
         _MODE: read_text(spec.submission_mode) or _WITH_JOB,
     }
-    return {name: text for name, text in given.items() if text}
+    return {name: text for name, text in detail.items() if text}

@@ -97,20 +97,20 @@ class RayService(RayKind):
         self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
         """Return it with the Ray groups of its RayClusters, named after these: there can be two."""
-        clusters = [one for one in made if is_cluster(one)]
+        clusters = [cluster for cluster in made if is_cluster(cluster)]
         if not clusters:
             return owner
-        versions = [one.detail[VERSION] for one in clusters if VERSION in one.detail]
+        versions = [cluster.detail[VERSION] for cluster in clusters if VERSION in cluster.detail]
         return replace(
             owner,
-            desired=sum(one.desired for one in clusters),
+            desired=sum(cluster.desired for cluster in clusters),
             roles=tuple(
-                replace(role, name=f"{one.meta.ref.name}-{role.name}")
-                for one in clusters
-                for role in one.roles
+                replace(role, name=f"{cluster.meta.ref.name}-{role.name}")
+                for cluster in clusters
+                for role in cluster.roles
             ),
-            pod_requests=tuple(asked for one in clusters for asked in one.pod_requests),
-            grace_seconds=max(one.grace_seconds for one in clusters),
+            pod_requests=tuple(request for cluster in clusters for request in cluster.pod_requests),
+            grace_seconds=max(cluster.grace_seconds for cluster in clusters),
             detail={**owner.detail, **({VERSION: min(versions)} if versions else {})},
         )
 
@@ -157,10 +157,10 @@ class RayService(RayKind):
     def facts(self, owner: Owner) -> dict[str, str]:
         """Return its RayClusters and the first application that does not serve."""
         labels = {_ACTIVE: "RayCluster", _PENDING: "RayCluster in preparation"}
-        found = {text: owner.detail[key] for key, text in labels.items() if key in owner.detail}
+        rows = {text: owner.detail[key] for key, text in labels.items() if key in owner.detail}
         if APPLICATION in owner.detail:
-            found["Application"] = owner.detail[APPLICATION]
-        return found
+            rows["Application"] = owner.detail[APPLICATION]
+        return rows
 
 
 def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
@@ -174,13 +174,13 @@ def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
 def _detail(status: _WireRayServiceStatus) -> dict[str, str]:
     active = status.active_service_status or WireServed()
     pending = status.pending_service_status or WireServed()
-    given = {
+    detail = {
         _ACTIVE: read_text(active.ray_cluster_name),
         _PENDING: read_text(pending.ray_cluster_name),
         APPLICATION: applications.first_not_serving(active)
         or applications.first_not_serving(pending),
     }
-    return {name: text for name, text in given.items() if text}
+    return {name: text for name, text in detail.items() if text}
 
 
 def _names(service: Owner) -> list[str]:

@@ -50,17 +50,17 @@ def find_waiting(unit: Unit) -> Finding | None:
     head = heads[0] if heads else None
     number = len(waiting)
     state = "does not exist" if head is None else "is not ready" if head.node else "has no node"
-    said = ": ".join(filter(None, (container.state, container.reason)))
-    found = [Evidence(f"init container {_WAITS_FOR_HEAD}", said, first.meta.ref)]
+    state_text = ": ".join(filter(None, (container.state, container.reason)))
+    facts_of_head = [Evidence(f"init container {_WAITS_FOR_HEAD}", state_text, first.meta.ref)]
     if head is not None:
-        found.append(Evidence("head", head.meta.ref.name, head.meta.ref))
+        facts_of_head.append(Evidence("head", head.meta.ref.name, head.meta.ref))
     return unit_finding(
         WAITS_FOR_HEAD,
         unit,
         f"{out_of(number, unit.wanted, 'pod')} {plural(number, 'wait')} for the head, which {state}.",
         # A head with a node comes by itself, or has a finding of its own that is graver.
         health=Health.STARTING if head is not None and head.node else None,
-        evidence=tuple(found),
+        evidence=tuple(facts_of_head),
         symptom=True,
         since=first.start_time,
     )
@@ -105,13 +105,13 @@ def find_refused(unit: Unit) -> Finding | None:
     if failure.reason not in CREATION_FAILURES or is_formed(unit) or not missing(unit):
         return None
     refusal = read_creation_refusal(_as_event(cluster, failure))
-    there = len(unit.current) + succeeded(unit)
-    exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}."
+    live = len(unit.current) + succeeded(unit)
+    exist = f"{out_of(live, unit.wanted, 'pod')} {'exists' if live == 1 else 'exist'}."
     is_behind_head = is_of_head and not is_head(unit) and not unit.group_name
     why = (
         "KubeRay makes them after the head, which it cannot make."
         if is_behind_head
-        else refusal.about("the rest" if there else "them" if missing(unit) > 1 else "it")
+        else refusal.about("the rest" if live else "them" if missing(unit) > 1 else "it")
     )
     return unit_finding(
         REFUSED,
@@ -121,7 +121,7 @@ def find_refused(unit: Unit) -> Finding | None:
         advice=() if is_behind_head else remedy(unit, refusal),
         evidence=(
             Evidence(f"ReplicaFailure: {failure.reason}", failure.message, cluster.meta.ref),
-            Evidence("pods", f"{there} of {unit.wanted}"),
+            Evidence("pods", f"{live} of {unit.wanted}"),
         ),
         symptom=is_behind_head,
         since=failure.since,
@@ -129,7 +129,7 @@ def find_refused(unit: Unit) -> Finding | None:
 
 
 def _as_event(cluster: Owner, failure: Condition) -> Event:
-    """Return what the condition says in the form in which refusals are read.
+    """Return the condition as an event, the form in which refusals are read.
 
     Its message is its reason on a line, then the API server's words (util.go, RayClusterReplicaFailureReason).
     """
@@ -143,23 +143,23 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
     cluster = cluster_of(unit)
     if cluster is None or not is_head(unit) or len(unit.ready) == unit.wanted:
         return ()
-    said = find_condition(cluster.conditions, "HeadPodReady")
-    if said is None or said.is_true:
+    condition = find_condition(cluster.conditions, "HeadPodReady")
+    if condition is None or condition.is_true:
         return ()
-    text = ": ".join(filter(None, (said.reason, said.message)))
+    text = ": ".join(filter(None, (condition.reason, condition.message)))
     return (Evidence("HeadPodReady", text, cluster.meta.ref),)
 
 
 def cluster_of(unit: Unit) -> Owner | None:
-    """Return the RayCluster that a unit belongs to, if it is there."""
-    clusters = [one for one in unit.facts.makers if is_cluster(one)]
+    """Return the RayCluster of a unit; None if it does not exist."""
+    clusters = [cluster for cluster in unit.facts.makers if is_cluster(cluster)]
     if len(clusters) < 2:
         return clusters[0] if clusters else None
     named = {pod.labels.get(CLUSTER_LABEL, "") for pod in unit.pods}
-    for one in clusters:
-        name = one.meta.ref.name
+    for cluster in clusters:
+        name = cluster.meta.ref.name
         if name in named or any(role.name.startswith(f"{name}-") for role in unit.roles):
-            return one
+            return cluster
     return None
 
 

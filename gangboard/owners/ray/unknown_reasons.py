@@ -1,4 +1,4 @@
-"""What KubeRay says in a reason that this release does not know: an error with its text, never a start.
+"""Reasons of KubeRay that this release does not know: an error with its text, never a start.
 
 Known reasons are those of KubeRay 1.6.2 (raycluster_types.go, rayservice_types.go, constant.go).
 """
@@ -33,16 +33,16 @@ def find_failure(unit: Unit) -> Finding | None:
         return None
     if failure.reason in CREATION_FAILURES or is_formed(unit) or not missing(unit):
         return None
-    there = len(unit.current) + succeeded(unit)
-    exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}"
-    said = _text(failure)
+    live = len(unit.current) + succeeded(unit)
+    exist = f"{out_of(live, unit.wanted, 'pod')} {'exists' if live == 1 else 'exist'}"
+    text = _text(failure)
     return unit_finding(
         FAILED,
         unit,
-        sentence(f"{exist}, and KubeRay failed ({quote(failure.reason)}): {said}"),
+        sentence(f"{exist}, and KubeRay failed ({quote(failure.reason)}): {text}"),
         evidence=(
             Evidence(f"ReplicaFailure: {failure.reason}", failure.message, cluster.meta.ref),
-            Evidence("pods", f"{there} of {unit.wanted}"),
+            Evidence("pods", f"{live} of {unit.wanted}"),
         ),
         since=failure.since,
     )
@@ -59,10 +59,10 @@ def find_unready(unit: Unit) -> Finding | None:
 
 
 def _find(rule: UnitRule, unit: Unit) -> Finding | None:
-    told = _unknown(unit)
-    if told is None:
+    unknown = _unknown(unit)
+    if unknown is None:
         return None
-    owner, condition = told
+    owner, condition = unknown
     ref = owner.meta.ref
     begun = f"KubeRay says that {label(ref)} is not ready ({quote(condition.reason)})"
     return unit_finding(
@@ -81,9 +81,9 @@ def _unknown(unit: Unit) -> tuple[Owner, Condition] | None:
     cluster = cluster_of(unit)
     for owner in filter(None, (unit.owner, cluster)):
         for name, known in _KNOWN.items():
-            said = find_condition(owner.conditions, name)
-            if said is not None and said.is_false and said.reason not in known:
-                return owner, said
+            condition = find_condition(owner.conditions, name)
+            if condition is not None and condition.is_false and condition.reason not in known:
+                return owner, condition
     return None
 
 

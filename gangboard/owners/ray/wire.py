@@ -1,4 +1,4 @@
-"""What is read of Ray's objects, as KubeRay 1.5 to 1.7 serve them (ray-operator/apis/ray/v1)."""
+"""Fields of Ray's objects, as KubeRay 1.5 to 1.7 serve them (ray-operator/apis/ray/v1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLUSTER, JOB, SERVICE = "RayCluster", "RayJob", "RayService"
 CLUSTERS = GROUP, CLUSTER
 CLUSTER_LABEL, GROUP_LABEL = "ray.io/cluster", "ray.io/group"
 ORIGIN_LABEL = "ray.io/originated-from-cr-name"
-"""On what was made for a RayJob or RayService: its name (constant.go)."""
+"""Its value on an object is the name of the RayJob or RayService it was made for (constant.go)."""
 HEAD = "headgroup"
 """How KubeRay calls the group of the head in that label (constant.go)."""
 
@@ -61,7 +61,7 @@ class _WireWorkers(Wire):
 
 
 class Managed(Wire):
-    """What the `spec` of all three has: that it is suspended, and who looks after it."""
+    """Fields that the `spec` of all three has: suspension and manager."""
 
     suspend: bool | None = None
     managed_by: str | None = None
@@ -96,25 +96,25 @@ class WireClusterStatus(WireRayStatus):
 
 def roles_of(spec: WireClusterSpec, faults: list[str]) -> tuple[Role, ...]:
     """Return the head and the groups of workers; half sentences about malformed requests go to `faults`."""
-    found = [_role(HEAD, 1, 1, _pod(spec.head_group_spec), faults)]
+    roles = [_role(HEAD, 1, 1, _pod(spec.head_group_spec), faults)]
     for workers in spec.worker_group_specs or ():
         hosts, lowest = max(1, workers.num_of_hosts or 1), max(0, workers.min_replicas or 0)
         replicas = _replicas(workers, lowest)
-        # Without an autoscaler nobody works before all are there (`state: ready`, calculateStatus).
+        # Without an autoscaler the work starts when all workers exist (`state: ready`, calculateStatus).
         enough = max(1, lowest) * hosts if spec.enable_in_tree_autoscaling else replicas * hosts
         quorum = enough if enough < replicas * hosts else None
-        found.append(
+        roles.append(
             _role(workers.group_name, replicas, hosts, _pod(workers), faults, quorum=quorum)
         )
-    return tuple(found)
+    return tuple(roles)
 
 
 def _replicas(workers: _WireWorkers, lowest: int) -> int:
     """Return for how many replicas KubeRay makes pods (GetWorkerGroupDesiredReplicas in util.go)."""
     if workers.suspend:
         return 0
-    asked = max(workers.replicas or 0, lowest)
-    return asked if workers.max_replicas is None else min(asked, max(0, workers.max_replicas))
+    wanted = max(workers.replicas or 0, lowest)
+    return wanted if workers.max_replicas is None else min(wanted, max(0, workers.max_replicas))
 
 
 def _pod(part: _WireHead | _WireWorkers | None) -> WireTemplateSpec:

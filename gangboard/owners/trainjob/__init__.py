@@ -147,10 +147,10 @@ class TrainJob(OwnerKind):
     def complete(
         self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
-        """Return the TrainJob with the parts of its JobSet, and what its runtime says of them."""
-        for one in made:
-            if (one.meta.ref.group, one.meta.ref.kind) == _JOBSETS:
-                owner = taken_from(owner, one, _FROM_JOBSET)
+        """Return the TrainJob with the parts of its JobSet and the facts of its runtime."""
+        for child in made:
+            if (child.meta.ref.group, child.meta.ref.kind) == _JOBSETS:
+                owner = taken_from(owner, child, _FROM_JOBSET)
                 break
         return with_runtime(owner, blueprints[0]) if blueprints else owner
 
@@ -181,14 +181,14 @@ def _reported(parts: Sequence[_WireJobsStatus]) -> Reported | None:
 
 
 def _progress(status: _WireTrainerStatus | None) -> str:
-    """Return what the training says of itself (gate TrainJobStatus), and when it said so."""
+    """Return the progress that the training reports (gate TrainJobStatus), with its time."""
     if status is None or status.progress_percentage is None:
         return ""
-    found = f"{status.progress_percentage} %"
+    text = f"{status.progress_percentage} %"
     if status.estimated_remaining_seconds is not None:
-        found += f", about {_duration(status.estimated_remaining_seconds)} left"
-    said_at = read_time(status.last_updated_time)
-    return found if said_at is None else f"{found}, as of {_moment(said_at)}"
+        text += f", about {_duration(status.estimated_remaining_seconds)} left"
+    reported_at = read_time(status.last_updated_time)
+    return text if reported_at is None else f"{text}, as of {_moment(reported_at)}"
 
 
 def _duration(seconds: int) -> str:
@@ -199,5 +199,5 @@ def _duration(seconds: int) -> str:
     return f"{seconds} s"
 
 
-def _moment(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+def _moment(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S} UTC"

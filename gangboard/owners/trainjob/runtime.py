@@ -1,8 +1,7 @@
 """The runtimes of TrainJobs, and what a TrainJob has by its own: which parts train, which prepare, what gang.
 
 A runtime is read as it is now; the Trainer keeps the one that a TrainJob began with (2.3.0,
-pkg/runtime/core/snapshot.go). So nothing is said that follows from it alone and that neither the JobSet nor
-the pods bear out.
+pkg/runtime/core/snapshot.go). So gangboard uses it only if the JobSet or the pods confirm it.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import msgspec
 
 from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.jobs import WireScheduling, read_gang_request
-from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
+from gangboard.decode.wire import Int32, Wire, WireMeta, WirePresence, read_meta
 from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.blueprint import Blueprint
@@ -43,7 +42,7 @@ _PREPARES_FIRST = "It prepares data or a model before the nodes start: by design
 # the label of each part.
 _GANG, _DEALT, _STEP_OF = "gang", "dealt", "step/"
 _POLICY, _QUORUM = "policy", "quorum"
-"""What `spec.scheduling` asks for, where it says so."""
+"""The policy and quorum of `spec.scheduling`."""
 
 
 class WireRuntimeRef(Wire):
@@ -54,20 +53,16 @@ class WireRuntimeRef(Wire):
     kind: str | None = None
 
 
-class _WireNothing(Wire):
-    """What counts by being there."""
-
-
 class _WirePolicy(Wire):
     num_nodes: Int32 | None = None
-    mpi: _WireNothing | None = None
-    flux: _WireNothing | None = None
+    mpi: WirePresence | None = None
+    flux: WirePresence | None = None
 
 
 class _WireGangPolicy(Wire):
-    coscheduling: _WireNothing | None = None
-    volcano: _WireNothing | None = None
-    workload: _WireNothing | None = None
+    coscheduling: WirePresence | None = None
+    volcano: WirePresence | None = None
+    workload: WirePresence | None = None
 
 
 class _WireStepLabels(Wire):
@@ -113,26 +108,26 @@ def _build(wire: WireRuntime, version: str, *, kind: str) -> Blueprint:
     spec = wire.spec or _WireRuntimeSpec()
     policy, gang = spec.ml_policy or _WirePolicy(), spec.pod_group_policy or _WireGangPolicy()
     template = spec.template or _WireTemplate()
-    found = {}
+    detail = {}
     if policy.num_nodes is not None:
-        found[NODES] = str(policy.num_nodes)
+        detail[NODES] = str(policy.num_nodes)
     if policy.mpi is not None or policy.flux is not None:
-        found[_DEALT] = "yes"
-    asked = {"coscheduling": gang.coscheduling, "Volcano": gang.volcano, "": gang.workload}
-    for api, source in asked.items():
+        detail[_DEALT] = "yes"
+    policies = {"coscheduling": gang.coscheduling, "Volcano": gang.volcano, "": gang.workload}
+    for api, source in policies.items():
         if source is not None:
-            found[_GANG] = api
+            detail[_GANG] = api
     request = read_gang_request(spec.scheduling, quorum=None, default="gang")
     if request is not None:
-        found |= {_GANG: "", _POLICY: request.policy}
+        detail |= {_GANG: "", _POLICY: request.policy}
         if request.quorum is not None:
-            found[_QUORUM] = str(request.quorum)
+            detail[_QUORUM] = str(request.quorum)
     for part in (template.spec or _WireParts()).replicated_jobs or ():
         meta = (part.template or _WireJobTemplate()).metadata or _WireStepMeta()
         step = (meta.labels or _WireStepLabels()).step
         if step:
-            found[_STEP_OF + part.name] = step
-    return Blueprint(read_meta(wire.metadata, GROUP, kind, version), found)
+            detail[_STEP_OF + part.name] = step
+    return Blueprint(read_meta(wire.metadata, GROUP, kind, version), detail)
 
 
 def _resource(kind: str) -> Resource:
@@ -156,14 +151,14 @@ def named_runtime(namespace: str, ref: WireRuntimeRef | None) -> tuple[ObjectRef
     if ref is None or not ref.name:
         return ()
     kind = ref.kind or _KINDS[0]
-    where = "" if kind == _KINDS[0] else namespace
-    return (ObjectRef(ref.api_group or GROUP, kind, where, ref.name, ""),)
+    place = "" if kind == _KINDS[0] else namespace
+    return (ObjectRef(ref.api_group or GROUP, kind, place, ref.name, ""),)
 
 
 def with_runtime(trainjob: Owner, runtime: Blueprint) -> Owner:
-    """Return the TrainJob with what its runtime says of it.
+    """Return the TrainJob with the facts of its runtime.
 
-    Its size only while nothing else tells: its JobSet has roles, and so has the TrainJob then.
+    The size comes from the runtime only until the JobSet exists: then the TrainJob has roles.
     """
     desired = trainjob.desired
     if not trainjob.roles and NODES not in trainjob.detail:
@@ -193,22 +188,22 @@ def _gang_request(runtime: Blueprint) -> GangRequest | None:
 
 
 def _role(trainjob: Owner, runtime: Blueprint, role: Role) -> Role:
-    """Return a part with what its runtime says of it."""
+    """Return a part with the facts of its runtime."""
     step = runtime.detail.get(_STEP_OF + role.name)
     if step in _PREPARES:
-        # Both other APIs are told to take the initializers along.
+        # Both other APIs include the initializers.
         return replace(role, alone="" if runtime.detail.get(_GANG) else _PREPARES_FIRST)
-    asked = trainjob.detail.get(NODES)
-    if asked is None or _DEALT in runtime.detail:
+    nodes = trainjob.detail.get(NODES)
+    if nodes is None or _DEALT in runtime.detail:
         return role
     if step == _TRAINS:
-        return replace(role, asked=Asked(int(asked), _ASKED_IN))
+        return replace(role, asked=Asked(int(nodes), _ASKED_IN))
     is_it = role.name == _TRAINING_PART or len(trainjob.roles) == 1
     if not is_it or _TRAINS in runtime.detail.values():
         return role
     name = label(runtime.meta.ref)
     unheard = Asked(
-        int(asked),
+        int(nodes),
         _ASKED_IN,
         why_not=f"{name} labels no part as its trainer",
         advice=(

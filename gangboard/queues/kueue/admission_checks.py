@@ -1,4 +1,4 @@
-"""Admission checks of a Workload: what each of them says, without the words that controllers put around it."""
+"""Admission checks: the objects, and their messages on a Workload without the prefixes of controllers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from gangboard.decode.wire import (
+    Wire,
+    WireCondition,
+    WireMeta,
+    pick_condition,
+    read_meta,
+    read_text,
+)
+from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition
 from gangboard.domain.queue import QueueCode, QueueMessage
-from gangboard.domain.text import count, listed, names, quote_ends
+from gangboard.domain.quota import QueueCheck
+from gangboard.domain.text import count, listed, names, quote_ends, shorten
+from gangboard.queues.kueue.queues import GROUP, VERSIONS
 
 _LIST = re.compile(r"AdmissionChecks? in \w+ state: (.*)", re.DOTALL)
 """How Kueue lists checks with their messages (buildAdmissionChecksMessage of v0.19.2)."""
@@ -34,50 +45,50 @@ class AdmissionCheck:
 
 
 def open_checks(checks: Sequence[AdmissionCheck], reserved: Condition) -> QueueMessage | None:
-    """Return the message for a Workload that has its quota and waits for checks; None if all are ready."""
-    left = [check for check in checks if check.state != "Ready"]
-    if not left:
+    """Return the message for a Workload with quota that waits for checks; None if all are ready."""
+    unready = [check for check in checks if check.state != "Ready"]
+    if not unready:
         return None
-    rejected = [check for check in left if check.state == "Rejected"]
-    told = rejected or left
-    noun, have = ("check", "has") if len(told) == 1 else ("checks", "have")
-    said = next((words for check in told if (words := _own_words(check.message))), "")
-    quoted = f": “{quote_ends(said)}”" if said else ""
+    rejected = [check for check in unready if check.state == "Rejected"]
+    shown = rejected or unready
+    noun, have = ("check", "has") if len(shown) == 1 else ("checks", "have")
+    text = next((words for check in shown if (words := _own_words(check.message))), "")
+    quoted = f": “{quote_ends(text)}”" if text else ""
     verb = f"{have} refused" if rejected else f"{have} not passed yet"
     return QueueMessage(
         QueueCode.ADMISSION_CHECK,
-        f"admission {noun} {names(check.name for check in told)} {verb}{quoted}",
+        f"admission {noun} {names(check.name for check in shown)} {verb}{quoted}",
         label="admission checks",
-        text=", ".join(f"{check.name}: {check.state}" for check in left),
+        text=", ".join(f"{check.name}: {check.state}" for check in unready),
         since=reserved.since,
     )
 
 
-def checks_text(message: str, one: str, several: str) -> str:
+def checks_text(message: str, of_one: str, of_several: str) -> str:
     """Return `check burst refused it: “no room”` of an eviction by admission checks; empty for any other.
 
-    `one` and `several` are the verb phrases for one check and for more.
+    `of_one` and `of_several` are the verb phrases for one check and for more.
     """
-    found = _LIST.search(message)
-    if found is None:
+    match = _LIST.search(message)
+    if match is None:
         return ""
-    said = [_listed(part) for part in found[1].removeprefix('"').split(_NEXT)]
-    if len(said) == 1:
-        ((name, words),) = said
-        return f"check {name} {one}: “{quote_ends(words)}”" if words else f"check {name} {one}"
-    return f"checks {_some(said)} {several}"
+    checks = [_listed(part) for part in match[1].removeprefix('"').split(_NEXT)]
+    if len(checks) == 1:
+        ((name, text),) = checks
+        return f"check {name} {of_one}: “{quote_ends(text)}”" if text else f"check {name} {of_one}"
+    return f"checks {_some(checks)} {of_several}"
 
 
-def _listed(part: str) -> tuple[str, str]:
-    """Return the name and the words of one check, which stand as `name" (words)`."""
-    name, _, rest = part.partition('"')
+def _listed(entry: str) -> tuple[str, str]:
+    """Return the name and the message of one check from the text `name" (message)`."""
+    name, _, rest = entry.partition('"')
     return name, _own_words(rest.removeprefix(" (").removesuffix(")"))
 
 
-def _some(said: Iterable[tuple[str, str]]) -> str:
-    parts = [f"{name} (“{quote_ends(words)}”)" if words else name for name, words in sorted(said)]
-    more = len(parts) - _SHOWN
-    return listed([*parts[:_SHOWN], f"{count(more, 'other')}"] if more > 0 else parts)
+def _some(checks: Iterable[tuple[str, str]]) -> str:
+    texts = [f"{name} (“{quote_ends(text)}”)" if text else name for name, text in sorted(checks)]
+    others = len(texts) - _SHOWN
+    return listed([*texts[:_SHOWN], f"{count(others, 'other')}"] if others > 0 else texts)
 
 
 def _own_words(message: str) -> str:
@@ -85,3 +96,37 @@ def _own_words(message: str) -> str:
     for frame in _BEFORE:
         text = text.removeprefix(frame)
     return _AFTER.sub("", text)
+
+
+# Objects
+
+
+class _WireCheckSpec(Wire):
+    controller_name: str | None = None
+
+
+class _WireCheckStatus(Wire):
+    conditions: list[WireCondition] | None = None
+
+
+class WireCheck(Wire):
+    """An AdmissionCheck as narrow as it is kept."""
+
+    metadata: WireMeta
+    spec: _WireCheckSpec | None = None
+    status: _WireCheckStatus | None = None
+
+
+def _build_check(wire: WireCheck, version: str) -> QueueCheck:
+    active = pick_condition((wire.status or _WireCheckStatus()).conditions, "Active")
+    return QueueCheck(
+        meta=read_meta(wire.metadata, GROUP, "AdmissionCheck", version),
+        controller=read_text((wire.spec or _WireCheckSpec()).controller_name),
+        is_active=active.is_true if active is not None else None,
+        cause=shorten(active.message) if active is not None and not active.is_true else "",
+    )
+
+
+CHECKS = Resource(
+    GROUP, "admissionchecks", "AdmissionCheck", VERSIONS, WireCheck, QueueCheck, _build_check
+)

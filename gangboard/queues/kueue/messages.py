@@ -1,9 +1,8 @@
-"""What Kueue says of a Workload that it has not admitted, as a reason code and half a sentence.
+"""Messages of Kueue about a Workload that is not admitted: a reason code and half a sentence.
 
-Kueue tells it in conditions. With default settings v0.19.2 writes one reason, `Pending`, for nearly
-everything (observed, real-control-plane.md §5), so the text decides; where the gate
-`UnadmittedWorkloadsObservability` writes a reason of its own, that does (jobset-kueue.md §3.3). Texts
-are those of v0.19.2, all brought about on the real one but for what is marked.
+They come from conditions. With default settings v0.19.2 writes one reason, `Pending`, for nearly everything (observed,
+real-control-plane.md §5), so the text decides. With the gate `UnadmittedWorkloadsObservability` the reason decides
+(jobset-kueue.md §3.3). All texts are of v0.19.2 and observed on it, unless a comment says "not observed".
 """
 
 from __future__ import annotations
@@ -26,23 +25,23 @@ PODS_LATE = "PodsReadyTimeout"
 _EVICTIONS = {
     PODS_LATE: _PATIENCE,
     "AdmissionCheck": "an admission check asks for another try",
-    "NodeFailures": "a node failed",  # not brought about
+    "NodeFailures": "a node failed",  # not observed
 }
 """Reason of `Evicted` → why Kueue took the quota back, where it tries again by itself."""
 _STOPPED = {"ClusterQueueStopped": "ClusterQueue", "LocalQueueStopped": "LocalQueue"}
 _TOLD_OTHERWISE = {*_EVICTIONS, *_STOPPED, "Preempted", "Deactivated"}
-"""Reasons of `Evicted` whose text says nothing more: the queue, or the next look of Kueue, tells what is the case."""
+"""Reasons of `Evicted` whose text adds nothing. The queue, or the next attempt of Kueue, tells the cause."""
 
-# Of the queue.
+# Texts about the queue
 _MISSING = re.compile(r"^(LocalQueue|ClusterQueue) (\S+) (?:doesn't exist|not found)")
 _INACTIVE = re.compile(r"^(LocalQueue|ClusterQueue) (\S+) is inactive")
 _NO_QUEUE = "LocalQueue  "
-"""It names no queue, and neither does Kueue."""
+"""Begin of the text if the owner names no queue."""
 _OTHER_NAMESPACE = "workload namespace doesn't match ClusterQueue selector"
-# Of those before it.
+# Other texts
 _OVERTAKEN = "Workload no longer fits after processing another workload"
 _FOR_JOB = re.compile(r"JobUID: ([^\s,)]+)")
-# The second form was not brought about (tas_flavor_snapshot.go).
+# The second form was not observed (tas_flavor_snapshot.go).
 _TOPOLOGY = re.compile(
     r'topology "([^"]{1,253})" (?:allows to fit only (\d{1,6}) out of (\d{1,6})|'
     r"doesn't allow to fit any of (\d{1,6})) (?:pod|slice)"
@@ -59,28 +58,28 @@ _REASONS = {
     "TopologyPlacementFailed": QueueCode.TOPOLOGY,
     "AdmissionGated": QueueCode.ADMISSION_GATED,
 }
-"""Reason of `QuotaReserved=False` that says as much as a text (not brought about)."""
+"""Reason of `QuotaReserved=False` that is as good as a text (not observed)."""
 _PODS_FIRST = ("Waiting", "WaitingForPodsReady")
 _SILENT = {"Pending", "PendingEvaluation", "Inadmissible", *_PODS_FIRST, *_REASONS}
-"""Reasons of `QuotaReserved=False` that say nothing without a text."""
+"""Reasons of `QuotaReserved=False` that mean nothing without a text."""
 _NOT_ADMITTED = {
     "NoReservation",
     "NoReservationUnsatisfiedChecks",
     "UnsatisfiedChecks",
     "UnsatisfiedAdmissionChecks",
 }
-"""Reasons of `Admitted=False` that `QuotaReserved` and the checks say better."""
+"""Reasons of `Admitted=False` for which `QuotaReserved` and the checks are more precise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Requeueing:
-    """When Kueue tries again, how often it has tried, and how often it preempted the Workload."""
+    """The next attempt of Kueue, and its attempts and preemptions so far."""
 
     at: datetime | None = None
     tries: int = 0
     preemptions: int = 0
     no_node: bool = False
-    """Its pods were late since they got no node (from v0.20 on; read, not brought about)."""
+    """Its pods were late because they got no node (from v0.20 on; read in the source, not observed)."""
 
 
 def message_of(
@@ -89,9 +88,9 @@ def message_of(
     requeueing: Requeueing,
     namespace: str,
 ) -> QueueMessage | None:
-    """Return what Kueue says of a Workload that is active; None when it is admitted, or nothing is said.
+    """Return the message about an active Workload; None if it is admitted or has no message.
 
-    Taken back and not tried again yet goes before what it waits for, and what can never be before all.
+    A final refusal goes first, then an eviction without a new attempt, then the current wait.
     """
     reserved = find_condition(conditions, "QuotaReserved")
     if reserved is None or is_true(conditions, "Admitted"):
@@ -117,7 +116,7 @@ def message_of(
 
 
 def not_requeued(over: GivenUp, conditions: tuple[Condition, ...]) -> QueueMessage:
-    """Return the message for a Workload that Kueue gave up and a person activated again. Kueue ignores it."""
+    """Return the message for a Workload that Kueue gave up and a user activated again. Kueue ignores it."""
     requeued = find_condition(conditions, "Requeued")
     return QueueMessage(
         QueueCode.NOT_REQUEUED,
@@ -132,13 +131,13 @@ def not_requeued(over: GivenUp, conditions: tuple[Condition, ...]) -> QueueMessa
 
 
 def is_true(conditions: tuple[Condition, ...], kind: str) -> bool:
-    """Whether that condition is there and true."""
-    found = find_condition(conditions, kind)
-    return found is not None and found.is_true
+    """Return True if the condition exists and is true."""
+    condition = find_condition(conditions, kind)
+    return condition is not None and condition.is_true
 
 
 def _not_admitted(conditions: tuple[Condition, ...]) -> QueueMessage | None:
-    """Return why a Workload with its quota and all checks is not admitted, in Kueue's words; None if it says nothing."""
+    """Return why a Workload with quota and all checks is not admitted, in Kueue's words; None without a message."""
     admitted = find_condition(conditions, "Admitted")
     if admitted is None or not admitted.is_false or admitted.reason in _NOT_ADMITTED:
         return None
@@ -152,17 +151,17 @@ def _not_admitted(conditions: tuple[Condition, ...]) -> QueueMessage | None:
 
 
 def _of_requeueing(evicted: Condition, requeueing: Requeueing) -> QueueMessage:
-    again = "the next try comes after a pause"
+    next_try = "the next try comes after a pause"
     if requeueing.at is not None:
-        again = f"the next try is at {requeueing.at:%Y-%m-%d %H:%M:%S} UTC"
+        next_try = f"the next try is at {requeueing.at:%Y-%m-%d %H:%M:%S} UTC"
     times = f" (the {_ordinal(requeueing.tries + 1)})" if requeueing.tries else ""
     asks = checks_text(evicted.message, "asks for another try", "ask for another try")
-    why = asks or _EVICTIONS[evicted.reason]
+    cause = asks or _EVICTIONS[evicted.reason]
     if evicted.reason == PODS_LATE and requeueing.no_node:
-        why = "its pods found no node in time"
+        cause = "its pods found no node in time"
     return QueueMessage(
         QueueCode.REQUEUED,
-        f"{why}; {again}{times}",
+        f"{cause}; {next_try}{times}",
         label=f"Evicted: {evicted.reason}",
         text=evicted.message,
         since=evicted.since,
@@ -180,7 +179,7 @@ def _ordinal(number: int) -> str:
 def _of_preemption(
     evicted: Condition, waits: QueueMessage | None, requeueing: Requeueing
 ) -> QueueMessage:
-    found = _FOR_JOB.search(evicted.message)
+    job = _FOR_JOB.search(evicted.message)
     often = requeueing.preemptions
     return QueueMessage(
         QueueCode.PREEMPTED,
@@ -196,31 +195,31 @@ def _of_preemption(
         label=f"Evicted: {evicted.reason}",
         text=evicted.message,
         since=evicted.since,
-        taker=found[1] if found is not None else "",
+        taker=job[1] if job is not None else "",
         lacks=waits.lacks if waits is not None else (),
     )
 
 
 def _of_text(reserved: Condition, evicted: Condition | None, namespace: str) -> QueueMessage | None:
-    """Return what `QuotaReserved=False` says; None for text that is only about an eviction of a known reason."""
+    """Return the message of `QuotaReserved=False`; None for a text about an eviction of a known reason."""
     if reserved.message.startswith(_NO_QUEUE) or not (
         reserved.message or reserved.reason not in _SILENT
     ):
         return None
-    found = (
+    message = (
         _of_queue(reserved, evicted, namespace)
         or flavor_message(reserved.message, _REASONS.get(reserved.reason))
         or _of_others(reserved)
     )
-    if found is None:
-        # It is also said of an eviction that it was, and stays until the queue looks again.
+    if message is None:
+        # Kueue also writes the text of an eviction here, until the next attempt.
         is_of_eviction = evicted is not None and evicted.message == reserved.message
         if evicted is not None and is_of_eviction and evicted.reason in _TOLD_OTHERWISE:
             return None
         code = _REASONS.get(reserved.reason, QueueCode.QUEUE_EVALUATING)
-        found = QueueMessage(code, f"Kueue says “{quote(reserved.message or reserved.reason)}”")
+        message = QueueMessage(code, f"Kueue says “{quote(reserved.message or reserved.reason)}”")
     return replace(
-        found,
+        message,
         label=f"QuotaReserved: {reserved.reason}",
         text=reserved.message,
         since=reserved.since,
@@ -230,29 +229,29 @@ def _of_text(reserved: Condition, evicted: Condition | None, namespace: str) -> 
 def _of_queue(
     reserved: Condition, evicted: Condition | None, namespace: str
 ) -> QueueMessage | None:
-    """Return what is wrong with the queue itself."""
+    """Return a fault of the queue."""
     text = reserved.message
     if (missing := _MISSING.match(text)) is not None:
         kind, name = missing.groups()
-        where = " in this namespace" if kind == "LocalQueue" else ""
+        place = " in this namespace" if kind == "LocalQueue" else ""
         return QueueMessage(
             QueueCode.QUEUE_MISSING,
-            f"{kind} {name} does not exist{where}",
-            f"Create {kind} {name}{where}, or let it use another queue.",
+            f"{kind} {name} does not exist{place}",
+            f"Create {kind} {name}{place}, or let it use another queue.",
             about=_queue_name(kind, name, namespace),
             is_out_of_line=True,
         )
     inactive = _INACTIVE.match(text)
     if inactive is not None or reserved.reason == "Suspended":
-        what = " ".join(inactive.groups()) if inactive is not None else "the queue"
-        stopped = evicted is not None and _STOPPED.get(evicted.reason) == what.partition(" ")[0]
+        queue = " ".join(inactive.groups()) if inactive is not None else "the queue"
+        stopped = evicted is not None and _STOPPED.get(evicted.reason) == queue.partition(" ")[0]
         is_stopped = stopped or reserved.reason == "Suspended"
         return QueueMessage(
             QueueCode.QUEUE_STOPPED,
-            f"{what} is {'stopped' if is_stopped else 'inactive'}",
-            f"Set spec.stopPolicy of {what} to None."
+            f"{queue} is {'stopped' if is_stopped else 'inactive'}",
+            f"Set spec.stopPolicy of {queue} to None."
             if is_stopped
-            else f"Look at condition Active of {what}: it is stopped, or something that it names is missing.",
+            else f"Look at condition Active of {queue}: it is stopped, or something that it names is missing.",
             about=_queue_name(inactive[1], inactive[2], namespace)
             if inactive is not None
             else None,
@@ -273,7 +272,7 @@ def _queue_name(kind: str, name: str, namespace: str) -> QueueName:
 
 
 def _of_others(reserved: Condition) -> QueueMessage | None:
-    """Return what is about neither queue nor flavors."""
+    """Return a message that is not about the queue or its flavors."""
     text = reserved.message
     if text.startswith(_OVERTAKEN):
         return QueueMessage(QueueCode.WAITING_FOR_QUOTA, "another one was given the quota first")

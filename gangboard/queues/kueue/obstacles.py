@@ -1,4 +1,4 @@
-"""Why Kueue can assign no flavor to a Workload: what each flavor lacks, as one reason code and half a sentence."""
+"""Obstacles of each flavor that Kueue cannot assign to a Workload, as one reason code and half a sentence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.resources import unit_word
 from gangboard.domain.text import count, is_or_are, listed
 
-# Obstacles of one flavor, or of a resource that no flavor of the queue has.
+# Texts about one flavor, or about a resource that no flavor of the queue has
 _SHORT = re.compile(
     r"insufficient unused quota for ([^\s,]+) in flavor ([^\s,]+), ([^\s,]+) more needed"
 )
@@ -24,39 +24,41 @@ _TOO_LARGE = re.compile(
 _NOT_COVERED = re.compile(r"resource ([^\s,]+) unavailable in ClusterQueue")
 _OTHER_NODES = re.compile(r"flavor ([^\s,]+) doesn't match node affinity")
 _TAINTED = re.compile(r"untolerated taint \{([^{}]*)\} in flavor ([^\s,;]+)")
-_NO_FLAVOR = re.compile(r"flavor ([^\s,]+) not found")  # not brought about
+_NO_FLAVOR = re.compile(r"flavor ([^\s,]+) not found")  # not observed
 _POD_SET = "couldn't assign flavors to pod set "
 _PREEMPTING = re.compile(r"Pending the preemption of (\d{1,6}) workload")
 
 
 @dataclass(frozen=True, slots=True)
 class _Obstacle:
-    """What one flavor lacks, or the queue has in none."""
+    """An obstacle of one flavor, or a resource that no flavor of the queue has."""
 
     code: QueueCode
     resource: str
-    """Empty where the flavor as a whole does not suit."""
+    """Empty if the whole flavor does not suit."""
     cause: str
     advice: str = ""
     lacks: FlavorAmount | None = None
 
 
 def flavor_message(text: str, named: QueueCode | None) -> QueueMessage | None:
-    """Return why no flavors can be assigned: the worst of its pod sets, told by what comes nearest.
+    """Return why no flavors can be assigned: the worst pod set, with the flavor that lacks least.
 
-    Flavors are alternatives, resources are not: of a resource the flavor counts that lacks least. A
-    flavor that does not suit at all says nothing of a resource, so it decides where none other is.
-    `named` is the code of the condition's reason, which decides if some obstacle has it.
+    Flavors are alternatives, and resources are not. For each resource the flavor counts that lacks least. A flavor that
+    does not suit at all counts only if there is no other one. `named` is the code of the condition's reason, which
+    decides if an obstacle has it.
     """
-    found = [_of_pod_set(part) for part in text.split(_POD_SET)[1:]]
-    obstacles = [obstacle for part in found for obstacle in part]
+    pod_sets = [_of_pod_set(pod_set) for pod_set in text.split(_POD_SET)[1:]]
+    obstacles = [obstacle for pod_set in pod_sets for obstacle in pod_set]
     if not obstacles:
         return None
-    code = min((one.code for one in obstacles), key=QueueCode.position)
-    if named is not None and any(one.code is named for one in obstacles):
+    code = min((item.code for item in obstacles), key=QueueCode.position)
+    if named is not None and any(item.code is named for item in obstacles):
         code = named
-    told = {one.cause: one for one in _without_parts([o for o in obstacles if o.code is code])}
-    causes = list(told)
+    by_cause = {
+        item.cause: item for item in _without_parts([o for o in obstacles if o.code is code])
+    }
+    causes = list(by_cause)
     cause = (
         listed(causes) if len(causes) < 3 else f"{causes[0]}, and {len(causes) - 1} more reasons"
     )
@@ -64,37 +66,43 @@ def flavor_message(text: str, named: QueueCode | None) -> QueueMessage | None:
     if code is QueueCode.WAITING_FOR_QUOTA and pending is not None:
         number = int(pending[1])
         cause = f"{cause}; {count(number, 'gang')} {is_or_are(number)} being preempted"
-    lacks = tuple(one.lacks for one in told.values() if one.lacks is not None)
-    return QueueMessage(code, cause, next(iter(told.values())).advice, lacks=lacks)
+    lacks = tuple(item.lacks for item in by_cause.values() if item.lacks is not None)
+    return QueueMessage(code, cause, next(iter(by_cause.values())).advice, lacks=lacks)
 
 
 def _without_parts(obstacles: list[_Obstacle]) -> list[_Obstacle]:
-    """Return the obstacles without those that a later pod set counts in, too.
+    """Return the obstacles without those that a later pod set includes.
 
-    Pod sets are given quota one after the other: what one lacks of a flavor has in it what those before it lack.
+    Kueue assigns quota to one pod set after the other, so a shortage of a flavor includes those of earlier pod sets.
     """
-    most: dict[tuple[str, str], FlavorAmount] = {}
-    for one in obstacles:
-        if one.lacks is not None:
-            at = one.lacks.flavor, one.lacks.resource
-            most[at] = max(one.lacks, most.get(at, one.lacks), key=lambda lacks: lacks.amount)
+    largest: dict[tuple[str, str], FlavorAmount] = {}
+    for obstacle in obstacles:
+        if obstacle.lacks is not None:
+            place = obstacle.lacks.flavor, obstacle.lacks.resource
+            largest[place] = max(
+                obstacle.lacks, largest.get(place, obstacle.lacks), key=lambda lacks: lacks.amount
+            )
     return [
-        one
-        for one in obstacles
-        if one.lacks is None or one.lacks == most[one.lacks.flavor, one.lacks.resource]
+        obstacle
+        for obstacle in obstacles
+        if obstacle.lacks is None
+        or obstacle.lacks == largest[obstacle.lacks.flavor, obstacle.lacks.resource]
     ]
 
 
 def _of_pod_set(text: str) -> list[_Obstacle]:
-    """Return what decides about one pod set: of each resource the flavor that lacks least."""
+    """Return the obstacles of one pod set: for each resource the flavor that lacks least."""
     by_resource: dict[str, list[_Obstacle]] = {}
-    whole: list[_Obstacle] = []
-    for one in _obstacles(text):
-        (by_resource.setdefault(one.resource, []) if one.resource else whole).append(one)
+    of_flavors: list[_Obstacle] = []
+    for obstacle in _obstacles(text):
+        (by_resource.setdefault(obstacle.resource, []) if obstacle.resource else of_flavors).append(
+            obstacle
+        )
     nearest = [
-        max(several, key=lambda one: one.code.position()) for several in by_resource.values()
+        max(obstacles, key=lambda obstacle: obstacle.code.position())
+        for obstacles in by_resource.values()
     ]
-    return nearest or whole
+    return nearest or of_flavors
 
 
 def _obstacles(text: str) -> Iterator[_Obstacle]:
@@ -103,12 +111,12 @@ def _obstacles(text: str) -> Iterator[_Obstacle]:
         yield _Obstacle(
             QueueCode.WAITING_FOR_QUOTA, resource, cause, lacks=_lacks(flavor, resource, lacks)
         )
-    for resource, flavor, before, own, limit in _TOO_LARGE.findall(text):
-        asked = own if before in ("", "0") else f"{before} + {own}"
+    for resource, flavor, earlier, request, limit in _TOO_LARGE.findall(text):
+        requested = request if earlier in ("", "0") else f"{earlier} + {request}"
         yield _Obstacle(
             QueueCode.EXCEEDS_QUOTA,
             resource,
-            f"{asked} {unit_word(resource, asked)} of flavor {flavor} are needed, but the queue can give at most "
+            f"{requested} {unit_word(resource, requested)} of flavor {flavor} are needed, but the queue can give at most "
             f"{limit}",
             f"Ask for less, or raise the quota for {resource} of flavor {flavor}.",
         )
@@ -150,6 +158,6 @@ def _lacks(flavor: str, resource: str, text: str) -> FlavorAmount | None:
 
 
 def _taint(printed: str) -> str:
-    """Return `team=x:NoSchedule` for what Go prints: `team x NoSchedule <nil>`."""
+    """Return `team=x:NoSchedule` for the text `team x NoSchedule <nil>` of Go."""
     key, value, effect, *_ = [*printed.split(" "), "", "", ""]
     return f"{key}={value}:{effect}" if value else f"{key}:{effect}"

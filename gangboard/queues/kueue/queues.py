@@ -1,8 +1,7 @@
-"""LocalQueue, ClusterQueue and Cohort of Kueue: quotas, what is used of them, and who is stopped.
+"""LocalQueue, ClusterQueue, Cohort and ResourceFlavor of Kueue: quotas, their usage, and stopped queues.
 
-A LocalQueue is the name by which a namespace reaches a ClusterQueue, which has the quotas; a Cohort,
-which need not exist as an object, shares the quotas of its ClusterQueues out between them. Fields are
-those of v1beta2; v1beta1 calls three of them otherwise.
+A namespace reaches a ClusterQueue through a LocalQueue. The ClusterQueue has the quotas. A Cohort shares quotas between
+its ClusterQueues, and need not exist as an object. Fields are those of v1beta2; v1beta1 has other names for three.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ from gangboard.decode.resource_lists import Amounts, Quantity
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, pick_condition, read_meta
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition
-from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota
+from gangboard.domain.pod_constraints import Taint
+from gangboard.domain.quota import Flavor, Queue, QueueLevel, QueueName, QueueState, Quota
 from gangboard.domain.text import names, shorten
 
 GROUP = "kueue.x-k8s.io"
@@ -59,13 +59,13 @@ class _WireAdmissionScope(Wire):
 
 
 class _WireSpec(Wire):
-    """`spec` of any of the three."""
+    """`spec` of a LocalQueue, ClusterQueue or Cohort."""
 
     resource_groups: list[_WireResourceGroup] | None = None
     cluster_queue: str | None = None
     cohort_name: str | None = None
     cohort: str | None = None
-    """Of v1beta1."""
+    """In v1beta1."""
     parent_name: str | None = None
     stop_policy: str | None = None
     queueing_strategy: str | None = None
@@ -90,8 +90,8 @@ class _WireEffectiveQuotas(Wire):
 class _WireStatus(Wire):
     conditions: list[WireCondition] | None = None
     effective_quotas: _WireEffectiveQuotas | None = None
-    """What counts in place of `spec.resourceGroups` where it is there, also when it is empty
-    (from v0.20 on, gate DynamicQuotaOrchestration; read, not brought about)."""
+    """Replaces `spec.resourceGroups` if it exists, even if it is empty (from v0.20 on, gate DynamicQuotaOrchestration;
+    read in the source, not observed)."""
     flavors_usage: list[_WireFlavorUsage] | None = None
     flavor_usage: list[_WireFlavorUsage] | None = None
     """`flavorsUsage` of a LocalQueue in v1beta1."""
@@ -123,7 +123,7 @@ def _build_cluster(wire: WireQueue, version: str) -> Queue:
 def _build_cohort(wire: WireQueue, version: str) -> Queue:
     spec = wire.spec or _WireSpec()
     queue = _build(wire, version, _COHORT, QueueLevel.SHARED, _COHORT, spec.parent_name)
-    # Nobody can stop one, and its status has no conditions.
+    # A Cohort cannot be stopped, and its status has no conditions.
     return replace(queue, state=QueueState.ACTIVE)
 
 
@@ -158,10 +158,9 @@ def _build(
 def _state(
     name: str, stop_policy: str | None, active: Condition | None
 ) -> tuple[QueueState, str, str]:
-    """Return whether a queue admits anybody, why not, and what helps. What its spec says goes first:
-    Kueue's word of it follows."""
+    """Return the state of a queue, the cause and the advice. The spec goes first, because Kueue's condition follows it."""
     if stop_policy not in (None, "", "None"):
-        left = (
+        admitted = (
             "those it has admitted are taken back"
             if stop_policy == _DRAINS
             else "what runs goes on"
@@ -169,7 +168,7 @@ def _state(
         advice = f"Set spec.stopPolicy of {name} to None."
         return (
             QueueState.STOPPED,
-            f"somebody set spec.stopPolicy {shorten(stop_policy)}: {left}",
+            f"somebody set spec.stopPolicy {shorten(stop_policy)}: {admitted}",
             advice,
         )
     if active is None:
@@ -184,11 +183,11 @@ def _why_inactive(name: str, active: Condition) -> tuple[str, str]:
         return _WORDS[active.reason], ""
     missing = _MISSING.search(active.message)
     if missing is None:
-        # After a circle of cohorts it may say `False` with "Can admit new workloads" (observed): no cause.
-        said = _CANNOT.match(active.message)
-        return shorten(said[1]).rstrip(".") if said is not None else "", ""
-    how, kind, several = missing.groups()
-    which = f"{kind} {names(several.rstrip('.,').split(','))}"
+        # After a circle of cohorts the condition may be False with "Can admit new workloads" (observed): no cause.
+        match = _CANNOT.match(active.message)
+        return shorten(match[1]).rstrip(".") if match is not None else "", ""
+    how, kind, listed_names = missing.groups()
+    which = f"{kind} {names(listed_names.rstrip('.,').split(','))}"
     if how == "missing":
         return f"{which} does not exist", f"Create {which}, or take it out of {name}."
     return f"{which} is not active", f"Look at condition Active of {which}."
@@ -197,41 +196,41 @@ def _why_inactive(name: str, active: Condition) -> tuple[str, str]:
 def _quotas(
     groups: Iterable[_WireResourceGroup] | None, status: _WireStatus, amounts: Amounts
 ) -> tuple[Quota, ...]:
-    """Return the quotas in the order of the spec, then what is used without one."""
-    found = {(quota.flavor, quota.resource): quota for quota in _granted(groups, amounts)}
+    """Return the quotas in the order of the spec, then the usage without a quota."""
+    quotas = {(quota.flavor, quota.resource): quota for quota in _granted(groups, amounts)}
     usage = status.flavors_usage if status.flavors_usage is not None else status.flavor_usage
-    for flavor, one in _used(usage):
-        used = amounts.read("usage", one.name, one.total) or _NOTHING
-        found[flavor, one.name] = replace(_quota_of(found, flavor, one.name), used=used)
-    for flavor, one in _used(status.flavors_reservation):
-        reserved = amounts.read("reservation", one.name, one.total) or _NOTHING
-        borrowed = amounts.read("borrowed quota", one.name, one.borrowed) or _NOTHING
-        quota = _quota_of(found, flavor, one.name)
-        found[flavor, one.name] = replace(quota, reserved=reserved, borrowed=borrowed)
-    return tuple(found.values())
+    for flavor, entry in _used(usage):
+        used = amounts.read("usage", entry.name, entry.total) or _NOTHING
+        quotas[flavor, entry.name] = replace(_quota_of(quotas, flavor, entry.name), used=used)
+    for flavor, entry in _used(status.flavors_reservation):
+        reserved = amounts.read("reservation", entry.name, entry.total) or _NOTHING
+        borrowed = amounts.read("borrowed quota", entry.name, entry.borrowed) or _NOTHING
+        quota = _quota_of(quotas, flavor, entry.name)
+        quotas[flavor, entry.name] = replace(quota, reserved=reserved, borrowed=borrowed)
+    return tuple(quotas.values())
 
 
 def _granted(groups: Iterable[_WireResourceGroup] | None, amounts: Amounts) -> Iterator[Quota]:
     for group in groups or ():
         for flavor in group.flavors or ():
-            for one in flavor.resources or ():
+            for entry in flavor.resources or ():
                 yield Quota(
                     flavor.name,
-                    one.name,
-                    amounts.read("nominal quota", one.name, one.nominal_quota),
-                    amounts.read("borrowing limit", one.name, one.borrowing_limit),
-                    amounts.read("lending limit", one.name, one.lending_limit),
+                    entry.name,
+                    amounts.read("nominal quota", entry.name, entry.nominal_quota),
+                    amounts.read("borrowing limit", entry.name, entry.borrowing_limit),
+                    amounts.read("lending limit", entry.name, entry.lending_limit),
                 )
 
 
 def _used(flavors: Iterable[_WireFlavorUsage] | None) -> Iterator[tuple[str, _WireUsage]]:
     for flavor in flavors or ():
-        for one in flavor.resources or ():
-            yield flavor.name, one
+        for usage in flavor.resources or ():
+            yield flavor.name, usage
 
 
-def _quota_of(found: Mapping[tuple[str, str], Quota], flavor: str, resource: str) -> Quota:
-    return found.get((flavor, resource)) or Quota(flavor, resource)
+def _quota_of(quotas: Mapping[tuple[str, str], Quota], flavor: str, resource: str) -> Quota:
+    return quotas.get((flavor, resource)) or Quota(flavor, resource)
 
 
 def _resource(plural: str, kind: str, build: Callable[[WireQueue, str], Queue]) -> Resource:
@@ -242,4 +241,43 @@ QUEUE_RESOURCES = (
     _resource("localqueues", _LOCAL, _build_local),
     _resource("clusterqueues", _CLUSTER, _build_cluster),
     _resource("cohorts", _COHORT, _build_cohort),
+)
+
+
+# Flavors
+
+
+class _WireTaint(Wire):
+    key: str = ""
+    effect: str = ""
+    value: str | None = None
+
+
+class _WireResourceFlavorSpec(Wire):
+    node_labels: dict[str, str | None] | None = None
+    node_taints: list[_WireTaint] | None = None
+    topology_name: str | None = None
+
+
+class WireResourceFlavor(Wire):
+    """A ResourceFlavor as narrow as it is kept."""
+
+    metadata: WireMeta
+    spec: _WireResourceFlavorSpec | None = None
+
+
+def _build_flavor(wire: WireResourceFlavor, version: str) -> Flavor:
+    spec = wire.spec or _WireResourceFlavorSpec()
+    return Flavor(
+        meta=read_meta(wire.metadata, GROUP, "ResourceFlavor", version),
+        node_labels={key: value or "" for key, value in (spec.node_labels or {}).items()},
+        node_taints=tuple(
+            Taint(taint.key, taint.effect, taint.value or "") for taint in spec.node_taints or ()
+        ),
+        topology=spec.topology_name or "",
+    )
+
+
+FLAVORS = Resource(
+    GROUP, "resourceflavors", "ResourceFlavor", VERSIONS, WireResourceFlavor, Flavor, _build_flavor
 )

@@ -7,8 +7,12 @@ import msgspec
 from gangboard.decode.managers import NO_ENTRIES
 from gangboard.decode.podspec import Quantities
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta
-from gangboard.queues.kueue.label_sources import WireCheckUpdates, WireFlavorNames, WirePodSet
-from gangboard.queues.kueue.topology import WireTopologyAssignment
+from gangboard.queues.kueue.pod_sets import (
+    WireCheckUpdates,
+    WireFlavorNames,
+    WirePodSet,
+    WireTopologyAssignment,
+)
 
 
 class WireWorkloadLabels(Wire):

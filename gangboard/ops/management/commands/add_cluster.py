@@ -16,7 +16,7 @@ from gangboard.ops.kubeconfigs import (
 )
 from gangboard.ops.trial_lines import actor_lines, step_lines, unanswered_lines
 from gangboard.ops.who import command_author
-from gangboard.policy.levered import Wanted
+from gangboard.policy.lever_permissions import Wanted
 from gangboard.polling.actor_trial import try_actor
 from gangboard.polling.cluster_access import Access, in_cluster_access
 from gangboard.polling.cluster_trial import Trial, try_cluster

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gangboard.decode.wire import Wire, WireMeta, read_meta
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group, Policy
@@ -24,9 +26,10 @@ def _build(wire: Flock, version: str) -> Group:
     return Group(meta, Policy.GANG, quorum=(wire.spec or _Spec()).least)
 
 
-GROUPING = GroupingAPI(
-    label="Toys",
-    group="toys.example",
-    resources=(Resource("toys.example", "flocks", "Flock", ("v1",), Flock, Group, _build),),
-    annotations={"toys.example/flock": "Flock"},
-)
+class Flocks(GroupingAPI):
+    """Flocks of toys."""
+
+    label = "Toys"
+    group = "toys.example"
+    resources = (Resource("toys.example", "flocks", "Flock", ("v1",), Flock, Group, _build),)
+    annotations: Mapping[str, str] = {"toys.example/flock": "Flock"}

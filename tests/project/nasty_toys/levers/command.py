@@ -5,29 +5,50 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
+from gangboard.domain.action import Step, StepKind, Verb
 from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.facts.gang_index import GangIndex
-from gangboard.plugins.lever import Lever, LeverState, Made, Readiness, Rule
+from gangboard.plugins.lever import Lever, Made, Rule
 from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal, nothing_to_do
 from gangboard.policy.phrases import gang_resumed, gang_stopped
 from gangboard.policy.requests import json_text, object_path
 
 
-def _ask(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
-    stops = desired.verb is Verb.SUSPEND
-    if owner.suspended is stops:
-        return nothing_to_do(f"{gang.name} is {'stopped already' if stops else 'not stopped'}")
-    word = "Stop" if stops else "Go"
-    return Decision(
-        lambda: (_command(owner, desired, word),),
-        before={"status.phase": "Running" if stops else "Stopped"},
-        after={"status.phase": "Stopped" if stops else "Running"},
-        watch_seconds=3.0,
-        reactions=(gang_stopped(gang) if stops else gang_resumed(gang),),
-    )
+class Command(Lever):
+    """A Command about a toy Job."""
+
+    key = "command"
+    position = 90
+    label = "a Command"
+    title = "Command a toy"
+    description = "A Command to the controller of toys."
+
+    def decide(
+        self, gang: GangIndex, subject: Owner, desired: DesiredAction
+    ) -> Decision | PlanRefusal:
+        stops = desired.verb is Verb.SUSPEND
+        if subject.suspended is stops:
+            return nothing_to_do(f"{gang.name} is {'stopped already' if stops else 'not stopped'}")
+        word = "Stop" if stops else "Go"
+        return Decision(
+            lambda: (_command(subject, desired, word),),
+            before={"status.phase": "Running" if stops else "Stopped"},
+            after={"status.phase": "Stopped" if stops else "Running"},
+            watch_seconds=3.0,
+            reactions=(gang_stopped(gang) if stops else gang_resumed(gang),),
+        )
+
+    def in_effect(self, raw: Mapping[str, Any], suspend: bool) -> bool:
+        phase = (raw.get("status") or {}).get("phase")
+        return phase == "Stopped" if suspend else phase in ("Running", "Waiting")
+
+    def makes(self, parents: Sequence[tuple[str, str]]) -> Made:
+        rule = Rule(
+            "object.spec.word in ['Stop', 'Go']", "gangboard commands toys to stop and to go"
+        )
+        return Made("toys.example", "commands", "Command", ("create", "get"), (rule,))
 
 
 def _command(owner: Owner, desired: DesiredAction, word: str) -> Step:
@@ -51,31 +72,3 @@ def _command(owner: Owner, desired: DesiredAction, word: str) -> Step:
         object_path("toys.example", "v1", ref.namespace, "commands"),
         json_text(body),
     )
-
-
-def _in_effect(raw: Mapping[str, Any], stops: bool) -> bool:
-    phase = (raw.get("status") or {}).get("phase")
-    return phase == "Stopped" if stops else phase in ("Running", "Waiting")
-
-
-def _readiness(_levers: ClusterLevers, _kinds: str, shut: str) -> LeverState:
-    what = "A Command to the controller of toys."
-    return LeverState(Readiness.OFF if shut else Readiness.READY, what, usable=not shut)
-
-
-def _makes(_parents: Sequence[tuple[str, str]]) -> Made:
-    rule = Rule("object.spec.word in ['Stop', 'Go']", "gangboard commands toys to stop and to go")
-    return Made("toys.example", "commands", "Command", ("create", "get"), (rule,))
-
-
-LEVER = Lever(
-    key="command",
-    position=90,
-    label="a Command",
-    title="Command a toy",
-    suspend=_ask,
-    resume=_ask,
-    readiness=_readiness,
-    makes=_makes,
-    in_effect=_in_effect,
-)

@@ -35,8 +35,11 @@ def _build(wire: Ticket, version: str) -> QueueEntry:
     )
 
 
-QUEUE = QueueSystem(
-    label="Toy lines",
-    owner_label="toys.example/line",
-    resources=(Resource("toys.example", "tickets", "Ticket", ("v1",), Ticket, QueueEntry, _build),),
-)
+class Lines(QueueSystem):
+    """Lines of toys."""
+
+    label = "Toy lines"
+    owner_label = "toys.example/line"
+    resources = (
+        Resource("toys.example", "tickets", "Ticket", ("v1",), Ticket, QueueEntry, _build),
+    )

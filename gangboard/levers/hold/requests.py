@@ -1,0 +1,160 @@
+"""Requests that create and delete a Hold, and what the actor may create."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import UTC
+
+from gangboard.domain.action import ActionContext, Step, StepKind
+from gangboard.domain.hold import (
+    ACTION_ANNOTATION,
+    HOLD_GROUP,
+    HOLD_VERSION,
+    HOLDS,
+    LONGEST_BY,
+    LONGEST_REASON,
+    Hold,
+)
+from gangboard.domain.objects import Controller, ObjectRef
+from gangboard.domain.owner import Owner
+from gangboard.domain.text import label
+from gangboard.facts.gang_index import GangIndex
+from gangboard.plugins.lever import Made, Rule
+from gangboard.policy.decision import DesiredAction
+from gangboard.policy.requests import json_text, object_path
+
+_MAX_NAME = 63
+_DIGITS = 8
+_MANAGED_BY = "app.kubernetes.io/managed-by"
+_OURS = f"{HOLD_GROUP}/"
+
+
+def hold_name(job_name: str, action: str) -> str:
+    """Return the name of the Hold that an action creates. Same arguments, same name."""
+    digest = hashlib.sha256(f"{job_name}\n{action}".encode()).hexdigest()[:_DIGITS]
+    return f"{job_name[: _MAX_NAME - _DIGITS - 1].rstrip('-.')}-{digest}"
+
+
+def create_hold(gang: GangIndex, job: Owner, desired: DesiredAction) -> Step:
+    """Return the creation of a Hold on a child Job, owned by the Job's controller.
+
+    Raises ValueError for a Job without a controller, because the policy would never match it.
+    """
+    controller, job_ref, version = _controller(job), job.meta.ref, _version(gang.context)
+    name = hold_name(job_ref.name, desired.action)
+    spec = {
+        "jobName": job_ref.name,
+        "ownerUID": controller.uid,
+        # The CRD refuses longer texts.
+        "by": desired.by[:LONGEST_BY],
+        "reason": desired.reason[:LONGEST_REASON],
+    }
+    if desired.until is not None:
+        spec["until"] = desired.until.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    # The garbage collector deletes the Hold together with the Job's owner.
+    reference = {
+        "apiVersion": _parent_version(gang, controller),
+        "kind": controller.kind,
+        "name": controller.name,
+        "uid": controller.uid,
+        "controller": False,
+        "blockOwnerDeletion": False,
+    }
+    body = {
+        "apiVersion": f"{HOLD_GROUP}/{version}",
+        "kind": "Hold",
+        "metadata": {
+            "name": name,
+            "namespace": job_ref.namespace,
+            "labels": {_MANAGED_BY: "gangboard"},
+            "annotations": {ACTION_ANNOTATION: desired.action},
+            "ownerReferences": [reference],
+        },
+        "spec": spec,
+    }
+    return Step(
+        StepKind.CREATE_HOLD,
+        f"Create Hold {name}",
+        ObjectRef(HOLD_GROUP, "Hold", job_ref.namespace, name, ""),
+        "POST",
+        object_path(HOLD_GROUP, version, job_ref.namespace, "holds"),
+        json_text(body),
+    )
+
+
+def delete_hold(context: ActionContext, hold: Hold) -> Step:
+    """Return the removal of this Hold. A new Hold under the same name stays."""
+    ref = hold.meta.ref
+    options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": ref.uid}}
+    return Step(
+        StepKind.DELETE_HOLD,
+        f"Remove Hold {ref.name}",
+        ref,
+        "DELETE",
+        object_path(HOLD_GROUP, _version(context), ref.namespace, "holds", ref.name),
+        json_text(options),
+    )
+
+
+def _version(context: ActionContext) -> str:
+    return context.api_versions.get(HOLDS) or HOLD_VERSION
+
+
+def _controller(job: Owner) -> Controller:
+    if job.meta.controller is None:
+        raise ValueError(f"{label(job.meta.ref)} is controlled by nothing")
+    return job.meta.controller
+
+
+def _parent_version(gang: GangIndex, controller: Controller) -> str:
+    """Return the apiVersion of the object that controls a child Job."""
+    kind = gang.kinds.get((controller.group, controller.kind))
+    version = kind.version if kind is not None else ""
+    if not version and controller.uid == gang.owner.meta.ref.uid:
+        version = gang.owner.meta.api_version
+    if not version and kind is not None:
+        version = kind.preferred
+    return f"{controller.group}/{version}"
+
+
+# What the actor may create
+
+
+def made_holds(parents: Sequence[tuple[str, str]]) -> Made:
+    """Return the conditions for a Hold of gangboard beside those of the CRD's schema."""
+    rules = (
+        Rule(
+            "request.operation == 'CREATE'",
+            "gangboard makes and deletes Holds and never changes one",
+        ),
+        Rule(
+            "object.spec.ownerUID != '' && object.spec.?by.orValue('') != ''"
+            " && object.spec.?reason.orValue('') != ''",
+            "a Hold of gangboard says in spec whose Job it is about, who wants it and why",
+        ),
+        Rule(
+            "object.metadata.?ownerReferences.orValue([]).size() == 1"
+            " && object.metadata.ownerReferences.all(o,"
+            f" o.uid == object.spec.ownerUID && ({_is_one_of(parents)}))",
+            "a Hold of gangboard belongs to the owner whose uid is in spec.ownerUID, and to nobody "
+            "else",
+        ),
+        Rule(
+            "object.metadata.?finalizers.orValue([]).size() == 0"
+            f" && object.metadata.?labels.orValue({{}}).all(k, k == '{_MANAGED_BY}')"
+            " && object.metadata.?annotations.orValue({})"
+            f".all(k, k.startsWith('{_OURS}'))",
+            f"a Hold of gangboard has no finalizer, no label besides {_MANAGED_BY} and no annotation "
+            f"besides {_OURS}*",
+        ),
+    )
+    return Made(HOLD_GROUP, "holds", "Hold", ("create", "delete", "get", "list"), rules)
+
+
+def _is_one_of(parents: Iterable[tuple[str, str]]) -> str:
+    """Return the condition that the owner reference `o` is of one of these kinds, in any version."""
+    conditions = (
+        f"o.kind == '{kind}' && o.apiVersion.startsWith('{group}/')" for group, kind in parents
+    )
+    return " || ".join(conditions) or "false"

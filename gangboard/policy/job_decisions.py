@@ -1,0 +1,178 @@
+"""Decisions about one Job of an owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gangboard.domain.action import Verb
+from gangboard.domain.owner import Owner
+from gangboard.domain.text import label
+from gangboard.facts.gang_index import GangIndex
+from gangboard.plugins import registry
+from gangboard.plugins.lever import Lever
+from gangboard.plugins.owner_kind import OwnerKind
+from gangboard.policy import job_consequences, refusals
+from gangboard.policy.decision import (
+    Decision,
+    DesiredAction,
+    PlanRefusal,
+    Pulled,
+    generation_unknown,
+    nothing_to_do,
+)
+from gangboard.policy.indexing import kind_above, kind_of, queue_system
+
+
+def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+    """Return the decision about a child Job, or why no action is possible."""
+    if desired.verb is Verb.SUSPEND:
+        return _decide_suspend(gang, job, desired)
+    return _decide_resume(gang, job, desired)
+
+
+# Suspend
+
+
+def _decide_suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+    """Return how a Job is suspended: by the best lever that works in its cluster."""
+    refused = (
+        refusals.job_out_of_reach(gang, job)
+        or _stopped_already(gang, job)
+        or generation_unknown(job.meta)
+    )
+    if refused is not None:
+        return refused
+    kind = kind_above(job.meta.controller)
+    levers = [known for key in kind.child_levers if (known := registry.lever(key))] if kind else []
+    if kind is None or not levers:
+        return refusals.no_job_lever(gang, job)
+    lever, remarks = _choose(gang, job, desired, levers)
+    if isinstance(lever, PlanRefusal):
+        return lever
+    if lever.is_bare and job.suspended:
+        return nothing_to_do(f"{label(job.meta.ref)} is suspended already")
+    if desired.until is not None and not lever.takes_end:
+        return refusals.until_misplaced(desired.verb, label(job.meta.ref))
+    decision = lever.decide(gang, job, desired)
+    if isinstance(decision, PlanRefusal):
+        return decision
+    return Pulled(lever, _completed(gang, job, kind, lever, desired, decision, remarks))
+
+
+def _stopped_already(gang: GangIndex, job: Owner) -> PlanRefusal | None:
+    for lever in registry.levers():
+        how = lever.stopped(gang, job)
+        if how:
+            return nothing_to_do(f"{label(job.meta.ref)} is {how}")
+    return None
+
+
+def _choose(
+    gang: GangIndex, job: Owner, desired: DesiredAction, levers: list[Lever]
+) -> tuple[Lever | PlanRefusal, tuple[str, ...]]:
+    """Return the best lever that works here, with warnings about better ones that do not."""
+    if desired.levers.forced:
+        bare = next((lever for lever in levers if lever.is_bare), None)
+        if bare is not None:
+            return bare, ()
+    reasons: list[PlanRefusal] = []
+    remarks: list[str] = []
+    for lever in levers:
+        missing = lever.why_not(gang, job, desired.levers)
+        if missing is None:
+            return lever, tuple(remarks)
+        reasons.append(missing)
+        remarks += lever.passed_over(gang, desired.levers)
+    instead = f"suspend the whole {gang.name} instead" if _can_stop_all(gang) else ""
+    begin = f"{label(job.meta.ref)} cannot be suspended here"
+    return refusals.all_of(begin, reasons, instead), ()
+
+
+def _can_stop_all(gang: GangIndex) -> bool:
+    kind = kind_of(gang.owner)
+    if gang.owner.suspended or kind is None:
+        return False
+    return bool(gang.entries) if gang.is_queued else bool(kind.levers)
+
+
+def _completed(
+    gang: GangIndex,
+    job: Owner,
+    kind: OwnerKind,
+    lever: Lever,
+    desired: DesiredAction,
+    decision: Decision,
+    remarks: tuple[str, ...],
+) -> Decision:
+    """Return the decision of a lever with the reactions and warnings of kind and queue."""
+    chosen = desired.chosen
+    warnings = [*remarks, *decision.warnings]
+    if lever.is_bare and lever.why_not(gang, job, desired.levers) is not None:
+        warnings += job_consequences.force_warnings(gang, job, kind, lever, desired.levers)
+    if not chosen:
+        warnings += job_consequences.set_warnings(gang, (job,), lever)
+    warnings += kind.conduct.warnings(gang, job, lever, chosen)
+    warnings += _of_queue(gang, job, lever)
+    return replace(
+        decision,
+        reactions=(*decision.reactions, *_reactions(gang, job, kind, lever, chosen)),
+        warnings=(*warnings, *decision.remarks),
+    )
+
+
+def _reactions(
+    gang: GangIndex, job: Owner, kind: OwnerKind, lever: Lever, chosen: frozenset[str]
+) -> Iterator[str]:
+    yield from kind.conduct.reactions(gang, job, lever, chosen)
+    if not chosen:
+        yield from kind.conduct.outcome(gang, (job,), lever)
+    system = queue_system(gang)
+    if gang.is_queued and system is not None:
+        yield from system.job_reactions(gang)
+
+
+def _of_queue(gang: GangIndex, job: Owner, lever: Lever) -> tuple[str, ...]:
+    system = queue_system(gang)
+    concerned = gang.is_queued or job.meta.ref.uid in gang.queued_jobs
+    if not concerned or system is None:
+        return ()
+    return system.job_warnings(gang, job, lever)
+
+
+# Resume
+
+
+def _decide_resume(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+    """Return how a Job is resumed: by undoing its Hold, its pause or a bare suspend."""
+    name = label(job.meta.ref)
+    if desired.until is not None:
+        return refusals.until_misplaced(desired.verb, name)
+    blocked = refusals.job_out_of_reach(gang, job)
+    undoing = [lever for lever in registry.levers() if lever.undoes(gang, job)]
+    free = next((lever for lever in undoing if lever.needs_nothing), None)
+    if free is not None:
+        return _undo(free, gang, job, replace(desired, blocked=blocked))
+    refused = blocked or generation_unknown(job.meta)
+    if refused is not None:
+        return refused
+    if undoing:
+        return _undo(undoing[0], gang, job, desired)
+    if not job.suspended:
+        state = "asks for no pods (parallelism 0), which gangboard did not set"
+        return nothing_to_do(f"{name} {'is not suspended' if job.parallelism != 0 else state}")
+    wait = gang.wait_of(job)
+    if wait is not None:
+        return PlanRefusal(f"{wait.why}: {name} starts when {wait.until}.")
+    bare = next((lever for lever in registry.levers() if lever.is_bare), None)
+    return _undo(bare, gang, job, desired) if bare else refusals.no_job_lever(gang, job)
+
+
+def _undo(
+    lever: Lever, gang: GangIndex, job: Owner, desired: DesiredAction
+) -> Pulled | PlanRefusal:
+    decision = lever.decide(gang, job, desired)
+    if isinstance(decision, PlanRefusal):
+        return decision
+    more = job_consequences.resume_warnings(gang, job) if decision.resumes else ()
+    return Pulled(lever, replace(decision, warnings=(*decision.warnings, *more)))

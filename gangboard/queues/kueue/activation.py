@@ -1,0 +1,178 @@
+"""`spec.active` of Workloads: how owners in a queue of Kueue are stopped and started.
+
+Kueue undoes a change of `spec.suspend` of an owner that it manages, in both directions (jobset-kueue.md §3.5).
+
+Kueue also deactivates Workloads by itself. It queues a Workload again on `spec.active: true` only after an eviction with
+the reason `Deactivated`, which stands for a person (workload_controller.go of v0.19.2, tried on the real one). After
+`DeactivatedDueTo<Cause>` the condition `Requeued=False` stays, and Kueue queues only a new Workload.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.action import Step, StepKind, Verb
+from gangboard.domain.objects import Condition, Meta, find_condition
+from gangboard.domain.owner import Owner
+from gangboard.domain.queue import GivenUp, QueueEntry
+from gangboard.domain.shell import command
+from gangboard.domain.text import label, quote_ends
+from gangboard.facts.gang_index import GangIndex
+from gangboard.plugins.lever import Lever
+from gangboard.policy.decision import (
+    Decision,
+    DesiredAction,
+    PlanRefusal,
+    generation_unknown,
+    nothing_to_do,
+    shown,
+    watch,
+)
+from gangboard.policy.phrases import gang_stopped
+from gangboard.policy.requests import FieldChange, json_patch, object_path
+from gangboard.queues.kueue.admission_checks import checks_text
+
+_WORKLOADS = "workloads.kueue.x-k8s.io"
+_FIELD = ("spec", "active")
+_DUE_TO = "DeactivatedDueTo"
+_FRAME = "The workload is deactivated due to "
+_REMEDIES = {
+    "MaximumExecutionTimeExceeded": "Raise the label kueue.x-k8s.io/max-exec-time-seconds of its owner",
+    "RequeuingLimitExceeded": "Remove what kept its pods from being ready in time",
+    "AdmissionCheck": "Remove the cause for which the check refused it",
+}
+"""Cause → remedy."""
+
+
+class WorkloadActive(Lever):
+    """`spec.active` of the Workloads of an owner."""
+
+    key = "kueue-active"
+    position = 50
+    label = "Kueue's spec.active"
+    title = "Deactivate in Kueue"
+    description = "spec.active of the Workloads of an owner in a queue."
+    done = "Deactivated"
+    writes = _FIELD
+
+    def decide(
+        self, gang: GangIndex, subject: Owner, desired: DesiredAction
+    ) -> Decision | PlanRefusal:
+        """Return a patch of each Workload of the owner."""
+        if not gang.entries:
+            return PlanRefusal(
+                f"{gang.name} is in queue {gang.queue} of Kueue, which undoes a change of "
+                "spec.suspend, and no Workload of Kueue is known for it: it is not made yet, or may not "
+                "be read."
+            )
+        active = desired.verb is Verb.RESUME
+        for entry in gang.entries if active else ():
+            over = given_up(entry.meta, entry.conditions, active=entry.active)
+            if over is not None:
+                return _never_queued(entry, over)
+        changed = tuple(entry for entry in gang.entries if entry.active is not active)
+        if not changed:
+            return nothing_to_do(_state(gang, active=active))
+        for entry in changed:
+            refused = generation_unknown(entry.meta)
+            if refused is not None:
+                return refused
+        return Decision(
+            lambda: tuple(_patch(gang, entry, active=active) for entry in changed),
+            before=_fields(changed, active=not active),
+            after=_fields(changed, active=active),
+            watch_seconds=watch(gang.owner.grace_seconds),
+            reactions=_activated(gang) if active else _deactivated(gang),
+        )
+
+
+def _patch(gang: GangIndex, entry: QueueEntry, *, active: bool) -> Step:
+    """Return a JSON patch of `spec.active` of a Workload.
+
+    The generation is tested instead of the value, because `active` may be absent, which means true.
+    """
+    ref = entry.meta.ref
+    version = gang.context.api_versions.get(_WORKLOADS) or entry.meta.api_version
+    return Step(
+        StepKind.PATCH,
+        f"{'Activate' if active else 'Deactivate'} {label(ref)} of Kueue",
+        ref,
+        "PATCH",
+        object_path(ref.group, version, ref.namespace, "workloads", ref.name),
+        json_patch(entry.meta, [FieldChange(_FIELD, active)], {}),
+    )
+
+
+def _state(gang: GangIndex, *, active: bool) -> str:
+    if not active:
+        return f"{gang.name} is deactivated in Kueue already"
+    if gang.is_admitted and not gang.owner.suspended:
+        return f"{gang.name} is not suspended"
+    place = f" in queue {gang.queue}" if gang.queue else ""
+    return f"{gang.name} is active in Kueue and waits{place}"
+
+
+def _fields(entries: tuple[QueueEntry, ...], *, active: bool) -> dict[str, str]:
+    return {f"{label(entry.meta.ref)} spec.active": shown(active) for entry in entries}
+
+
+def _deactivated(gang: GangIndex) -> tuple[str, ...]:
+    """Return what Kueue does when the Workload of an owner is deactivated."""
+    if not gang.is_admitted:
+        return (
+            f"Kueue takes {gang.name} out of {_queue(gang)} until it is resumed; it has no pods "
+            "to lose.",
+        )
+    return (
+        f"Kueue evicts {gang.name}, suspends it and does not queue it again until it is resumed; "
+        f"its quota in {_queue(gang)} is released.",
+        gang_stopped(gang),
+    )
+
+
+def _activated(gang: GangIndex) -> tuple[str, ...]:
+    """Return what Kueue does when the Workload of an owner is activated again."""
+    return (
+        f"Kueue puts {gang.name} back into {_queue(gang)}: it may have to wait, and its pods may "
+        "get other nodes.",
+    )
+
+
+def _queue(gang: GangIndex) -> str:
+    return f"queue {gang.queue}" if gang.queue else "its queue"
+
+
+def _never_queued(entry: QueueEntry, over: GivenUp) -> PlanRefusal:
+    """Refuse to activate a Workload that Kueue gave up, because it would stay out of the queue."""
+    return PlanRefusal(
+        f"Kueue deactivated {label(entry.meta.ref)} itself ({over.reason}) and does not queue it again when it is "
+        "activated: remove the cause, then delete the Workload so that Kueue creates a new one."
+    )
+
+
+# Workloads that Kueue deactivated
+
+
+def given_up(meta: Meta, conditions: tuple[Condition, ...], *, active: bool) -> GivenUp | None:
+    """Return why Kueue never queues this Workload again; None if `spec.active` decides."""
+    evicted = find_condition(conditions, "Evicted")
+    if evicted is None or not evicted.is_true or not evicted.reason.startswith(_DUE_TO):
+        return None
+    requeued = find_condition(conditions, "Requeued")
+    if active and (requeued is None or not requeued.is_false):
+        return None
+    ref = meta.ref
+    remedy = _REMEDIES.get(evicted.reason.removeprefix(_DUE_TO), "Remove the cause")
+    return GivenUp(
+        reason=evicted.reason,
+        cause=_cause(evicted),
+        advice=f"{remedy}, then delete {label(ref)} so that Kueue creates a new one.",
+        command=command(
+            "kubectl delete workloads.kueue.x-k8s.io {} --namespace={}", ref.name, ref.namespace
+        ),
+    )
+
+
+def _cause(evicted: Condition) -> str:
+    text = checks_text(evicted.message, "refused it", "refused it")
+    if text:
+        return text
+    return f"“{quote_ends((evicted.message or evicted.reason).removeprefix(_FRAME))}”"

@@ -1,0 +1,250 @@
+"""Workloads of Kueue (v0.14 to v0.19) as entries of a queue.
+
+Kueue has a Workload of its own kind for each owner. v1beta2 is served since v0.15; all fields that are read here are
+the same in both versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+
+from gangboard.decode.managers import field_writer
+from gangboard.decode.problems import deliver
+from gangboard.decode.resource_lists import Amounts
+from gangboard.decode.wire import (
+    api_group,
+    read_conditions,
+    read_meta,
+    read_text,
+    read_time,
+)
+from gangboard.domain.api_resource import Resource
+from gangboard.domain.objects import Condition, Meta, find_condition
+from gangboard.domain.queue import AssignedNodes, GivenUp, QueueCode, QueueEntry, QueueMessage
+from gangboard.domain.quota import FlavorAmount
+from gangboard.domain.text import names
+from gangboard.queues.kueue.activation import given_up
+from gangboard.queues.kueue.admission_checks import AdmissionCheck
+from gangboard.queues.kueue.messages import (
+    PODS_LATE,
+    Requeueing,
+    is_true,
+    message_of,
+    not_requeued,
+)
+from gangboard.queues.kueue.pod_sets import assigned_nodes, label_sources
+from gangboard.queues.kueue.queues import GROUP, VERSIONS
+from gangboard.queues.kueue.wire import (
+    WireAdmission,
+    WireRequeueState,
+    WireSchedulingStats,
+    WireWorkload,
+    WireWorkloadAnnotations,
+    WireWorkloadLabels,
+    WireWorkloadMeta,
+    WireWorkloadSpec,
+    WireWorkloadStatus,
+)
+
+NO_NODE = "WorkloadWaitForScheduling"
+"""Underlying cause of an eviction: the pods got no node in time."""
+_WORKLOAD = "Workload"
+_BACK_OF_THE_LINE = (PODS_LATE, "AdmissionCheck")
+
+
+def _build(wire: WireWorkload, version: str) -> QueueEntry:
+    spec, status = wire.spec or WireWorkloadSpec(), wire.status or WireWorkloadStatus()
+    meta = read_meta(wire.metadata, GROUP, _WORKLOAD, version)
+    conditions = read_conditions(status.conditions)
+    annotations = wire.metadata.annotations or WireWorkloadAnnotations()
+    active = spec.active is not False  # defaulted to true by the CRD
+    admission, amounts = status.admission or WireAdmission(), Amounts()
+    is_variant = _is_variant(wire.metadata)
+    over = given_up(meta, conditions, active=active)
+    admitted_pods, asked_pods = _reduced(spec, status)
+    group_pods = _group_pods(wire.metadata, meta, spec)
+    entry = QueueEntry(
+        meta=meta,
+        queue=spec.queue_name or "",
+        active=active,
+        deactivated_by=None
+        if active
+        else field_writer(wire.metadata.managed_fields, "/spec/active"),
+        admitted=is_true(conditions, "Admitted"),
+        conditions=conditions,
+        owner_uid="" if is_variant or group_pods else _owner_uid(wire.metadata, meta),
+        admitted_at=_admitted_at(conditions),
+        cluster=read_text(status.cluster_name),
+        given_up=over,
+        message=_message(conditions, status, meta.ref.namespace, over) if active else None,
+        priority=spec.priority or 0,
+        in_line_since=_in_line_since(conditions, meta),
+        has_quota=is_true(conditions, "QuotaReserved"),
+        admitted_by=admission.cluster_queue or "",
+        holds=_sums(_holds(admission, amounts)),
+        asks=_sums(_asks(status, amounts)),
+        assigned=tuple(_assigned(admission)),
+        label_sources=label_sources(
+            spec.pod_sets, admission.pod_set_assignments, status.admission_checks
+        ),
+        asked_pods=asked_pods,
+        admitted_pods=admitted_pods,
+        failed_nodes=tuple(read_text(node.name) for node in status.unhealthy_nodes or ()),
+        replaces=(annotations.replaces or "").rpartition("/")[2],
+        is_variant=is_variant,
+        group_pods=group_pods,
+    )
+    return deliver(entry, amounts.faults)
+
+
+def _owner_uid(metadata: WireWorkloadMeta, meta: Meta) -> str:
+    if meta.controller is not None:
+        return meta.controller.uid
+    return read_text((metadata.labels or WireWorkloadLabels()).job_uid)
+
+
+def _group_pods(metadata: WireWorkloadMeta, meta: Meta, spec: WireWorkloadSpec) -> int:
+    """Return how many pods a Workload of plain pods admits together; 0 for other Workloads.
+
+    Its references name the pods, none as controller (pkg/controller/jobs/pod). A StatefulSet or LeaderWorkerSet owns
+    such a Workload, too.
+    """
+    marked = (metadata.annotations or WireWorkloadAnnotations()).is_group == "true"
+    owners = metadata.owner_references or ()
+    if not marked or meta.controller is not None or any(item.kind != "Pod" for item in owners):
+        return 0
+    return sum(item.count or 0 for item in spec.pod_sets or ())
+
+
+def _is_variant(metadata: WireWorkloadMeta) -> bool:
+    """Return True if another Workload owns it.
+
+    Kueue tries such variants, one for each flavor, and activates and deactivates them itself
+    (pkg/workload/concurrentadmission; its gate is off in v0.19).
+    """
+    return any(
+        owner.kind == _WORKLOAD and api_group(owner.api_version) == GROUP
+        for owner in metadata.owner_references or ()
+    )
+
+
+def _in_line_since(conditions: tuple[Condition, ...], meta: Meta) -> datetime | None:
+    """Return the time by which Kueue sorts Workloads of one priority (pkg/workload, Ordering).
+
+    An entry that was evicted for a check or for late pods goes to the end. For late pods that is Kueue's default. No
+    object tells the setting `requeuingStrategy.timestamp: Creation`.
+    """
+    evicted = find_condition(conditions, "Evicted")
+    if evicted is not None and evicted.is_true and evicted.reason in _BACK_OF_THE_LINE:
+        return evicted.since
+    return meta.created_at
+
+
+def _holds(admission: WireAdmission, amounts: Amounts) -> Iterator[FlavorAmount]:
+    for assignment in admission.pod_set_assignments or ():
+        flavors = assignment.flavors or {}
+        for resource, amount in amounts.each("assigned usage", assignment.resource_usage):
+            yield FlavorAmount(flavors.get(resource, ""), resource, amount)
+
+
+def _assigned(admission: WireAdmission) -> Iterator[AssignedNodes]:
+    for assignment in admission.pod_set_assignments or ():
+        nodes = assigned_nodes(assignment.name, assignment.topology_assignment)
+        if nodes is not None:
+            yield nodes
+
+
+def _reduced(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> tuple[int, int]:
+    """Return (admitted pods, requested pods) of a partial admission; else (0, 0).
+
+    Finished pods need no quota and are left out of a later admission.
+    """
+    assignments = (status.admission or WireAdmission()).pod_set_assignments or ()
+    admitted_counts = {
+        assignment.name: assignment.count
+        for assignment in assignments
+        if assignment.count is not None
+    }
+    done = {pod_set.name: pod_set.count or 0 for pod_set in status.reclaimable_pods or ()}
+    wanted_counts = {
+        pod_set.name: pod_set.count for pod_set in spec.pod_sets or () if pod_set.count is not None
+    }
+    if not admitted_counts or admitted_counts.keys() != wanted_counts.keys():
+        return 0, 0
+    requested = sum(count - done.get(name, 0) for name, count in wanted_counts.items())
+    admitted = sum(admitted_counts.values())
+    return (admitted, requested) if admitted < requested else (0, 0)
+
+
+def _asks(status: WireWorkloadStatus, amounts: Amounts) -> Iterator[FlavorAmount]:
+    for request in status.resource_requests or ():
+        for resource, amount in amounts.each("request", request.resources):
+            yield FlavorAmount("", resource, amount)
+
+
+def _sums(amounts: Iterator[FlavorAmount]) -> tuple[FlavorAmount, ...]:
+    """Return the sum per flavor and resource, sorted by both."""
+    sums: dict[tuple[str, str], Decimal] = {}
+    for flavor, resource, amount in amounts:
+        sums[flavor, resource] = sums.get((flavor, resource), Decimal(0)) + amount
+    return tuple(
+        FlavorAmount(flavor, resource, sums[flavor, resource]) for flavor, resource in sorted(sums)
+    )
+
+
+def _message(
+    conditions: tuple[Condition, ...],
+    status: WireWorkloadStatus,
+    namespace: str,
+    over: GivenUp | None,
+) -> QueueMessage | None:
+    if over is not None:
+        return not_requeued(over, conditions)
+    message = message_of(conditions, _checks(status), _requeueing(status), namespace)
+    offered = names(map(read_text, status.nominated_cluster_names or ()))
+    if message is None or message.code is not QueueCode.ADMISSION_CHECK or not offered:
+        return message
+    return replace(message, cause=f"{message.cause}; offered to {offered}")
+
+
+def _admitted_at(conditions: tuple[Condition, ...]) -> datetime | None:
+    condition = find_condition(conditions, "Admitted")
+    return condition.since if condition is not None and condition.is_true else None
+
+
+def _checks(status: WireWorkloadStatus) -> tuple[AdmissionCheck, ...]:
+    return tuple(
+        AdmissionCheck(read_text(check.name), read_text(check.state), read_text(check.message))
+        for check in status.admission_checks or ()
+    )
+
+
+def _requeueing(status: WireWorkloadStatus) -> Requeueing:
+    state = status.requeue_state or WireRequeueState()
+    stats = status.scheduling_stats or WireSchedulingStats()
+    preemptions = sum(
+        eviction.count or 0 for eviction in stats.evictions or () if eviction.reason == "Preempted"
+    )
+    late = {
+        eviction.underlying_cause
+        for eviction in stats.evictions or ()
+        if eviction.reason == PODS_LATE
+    }
+    return Requeueing(
+        read_time(state.requeue_at), state.count or 0, preemptions, no_node=late == {NO_NODE}
+    )
+
+
+WORKLOADS = Resource(
+    group=GROUP,
+    plural="workloads",
+    kind=_WORKLOAD,
+    versions=VERSIONS,
+    wire=WireWorkload,
+    model=QueueEntry,
+    build=_build,
+    fields=("spec.queueName",),
+)

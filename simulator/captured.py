@@ -1,0 +1,34 @@
+"""Objects as `kubectl get -o json` printed them: the demo has those in `captures/` beside its scripted gangs.
+
+A kind without a controller in `kinds/` is in the demo by one file there, a List or one object. Nothing moves in it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from simulator.resources import Resource
+
+Json = dict[str, Any]
+FOLDER = Path(__file__).parent / "captures"
+
+
+def captured_objects(folder: Path = FOLDER) -> tuple[Json, ...]:
+    """Return the objects of all files, by name of the file. Raises ValueError for what is no JSON."""
+    contents = (json.loads(path.read_text()) for path in sorted(folder.glob("*.json")))
+    return tuple(item for content in contents for item in content.get("items", [content]))
+
+
+def resources_of(objects: Iterable[Json]) -> tuple[Resource, ...]:
+    """Return the custom resources of objects: the plural of a kind is its name with an `s`."""
+    kinds = dict.fromkeys(
+        (*item["apiVersion"].rpartition("/")[::2], item["kind"], "namespace" in item["metadata"])
+        for item in objects
+    )
+    return tuple(
+        Resource(group, (version,), f"{kind.lower()}s", kind, namespaced, custom=True)
+        for group, version, kind, namespaced in kinds
+    )
