@@ -38,7 +38,7 @@ def requests_of(pod: Json) -> dict[str, int]:
 
 
 @dataclass
-class NodeRoom:
+class NodeInfo:
     """One node and what is still free on it."""
 
     name: str
@@ -49,7 +49,7 @@ class NodeRoom:
     free: dict[str, int]
 
     @classmethod
-    def of(cls, node: Json) -> NodeRoom:
+    def of(cls, node: Json) -> NodeInfo:
         """Return the room of an empty node."""
         room = {key: amount(value) for key, value in node["status"]["allocatable"].items()}
         spec, meta = node["spec"], node["metadata"]
@@ -114,7 +114,7 @@ class Room:
     """All nodes of a cluster and what is free on them."""
 
     def __init__(self, nodes: Iterable[Json]) -> None:
-        self.nodes = {node["metadata"]["name"]: NodeRoom.of(node) for node in nodes}
+        self.nodes = {node["metadata"]["name"]: NodeInfo.of(node) for node in nodes}
 
     def copy(self) -> Room:
         """Return the same room, to be used up by itself."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.group import Group
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
@@ -66,7 +66,7 @@ class Bench:
         """Seconds of CPU for all nodes, pods and owners."""
         started = time.process_time()
         self._nodes = self._room.at("")
-        self._nodes.residents()
+        self._nodes.running_gangs()
         self.making_room = time.process_time() - started
         """Seconds for the nodes with what is on them, and for the gangs that hold it."""
 
@@ -84,7 +84,7 @@ class Bench:
             each.append(time.process_time() - started)
         return Run(sum(each), tuple(each), tuple(verdicts))
 
-    def cold(self) -> ClusterRoom:
+    def cold(self) -> ClusterCapacity:
         """Return the room as a poll finds it, with nothing worked out."""
         return replace(self._nodes, cache={})
 
@@ -97,7 +97,7 @@ def _everything(fleet: Fleet) -> Iterable[Owner | Group | Pod]:
         yield from gang.objects
 
 
-def facts_of(gang: Gang, room: ClusterRoom) -> GangFacts:
+def facts_of(gang: Gang, room: ClusterCapacity) -> GangFacts:
     """Return what a poll knows of a gang in this room."""
     return assemble(
         gang.root,

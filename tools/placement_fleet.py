@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from random import Random
 
-from gangboard.domain.capacity import HOSTNAME, Needs, Taint, Toleration
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
 from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import HOSTNAME, Needs, Taint, Toleration
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ZONE, RACK, POOL = "topology.kubernetes.io/zone", "example.com/rack", "example.com/pool"

@@ -18,7 +18,7 @@ from gangboard.decode.selectors import (
 from gangboard.decode.spread import WireSpread, read_spreads
 from gangboard.decode.wire import Int32, Int64, Wire
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
-from gangboard.domain.capacity import (
+from gangboard.domain.pod_constraints import (
     AFFINITY,
     ANTI_AFFINITY,
     SPREAD,

@@ -21,8 +21,8 @@ from gangboard.decode.wire import (
     read_time,
 )
 from gangboard.domain.api_resource import Resource
-from gangboard.domain.capacity import CORDON, Taint
 from gangboard.domain.node import Node
+from gangboard.domain.pod_constraints import CORDON, Taint
 from gangboard.domain.resource_units import units
 from gangboard.domain.suspension import FieldWriter
 

@@ -8,8 +8,8 @@ import msgspec
 
 from gangboard.decode.needs import CLAIMS, VOLUMES, WirePlacedSpec
 from gangboard.decode.wire import Wire, read_text
-from gangboard.domain.capacity import Needs
 from gangboard.domain.pod_claims import OF_DEVICES, OF_VOLUMES, PodClaim
+from gangboard.domain.pod_constraints import Needs
 
 
 class _WireSource(Wire):

@@ -27,11 +27,11 @@ from gangboard.decode.wire import (
     read_time,
 )
 from gangboard.domain.api_resource import Resource
-from gangboard.domain.capacity import Needs
 from gangboard.domain.group import GroupMark, QueueMark
 from gangboard.domain.objects import Controller
 from gangboard.domain.pod import STOCK_SCHEDULER, Container, Pod
 from gangboard.domain.pod_claims import PodClaim
+from gangboard.domain.pod_constraints import Needs
 
 _UNREAD = Needs(undecidable=("a part of its spec that could not be read",))
 

@@ -54,11 +54,3 @@ def parse_amount(resource: str, text: str) -> Decimal:
     if abs(units(resource, amount)) > MOST_UNITS:
         raise DecodeError(f"{text!r} is more than a scheduler can count")
     return amount
-
-
-def format_quantity(quantity: Decimal) -> str:
-    """Return a plain decimal in base units: no exponent, no trailing zeros (`8`, `0.5`)."""
-    text = format(quantity, "f")
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return "0" if text in ("-0", "") else text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gangboard.decode.wire import Wire
-from gangboard.domain.capacity import HOSTNAME, PodTerm, Requirement
+from gangboard.domain.pod_constraints import HOSTNAME, PodTerm, Requirement
 
 _NOTHING = Requirement("", "In")
 """Matches no pod, as a selector that is null does (LabelSelectorAsSelector)."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gangboard.decode.selectors import WireLabelSelector, read_counted
 from gangboard.decode.wire import Int32, Wire
-from gangboard.domain.capacity import Spread
+from gangboard.domain.pod_constraints import Spread
 
 _HONOR, _IGNORE = "Honor", "Ignore"
 

@@ -16,7 +16,7 @@ from gangboard.diagnosis.references import odd_references, with_known_controller
 from gangboard.diagnosis.workload_entries import entry_groups
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.event import Event, NotMade
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
@@ -64,7 +64,7 @@ def assemble(
     unobserved: tuple[Unobserved, ...] = (),
     memory: Mapping[str, UnitMemory] = _NO_MEMORY,
     memory_since: datetime | None = None,
-    room: ClusterRoom = NO_ROOM,
+    room: ClusterCapacity = NO_ROOM,
     kubernetes: tuple[int, int] | None = None,
     autoscaling: Autoscaling = NOT_SEEN,
     claims: UnusableClaims = NO_UNUSABLE_CLAIMS,

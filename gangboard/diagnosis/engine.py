@@ -31,8 +31,7 @@ from gangboard.domain.verdict import Finding, Verdict
 from gangboard.facts.gang import GangFacts
 from gangboard.facts.job_holds import idle_holds
 from gangboard.facts.retry import retry_due
-from gangboard.placement.fit_rows import fit_rows
-from gangboard.placement.unit_placement import placing_of
+from gangboard.placement.unit_placement import fit_rows, placing_of
 from gangboard.plugins import reasons
 
 _SYMPTOM = 4

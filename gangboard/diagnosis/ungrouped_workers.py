@@ -19,7 +19,7 @@ from gangboard.diagnosis.unit_findings import (
 )
 from gangboard.domain.group import Policy
 from gangboard.domain.health import Stage
-from gangboard.domain.placing import PlacementCause
+from gangboard.domain.placement_result import PlacementCause
 from gangboard.domain.verdict import Finding
 from gangboard.facts.gang import GangFacts, Unit
 from gangboard.plugins import reasons

@@ -10,7 +10,7 @@ from gangboard.diagnosis.bounded_findings import bounded_finding
 from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.capacity import PlacementRequest
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.placing import Placing
+from gangboard.domain.placement_result import Placing
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.gang import GangFacts, Unit
 from gangboard.plugins import reasons, registry

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from gangboard.domain.capacity import Taint
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.pod_constraints import Taint
 from gangboard.domain.shell import command_line, in_context
 
 
@@ -146,9 +146,6 @@ class Advice:
     taint: Taint | None = None
     count: int | None = None
     """The new size or quorum."""
-    when_empty: bool = False
-    """SIZE and QUORUM: so many fit when what can leave has left, and one more never does; SELECT: all
-    fit then. Else now."""
     label: str = ""
     """SELECT: the label of nodes whose value is to be another."""
     values: tuple[str, ...] = ()

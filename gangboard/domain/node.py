@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gangboard.domain.capacity import Amounts, Taint
+from gangboard.domain.capacity import Amounts
 from gangboard.domain.objects import Condition, Meta
+from gangboard.domain.pod_constraints import Taint
 from gangboard.domain.suspension import FieldWriter
 
 

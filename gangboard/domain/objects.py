@@ -32,6 +32,11 @@ def job_ref(namespace: str, name: str, uid: str) -> ObjectRef:
     return ObjectRef("batch", "Job", namespace, name, uid)
 
 
+def node_ref(name: str) -> ObjectRef:
+    """Return a reference to a node. Pages use it to hide the name from users who may not see nodes."""
+    return ObjectRef("", "Node", "", name, "")
+
+
 @dataclass(frozen=True, slots=True)
 class Controller:
     """The owner reference with `controller: true`."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from gangboard.domain.capacity import Needs
 from gangboard.domain.group import read_entry
 from gangboard.domain.objects import Condition, Meta
 from gangboard.domain.pod_claims import PodClaim
+from gangboard.domain.pod_constraints import Needs
 
 NO_NEEDS = Needs()
 STOCK_SCHEDULER = "default-scheduler"

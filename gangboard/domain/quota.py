@@ -9,8 +9,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import NamedTuple
 
-from gangboard.domain.capacity import Taint
 from gangboard.domain.objects import Meta
+from gangboard.domain.pod_constraints import Taint
 
 
 class QueueName(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
-from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.dependencies import Unmet, unmet_dependencies
 from gangboard.domain.event import Event, NotMade
 from gangboard.domain.group import Group
@@ -15,7 +15,7 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import Owner, Role, SuspendChange
-from gangboard.domain.placing import Placing
+from gangboard.domain.placement_result import Placing
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import UnusableClaims
 from gangboard.domain.queue import QueueEntry
@@ -25,7 +25,7 @@ from gangboard.domain.suspension import RecordedSuspend
 from gangboard.domain.traits import NO_TRAITS, KindTraits, QueueTraits
 from gangboard.domain.verdict import UnitMemory
 
-NO_ROOM = ClusterRoom(why="nodes: not read yet")
+NO_ROOM = ClusterCapacity(why="nodes: not read yet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class GangFacts:
     """What is peculiar to admission systems, by the API group of their entries."""
     queues: QueueTree = field(default_factory=QueueTree)
     """The queues that its entries name, with all above them, as far as these can be read."""
-    room: ClusterRoom = NO_ROOM
+    room: ClusterCapacity = NO_ROOM
     """The nodes of the cluster with what is on them; `room.why` says when it tells nothing."""
     kubernetes: tuple[int, int] | None = None
     """Version of the API server, such as (1, 37); None when it did not say."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from gangboard.domain.placing import PlacementCause
+from gangboard.domain.placement_result import PlacementCause
 from gangboard.facts.attempt_history import latest
 from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import group_refusal, has_rejected_pods, rejected_pods

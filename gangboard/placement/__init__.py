@@ -1,1 +1,1 @@
-"""Pure arithmetic: what fits where, what is free, what would make it fit. May import domain."""
+"""Pure arithmetic of placement: fits, free room, and changes that would make a gang fit."""

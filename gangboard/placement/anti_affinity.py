@@ -1,10 +1,9 @@
-"""Required anti-affinity by other labels of nodes than the host's name: one of a set in each zone.
+"""Required anti-affinity by another node label than the host name: one pod of a set in each zone.
 
-Source: InterPodAffinity of kube-scheduler (interpodaffinity/filtering.go, 1.35 to 1.37). A term keeps
-its pod and those that match it from nodes with the same value of the label, whoever of the two was
-there first, and wherever in the cluster; a node without the label is nobody's. What pods that are
-there keep away is a filter of nodes, for whoever asks. Among the members themselves it is worked out
-for equal pods: each value takes one.
+Source: InterPodAffinity of kube-scheduler (interpodaffinity/filtering.go, 1.35 to 1.37). A term keeps its
+pod and the pods that match it from nodes with the same value of the label, whichever came first. It does
+not apply to nodes without the label. Pods on nodes are a filter of nodes (`node_filters`). This module
+handles the members themselves, if they are equal: each value takes one.
 """
 
 from __future__ import annotations
@@ -15,12 +14,8 @@ from itertools import combinations
 
 import numpy as np
 
-from gangboard.domain.capacity import (
-    PlacementRequest,
-    PodSet,
-    Shape,
-)
-from gangboard.domain.placing import Fit, FitAnswer, When
+from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
+from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import clashing, one_per_domain_keys
 from gangboard.placement.node_snapshot import NodeSnapshot
@@ -51,21 +46,25 @@ def is_anti_affinity_unsupported(request: PlacementRequest) -> bool:
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     alike = any(pod_set.count > 1 and one_per_domain_keys(pod_set.shape) for pod_set in pod_sets)
     pairs = combinations([pod_set.shape for pod_set in pod_sets], 2)
-    if not alike and not any(_has_domain_anti_affinity(one, other) for one, other in pairs):
+    if not alike and not any(
+        _has_domain_anti_affinity(shape, other_shape) for shape, other_shape in pairs
+    ):
         return False
     return one_per_domain_of(request) is None
 
 
-def _has_domain_anti_affinity(one: Shape, other: Shape) -> bool:
-    return any(not term.is_by_host for term in clashing(one, other))
+def _has_domain_anti_affinity(shape: Shape, other_shape: Shape) -> bool:
+    return any(not term.is_by_host for term in clashing(shape, other_shape))
 
 
 # All nodes at once
 
 
-def fit_one_per_domain(snapshot: NodeSnapshot, asked: OnePerDomain, when: When, target: int) -> Fit:
+def fit_one_per_domain(
+    snapshot: NodeSnapshot, members: OnePerDomain, when: When, target: int
+) -> Fit:
     """Return whether at least `target` of the pods fit."""
-    return place(asked, _places(snapshot, asked.pod_set.shape, asked.key, when), target)
+    return place(members, _places(snapshot, members.pod_set.shape, members.key, when), target)
 
 
 def most_one_per_domain(snapshot: NodeSnapshot, shape: Shape, when: When) -> int | None:
@@ -87,10 +86,10 @@ Place = tuple[str | None, str, int]
 
 
 def _places(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> Iterator[Place]:
-    caps = feasible_nodes_of(snapshot, shape).caps(when)
-    for at in np.flatnonzero(caps > 0).tolist():
-        node = snapshot[at]
-        yield node.labels.get(key), node.name, int(caps[at])
+    max_pods = feasible_nodes_of(snapshot, shape).max_pods(when)
+    for row in np.flatnonzero(max_pods > 0).tolist():
+        node = snapshot[row]
+        yield node.labels.get(key), node.name, int(max_pods[row])
 
 
 # The placement
@@ -108,16 +107,16 @@ def _one_each(places: Iterable[Place]) -> list[tuple[str, int]]:
     return [*((name, 1) for _, name in best.values()), *free]
 
 
-def place(asked: OnePerDomain, places: Iterable[Place], target: int) -> Fit:
+def place(members: OnePerDomain, places: Iterable[Place], target: int) -> Fit:
     """Return whether at least `target` of the pods fit in these places, and where."""
-    found = _one_each(places)
-    if sum(number for _, number in found) < target:
+    chosen = _one_each(places)
+    if sum(number for _, number in chosen) < target:
         return Fit(FitAnswer.NO)
-    left = asked.pod_set.count
+    remaining = members.pod_set.count
     placement: dict[str, Mapping[str, int]] = {}
-    for name, number in sorted(found, key=lambda one: (one[1], one[0])):
-        here = min(number, left)
-        left -= here
-        if here:
-            placement[name] = {asked.pod_set.shape.name: here}
+    for name, number in sorted(chosen, key=lambda pair: (pair[1], pair[0])):
+        placed = min(number, remaining)
+        remaining -= placed
+        if placed:
+            placement[name] = {members.pod_set.shape.name: placed}
     return Fit(FitAnswer.YES, dict(sorted(placement.items())))

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gangboard.domain.capacity import Load, NodeRoom, PlacementRequest, Resident
-from gangboard.domain.placing import FitAnswer, When
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, Requested, RunningGang
+from gangboard.domain.placement_result import FitAnswer, When
 from gangboard.facts.gang import Unit
 from gangboard.placement.fits import fits
-from gangboard.placement.neighbours import more
-from gangboard.placement.pod_removal import without
+from gangboard.placement.gang_nodes import added, without
 
 _RIVALS = 10
-"""Half-placed gangs that are looked at, the ones that hold most of the gang's nodes first."""
+"""Half-placed gangs that are tried, those that hold most of the gang's nodes first."""
 
 
-def find_rival(unit: Unit) -> tuple[Resident, Resident] | None:
-    """Return the unit's own gang and the one that it is in a deadlock with, both as residents.
+def find_rival(unit: Unit) -> tuple[RunningGang, RunningGang] | None:
+    """Return the unit's own gang and the gang with which it is in a deadlock.
 
-    All of it is proven: neither fits now; each would fit if the other let go of its room; and
-    neither would fit if everything but these two left, so no end of another gang helps. What is on
-    its way out already is held by nobody. None where any of it cannot be told.
+    All of it is proven. Neither fits now. Each would fit if the other released its room. Neither would fit
+    if all pods but those of the two left, so the end of a third gang does not help. Terminating pods
+    hold no room here. None: one of these cannot be proven.
     """
     placing = unit.placing
     if placing is None or placing.assessment is None:
@@ -33,68 +32,59 @@ def find_rival(unit: Unit) -> tuple[Resident, Resident] | None:
         pod.nominated_node for pod in unit.unplaced
     ):
         return None
-    residents = unit.facts.room.residents()
-    own = next((one for one in residents if one.root == unit.owner.meta.ref.uid), None)
+    running_gangs = unit.facts.room.running_gangs()
+    own = next((gang for gang in running_gangs if gang.root == unit.owner.meta.ref.uid), None)
     if own is None or own.whole or not own.kept:
         return None
     hosts = {name for shape in placing.shapes for name in shape.eligibility.eligible}
-    for rival in _rivals(residents, own, hosts):
-        if _holds(unit.facts.room.nodes, placing.request, own, rival):
+    for rival in _rivals(running_gangs, own, hosts):
+        if _is_deadlock(unit.facts.room.nodes, placing.request, own, rival):
             return own, rival
     return None
 
 
-def _rivals(residents: Iterable[Resident], own: Resident, hosts: set[str]) -> list[Resident]:
-    found = [
-        (len(hosts & one.kept.keys()), one)
-        for one in residents
-        if not one.whole and one.waits and one.root != own.root
+def _rivals(
+    running_gangs: Iterable[RunningGang], own: RunningGang, hosts: set[str]
+) -> list[RunningGang]:
+    counted = [
+        (len(hosts & gang.kept.keys()), gang)
+        for gang in running_gangs
+        if not gang.whole and gang.waits and gang.root != own.root
     ]
     ranked = sorted(
-        ((number, one) for number, one in found if number),
+        ((number, gang) for number, gang in counted if number),
         key=lambda pair: (-pair[0], pair[1].ref.namespace, pair[1].ref.name),
     )
-    return [one for _, one in ranked[:_RIVALS]]
+    return [gang for _, gang in ranked[:_RIVALS]]
 
 
-def _holds(
-    nodes: Sequence[NodeRoom], request: PlacementRequest, own: Resident, rival: Resident
+def _is_deadlock(
+    nodes: Sequence[NodeInfo], request: PlacementRequest, own: RunningGang, rival: RunningGang
 ) -> bool:
     theirs = PlacementRequest(rival.waits)
-    alone = [_with_only(node, (own, rival)) for node in nodes]
+    only_both = [_with_only(node, (own, rival)) for node in nodes]
     return (
         _answer(theirs, nodes) is FitAnswer.NO
         and _answer(request, _without(nodes, rival.kept)) is FitAnswer.YES
         and _answer(theirs, _without(nodes, own.kept)) is FitAnswer.YES
-        and _answer(request, alone) is FitAnswer.NO
-        and _answer(theirs, alone) is FitAnswer.NO
+        and _answer(request, only_both) is FitAnswer.NO
+        and _answer(theirs, only_both) is FitAnswer.NO
     )
 
 
-def _answer(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> FitAnswer:
-    return fits(request, nodes, When.NOW, request.needed).answer
+def _answer(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> FitAnswer:
+    return fits(request, nodes, When.CURRENT, request.needed).answer
 
 
-def _without(nodes: Sequence[NodeRoom], loads: Mapping[str, Load]) -> list[NodeRoom]:
+def _without(nodes: Sequence[NodeInfo], loads: Mapping[str, Requested]) -> list[NodeInfo]:
     """Return the nodes as if these loads were gone."""
     return [without(node, loads[node.name]) if node.name in loads else node for node in nodes]
 
 
-def _with_only(node: NodeRoom, gangs: Iterable[Resident]) -> NodeRoom:
+def _with_only(node: NodeInfo, gangs: Iterable[RunningGang]) -> NodeInfo:
     """Return the node with the pods that stay and those of these gangs."""
-    load = node.staying
+    load = node.pinned
     for gang in gangs:
         if node.name in gang.kept:
-            load = _more(load, gang.kept[node.name])
+            load = added(load, gang.kept[node.name])
     return replace(node, now=load)
-
-
-def _more(load: Load, part: Load) -> Load:
-    names = load.amounts.keys() | part.amounts.keys()
-    return Load(
-        {name: load.amounts.get(name, 0) + part.amounts.get(name, 0) for name in sorted(names)},
-        load.pods + part.pods,
-        load.host_ports | part.host_ports,
-        more(load.anti_affinity, part.anti_affinity),
-        more(load.matched_terms, part.matched_terms),
-    )

@@ -1,9 +1,9 @@
 """Devices that a driver serves under the name of an extended resource.
 
-Where a node lists none of a resource and a DeviceClass has its name as `extendedResourceName`,
+If a node lists none of a resource and a DeviceClass has its name as `extendedResourceName`,
 kube-scheduler compares no amounts there and asks the driver (shouldDelegateResourceToDRA in
 plugins/noderesources/fit.go; gate DRAExtendedResource: off before 1.36, on in 1.36, locked on in
-1.37). DeviceClasses are not read. But of what it does compare the scheduler says `Insufficient …`.
+1.37). The poller does not read DeviceClasses. The scheduler says `Insufficient …` of amounts that it compares.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gangboard.domain.capacity import PlacementRequest, PodSet, Shape, Toleration
+from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import Toleration
 from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import node_reasons, scheduler_messages
 from gangboard.placement.amounts import wanted
@@ -25,38 +26,37 @@ _EVERYWHERE = (Toleration(operator="Exists"),)
 
 
 def may_be_served(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tuple[str, ...]:
-    """Return for `Shape.undecidable` what drivers may serve to these pods, all of that shape.
+    """Return the requests of a shape that drivers may serve, for `Shape.undecidable`.
 
-    These are extended resources that no node has which the pods select, unless the scheduler says
-    of them that they are insufficient. Nothing is returned for a cluster older than 1.36, and where
-    no node is selected at all.
+    These are extended resources that no selected node has, unless the scheduler calls them
+    insufficient. Empty: the cluster is older than 1.36, or the pods select no node at all.
     """
     if unit.facts.kubernetes is not None and unit.facts.kubernetes < _SERVED_SINCE:
         return ()
-    asked = [name for name in wanted(shape) if "/" in name and "kubernetes.io/" not in name]
-    if not asked:
+    requested = [name for name in wanted(shape) if "/" in name and "kubernetes.io/" not in name]
+    if not requested:
         return ()
     snapshot = snapshot_of(unit.facts.room)
     plain = Shape(shape.name, {}, shape.node_selector, shape.affinity, _EVERYWHERE)
     selected = feasible_nodes_of(snapshot, plain).eligible()
-    found = []
-    for resource in asked:
-        there = snapshot.stock(resource).allocatable != 0
-        if not selected.any() or (selected & there).any():
+    names = []
+    for resource in requested:
+        is_listed = snapshot.resource(resource).allocatable != 0
+        if not selected.any() or (selected & is_listed).any():
             continue
         # Of pods that select other nodes it tells nothing where those list the resource.
-        if not _is_compared(unit, resource, pods if there.any() else None):
-            found.append(f"{_SERVED}{resource}")
-    return tuple(found)
+        if not _is_compared(unit, resource, pods if is_listed.any() else None):
+            names.append(f"{_SERVED}{resource}")
+    return tuple(names)
 
 
 def _is_compared(unit: Unit, resource: str, pods: Sequence[Pod] | None) -> bool:
     """Whether the scheduler says of one of these pods, or of any, that nodes have too little."""
-    own = None if pods is None else {pod.meta.ref for pod in pods}
+    own_refs = None if pods is None else {pod.meta.ref for pod in pods}
     return any(
         reason == f"Insufficient {resource}"
         for message in scheduler_messages(unit, "Unschedulable")
-        if own is None or message.source in own
+        if own_refs is None or message.source in own_refs
         for reason, _ in node_reasons(message.text)
     )
 

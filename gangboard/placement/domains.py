@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gangboard.domain.capacity import HOSTNAME, PlacementRequest, PodSet
-from gangboard.domain.placing import Fit, FitAnswer, When
+from gangboard.domain.capacity import PlacementRequest, PodSet
+from gangboard.domain.placement_result import Fit, FitAnswer, When
+from gangboard.domain.pod_constraints import HOSTNAME
+from gangboard.placement.columns import BoolColumn, IntColumn
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
 from gangboard.placement.filling import fill
 from gangboard.placement.matching import is_about_hosts
 from gangboard.placement.node_filters import has_label
-from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole
+from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.packing import Budget
 
 
@@ -22,9 +24,9 @@ class Domains:
     """The topology domains of a snapshot, in the order of their values."""
 
     values: tuple[tuple[str, ...], ...]
-    codes: Whole
+    codes: IntColumn
     """For each node which domain it is in; -1 for none."""
-    nodes: Whole
+    nodes: IntColumn
     """The nodes that are in one."""
 
 
@@ -32,15 +34,17 @@ def domains_of(snapshot: NodeSnapshot, keys: tuple[str, ...]) -> Domains:
     """Return the domains by these keys; nodes without one of them are in none."""
     place = ("domains", keys)
     if place not in snapshot.cache:
-        found: dict[tuple[str, ...], list[int]] = {}
-        for at, node in enumerate(snapshot.nodes):
+        rows_by_values: dict[tuple[str, ...], list[int]] = {}
+        for row, node in enumerate(snapshot.nodes):
             values = tuple(node.labels[key] for key in keys if key in node.labels)
             if len(values) == len(keys):
-                found.setdefault(values, []).append(at)
+                rows_by_values.setdefault(values, []).append(row)
         codes = np.full(len(snapshot), -1, dtype=np.int64)
-        for code, values in enumerate(sorted(found)):
-            codes[found[values]] = code
-        snapshot.cache[place] = Domains(tuple(sorted(found)), codes, np.flatnonzero(codes >= 0))
+        for code, values in enumerate(sorted(rows_by_values)):
+            codes[rows_by_values[values]] = code
+        snapshot.cache[place] = Domains(
+            tuple(sorted(rows_by_values)), codes, np.flatnonzero(codes >= 0)
+        )
     domains: Domains = snapshot.cache[place]
     return domains
 
@@ -50,11 +54,11 @@ def fit_in_some_domain(
 ) -> Fit:
     """Return whether at least `target` of the members go into one domain; all nodes without keys."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
-    alone = (
+    separately = (
         min(pod_set.count, feasible_nodes_of(snapshot, pod_set.shape).most(when))
         for pod_set in pod_sets
     )
-    if sum(alone) < target:
+    if sum(separately) < target:
         return Fit(FitAnswer.NO)
     if not request.topology_keys:
         return _fit(snapshot, pod_sets, when, None, target, budget)
@@ -68,13 +72,13 @@ def fit_in_some_domain(
 
 
 def in_any(tried: Iterable[Fit], budget: Budget) -> Fit:
-    """Return the first YES of all domains; NO only where none of them could not be told."""
+    """Return the first YES of all domains. NO: every domain says NO."""
     gave_up: Fit | None = None
-    for found in tried:
-        if found.answer is FitAnswer.YES:
-            return Fit(FitAnswer.YES, found.placement, steps=budget.spent)
-        if found.answer is FitAnswer.CANNOT_TELL:
-            gave_up = gave_up or found
+    for fit in tried:
+        if fit.answer is FitAnswer.YES:
+            return Fit(FitAnswer.YES, fit.placement, steps=budget.spent)
+        if fit.answer is FitAnswer.CANNOT_TELL:
+            gave_up = gave_up or fit
     if gave_up is not None:
         return Fit(FitAnswer.CANNOT_TELL, why=gave_up.why, steps=budget.spent)
     return Fit(FitAnswer.NO, steps=budget.spent)
@@ -84,7 +88,7 @@ def _fit(
     snapshot: NodeSnapshot,
     pod_sets: Sequence[PodSet],
     when: When,
-    mask: Mask | None,
+    mask: BoolColumn | None,
     target: int,
     budget: Budget,
 ) -> Fit:
@@ -99,35 +103,35 @@ def _possible(
     """Return the domains that have room for enough of each shape alone, in order."""
     room = np.zeros(len(domains.values), dtype=np.int64)
     for pod_set in pod_sets:
-        caps = np.minimum(
-            feasible_nodes_of(snapshot, pod_set.shape).caps(when), pod_set.count
+        max_pods = np.minimum(
+            feasible_nodes_of(snapshot, pod_set.shape).max_pods(when), pod_set.count
         ).astype(np.int64)
         sums = np.zeros(len(domains.values), dtype=np.int64)
-        np.add.at(sums, domains.codes[domains.nodes], caps[domains.nodes])
+        np.add.at(sums, domains.codes[domains.nodes], max_pods[domains.nodes])
         room += np.minimum(sums, pod_set.count)
-    found: list[int] = np.flatnonzero(room >= target).tolist()
-    return found
+    codes: list[int] = np.flatnonzero(room >= target).tolist()
+    return codes
 
 
 def _of_one(snapshot: NodeSnapshot, pod_set: PodSet, when: When, target: int) -> Fit:
-    """Place pods of one shape: what fits on each node adds up, nothing has to be searched.
+    """Place pods of one shape. The numbers of all nodes add up, without a search.
 
-    As many as there are go on the nodes that take the fewest, so that large holes stay.
+    Nodes that take the fewest pods are filled first, so that large holes stay.
     """
-    order, caps, sums = feasible_nodes_of(snapshot, pod_set.shape).in_order(when)
+    order, max_pods, sums = feasible_nodes_of(snapshot, pod_set.shape).in_order(when)
     if not len(sums) or int(sums[-1]) < target:
         return Fit(FitAnswer.NO)
     # Where one node takes all that are left, the first of these by name does as well as any.
-    small = int(np.searchsorted(caps, pod_set.count))
+    small = int(np.searchsorted(max_pods, pod_set.count))
     last = int(np.searchsorted(sums[:small], pod_set.count))
-    chosen = dict(zip(order[:last].tolist(), caps[:last].tolist(), strict=True))
-    left = pod_set.count - (int(sums[last - 1]) if last else 0)
-    if left and last < small:
-        chosen[int(order[last])] = left
-    elif left and small < len(order):
-        chosen[int(order[small:].min())] = left
+    chosen = dict(zip(order[:last].tolist(), max_pods[:last].tolist(), strict=True))
+    remaining = pod_set.count - (int(sums[last - 1]) if last else 0)
+    if remaining and last < small:
+        chosen[int(order[last])] = remaining
+    elif remaining and small < len(order):
+        chosen[int(order[small:].min())] = remaining
     name = pod_set.shape.name
-    return Fit(FitAnswer.YES, {snapshot.names[at]: {name: chosen[at]} for at in sorted(chosen)})
+    return Fit(FitAnswer.YES, {snapshot.names[row]: {name: chosen[row]} for row in sorted(chosen)})
 
 
 def hosts_share_names(snapshot: NodeSnapshot, request: PlacementRequest) -> bool:
@@ -156,14 +160,14 @@ def first_unreadable(snapshot: NodeSnapshot, request: PlacementRequest) -> str:
     """Name the first node that might host a member if its amounts could be read."""
     if not snapshot.sparse().unreadable:
         return ""
-    found: list[tuple[int, int, FeasibleNodes]] = []
+    unreadable: list[tuple[int, int, FeasibleNodes]] = []
     for number, pod_set in enumerate(request.pod_sets):
         if pod_set.count:
             feasible = feasible_nodes_of(snapshot, pod_set.shape)
             places = np.flatnonzero(feasible.only_unreadable(request.topology_keys))
             if len(places):
-                found.append((int(places[0]), number, feasible))
-    if not found:
+                unreadable.append((int(places[0]), number, feasible))
+    if not unreadable:
         return ""
-    at, _, feasible = min(found, key=lambda one: one[:2])
-    return f"{feasible.first_unreadable(at)} of the node {snapshot.names[at]} could not be read"
+    row, _, feasible = min(unreadable, key=lambda entry: entry[:2])
+    return f"{feasible.first_unreadable(row)} of the node {snapshot.names[row]} could not be read"

@@ -1,9 +1,8 @@
 """The packing problem over columns, for thousands of nodes.
 
-Bounds prove NO, one quick placement proves YES. Otherwise nodes on which all that fits alone fits
-together too are settled first: nothing can be gained there by placing less. What is left, nodes on
-which members stand in each other's way, is searched, and nodes on which the same combinations fit
-are alike there whatever else they have free.
+Bounds prove NO, and one quick placement proves YES. Otherwise the easy nodes are settled first: on them
+the shapes fit together as many times as each fits alone, so placing fewer gains no room. Only nodes on
+which shapes compete are searched. Nodes on which the same combinations fit count as equal.
 """
 
 from __future__ import annotations
@@ -16,24 +15,26 @@ from math import prod
 import numpy as np
 
 from gangboard.domain.capacity import PodSet
-from gangboard.domain.placing import Fit, FitAnswer, When
+from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.placement.amounts import wanted
-from gangboard.placement.classes import Vector, conflicting_pairs
+from gangboard.placement.columns import SAFE, BoolColumn, IntColumn, total
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.node_snapshot import SAFE, Mask, NodeSnapshot, Whole, total
+from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.packing import (
     TOO_MANY_WAYS,
     Budget,
     BudgetSpentError,
     SearchClass,
+    Vector,
+    conflicting_pairs,
     largest,
     least,
     walk,
+    walk_two,
 )
-from gangboard.placement.two_shapes import walk_two
 
 _WAY, _CHEAP = 16, 64
-"""What one combination costs in steps of the search, and how many nodes of it one step."""
+"""Cost of one combination in steps of the search, and number of its nodes for one step."""
 Placed = dict[int, list[int]]
 """Place of a node → how many pods of each shape."""
 
@@ -44,20 +45,20 @@ class FillTable:
 
     counts: list[int]
     requests: list[list[int]]
-    """For each shape what one pod takes of each resource."""
+    """For each shape the amounts of one pod by resource."""
     conflicts: frozenset[tuple[int, int]]
     """Pairs of shapes that cannot share a node."""
-    places: Whole
-    """Of the nodes in the snapshot."""
-    caps: Whole
+    places: IntColumn
+    """Rows of the nodes in the snapshot."""
+    max_pods: IntColumn
     """Shape by node: how many pods fit there alone, at most as many as there are."""
-    room: list[Whole]
-    """For each resource what the nodes have free, at most what all members want."""
+    room: list[IntColumn]
+    """For each resource the free amounts of the nodes, at most the requests of all members."""
     placed: Placed = field(default_factory=dict)
 
-    def only(self, mask: Mask) -> None:
+    def only(self, mask: BoolColumn) -> None:
         """Leave the other nodes out."""
-        self.places, self.caps = self.places[mask], self.caps[:, mask]
+        self.places, self.max_pods = self.places[mask], self.max_pods[:, mask]
         self.room = [column[mask] for column in self.room]
 
 
@@ -65,7 +66,7 @@ def fill(
     snapshot: NodeSnapshot,
     pod_sets: Sequence[PodSet],
     when: When,
-    mask: Mask | None,
+    mask: BoolColumn | None,
     target: int,
     budget: Budget,
 ) -> Fit:
@@ -78,46 +79,46 @@ def fill(
         return Fit(FitAnswer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
     if placed is None:
         return Fit(FitAnswer.NO, steps=budget.spent - start)
-    left = [pod_set.count for pod_set in pod_sets]
+    remaining = [pod_set.count for pod_set in pod_sets]
     placement: dict[str, Mapping[str, int]] = {}
-    for at in sorted(placed):
+    for index in sorted(placed):
         taken = {}
-        for shape, count in enumerate(placed[at]):
-            count = min(count, left[shape])
-            left[shape] -= count
+        for shape, count in enumerate(placed[index]):
+            count = min(count, remaining[shape])
+            remaining[shape] -= count
             if count:
                 taken[names[shape]] = count
         if taken:
-            placement[snapshot.names[at]] = taken
+            placement[snapshot.names[index]] = taken
     return Fit(FitAnswer.YES, placement, steps=budget.spent - start)
 
 
 def _table(
-    snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], when: When, mask: Mask | None
+    snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], when: When, mask: BoolColumn | None
 ) -> FillTable:
-    asked = [wanted(pod_set.shape) for pod_set in pod_sets]
-    resources = sorted({resource for one in asked for resource in one})
-    requests = [[one.get(resource, 0) for resource in resources] for one in asked]
+    requested = [wanted(pod_set.shape) for pod_set in pod_sets]
+    resources = sorted({resource for amounts in requested for resource in amounts})
+    requests = [[amounts.get(resource, 0) for resource in resources] for amounts in requested]
     counts = [pod_set.count for pod_set in pod_sets]
-    caps = np.stack(
+    max_pods = np.stack(
         [
-            np.minimum(feasible_nodes_of(snapshot, pod_set.shape).caps(when), pod_set.count).astype(
-                np.int64
-            )
+            np.minimum(
+                feasible_nodes_of(snapshot, pod_set.shape).max_pods(when), pod_set.count
+            ).astype(np.int64)
             for pod_set in pod_sets
         ]
     )
-    useful = caps.any(axis=0)
+    useful = max_pods.any(axis=0)
     places = np.flatnonzero(useful if mask is None else useful & mask)
     room = []
-    for at, resource in enumerate(resources):
-        most = sum(count * one[at] for count, one in zip(counts, requests, strict=True))
-        free = snapshot.stock(resource).free(when)[places]
+    for index, resource in enumerate(resources):
+        most = sum(count * request[index] for count, request in zip(counts, requests, strict=True))
+        free = snapshot.resource(resource).free(when)[places]
         if most > SAFE:
             free = free.astype(object)
         room.append(np.clip(free, 0, most))
     pairs = conflicting_pairs([pod_set.shape for pod_set in pod_sets])
-    return FillTable(counts, requests, pairs, places, caps[:, places], room)
+    return FillTable(counts, requests, pairs, places, max_pods[:, places], room)
 
 
 def _fill(table: FillTable, target: int, budget: Budget) -> Placed | None:
@@ -125,9 +126,9 @@ def _fill(table: FillTable, target: int, budget: Budget) -> Placed | None:
         return {}
     if not _may_fit(table, target):
         return None
-    found = _quick(table, target)
-    if found is not None:
-        return found
+    placed = _quick(table, target)
+    if placed is not None:
+        return placed
     if len(table.counts) == 1:
         return None
     size = sum(table.counts)
@@ -139,28 +140,28 @@ def _fill(table: FillTable, target: int, budget: Budget) -> Placed | None:
         return None
     classes = list(_classes(table, budget))
     counts = tuple(table.counts)
-    left = [shape for shape, count in enumerate(counts) if count]
-    if len(left) == 2:
-        chain = walk_two((left[0], left[1]), counts, classes, target, budget)
+    remaining = [shape for shape, count in enumerate(counts) if count]
+    if len(remaining) == 2:
+        chain = walk_two((remaining[0], remaining[1]), counts, classes, target, budget)
     else:
         chain = walk(counts, classes, target, budget)
     if chain is None:
         return None
-    for at, config in chain:
-        table.placed[at] = [
-            a + b for a, b in zip(table.placed.get(at, [0] * len(config)), config, strict=True)
+    for index, config in chain:
+        table.placed[index] = [
+            a + b for a, b in zip(table.placed.get(index, [0] * len(config)), config, strict=True)
         ]
     return table.placed
 
 
 def _may_fit(table: FillTable, target: int) -> bool:
     """Look for a proof of NO: by what each shape could place alone, and by totals per resource."""
-    sums = table.caps.sum(axis=1).tolist()
+    sums = table.max_pods.sum(axis=1).tolist()
     if sum(map(min, table.counts, sums)) < target:
         return False
     return all(
-        least([one[at] for one in table.requests], table.counts, target) <= total(column)
-        for at, column in enumerate(table.room)
+        least([request[index] for request in table.requests], table.counts, target) <= total(column)
+        for index, column in enumerate(table.room)
     )
 
 
@@ -169,40 +170,41 @@ def _may_fit(table: FillTable, target: int) -> bool:
 
 def _quick(table: FillTable, target: int) -> Placed | None:
     """Fill nodes one after the other, the pickiest shape and the least useful nodes first."""
-    caps = table.caps
-    order = np.lexsort((caps.sum(axis=0), np.count_nonzero(caps, axis=0)))
-    supply = caps.sum(axis=1).tolist()
+    max_pods = table.max_pods
+    order = np.lexsort((max_pods.sum(axis=0), np.count_nonzero(max_pods, axis=0)))
+    supply = max_pods.sum(axis=1).tolist()
     placed: Placed = {}
     missing = sum(table.counts) - target
-    for shape in sorted(range(len(table.counts)), key=lambda at: (supply[at], at)):
-        own = caps[shape].copy()
-        for at, taken in placed.items():
-            own[at] = _beside(table, shape, at, taken)
-        line = own[order]
+    for shape in sorted(range(len(table.counts)), key=lambda index: (supply[index], index)):
+        room = max_pods[shape].copy()
+        for index, taken in placed.items():
+            room[index] = _room_beside(table, shape, index, taken)
+        line = room[order]
         sums = np.cumsum(line)
-        left = table.counts[shape]
-        last = int(np.searchsorted(sums, left))
-        for at in order[: last + 1][line[: last + 1] > 0].tolist():
-            count = min(left, int(own[at]))
-            placed.setdefault(at, [0] * len(table.counts))[shape] = count
-            left -= count
-        missing -= left
+        remaining = table.counts[shape]
+        last = int(np.searchsorted(sums, remaining))
+        for index in order[: last + 1][line[: last + 1] > 0].tolist():
+            count = min(remaining, int(room[index]))
+            placed.setdefault(index, [0] * len(table.counts))[shape] = count
+            remaining -= count
+        missing -= remaining
         if missing < 0:
             return None
-    return {int(table.places[at]): taken for at, taken in placed.items()}
+    return {int(table.places[index]): taken for index, taken in placed.items()}
 
 
-def _beside(table: FillTable, shape: int, at: int, taken: Sequence[int]) -> int:
-    """Return how many pods of a shape go on a node beside those that are there already."""
+def _room_beside(table: FillTable, shape: int, index: int, taken: Sequence[int]) -> int:
+    """Return how many pods of a shape go on a node beside the pods already placed there."""
     if any(shape in pair and taken[pair[0] + pair[1] - shape] for pair in table.conflicts):
         return 0
-    most = int(table.caps[shape, at])
+    most = int(table.max_pods[shape, index])
     for resource, amount in enumerate(table.requests[shape]):
         if amount and most:
             used = sum(
-                count * one[resource] for count, one in zip(taken, table.requests, strict=True)
+                count * request[resource]
+                for count, request in zip(taken, table.requests, strict=True)
             )
-            most = min(most, max(0, int(table.room[resource][at]) - used) // amount)
+            most = min(most, max(0, int(table.room[resource][index]) - used) // amount)
     return most
 
 
@@ -210,38 +212,37 @@ def _beside(table: FillTable, shape: int, at: int, taken: Sequence[int]) -> int:
 
 
 def _settle(table: FillTable) -> None:
-    """Place all that fits on nodes that take it together, and drop shapes that are placed.
+    """Fill the easy nodes, and drop shapes that are placed.
 
-    Whatever is placed elsewhere, less on such a node never helps. With fewer left to place, more
-    nodes become such nodes.
+    Placing fewer pods on an easy node never helps elsewhere. With fewer pods left, more nodes become easy.
     """
     while len(table.places):
         easy = _easy(table)
         if not easy.any():
             return
-        for at, config in zip(
-            table.places[easy].tolist(), table.caps[:, easy].T.tolist(), strict=True
+        for index, config in zip(
+            table.places[easy].tolist(), table.max_pods[:, easy].T.tolist(), strict=True
         ):
-            table.placed[at] = config
-        gained = table.caps[:, easy].sum(axis=1).tolist()
+            table.placed[index] = config
+        gained = table.max_pods[:, easy].sum(axis=1).tolist()
         table.counts = [max(0, a - b) for a, b in zip(table.counts, gained, strict=True)]
         table.only(~easy)
-        table.caps = np.minimum(table.caps, np.array(table.counts, dtype=np.int64)[:, None])
-        table.only(np.any(table.caps, axis=0, keepdims=True)[0])
+        table.max_pods = np.minimum(table.max_pods, np.array(table.counts, dtype=np.int64)[:, None])
+        table.only(np.any(table.max_pods, axis=0, keepdims=True)[0])
 
 
-def _easy(table: FillTable) -> Mask:
-    """Return the nodes on which the caps of all shapes fit together."""
-    found = np.ones(len(table.places), dtype=np.bool_)
+def _easy(table: FillTable) -> BoolColumn:
+    """Return the nodes on which the max_pods of all shapes fit together."""
+    easy = np.ones(len(table.places), dtype=np.bool_)
     for resource, column in enumerate(table.room):
-        used: Whole = np.zeros(len(column), dtype=column.dtype)
-        for shape, one in enumerate(table.requests):
-            if one[resource]:
-                used = used + table.caps[shape].astype(column.dtype) * one[resource]
-        found &= used <= column
+        used: IntColumn = np.zeros(len(column), dtype=column.dtype)
+        for shape, request in enumerate(table.requests):
+            if request[resource]:
+                used = used + table.max_pods[shape].astype(column.dtype) * request[resource]
+        easy &= used <= column
     for low, high in table.conflicts:
-        found &= (table.caps[low] == 0) | (table.caps[high] == 0)
-    return found
+        easy &= (table.max_pods[low] == 0) | (table.max_pods[high] == 0)
+    return easy
 
 
 # Nodes where somebody is
@@ -253,54 +254,62 @@ def _classes(table: FillTable, budget: Budget) -> Iterator[SearchClass]:
     For every combination of all shapes but one, the most that fits of that one is worked out for
     all nodes at once.
     """
-    tops = table.caps.max(axis=1).tolist()
-    last = max(range(len(tops)), key=lambda at: (tops[at], -at))
-    others = [at for at in range(len(tops)) if at != last]
-    ways = prod(tops[at] + 1 for at in others)
+    tops = table.max_pods.max(axis=1).tolist()
+    last = max(range(len(tops)), key=lambda index: (tops[index], -index))
+    other_shapes = [index for index in range(len(tops)) if index != last]
+    ways = prod(tops[index] + 1 for index in other_shapes)
     budget.spend(ways * (_WAY + len(table.places) // _CHEAP))
-    combinations = list(product(*(range(tops[at] + 1) for at in others)))
-    most = np.stack([_most(table, last, others, one) for one in combinations], axis=1)
+    combinations = list(product(*(range(tops[index] + 1) for index in other_shapes)))
+    most = np.stack(
+        [_most(table, last, other_shapes, combination) for combination in combinations], axis=1
+    )
     alike: dict[bytes, list[int]] = {}
-    for at, row in enumerate(most):
-        alike.setdefault(row.tobytes(), []).append(at)
+    for index, row in enumerate(most):
+        alike.setdefault(row.tobytes(), []).append(index)
     size = sum(table.counts)
     for nodes in alike.values():
         configs = [
-            _config(others, last, one, count)
-            for one, count in zip(combinations, most[nodes[0]].tolist(), strict=True)
+            _config(other_shapes, last, combination, count)
+            for combination, count in zip(combinations, most[nodes[0]].tolist(), strict=True)
             if count >= 0
         ]
-        caps = tuple(table.caps[:, nodes[0]].tolist())
+        max_pods = tuple(table.max_pods[:, nodes[0]].tolist())
         # Nodes of a class beyond the number of members are never needed.
         yield SearchClass(
-            caps, largest(configs, budget), tuple(table.places[nodes[:size]].tolist())
+            max_pods, largest(configs, budget), tuple(table.places[nodes[:size]].tolist())
         )
 
 
-def _config(others: Sequence[int], last: int, one: Sequence[int], count: int) -> Vector:
-    config = [0] * (len(others) + 1)
-    for at, number in zip(others, one, strict=True):
-        config[at] = number
+def _config(
+    other_shapes: Sequence[int], last: int, combination: Sequence[int], count: int
+) -> Vector:
+    config = [0] * (len(other_shapes) + 1)
+    for index, number in zip(other_shapes, combination, strict=True):
+        config[index] = number
     config[last] = count
     return tuple(config)
 
 
-def _most(table: FillTable, last: int, others: Sequence[int], one: Sequence[int]) -> Whole:
+def _most(
+    table: FillTable, last: int, other_shapes: Sequence[int], combination: Sequence[int]
+) -> IntColumn:
     """Return how many pods of the last shape fit beside so many of the others; -1: not even these."""
-    counts = dict(zip(others, one, strict=True))
-    there = [at for at, count in counts.items() if count]
+    counts = dict(zip(other_shapes, combination, strict=True))
+    placed = [index for index, count in counts.items() if count]
     possible = np.ones(len(table.places), dtype=np.bool_)
-    for at in there:
-        possible &= table.caps[at] >= counts[at]
-    if any(a in there and b in there for a, b in table.conflicts):
+    for index in placed:
+        possible &= table.max_pods[index] >= counts[index]
+    if any(a in placed and b in placed for a, b in table.conflicts):
         possible[:] = False
-    most = table.caps[last].copy()
+    most = table.max_pods[last].copy()
     for resource, column in enumerate(table.room):
-        left = column - sum(counts[at] * table.requests[at][resource] for at in there)
-        possible &= left >= 0
+        remaining = column - sum(
+            counts[index] * table.requests[index][resource] for index in placed
+        )
+        possible &= remaining >= 0
         if table.requests[last][resource]:
-            fit = np.maximum(left, 0) // table.requests[last][resource]
+            fit = np.maximum(remaining, 0) // table.requests[last][resource]
             most = np.minimum(most, fit).astype(np.int64)
-    if any(last in pair and pair[0] + pair[1] - last in there for pair in table.conflicts):
+    if any(last in pair and pair[0] + pair[1] - last in placed for pair in table.conflicts):
         most[:] = 0
     return np.where(possible, most, -1)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from gangboard.domain.capacity import ANTI_AFFINITY, HOSTNAME, SPREAD, NodeRoom, PlacementRequest
-from gangboard.domain.placing import Fit, FitAnswer, When
+from gangboard.domain.capacity import NodeInfo, PlacementRequest
+from gangboard.domain.placement_result import Fit, FitAnswer, When
+from gangboard.domain.pod_constraints import ANTI_AFFINITY, HOSTNAME, SPREAD
 from gangboard.placement.anti_affinity import (
     fit_one_per_domain,
     is_anti_affinity_unsupported,
     one_per_domain_of,
 )
-from gangboard.placement.domains import (
-    first_unreadable,
-    fit_in_some_domain,
-    hosts_share_names,
-)
+from gangboard.placement.domains import first_unreadable, fit_in_some_domain, hosts_share_names
+from gangboard.placement.joint_topology_spread import most_by_all, several_of
 from gangboard.placement.matching import undecidable
-from gangboard.placement.node_snapshot import as_snapshot
+from gangboard.placement.node_snapshot import NodeSnapshot, as_snapshot
 from gangboard.placement.packing import BUDGET, Budget
-from gangboard.placement.spread import fit_spread, spread_of
-from gangboard.placement.spreads import most_by_all, several_of
+from gangboard.placement.topology_spread import fit_spread, spread_of
+
+SHARED_HOST_NAMES = f"nodes do not each have their own label {HOSTNAME}"
+"""Why the answer is CANNOT_TELL for pods that must be on different hosts."""
 
 
 def fits(
     request: PlacementRequest,
-    nodes: Sequence[NodeRoom],
+    nodes: Sequence[NodeInfo],
     when: When,
     target: int,
     *,
@@ -33,16 +33,19 @@ def fits(
 ) -> Fit:
     """Return whether at least `target` of the members can be placed at once.
 
-    YES comes with a placement. NO is proven for what the nodes carry here (pods that are nominated to
-    them included), and stays true for members that ask for more than is worked out here
-    (`Shape.unsupported`): these can only take nodes away. CANNOT_TELL says why.
-    Nodes that are a `NodeSnapshot` are not read anew for every question.
+    YES comes with a placement. NO is proven for the pods on these nodes, nominated ones included. It stays
+    true for members with unsupported requirements (`Shape.unsupported`), which only exclude more nodes.
+    CANNOT_TELL says why. A `NodeSnapshot` as `nodes` reuses its columns.
     """
-    return answer(request, target, lambda: _fits(request, nodes, when, target, Budget(steps)))
+    known = decided(request, target)
+    if known is not None:
+        return known
+    fit = _fit(request, as_snapshot(nodes), when, target, Budget(steps))
+    return only_if_supported(request, fit) if fit.answer is FitAnswer.YES else fit
 
 
-def answer(request: PlacementRequest, target: int, ask: Callable[[], Fit]) -> Fit:
-    """Return what `ask` finds for so many members, as far as the request lets it be told."""
+def decided(request: PlacementRequest, target: int) -> Fit | None:
+    """Return the answer if the request alone decides it, else None."""
     if target <= 0:
         return Fit(FitAnswer.YES)
     if target > request.size:
@@ -50,60 +53,50 @@ def answer(request: PlacementRequest, target: int, ask: Callable[[], Fit]) -> Fi
     names = _not_understood(request)
     if names:
         return Fit(FitAnswer.CANNOT_TELL, why=f"not understood: {', '.join(names)}")
-    found = ask()
-    return _beyond(request, found) if found.answer is FitAnswer.YES else found
+    return None
 
 
 def _not_understood(request: PlacementRequest) -> list[str]:
-    """Return what makes every answer unsafe."""
+    """Return the requirements that make every answer unsafe."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     return sorted({name for pod_set in pod_sets for name in undecidable(pod_set.shape)})
 
 
-def _beyond(request: PlacementRequest, found: Fit) -> Fit:
-    """Return that it fits only if nothing is asked for that is not worked out."""
+def only_if_supported(request: PlacementRequest, fit: Fit) -> Fit:
+    """Return CANNOT_TELL instead of YES if members ask for something that is not worked out."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
-    found_names = {name for pod_set in pod_sets for name in pod_set.shape.unsupported}
+    unsupported = {name for pod_set in pod_sets for name in pod_set.shape.unsupported}
     if spread_of(request) is None and any(pod_set.shape.spreads for pod_set in pod_sets):
-        found_names.add(SPREAD)
+        unsupported.add(SPREAD)
     if is_anti_affinity_unsupported(request):
-        found_names.add(ANTI_AFFINITY)
-    names = tuple(sorted(found_names))
-    if not names:
-        return found
+        unsupported.add(ANTI_AFFINITY)
+    if not unsupported:
+        return fit
+    names = tuple(sorted(unsupported))
     why = f"not worked out: {', '.join(names)}"
-    return Fit(FitAnswer.CANNOT_TELL, why=why, steps=found.steps, but_for=names)
+    return Fit(FitAnswer.CANNOT_TELL, why=why, steps=fit.steps, but_for=names)
 
 
-def safely(shares_names: bool, ask: Callable[[], Fit], unreadable: Callable[[], str]) -> Fit:
-    """Return the answer of one way to ask, where what is known of the nodes allows one."""
-    if shares_names:
-        why = f"nodes do not each have their own label {HOSTNAME}"
-        return Fit(FitAnswer.CANNOT_TELL, why=why)
-    found = ask()
-    why = unreadable() if found.answer is FitAnswer.NO else ""
-    return Fit(FitAnswer.CANNOT_TELL, why=why, steps=found.steps) if why else found
-
-
-def _fits(
-    request: PlacementRequest, nodes: Sequence[NodeRoom], when: When, target: int, budget: Budget
+def _fit(
+    request: PlacementRequest, snapshot: NodeSnapshot, when: When, target: int, budget: Budget
 ) -> Fit:
-    snapshot = as_snapshot(nodes)
+    if hosts_share_names(snapshot, request):
+        return Fit(FitAnswer.CANNOT_TELL, why=SHARED_HOST_NAMES)
+    fit = _fit_by_constraint(request, snapshot, when, target, budget)
+    why = first_unreadable(snapshot, request) if fit.answer is FitAnswer.NO else ""
+    return Fit(FitAnswer.CANNOT_TELL, why=why, steps=fit.steps) if why else fit
 
-    def ask() -> Fit:
-        spreading = spread_of(request)
-        if spreading is not None:
-            return fit_spread(snapshot, spreading, when, target)
-        several = several_of(request)
-        if several is not None and most_by_all(snapshot, several, when) < target:
-            return Fit(FitAnswer.NO)
-        exclusive = one_per_domain_of(request)
-        if exclusive is not None:
-            return fit_one_per_domain(snapshot, exclusive, when, target)
-        return fit_in_some_domain(snapshot, request, when, target, budget)
 
-    return safely(
-        hosts_share_names(snapshot, request),
-        ask,
-        lambda: first_unreadable(snapshot, request),
-    )
+def _fit_by_constraint(
+    request: PlacementRequest, snapshot: NodeSnapshot, when: When, target: int, budget: Budget
+) -> Fit:
+    spreading = spread_of(request)
+    if spreading is not None:
+        return fit_spread(snapshot, spreading, when, target)
+    several = several_of(request)
+    if several is not None and most_by_all(snapshot, several, when) < target:
+        return Fit(FitAnswer.NO)
+    exclusive = one_per_domain_of(request)
+    if exclusive is not None:
+        return fit_one_per_domain(snapshot, exclusive, when, target)
+    return fit_in_some_domain(snapshot, request, when, target, budget)

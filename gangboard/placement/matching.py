@@ -1,74 +1,98 @@
-"""Selectors, affinity, taints, ports, neighbours: whether one pod and one node go together."""
+"""Whether a label meets a requirement, a toleration covers a taint, or a pod clashes with another one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from gangboard.domain.capacity import (
+from gangboard.domain.capacity import NodeInfo, Requested, Shape
+from gangboard.domain.pod_constraints import (
     CORDON,
     Effect,
     HostPort,
-    Load,
-    NodeRoom,
     PodTerm,
-    Shape,
+    Requirement,
     Taint,
-    Term,
     Terms,
     Toleration,
 )
 
 NOT_READY = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 NAME_FIELD = "metadata.name"
+_INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 _EXPRESSION_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})
 _FIELD_OPERATORS = frozenset({"In", "NotIn"})
 
 
-def undecidable(shape: Shape) -> list[str]:
-    """Return what of a shape is not understood and could go either way; nothing can be said then.
+def matches_label(requirement: Requirement, value: str | None) -> bool:
+    """Whether a label value, or None for a missing label, meets a requirement.
 
-    The toleration operators `Lt` and `Gt` count or not by a feature gate of the scheduler
-    (TaintTolerationComparisonOperators, from 1.35), which nobody can see from outside.
+    Source: labels.Requirement. `NotIn` also matches a missing label.
     """
-    found = [
+    match requirement.operator:
+        case "In":
+            return value in requirement.values
+        case "NotIn":
+            return value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt":
+            return _compares(requirement, value)
+    return False
+
+
+def _compares(requirement: Requirement, text: str | None) -> bool:
+    """Compare as 64-bit integers. Other values match no requirement."""
+    value = _integer(text)
+    bound = _integer(requirement.values[0]) if len(requirement.values) == 1 else None
+    if value is None or bound is None:
+        return False
+    return value > bound if requirement.operator == "Gt" else value < bound
+
+
+def _integer(text: str | None) -> int | None:
+    if text is None or not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def matches_pod(term: PodTerm, namespace: str, labels: Mapping[str, str]) -> bool:
+    """Whether a term is about a pod of that namespace with these labels."""
+    return (term.namespaces is None or namespace in term.namespaces) and all(
+        matches_label(entry, labels.get(entry.key)) for entry in term.selector
+    )
+
+
+def undecidable(shape: Shape) -> list[str]:
+    """Return the requirements of a shape that are not understood and make every answer unsafe.
+
+    The toleration operators `Lt` and `Gt` depend on a feature gate of the scheduler
+    (TaintTolerationComparisonOperators, from 1.35), which is not visible from outside.
+    """
+    names = [
         *shape.undecidable,
         *(
-            f"the toleration operator {one.operator}"
-            for one in shape.tolerations
-            if one.operator not in ("", "Equal", "Exists")
+            f"the toleration operator {toleration.operator}"
+            for toleration in shape.tolerations
+            if toleration.operator not in ("", "Equal", "Exists")
         ),
     ]
     for term in shape.affinity or ():
-        found += [
+        names += [
             f"the node affinity operator {entry.operator}"
             for entry in term.expressions
             if entry.operator not in _EXPRESSION_OPERATORS
         ]
-        found += [
+        names += [
             f"node affinity to the field {entry.key} by {entry.operator}"
             for entry in term.fields
             if entry.key != NAME_FIELD or entry.operator not in _FIELD_OPERATORS
         ]
-    return found
-
-
-def is_selected(node: NodeRoom, shape: Shape) -> bool:
-    """Whether node selector and required node affinity both match.
-
-    Source: GetRequiredNodeAffinity in k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
-    """
-    if any(node.labels.get(key) != value for key, value in shape.node_selector.items()):
-        return False
-    return shape.affinity is None or any(_term_matches(term, node) for term in shape.affinity)
-
-
-def _term_matches(term: Term, node: NodeRoom) -> bool:
-    if not term.expressions and not term.fields:
-        return False
-    return all(entry.matches(node.labels.get(entry.key)) for entry in term.expressions) and all(
-        entry.matches(node.name if entry.key == NAME_FIELD else None) for entry in term.fields
-    )
+    return names
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
@@ -82,10 +106,10 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
     return toleration.operator == "Exists"
 
 
-def untolerated(node: NodeRoom, shape: Shape) -> list[Taint]:
+def untolerated(node: NodeInfo, shape: Shape) -> list[Taint]:
     """Return the taints that keep the pod away, the cordon among them once.
 
-    `PreferNoSchedule` keeps nobody away. A cordoned node counts as tainted even in the moment
+    `PreferNoSchedule` keeps no pod away. A cordoned node counts as tainted even in the moment
     before the node controller adds the taint (plugins/nodeunschedulable).
     """
     taints = [
@@ -95,24 +119,26 @@ def untolerated(node: NodeRoom, shape: Shape) -> list[Taint]:
     if node.unschedulable and cordon not in taints:
         taints.append(cordon)
     return [
-        taint for taint in taints if not any(tolerates(one, taint) for one in shape.tolerations)
+        taint
+        for taint in taints
+        if not any(tolerates(toleration, taint) for toleration in shape.tolerations)
     ]
 
 
-def is_tainted(node: NodeRoom, shape: Shape) -> bool:
+def is_tainted(node: NodeInfo, shape: Shape) -> bool:
     """Whether a taint keeps the pod away. `spec.unschedulable` without its taint is none here."""
     return bool(untolerated(replace(node, unschedulable=False), shape))
 
 
-def ports_clash(ports: Iterable[HostPort], others: Iterable[HostPort]) -> bool:
+def ports_clash(ports: Iterable[HostPort], taken_ports: Iterable[HostPort]) -> bool:
     """Whether two pods want the same port of a node (HostPortInfo.CheckConflict)."""
-    taken = list(others)
+    taken = list(taken_ports)
     return any(
-        one.port == other.port
-        and (one.protocol or "TCP") == (other.protocol or "TCP")
-        and (_is_every(one) or _is_every(other) or one.address == other.address)
-        for one in ports
-        for other in taken
+        port.port == taken_port.port
+        and (port.protocol or "TCP") == (taken_port.protocol or "TCP")
+        and (_is_every(port) or _is_every(taken_port) or port.address == taken_port.address)
+        for port in ports
+        for taken_port in taken
     )
 
 
@@ -120,21 +146,13 @@ def _is_every(port: HostPort) -> bool:
     return port.address in ("", "0.0.0.0")  # noqa: S104 - a word of the API, nothing is bound
 
 
-def has_host_anti_affinity(one: Shape, other: Shape | Load) -> bool:
-    """Whether pods of a shape share no host with these: with itself, a node takes one only.
+def has_host_anti_affinity(shape: Shape, other: Shape | Requested) -> bool:
+    """Whether pods of a shape must not share a host with other pods. With itself, a node takes one pod.
 
-    A term of anti-affinity works both ways: its pod shares no host with pods that match it,
-    whatever their own terms, and they share none with it (plugins/interpodaffinity, 1.35 to 1.37).
-    Terms by other labels of nodes are not asked here, see `anti_affinity`.
+    A term of anti-affinity works both ways, whatever the terms of the other pod
+    (plugins/interpodaffinity, 1.35 to 1.37). See `anti_affinity` for terms by other node labels.
     """
-    return any(term.is_by_host for term in clashing(one, other))
-
-
-def satisfies_pod_affinity(node: NodeRoom, shape: Shape) -> bool:
-    """Whether a node has a pod that required affinity of a shape asks for."""
-    if shape.pod_affinity is None:
-        return True
-    return any(term.is_by_host for term in node.now.matched_terms if term == shape.pod_affinity)
+    return any(term.is_by_host for term in clashing(shape, other))
 
 
 def is_about_hosts(shape: Shape) -> bool:
@@ -148,7 +166,7 @@ def is_about_hosts(shape: Shape) -> bool:
 def is_about_values(shape: Shape) -> bool:
     """Whether a term by another label than the host's name is about pods of a shape.
 
-    Then a pod on one node closes other nodes: none of them can be looked at without the others.
+    A pod on one node then closes other nodes, so all nodes must be considered together.
     """
     return any(not term.is_by_host for term in (*shape.anti_affinity, *shape.matched_terms))
 
@@ -159,13 +177,13 @@ def _pod_affinity_terms(shape: Shape) -> tuple[PodTerm, ...]:
 
 def one_per_domain_keys(shape: Shape) -> tuple[str, ...]:
     """Return the labels of nodes, the host's name not among them, of which a value takes one only."""
-    own = (term for term in shape.anti_affinity if term in shape.matched_terms)
-    return tuple(sorted({term.topology_key for term in own if not term.is_by_host}))
+    own_terms = (term for term in shape.anti_affinity if term in shape.matched_terms)
+    return tuple(sorted({term.topology_key for term in own_terms if not term.is_by_host}))
 
 
-def clashing(one: Shape, other: Shape | Load | Terms) -> Iterator[PodTerm]:
+def clashing(shape: Shape, other: Shape | Requested | Terms) -> Iterator[PodTerm]:
     """Yield the terms of either that are about the other, as the other has them."""
-    if one.anti_affinity:
-        yield from (term for term in other.matched_terms if term in one.anti_affinity)
-    if one.matched_terms:
-        yield from (term for term in other.anti_affinity if term in one.matched_terms)
+    if shape.anti_affinity:
+        yield from (term for term in other.matched_terms if term in shape.anti_affinity)
+    if shape.matched_terms:
+        yield from (term for term in other.anti_affinity if term in shape.matched_terms)

@@ -1,4 +1,4 @@
-"""What the members of a unit that wait for a node ask for together, and of which nodes."""
+"""The request of a unit: the members that wait for a node, by shape, and what they need together."""
 
 from __future__ import annotations
 
@@ -7,29 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from gangboard.domain.capacity import (
-    AFFINITY,
-    ANTI_AFFINITY,
-    SPREAD,
-    Load,
-    Needs,
-    NodeRoom,
-    PlacementRequest,
-    PodSet,
-    PodTerm,
-    Shape,
-    Spread,
-)
+from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import AFFINITY, ANTI_AFFINITY, SPREAD, Needs, PodTerm, Spread
 from gangboard.domain.text import count, listed
 from gangboard.facts.gang import Unit
-from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.devices import may_be_served
-from gangboard.placement.neighbours import NO_TERMS, fewer, matcher
-from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
+from gangboard.placement.matching import matches_pod
+from gangboard.placement.neighbours import NO_TERMS, matcher
+from gangboard.placement.node_snapshot import snapshot_of
 
 OF_OTHERS = "anti-affinity of other pods"
-"""What is not worked out of a pod that a term of another, not by host, may keep away."""
+"""Name of the unsupported case that another pod's inexact term may keep a pod away."""
 _Kind = tuple[
     tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...], frozenset[PodTerm], tuple[Spread, ...]
 ]
@@ -49,21 +38,21 @@ def waiting(unit: Unit) -> tuple[Pod, ...]:
 
 
 def request_of(unit: Unit) -> PlacementRequest:
-    """Return what the waiting members ask for, as one question.
+    """Return the request of the waiting members.
 
-    The quorum is what is left of it for them. Without one (pod by pod, a basic group), and where
-    the members with a node are the quorum already, the question is about all that wait: then the
-    scheduler takes each as it comes.
+    The quorum counts only members that still need a node. Without a quorum (pod by pod, a basic group), or if
+    members with a node already are the quorum, the request is for all waiting members. The scheduler then
+    places each by itself.
     """
     pods = waiting(unit)
     keys = unit.group.topology_keys if unit.group is not None else ()
     domain, unclear = _domain(unit, keys)
     also = (*unclear, *_siblings(unit))
-    pod_sets = _pod_sets(unit, pods, also, alone=not keys)
-    return PlacementRequest(pod_sets, _quorum(unit), keys, domain, _whose(unit, pods))
+    pod_sets = _pod_sets(unit, pods, also, is_free=not keys)
+    return PlacementRequest(pod_sets, _quorum(unit), keys, domain, _jobs_text(unit, pods))
 
 
-def _whose(unit: Unit, pods: Sequence[Pod]) -> str:
+def _jobs_text(unit: Unit, pods: Sequence[Pod]) -> str:
     """Return `2 Jobs` where pods of several Jobs wait that no group keeps together."""
     if unit.group is not None or len(unit.jobs) < 2:
         return ""
@@ -85,12 +74,12 @@ def on_nodes(unit: Unit) -> list[Pod]:
 def _quorum(unit: Unit) -> int | None:
     if unit.quorum is None:
         return None
-    left = unit.quorum - len(on_nodes(unit))
-    return left if left > 0 else None
+    remaining = unit.quorum - len(on_nodes(unit))
+    return remaining if remaining > 0 else None
 
 
 def _siblings(unit: Unit) -> tuple[str, ...]:
-    """Name what is placed together with the group and is not counted here."""
+    """Name the groups that are placed together with this one and are not counted here."""
     if unit.group is None or not unit.group.parent_name:
         return ()
     return (f"the other groups of the CompositePodGroup {unit.group.parent_name}",)
@@ -106,14 +95,14 @@ def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tu
     if not keys or not taken:
         return None, ()
     labels = {node.name: node.labels for node in unit.facts.room.nodes if node.name in taken}
-    found = {
+    chosen_values = {
         tuple(labels[name][key] for key in keys)
         if name in labels and all(key in labels[name] for key in keys)
         else None
         for name in taken
     }
-    chosen = found.pop()
-    if chosen is None or found:
+    chosen = chosen_values.pop()
+    if chosen is None or chosen_values:
         return None, ("the topology domain that members with a node have chosen",)
     return chosen, ()
 
@@ -126,11 +115,11 @@ _MOST_ROLES = 3
 
 
 def _pod_sets(
-    unit: Unit, pods: Sequence[Pod], also: tuple[str, ...], *, alone: bool
+    unit: Unit, pods: Sequence[Pod], also: tuple[str, ...], *, is_free: bool
 ) -> tuple[PodSet, ...]:
-    """Return the pods by what they ask for, each kind under a name of its own, in order of names.
+    """Return the pods grouped by their requests and constraints, in the order of unique names.
 
-    `alone`: the spread of pods that are of one kind is the only thing that is about where they are.
+    `is_free`: the group has no topology keys, so a topology spread of equal pods is worked out.
     """
     kinds: dict[_Kind, list[Pod]] = {}
     matched = matcher(unit.facts.room, pods)
@@ -154,7 +143,7 @@ def _pod_sets(
             name, number = f"{plain} ({number})", number + 1
         unsupported = (*needs.unsupported, *map(unread_text, unread), *also)
         is_open = any(_may_count_more(unit, spread, pods) for spread in spreads)
-        if len(kinds) > 1 or not alone or is_open:
+        if len(kinds) > 1 or not is_free or is_open:
             spreads = ()
         pod_affinity = needs.pod_affinity
         if pod_affinity is not None and _may_come(unit, pod_affinity):
@@ -167,29 +156,31 @@ def _pod_sets(
 
 
 def _may_come(unit: Unit, pod_affinity: PodTerm) -> bool:
-    """Whether pods of the gang that have no node yet can take what others must be near elsewhere.
+    """Whether pods of the gang without a node may still decide where others must be near them.
 
-    Where such pods are there already, members that must be near them themselves follow them.
+    If such pods have nodes already, members with the same affinity follow them.
     """
     coming = [
         pod
         for pod in (*unit.facts.pods, *unit.foreign_pods)
         if pod.is_live
         and not pod.is_placed
-        and pod_affinity.matches(pod.meta.ref.namespace, pod.labels)
+        and matches_pod(pod_affinity, pod.meta.ref.namespace, pod.labels)
     ]
     if not coming or any(pod.needs.pod_affinity != pod_affinity for pod in coming):
         return bool(coming)
     snapshot = snapshot_of(unit.facts.room)
     return not any(
-        pod_affinity in load.matched_terms and pod_affinity.topology_key in snapshot[at].labels
-        for at, load in snapshot.sparse().terms_now.items()
+        pod_affinity in load.matched_terms and pod_affinity.topology_key in snapshot[row].labels
+        for row, load in snapshot.sparse().terms_now.items()
     )
 
 
 def _spreads(pod: Pod) -> tuple[Spread, ...]:
     return tuple(
-        replace(spread, counts_itself=spread.counted.matches(pod.meta.ref.namespace, pod.labels))
+        replace(
+            spread, counts_itself=matches_pod(spread.counted, pod.meta.ref.namespace, pod.labels)
+        )
         for spread in pod.needs.spreads
     )
 
@@ -203,10 +194,10 @@ def _may_count_more(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
     snapshot = snapshot_of(unit.facts.room)
     term = spread.counted.of_nominated
     number = sum(load.matched_terms.get(term, 0) for load in snapshot.sparse().terms_now.values())
-    own = [
-        pod for pod in pods if pod.nominated_node and snapshot.place(pod.nominated_node) is not None
+    own_pods = [
+        pod for pod in pods if pod.nominated_node and snapshot.row(pod.nominated_node) is not None
     ]
-    return number > (len(own) if spread.counts_itself else 0)
+    return number > (len(own_pods) if spread.counts_itself else 0)
 
 
 def unread_text(resource: str) -> str:
@@ -226,7 +217,7 @@ def shape_of(
     """Return one pod's requests and needs as a shape.
 
     `matched_terms` are the terms of anti-affinity that it matches: its gang's, and those of pods with a
-    node. Nobody can tell here which nodes a term takes away that is not exact. `spreads` and
+    node. The nodes that an inexact term excludes are unknown. `spreads` and
     `pod_affinity` are its constraints and its affinity where those can be worked out.
     """
     if needs.pod_affinity is not None and pod_affinity is None:
@@ -276,49 +267,3 @@ def _role_names(unit: Unit, pods: Sequence[Pod]) -> str:
     known = unit.facts.roles_of_pods
     names = sorted({known.get(pod.meta.ref.uid, "") for pod in pods})
     return listed(names) if all(names) and len(names) <= _MOST_ROLES else ""
-
-
-# Nodes
-
-
-def nodes_for(unit: Unit) -> NodeSnapshot:
-    """Return the nodes of the cluster without what is kept on them for the unit's own waiting pods.
-
-    A node to which one of them is nominated carries its load, and it must not stand in its own way.
-    Ports that members on such a node hold there stay.
-    """
-    snapshot = snapshot_of(unit.facts.room)
-    kept: dict[str, list[Pod]] = {}
-    for pod in waiting(unit):
-        if pod.nominated_node:
-            kept.setdefault(pod.nominated_node, []).append(pod)
-    if not kept:
-        return snapshot
-    members = on_nodes(unit)
-    matched = matcher(unit.facts.room, waiting(unit))
-    changed: dict[str, NodeRoom] = {}
-    for name, pods in kept.items():
-        at = snapshot.place(name)
-        if at is not None:
-            beside = [pod for pod in members if pod.node == name]
-            gone = Counter(term for pod in pods for term in matched(pod))
-            less = _less(snapshot[at].now, pods, beside)
-            less = replace(less, matched_terms=fewer(less.matched_terms, gone))
-            changed[name] = replace(snapshot[at], now=less)
-    return snapshot.changed(changed)
-
-
-def _less(load: Load, pods: Sequence[Pod], beside: Sequence[Pod]) -> Load:
-    taken: Counter[str] = Counter()
-    for pod in pods:
-        taken.update(pod_amounts(pod.requests))
-    ports = {port for pod in pods for port in pod.needs.host_ports}
-    ports -= {port for pod in beside for port in pod.needs.host_ports}
-    anti_affinity = Counter(term for pod in pods for term in pod.needs.anti_affinity)
-    return Load(
-        {name: max(0, amount - taken[name]) for name, amount in load.amounts.items()},
-        max(0, load.pods - len(pods)),
-        load.host_ports - ports,
-        fewer(load.anti_affinity, anti_affinity),
-        load.matched_terms,
-    )

@@ -6,8 +6,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from gangboard.domain.capacity import ClusterRoom, PodTerm, PodTerms
+from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import PodTerm
+from gangboard.placement.matching import matches_pod
 from gangboard.placement.node_snapshot import snapshot_of
 
 NO_TERMS: frozenset[PodTerm] = frozenset()
@@ -16,17 +18,6 @@ Matcher = Callable[[Pod], frozenset[PodTerm]]
 """Pod → the terms that it matches."""
 _Spot = tuple[str | None, str, str | None]
 """Namespace, None for all; label, empty for any; its value."""
-
-
-def fewer(terms: PodTerms, gone: PodTerms) -> PodTerms:
-    """Return what is left when some pods go; a load can tell of terms that these do not know."""
-    left = {term: number - gone.get(term, 0) for term, number in terms.items()}
-    return {term: number for term, number in left.items() if number > 0}
-
-
-def more(terms: PodTerms, new: PodTerms) -> PodTerms:
-    """Return the terms of both."""
-    return {term: terms.get(term, 0) + new.get(term, 0) for term in (*terms, *new)}
 
 
 class TermIndex:
@@ -65,10 +56,10 @@ class TermIndex:
             return NO_TERMS
         return frozenset(
             term
-            for where in (namespace, None)
-            for key, values in self._spots.get(where, {}).items()
+            for scope in (namespace, None)
+            for key, values in self._spots.get(scope, {}).items()
             for term in values.get(labels.get(key), ())
-            if term.matches(namespace, labels)
+            if matches_pod(term, namespace, labels)
         )
 
 
@@ -119,7 +110,7 @@ class Neighbours:
         return tag is not None and tag.labels() == pod.labels
 
     def put(self, pod: Pod) -> frozenset[PodTerm]:
-        """Take in a pod that has a node now, and is not known; return what it matches."""
+        """Add a pod that has a node, and return the terms that it matches."""
         uid, labels = pod.meta.ref.uid, pod.labels
         keys = tuple(map(sys.intern, labels))
         keys = self._keys.setdefault(keys, keys)
@@ -128,15 +119,15 @@ class Neighbours:
         for key, values in self._by_label.items():
             if key in labels:
                 values.setdefault(labels[key], set()).add(uid)
-        found = self._index.matching(namespace, labels)
-        if found:
-            self._of_pod[uid] = found
-            for term in found:
+        terms = self._index.matching(namespace, labels)
+        if terms:
+            self._of_pod[uid] = terms
+            for term in terms:
                 self._of_term[term].add(uid)
-        return found
+        return terms
 
     def remove(self, uid: str) -> frozenset[PodTerm]:
-        """Forget a pod; return what it matched."""
+        """Remove a pod, and return the terms that it matched."""
         tag = self._tags.pop(uid)
         for key, value in zip(tag.keys, tag.values, strict=True):
             pods = self._by_label.get(key, {}).get(value)
@@ -144,10 +135,10 @@ class Neighbours:
                 pods.discard(uid)
                 if not pods:
                     del self._by_label[key][value]
-        found = self._of_pod.pop(uid, NO_TERMS)
-        for term in found:
+        terms = self._of_pod.pop(uid, NO_TERMS)
+        for term in terms:
             self._of_term[term].discard(uid)
-        return found
+        return terms
 
     def learn(self, term: PodTerm) -> Iterable[str]:
         """Note that one pod more has a term; return who matches it, where it was not known."""
@@ -155,10 +146,10 @@ class Neighbours:
         if self._carriers[term] > 1 or not term.is_exact:
             return ()
         self._index.add(term)
-        found = self._of_term[term] = {uid for uid in self._likely(term) if self._fits(term, uid)}
-        for uid in found:
+        uids = self._of_term[term] = {uid for uid in self._likely(term) if self._fits(term, uid)}
+        for uid in uids:
             self._of_pod[uid] = self.matched(uid) | {term}
-        return found
+        return uids
 
     def unlearn(self, term: PodTerm) -> Iterable[str]:
         """Note that one pod less has a term; return who matched it, where it was the last."""
@@ -169,12 +160,12 @@ class Neighbours:
         if not term.is_exact:
             return ()
         self._index.discard(term)
-        found = self._of_term.pop(term)
-        for uid in found:
-            left = self._of_pod.pop(uid) - {term}
-            if left:
-                self._of_pod[uid] = left
-        return found
+        uids = self._of_term.pop(term)
+        for uid in uids:
+            remaining = self._of_pod.pop(uid) - {term}
+            if remaining:
+                self._of_pod[uid] = remaining
+        return uids
 
     def _likely(self, term: PodTerm) -> Iterable[str]:
         """Return the pods that have the label by which a term is found; all where there is none."""
@@ -193,22 +184,22 @@ class Neighbours:
 
     def _fits(self, term: PodTerm, uid: str) -> bool:
         tag = self._tags[uid]
-        return term.matches(tag.namespace, tag.labels())
+        return matches_pod(term, tag.namespace, tag.labels())
 
 
-def matcher(room: ClusterRoom, pods: Iterable[Pod]) -> Matcher:
+def matcher(room: ClusterCapacity, pods: Iterable[Pod]) -> Matcher:
     """Return what says which terms a pod matches: of those with a node in a room, and of these."""
     if _KEY not in room.cache:
         loads = snapshot_of(room).sparse().terms_now.values()
         room.cache[_KEY] = TermIndex({term for load in loads for term in load.anti_affinity})
-    there = room.cache[_KEY]
-    assert isinstance(there, TermIndex)  # noqa: S101 - the key is ours
-    own = TermIndex({term for pod in pods for term in pod.needs.anti_affinity})
-    if not (there or own):
+    known_terms = room.cache[_KEY]
+    assert isinstance(known_terms, TermIndex)  # noqa: S101 - the key is ours
+    own_terms = TermIndex({term for pod in pods for term in pod.needs.anti_affinity})
+    if not (known_terms or own_terms):
         return lambda _: NO_TERMS
 
     def matched(pod: Pod) -> frozenset[PodTerm]:
         namespace, labels = pod.meta.ref.namespace, pod.labels
-        return there.matching(namespace, labels) | own.matching(namespace, labels)
+        return known_terms.matching(namespace, labels) | own_terms.matching(namespace, labels)
 
     return matched

@@ -1,7 +1,7 @@
-"""Which nodes each filter excludes for one shape: the same as `eligibility.filters`, column by column.
+"""The node filters of kube-scheduler for one shape, over all nodes at once.
 
-What a filter says of a node is worked out for each value of a label, each set of taints and each
-resource, not for each node.
+A filter is evaluated once for each value of a label, each set of taints and each resource, not for
+each node.
 """
 
 from __future__ import annotations
@@ -10,81 +10,91 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gangboard.domain.capacity import CORDON, HostPort, Load, Requirement, Shape, Spread, Taint
-from gangboard.domain.placing import Filter, When
+from gangboard.domain.capacity import Requested, Shape
+from gangboard.domain.placement_result import Filter, When
+from gangboard.domain.pod_constraints import CORDON, HostPort, Requirement, Spread, Taint
 from gangboard.placement.amounts import wanted
+from gangboard.placement.columns import BoolColumn, IntColumn
 from gangboard.placement.matching import (
     NAME_FIELD,
     NOT_READY,
     clashing,
     has_host_anti_affinity,
     is_tainted,
+    matches_label,
     ports_clash,
     untolerated,
 )
-from gangboard.placement.node_snapshot import NAME, Mask, NodeSnapshot, Whole
+from gangboard.placement.node_snapshot import NAME, NodeSnapshot
 
 
 class NodeFilters:
-    """What each filter says of all nodes about one shape."""
+    """The filters of one shape, evaluated for all nodes."""
 
     def __init__(self, snapshot: NodeSnapshot, shape: Shape) -> None:
         self._snapshot = snapshot
         self._shape = shape
         self._asked = wanted(shape)
-        self._kept: dict[str, Mask] = {}
+        self._kept: dict[str, BoolColumn] = {}
 
-    def eligible(self, keys: Sequence[str] = ()) -> Mask:
+    def eligible(self, keys: Sequence[str] = ()) -> BoolColumn:
         """Return the nodes that no filter excludes."""
         if "eligible" not in self._kept:
-            self._kept["eligible"] = self._readable() & ~self._unreadable()
-        found = self._kept["eligible"]
+            readable = self._readable()
+            is_all_read = not self._snapshot.sparse().unreadable
+            self._kept["eligible"] = readable if is_all_read else readable & ~self._unreadable()
+        mask = self._kept["eligible"]
         for key in keys:
-            found = found & has_label(self._snapshot, key)
-        return found
+            mask = mask & has_label(self._snapshot, key)
+        return mask
 
-    def only_unreadable(self, keys: Sequence[str]) -> Mask:
+    def only_unreadable(self, keys: Sequence[str]) -> BoolColumn:
         """Return the nodes that might be eligible if their amounts could be read."""
-        found = self._readable() & self._unreadable()
+        mask = self._readable() & self._unreadable()
         for key in keys:
-            found = found & has_label(self._snapshot, key)
-        return found
+            mask = mask & has_label(self._snapshot, key)
+        return mask
 
-    def first_unreadable(self, at: int) -> str:
+    def first_unreadable(self, row: int) -> str:
         """Return the first requested resource of a node that could not be read."""
-        return min(self._snapshot[at].unreadable & self._asked.keys())
+        return min(self._snapshot[row].unreadable & self._asked.keys())
 
-    def _readable(self) -> Mask:
+    def _readable(self) -> BoolColumn:
         """Return the nodes that no filter but the one about unreadable amounts excludes."""
         if "readable" not in self._kept:
-            found = (
-                self._selected()
-                & self._pod_affinity()
-                & self._tolerated()
-                & ~self.ports_taken(When.EMPTY)
-                & ~self.anti_affinity_taken(When.EMPTY)
-                & ~self._silent()
-            )
+            shape, sparse = self._shape, self._snapshot.sparse()
+            mask = self._selected() & self._tolerated()
+            # Most shapes have none of these, and a column costs time on thousands of nodes.
+            if shape.pod_affinity is not None:
+                mask &= self._pod_affinity()
+            if self.depends_on_pods:
+                mask &= ~self.taken_by_pods(When.DRAINED)
+            if sparse.silent:
+                mask &= ~self._silent()
             for resource, amount in self._asked.items():
-                found &= (self._enough(resource, amount)) | self._unread(resource)
-            self._kept["readable"] = found
+                enough = self._enough(resource, amount)
+                mask &= enough | self._unread(resource) if sparse.unreadable else enough
+            self._kept["readable"] = mask
         return self._kept["readable"]
 
-    def _all(self) -> Mask:
+    def _all(self) -> BoolColumn:
         return np.ones(len(self._snapshot), dtype=np.bool_)
 
-    def _none(self) -> Mask:
+    def _none(self) -> BoolColumn:
         return np.zeros(len(self._snapshot), dtype=np.bool_)
 
-    def _selected(self) -> Mask:
-        """Match node selector and affinity as `matching.is_selected`."""
+    def _selected(self) -> BoolColumn:
+        """Return the nodes that match the node selector and the required node affinity.
+
+        Source: GetRequiredNodeAffinity in k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
+        """
         if "selected" in self._kept:
             return self._kept["selected"]
-        found = self._all()
+        mask = self._all()
         for key, value in self._shape.node_selector.items():
-            found &= self._matching(Requirement(key, "In", (value,)))
+            mask &= self._matching(Requirement(key, "In", (value,)))
         if self._shape.affinity is not None:
-            some = self._none()
+            any_term = self._none()
             for term in self._shape.affinity:
                 if not term.expressions and not term.fields:
                     continue
@@ -93,20 +103,20 @@ class NodeFilters:
                     each &= self._matching(entry)
                 for entry in term.fields:
                     each &= self._matching(entry, field=True)
-                some |= each
-            found &= some
-        self._kept["selected"] = found
-        return found
+                any_term |= each
+            mask &= any_term
+        self._kept["selected"] = mask
+        return mask
 
-    def _pod_affinity(self) -> Mask:
-        """Match as `matching.satisfies_pod_affinity`: pods that can leave count, too."""
+    def _pod_affinity(self) -> BoolColumn:
+        """Return the nodes near a pod that the required pod affinity names. Pods that can leave count as well."""
         term = self._shape.pod_affinity
         if term is None:
             return self._all()
         if term.is_by_host:
-            there = self._snapshot.sparse().terms_now
-            return self._at(at for at, load in there.items() if term in load.matched_terms)
-        domains = self._snapshot.terms(When.NOW).items()
+            loads = self._snapshot.sparse().terms_now
+            return self._mask_of(row for row, load in loads.items() if term in load.matched_terms)
+        domains = self._snapshot.terms(When.CURRENT).items()
         values = [
             value
             for (key, value), terms in domains
@@ -114,9 +124,9 @@ class NodeFilters:
         ]
         return self._snapshot.labels(term.topology_key).among(values)
 
-    def _matching(self, entry: Requirement, *, field: bool = False) -> Mask:
+    def _matching(self, entry: Requirement, *, field: bool = False) -> BoolColumn:
         if field and entry.key != NAME_FIELD:
-            return self._all() if entry.matches(None) else self._none()
+            return self._all() if matches_label(entry, None) else self._none()
         place = ("matching", entry, field)
         cache = self._snapshot.cache
         if place not in cache:
@@ -126,83 +136,94 @@ class NodeFilters:
             elif entry.operator == "NotIn":
                 cache[place] = ~texts.among(entry.values)
             else:
-                cache[place] = texts.among(one for one in texts.places if entry.matches(one))
-        mask: Mask = cache[place]
+                cache[place] = texts.among(
+                    text for text in texts.places if matches_label(entry, text)
+                )
+        mask: BoolColumn = cache[place]
         return mask
 
-    def _taints(self) -> tuple[Whole, list[list[Taint]]]:
+    def _taints(self) -> tuple[IntColumn, list[list[Taint]]]:
         """Return the kind of each node, and for each kind the taints that keep the pod away."""
         place = ("taints", self._shape.tolerations)
         cache = self._snapshot.cache
         if place not in cache:
-            kinds = self._snapshot.kinds()
+            kinds = self._snapshot.taint_groups()
             cache[place] = kinds.codes, [untolerated(node, self._shape) for node in kinds.nodes]
-        found: tuple[Whole, list[list[Taint]]] = cache[place]
-        return found
+        groups: tuple[IntColumn, list[list[Taint]]] = cache[place]
+        return groups
 
-    def _tolerated(self) -> Mask:
+    def _tolerated(self) -> BoolColumn:
         codes, taints = self._taints()
         if not taints:
             return self._all()
-        found: Mask = np.array([not one for one in taints], dtype=np.bool_)[codes]
-        return found
+        mask: BoolColumn = np.array([not group for group in taints], dtype=np.bool_)[codes]
+        return mask
 
-    def counted(self, spread: Spread) -> Mask:
+    def counted(self, spread: Spread) -> BoolColumn:
         """Return the nodes that a spread constraint counts (matchNodeInclusionPolicies)."""
-        found = has_label(self._snapshot, spread.topology_key)
+        mask = has_label(self._snapshot, spread.topology_key)
         if spread.honours_affinity:
-            found = found & self._selected()
+            mask = mask & self._selected()
         if spread.honours_taints:
-            kinds = self._snapshot.kinds()
+            kinds = self._snapshot.taint_groups()
             tainted = [is_tainted(node, self._shape) for node in kinds.nodes]
-            found = found & ~np.array(tainted, dtype=np.bool_)[kinds.codes]
-        return found
+            mask = mask & ~np.array(tainted, dtype=np.bool_)[kinds.codes]
+        return mask
 
-    def _enough(self, resource: str, amount: int) -> Mask:
-        stock = self._snapshot.stock(resource)
-        found: Mask = (stock.empty >= amount) & (stock.allocatable != 0)
-        return found
+    def _enough(self, resource: str, amount: int) -> BoolColumn:
+        column = self._snapshot.resource(resource)
+        mask: BoolColumn = (column.empty >= amount) & (column.allocatable != 0)
+        return mask
 
-    def _unread(self, resource: str) -> Mask:
-        return self._at(
-            at for at, names in self._snapshot.sparse().unreadable.items() if resource in names
+    def _unread(self, resource: str) -> BoolColumn:
+        return self._mask_of(
+            row for row, names in self._snapshot.sparse().unreadable.items() if resource in names
         )
 
-    def _unreadable(self) -> Mask:
-        asked = self._asked.keys()
-        return self._at(
-            at for at, names in self._snapshot.sparse().unreadable.items() if names & asked
+    def _unreadable(self) -> BoolColumn:
+        requested = self._asked.keys()
+        return self._mask_of(
+            row for row, names in self._snapshot.sparse().unreadable.items() if names & requested
         )
 
-    def _silent(self) -> Mask:
-        return self._at(self._snapshot.sparse().silent)
+    def _silent(self) -> BoolColumn:
+        return self._mask_of(self._snapshot.sparse().silent)
 
-    def _at(self, places: Iterable[int]) -> Mask:
-        found = self._none()
-        found[list(places)] = True
-        return found
+    def _mask_of(self, places: Iterable[int]) -> BoolColumn:
+        mask = self._none()
+        mask[list(places)] = True
+        return mask
 
-    def _port_clashes(self, taken: Mapping[int, frozenset[HostPort]]) -> Mask:
+    def _port_clashes(self, taken: Mapping[int, frozenset[HostPort]]) -> BoolColumn:
         ports = self._shape.host_ports
         if not ports:
             return self._none()
-        return self._at(at for at, others in taken.items() if ports_clash(ports, others))
-
-    def _anti_affinity_clashes(self, taken: Mapping[int, Load]) -> Mask:
-        return self._at(
-            at for at, load in taken.items() if has_host_anti_affinity(self._shape, load)
+        return self._mask_of(
+            row for row, taken_ports in taken.items() if ports_clash(ports, taken_ports)
         )
 
-    def filters(self, keys: Sequence[str]) -> Iterator[tuple[Filter, str, Mask]]:
-        """Yield which nodes each filter excludes, in the order of `eligibility.filters`."""
+    def _anti_affinity_clashes(self, taken: Mapping[int, Requested]) -> BoolColumn:
+        return self._mask_of(
+            row for row, load in taken.items() if has_host_anti_affinity(self._shape, load)
+        )
+
+    def filters(self, keys: Sequence[str]) -> Iterator[tuple[Filter, str, BoolColumn]]:
+        """Yield each filter with its detail, a taint or resource, and the nodes that it excludes.
+
+        The order is that of `Filter`.
+        """
         yield Filter.SELECTOR, "", ~self._selected()
         yield Filter.POD_AFFINITY, "", ~self._pod_affinity()
         for key in keys:
             yield Filter.TOPOLOGY_LABEL, key, ~has_label(self._snapshot, key)
         silent = self._silent()
         for resource in self._asked:
-            there = self._snapshot.stock(resource).allocatable != 0
-            yield Filter.MISSING_RESOURCE, resource, ~(there | silent | self._unread(resource))
+            has_resource = self._snapshot.resource(resource).allocatable != 0
+            yield (
+                Filter.MISSING_RESOURCE,
+                resource,
+                ~(has_resource | silent | self._unread(resource)),
+            )
         for resource, amount in self._asked.items():
             enough = self._enough(resource, amount)
             yield Filter.TOO_SMALL, resource, ~(enough | silent | self._unread(resource))
@@ -210,51 +231,62 @@ class NodeFilters:
         codes, taints = self._taints()
         for why in (Filter.CORDON, Filter.NOT_READY, Filter.TAINT):
             yield from self._tainted(why, codes, taints)
-        yield Filter.HOST_PORT, "", self.ports_taken(When.EMPTY)
-        yield Filter.ANTI_AFFINITY, "", self.anti_affinity_taken(When.EMPTY)
+        yield Filter.HOST_PORT, "", self.ports_taken(When.DRAINED)
+        yield Filter.ANTI_AFFINITY, "", self.anti_affinity_taken(When.DRAINED)
         for resource in sorted(self._asked):
             yield Filter.UNREADABLE, resource, self._unread(resource)
 
     def _tainted(
-        self, why: Filter, codes: Whole, taints: Sequence[Sequence[Taint]]
-    ) -> Iterator[tuple[Filter, str, Mask]]:
+        self, why: Filter, codes: IntColumn, taints: Sequence[Sequence[Taint]]
+    ) -> Iterator[tuple[Filter, str, BoolColumn]]:
         """Yield the nodes by the first taint of a sort that they have."""
         firsts = [
-            next((_detail(why, taint) for taint in one if _filter_of(taint) is why), None)
-            for one in taints
+            next((_detail(why, taint) for taint in group if _filter_of(taint) is why), None)
+            for group in taints
         ]
-        for detail in sorted({one for one in firsts if one is not None}):
-            yield why, detail, np.array([one == detail for one in firsts], dtype=np.bool_)[codes]
+        for detail in sorted({detail for detail in firsts if detail is not None}):
+            hit = np.array([first == detail for first in firsts], dtype=np.bool_)
+            yield why, detail, hit[codes]
 
     # What is taken
 
-    def ports_taken(self, when: When) -> Mask:
+    @property
+    def depends_on_pods(self) -> bool:
+        """Whether host ports or anti-affinity of pods on a node can keep the shape away."""
+        shape = self._shape
+        return bool(shape.host_ports or shape.anti_affinity or shape.matched_terms)
+
+    def taken_by_pods(self, when: When) -> BoolColumn:
+        """Return the nodes where host ports or anti-affinity of pods keep the shape away."""
+        return self.ports_taken(when) | self.anti_affinity_taken(when)
+
+    def ports_taken(self, when: When) -> BoolColumn:
         """Return the nodes on which a host port that it wants is taken."""
         sparse = self._snapshot.sparse()
-        return self._port_clashes(sparse.ports_now if when is When.NOW else sparse.ports_staying)
+        return self._port_clashes(sparse.ports_now if when is When.CURRENT else sparse.ports_pinned)
 
-    def anti_affinity_taken(self, when: When) -> Mask:
+    def anti_affinity_taken(self, when: When) -> BoolColumn:
         """Return the nodes where a pod keeps it away, on the node or with the same value of a label."""
         if not (self._shape.anti_affinity or self._shape.matched_terms):
             return self._none()
         sparse = self._snapshot.sparse()
-        found = self._anti_affinity_clashes(
-            sparse.terms_now if when is When.NOW else sparse.terms_staying
+        mask = self._anti_affinity_clashes(
+            sparse.terms_now if when is When.CURRENT else sparse.terms_pinned
         )
         for (key, value), terms in self._snapshot.terms(when).items():
             if any(clashing(self._shape, terms)):
-                found |= self._snapshot.labels(key).among((value,))
-        return found
+                mask |= self._snapshot.labels(key).among((value,))
+        return mask
 
 
-def has_label(snapshot: NodeSnapshot, key: str) -> Mask:
+def has_label(snapshot: NodeSnapshot, key: str) -> BoolColumn:
     """Return the nodes that have a label."""
     place = ("label", key)
     if place not in snapshot.cache:
         texts = snapshot.labels(key)
         snapshot.cache[place] = ~texts.among((None,))
-    found: Mask = snapshot.cache[place]
-    return found
+    mask: BoolColumn = snapshot.cache[place]
+    return mask
 
 
 def _filter_of(taint: Taint) -> Filter:

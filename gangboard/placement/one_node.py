@@ -1,4 +1,4 @@
-"""The reverse question: what keeps a pod off one node, and what of the node nobody can use."""
+"""The reverse question: why a pod cannot use one node, and which devices of the node no pod can use."""
 
 from __future__ import annotations
 
@@ -7,59 +7,62 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gangboard.domain.capacity import NodeRoom, Shape
+from gangboard.domain.capacity import NodeInfo, Shape
 from gangboard.domain.node import Node
-from gangboard.domain.placing import Filter, When
+from gangboard.domain.placement_result import Filter, When
 from gangboard.domain.pod import Pod
 from gangboard.domain.resources import is_accelerator
 from gangboard.placement.amounts import free, wanted
-from gangboard.placement.eligibility import filters, pods_that_fit
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import undecidable
 from gangboard.placement.members import shape_of, unread_text
 from gangboard.placement.neighbours import matcher
+from gangboard.placement.node_filters import NodeFilters
+from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
+from gangboard.placement.unavailable_nodes import uncordoned
 from gangboard.placement.usage import Usage
 
 COMPANIONS = ("cpu", "memory")
-"""What pods need besides accelerators: without it those stand idle."""
+"""Resources that pods need besides accelerators."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeAnswer:
-    """What one node says to one shape."""
+    """The answer of one node for one shape."""
 
     pods: int = 0
     """How many pods of it fit now; with `cordoned`, once it is uncordoned."""
     cordoned: bool = False
-    """Nothing but the cordon keeps it out."""
+    """Only the cordon keeps it out."""
     filter: Filter | None = None
     """Why the node can never host it, whatever leaves: the first reason."""
     detail: str = ""
     """The taint or resource of `filter`."""
     limit: str = ""
-    """What is used up where the node could host it and has no room now: a resource, or a word of
-    `Constraint`."""
+    """The used-up resource, or a value of `Constraint`, if the node could host it and has no room now."""
     asked: int = 0
-    """Of the resource of `filter` or `limit` one pod asks for, in scheduler units."""
+    """Request of one pod for the resource of `filter` or `limit`, in scheduler units."""
     there: int = 0
-    """Of it is free now, or with `filter` with the pods that can leave gone."""
+    """Free amount of that resource: now, or with `filter` without the pods that can leave."""
     unclear: tuple[str, ...] = ()
-    """What makes any answer unsafe; the rest means nothing then."""
+    """Requirements that make any answer unsafe. If set, the other fields have no meaning."""
 
 
 class OneNode:
-    """A node with the pods on it, which is asked alone: it knows no pods of other nodes."""
+    """A node with the pods on it. It does not know pods of other nodes."""
 
-    def __init__(self, node: Node, there: Iterable[Pod], waiting: Iterable[Pod]) -> None:
+    def __init__(self, node: Node, placed: Iterable[Pod], waiting: Iterable[Pod]) -> None:
         """Take in `there`, the pods on it, and all pods that it will be asked about."""
         usage = Usage()
         usage.put_node(node)
         # Those that wait take nothing; but which pods their rules are about is counted.
-        for pod in (*there, *waiting):
+        for pod in (*placed, *waiting):
             usage.put_pod(pod)
         self._room = usage.room()
+        self._uncordoned = NodeSnapshot([uncordoned(self.room)])
 
     @property
-    def room(self) -> NodeRoom:
+    def room(self) -> NodeInfo:
         """The node as placement sees it."""
         return self._room.nodes[0]
 
@@ -67,31 +70,35 @@ class OneNode:
         """Return what these pods ask for, those that ask the same once."""
         pods = tuple(waiting)
         matched = matcher(self._room, pods)
-        found: dict[object, Shape] = {}
+        shapes: dict[object, Shape] = {}
         for pod in pods:
             terms = matched(pod)
             unsupported = (*pod.needs.unsupported, *map(unread_text, pod.unread_requests))
             key = (tuple(sorted(pod.requests.items())), pod.needs, unsupported, terms)
-            if key not in found:
-                found[key] = shape_of("", pod.requests, pod.needs, unsupported, terms)
-        return tuple(found.values())
+            if key not in shapes:
+                shapes[key] = shape_of("", pod.requests, pod.needs, unsupported, terms)
+        return tuple(shapes.values())
 
     def ask(self, shape: Shape) -> NodeAnswer:
         """Return whether a pod of the shape fits now, and what keeps it out."""
         unclear = undecidable(shape)
         if unclear:
             return NodeAnswer(unclear=tuple(unclear))
-        node, asked = self.room, wanted(shape)
-        reasons = list(filters(node, shape, (), asked))
-        others = [one for one in reasons if one[0] is not Filter.CORDON]
-        if others:
-            why, detail = others[0]
-            there = free(node, detail, When.EMPTY) if detail in asked else 0
-            return NodeAnswer(filter=why, detail=detail, asked=asked.get(detail, 0), there=there)
-        pods, limit = pods_that_fit(node, shape, When.NOW, asked)
+        node, requested = self.room, wanted(shape)
+        filters = NodeFilters(snapshot_of(self._room), shape).filters(())
+        reasons = [(why, detail) for why, detail, mask in filters if mask[0]]
+        lasting = [reason for reason in reasons if reason[0] is not Filter.CORDON]
+        if lasting:
+            why, detail = lasting[0]
+            amount = free(node, detail, When.DRAINED) if detail in requested else 0
+            return NodeAnswer(
+                filter=why, detail=detail, asked=requested.get(detail, 0), there=amount
+            )
+        pods, _, _, saturated = feasible_nodes_of(self._uncordoned, shape).summary()
         if not pods:
-            there = free(node, limit, When.NOW) if limit in asked else 0
-            return NodeAnswer(limit=limit, asked=asked.get(limit, 0), there=there)
+            ((limit, _, _),) = saturated
+            amount = free(node, limit, When.CURRENT) if limit in requested else 0
+            return NodeAnswer(limit=limit, asked=requested.get(limit, 0), there=amount)
         return NodeAnswer(pods=pods, cordoned=bool(reasons))
 
 
@@ -102,28 +109,28 @@ class Stranded:
     resource: str
     amount: Decimal
     for_lack_of: str
-    """`cpu` or `memory`: what is taken."""
+    """The used-up resource: `cpu` or `memory`."""
 
 
 def stranded_on(
-    left: Mapping[str, Decimal], shapes: Iterable[Mapping[str, Decimal]]
+    remaining: Mapping[str, Decimal], shapes: Iterable[Mapping[str, Decimal]]
 ) -> tuple[Stranded, ...]:
     """Return the free accelerators of one node for which its cpu or memory leaves no pod.
 
-    `left`: what is free, `shapes`: what one pod of each kind asks for that is known in the cluster, both in
-    base units. Accelerators for which each known kind asks more than is free are not stranded: they are
-    too few. Nothing is said where no kind asks for them.
+    `remaining` are free amounts. `shapes` are the requests of one pod of each kind in the cluster. Both are in base
+    units. Accelerators are not stranded if every kind requests more than is free, or if no kind requests them.
     """
     kinds = list(shapes)
-    found = []
-    for resource, amount in sorted(left.items()):
+    stranded = []
+    for resource, amount in sorted(remaining.items()):
         if not is_accelerator(resource) or amount <= 0:
             continue
         able = [kind for kind in kinds if 0 < kind.get(resource, Decimal()) <= amount]
         lacking = [
-            [name for name in COMPANIONS if kind.get(name, 0) > left.get(name, 0)] for kind in able
+            [name for name in COMPANIONS if kind.get(name, 0) > remaining.get(name, 0)]
+            for kind in able
         ]
         if able and all(lacking):
             most = Counter(name for names in lacking for name in names).most_common(1)
-            found.append(Stranded(resource, amount, most[0][0]))
-    return tuple(found)
+            stranded.append(Stranded(resource, amount, most[0][0]))
+    return tuple(stranded)

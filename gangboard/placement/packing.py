@@ -1,8 +1,9 @@
 """Exact search: can at least so many of the pods be placed at once?
 
-It walks over the nodes and keeps the set of reachable vectors "pods placed per shape", only
-the largest ones: whatever can be completed from a smaller vector can be completed from a larger one,
-since leaving a pod out never makes a placement invalid. It gives up when its budget is spent.
+The search walks over the nodes and keeps the set of reachable vectors "pods placed per shape". It keeps
+only the largest ones: every completion of a smaller vector also completes a larger one, since leaving a pod
+out never makes a placement invalid. The search gives up when its budget is
+spent. Two shapes have a faster search of their own.
 """
 
 from __future__ import annotations
@@ -10,7 +11,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gangboard.placement.classes import Vector
+import numpy as np
+
+from gangboard.domain.capacity import Shape
+from gangboard.placement.columns import IntColumn
+from gangboard.placement.matching import has_host_anti_affinity, ports_clash
+
+Vector = tuple[int, ...]
+
+
+def conflicting_pairs(shapes: Sequence[Shape]) -> frozenset[tuple[int, int]]:
+    """Return which of the shapes cannot share a node: the smaller place first."""
+    return frozenset(
+        (low, high)
+        for high, shape in enumerate(shapes)
+        for low, other_shape in enumerate(shapes[:high])
+        if has_host_anti_affinity(shape, other_shape)
+        or ports_clash(shape.host_ports, other_shape.host_ports)
+    )
+
 
 BUDGET = 50_000
 """Steps, of about a microsecond each."""
@@ -52,7 +71,7 @@ TOO_MANY_WAYS = "too many ways to place different members together to try them a
 class SearchClass:
     """Nodes on which the same combinations fit."""
 
-    caps: Vector
+    max_pods: Vector
     """Per shape, how many pods of it alone fit on one such node."""
     configs: Sequence[Vector]
     """The largest combinations."""
@@ -73,17 +92,20 @@ def least(amounts: Sequence[int], counts: Sequence[int], target: int) -> int:
 def walk(
     counts: Vector, classes: Sequence[SearchClass], target: int, budget: Budget
 ) -> list[tuple[int, Vector]] | None:
-    """Return what goes where for `target` pods, None when it cannot be; raise BudgetSpentError."""
+    """Return the pods of each node for `target` pods, or None if they do not fit; raise BudgetSpentError."""
     reached: Reached = {(0,) * len(counts): None}
-    spare = [sum(one.caps[at] * len(one.nodes) for one in classes) for at in range(len(counts))]
-    for one in classes:
+    spare = [
+        sum(search_class.max_pods[index] * len(search_class.nodes) for search_class in classes)
+        for index in range(len(counts))
+    ]
+    for search_class in classes:
         settled = False
-        for node in one.nodes:
-            spare = [amount - cap for amount, cap in zip(spare, one.caps, strict=True)]
+        for node in search_class.nodes:
+            spare = [amount - cap for amount, cap in zip(spare, search_class.max_pods, strict=True)]
             if settled:
                 continue
             before = reached
-            reached = _step(counts, before, node, one.configs, budget)
+            reached = _step(counts, before, node, search_class.configs, budget)
             settled = reached.keys() == before.keys()
             for vector, link in reached.items():
                 if sum(vector) >= target:
@@ -123,21 +145,21 @@ def _step(
 
 def largest(vectors: Iterable[Vector], budget: Budget) -> list[Vector]:
     """Leave out every vector that another one is at least equal to in all places."""
-    kept: list[Vector] = []
+    largest_vectors: list[Vector] = []
     for vector in sorted(vectors, reverse=True):
         if len(vector) == 2:
             # Sorted downwards by the first: only the second of the last one kept can matter.
             budget.spend(1)
-            dominated = bool(kept) and kept[-1][1] >= vector[1]
+            dominated = bool(largest_vectors) and largest_vectors[-1][1] >= vector[1]
         else:
-            budget.spend(len(kept) + 1)
+            budget.spend(len(largest_vectors) + 1)
             dominated = any(
-                all(have >= want for have, want in zip(other, vector, strict=True))
-                for other in kept
+                all(have >= want for have, want in zip(vector_kept, vector, strict=True))
+                for vector_kept in largest_vectors
             )
         if not dominated:
-            kept.append(vector)
-    return kept
+            largest_vectors.append(vector)
+    return largest_vectors
 
 
 def _chain(link: _Link | None) -> list[tuple[int, Vector]]:
@@ -146,3 +168,130 @@ def _chain(link: _Link | None) -> list[tuple[int, Vector]]:
         chain.append((link.node, link.config))
         link = link.before
     return chain
+
+
+# Two shapes
+#
+# For so many pods of the first shape one number decides: the most of the second that fit beside them.
+# What several nodes take is the best of all ways to share the first shape among them. Nodes that are
+# alike are combined by doubling.
+
+_WAY, _CHEAP = 2, 512
+"""Cost of one pass over a column in steps of the search, and numbers of it for one step."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """For at least so many pods of the first shape, the most of the second, on some nodes."""
+
+    most: IntColumn
+    nodes: Sequence[int]
+    """The one node of a leaf."""
+    parts: tuple[_Reach, _Reach] | None = None
+
+
+def walk_two(
+    pair: tuple[int, int],
+    counts: Vector,
+    classes: Sequence[SearchClass],
+    target: int,
+    budget: Budget,
+) -> list[tuple[int, Vector]] | None:
+    """Return the pods of each node for `target` pods, or None if they do not fit; raise BudgetSpentError.
+
+    `pair` are the two shapes of which pods are left.
+    """
+    first, second = sorted(pair, key=lambda shape: counts[shape])
+    top = counts[first]
+    reach: _Reach | None = None
+    for search_class in classes:
+        of_class = _of_class(search_class, first, second, top, budget)
+        reach = of_class if reach is None else _joined(reach, of_class, top, budget)
+    if reach is None:
+        return None
+    sums = np.arange(len(reach.most)) + np.minimum(reach.most, counts[second])
+    best = int(np.argmax(sums))
+    if int(sums[best]) < target:
+        return None
+    chain: list[tuple[int, Vector]] = []
+    for node, low, high in _shares(reach, best):
+        config = [0] * len(counts)
+        config[first], config[second] = low, high
+        chain.append((node, tuple(config)))
+    return chain
+
+
+def _of_class(
+    search_class: SearchClass, first: int, second: int, top: int, budget: Budget
+) -> _Reach:
+    most = np.zeros(search_class.max_pods[first] + 1, dtype=np.int64)
+    for config in search_class.configs:
+        most[config[first]] = max(int(most[config[first]]), config[second])
+    # Where more of the first shape stand, fewer of them may stand, too.
+    most = np.maximum.accumulate(most[::-1])[::-1]
+    return _of_alike(most, search_class.nodes, top, budget)
+
+
+def _of_alike(most: IntColumn, nodes: Sequence[int], top: int, budget: Budget) -> _Reach:
+    """Return what nodes that are alike take together, half of them and the other half joined."""
+    reach: _Reach | None = None
+    double = most
+    powers = [most]
+    while 2 ** len(powers) <= len(nodes):
+        double = _best(double, double, top, budget)
+        powers.append(double)
+    start = 0
+    for power in range(len(powers)):
+        if len(nodes) >> power & 1:
+            part = _tree(powers, power, nodes[start : start + 2**power])
+            start += 2**power
+            reach = part if reach is None else _joined(reach, part, top, budget)
+    assert reach is not None  # noqa: S101 - a class has a node
+    return reach
+
+
+def _tree(powers: Sequence[IntColumn], power: int, nodes: Sequence[int]) -> _Reach:
+    if power == 0:
+        return _Reach(powers[0], nodes)
+    half = len(nodes) // 2
+    parts = (
+        _tree(powers, power - 1, nodes[:half]),
+        _tree(powers, power - 1, nodes[half:]),
+    )
+    return _Reach(powers[power], nodes, parts)
+
+
+def _joined(first: _Reach, second: _Reach, top: int, budget: Budget) -> _Reach:
+    return _Reach(_best(first.most, second.most, top, budget), (), (first, second))
+
+
+def _best(first: IntColumn, second: IntColumn, top: int, budget: Budget) -> IntColumn:
+    """Return the best of all ways to share the first shape between two sets of nodes."""
+    long, short = (first, second) if len(first) >= len(second) else (second, first)
+    budget.spend(len(short) * (_WAY + len(long) // _CHEAP))
+    best = np.zeros(min(len(long) + len(short) - 2, top) + 1, dtype=np.int64)
+    for count, beside in enumerate(short.tolist()):
+        end = min(count + len(long), len(best))
+        part = best[count:end]
+        np.maximum(part, long[: end - count] + beside, out=part)
+    return best
+
+
+def _shares(root: _Reach, count: int) -> list[tuple[int, int, int]]:
+    """Return for each node how many of both shapes, with so many of the first in all."""
+    shares: list[tuple[int, int, int]] = []
+    remaining = [(root, count)]
+    while remaining:
+        reach, share = remaining.pop()
+        if reach.parts is None:
+            beside = int(reach.most[share])
+            if share or beside:
+                shares.append((reach.nodes[0], share, beside))
+            continue
+        left_part, right = reach.parts
+        low = max(0, share - len(right.most) + 1)
+        high = min(share, len(left_part.most) - 1)
+        sums = left_part.most[low : high + 1] + right.most[share - high : share - low + 1][::-1]
+        part = low + int(np.argmax(sums))
+        remaining += [(left_part, part), (right, share - part)]
+    return shares

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, permutations
 
 from gangboard.domain.capacity import PlacementRequest, PodSet
-from gangboard.domain.placing import When
+from gangboard.domain.placement_result import When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import feasible_nodes_of
@@ -30,7 +30,7 @@ MARGIN = 6
 """Points (of 200) by which a score may be wrong: other plugins have a say, and equals are drawn."""
 _CPU, _MEMORY = "cpu", "memory"
 _LEAST = {_CPU: 100, _MEMORY: 200 * 1024**2}
-"""What a pod that asks for none counts for in scores (pkg/scheduler/util/pod_resources.go)."""
+"""Request that a pod without one counts for in scores (pkg/scheduler/util/pod_resources.go)."""
 
 
 def is_found_in_scheduler_order(
@@ -65,14 +65,14 @@ def _groups(
     domains = domains_of(snapshot, request.topology_keys)
     for code, values in enumerate(domains.values):
         mask = domains.codes == code
-        alone = sum(
+        separately = sum(
             min(
                 pod_set.count,
-                int(feasible_nodes_of(snapshot, pod_set.shape).caps(When.NOW)[mask].sum()),
+                int(feasible_nodes_of(snapshot, pod_set.shape).max_pods(When.CURRENT)[mask].sum()),
             )
             for pod_set in pod_sets
         )
-        if request.domain in (None, values) and alone >= target:
+        if request.domain in (None, values) and separately >= target:
             yield mask.nonzero()[0].tolist()
 
 
@@ -102,15 +102,18 @@ class _Play:
         self._pod_sets = pod_sets
         self._asked = [wanted(pod_set.shape) for pod_set in pod_sets]
         names = {name for asked in self._asked for name in asked} | _LEAST.keys()
-        stocks = {name: snapshot.stock(name) for name in names}
-        self._free = {name: stock.now[nodes].tolist() for name, stock in stocks.items()}
-        self._whole = {name: stocks[name].allocatable[nodes].tolist() for name in _LEAST}
+        columns = {name: snapshot.resource(name) for name in names}
+        self._free = {name: column.now[nodes].tolist() for name, column in columns.items()}
+        self._whole = {name: columns[name].allocatable[nodes].tolist() for name in _LEAST}
         self._hosts = [
-            feasible_nodes_of(snapshot, pod_set.shape).caps(When.NOW)[nodes].nonzero()[0].tolist()
+            feasible_nodes_of(snapshot, pod_set.shape)
+            .max_pods(When.CURRENT)[nodes]
+            .nonzero()[0]
+            .tolist()
             for pod_set in pod_sets
         ]
         counts = Counter(chain.from_iterable(self._hosts))
-        self._shared = [MARGIN if counts[at] > 1 else 0 for at in range(len(nodes))]
+        self._shared = [MARGIN if counts[row] > 1 else 0 for row in range(len(nodes))]
         """Points for a node that more than one shape can go on."""
         self._beside: defaultdict[int, list[int]] = defaultdict(list)
         """The shapes that got a place on each node."""
@@ -124,51 +127,54 @@ class _Play:
 
     def _place(self, shape: int, count: int) -> int:
         """Put pods of one shape on the node with the highest score, one after the other."""
-        heap = [(-self._rank(shape, at), at) for at in self._hosts[shape] if self._takes(shape, at)]
+        heap = [
+            (-self._rank(shape, row), row) for row in self._hosts[shape] if self._takes(shape, row)
+        ]
         heapq.heapify(heap)
         for done in range(count):
             if not heap:
                 return done
-            at = heap[0][1]
+            row = heap[0][1]
             for name, amount in self._asked[shape].items():
-                self._free[name][at] -= amount
-            self._beside[at].append(shape)
-            if self._takes(shape, at):
-                heapq.heapreplace(heap, (-self._rank(shape, at), at))
+                self._free[name][row] -= amount
+            self._beside[row].append(shape)
+            if self._takes(shape, row):
+                heapq.heapreplace(heap, (-self._rank(shape, row), row))
             else:
                 heapq.heappop(heap)
         return count
 
-    def _takes(self, shape: int, at: int) -> bool:
-        if any(self._free[name][at] < amount for name, amount in self._asked[shape].items()):
+    def _takes(self, shape: int, row: int) -> bool:
+        if any(self._free[name][row] < amount for name, amount in self._asked[shape].items()):
             return False
-        own = self._pod_sets[shape].shape
+        own_shape = self._pod_sets[shape].shape
         return not any(
-            has_host_anti_affinity(own, other) or ports_clash(own.host_ports, other.host_ports)
-            for other in (self._pod_sets[one].shape for one in self._beside[at])
+            has_host_anti_affinity(own_shape, other)
+            or ports_clash(own_shape.host_ports, other.host_ports)
+            for other in (self._pod_sets[placed_shape].shape for placed_shape in self._beside[row])
         )
 
-    def _rank(self, shape: int, at: int) -> int:
+    def _rank(self, shape: int, row: int) -> int:
         """Return the score; where scores are nearly the same, the node that others want goes first."""
-        return self._score(shape, at) + self._shared[at]
+        return self._score(shape, row) + self._shared[row]
 
-    def _score(self, shape: int, at: int) -> int:
+    def _score(self, shape: int, row: int) -> int:
         """Return the score of LeastAllocated and BalancedAllocation, for CPU and memory."""
-        asked = self._asked[shape]
-        left = total = 0
+        requested = self._asked[shape]
+        remaining = total = 0
         before: list[float] = []
         after: list[float] = []
         for name, least in _LEAST.items():
-            whole, free = self._whole[name][at], self._free[name][at]
+            whole, free = self._whole[name][row], self._free[name][row]
             if not whole:
                 continue
             total += 1
-            left += max(0, free - asked.get(name, least)) * 100 // whole
+            remaining += max(0, free - requested.get(name, least)) * 100 // whole
             before.append(min(1.0, (whole - free) / whole))
-            after.append(min(1.0, (whole - free + asked.get(name, 0)) / whole))
+            after.append(min(1.0, (whole - free + requested.get(name, 0)) / whole))
         if not total:
             return 0
-        return left // total + 50 + (50 + _balance(after) - _balance(before)) // 2
+        return remaining // total + 50 + (50 + _balance(after) - _balance(before)) // 2
 
 
 def _balance(parts: Sequence[float]) -> int:

@@ -1,34 +1,36 @@
-"""Sums over the nodes that could host a member: what is needed, free, there at all."""
+"""Sums over the nodes that could host a member: needed, free and total amounts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gangboard.domain.capacity import NodeRoom, PodSet
-from gangboard.domain.placing import Total, When
+from gangboard.domain.capacity import NodeInfo, PodSet
+from gangboard.domain.placement_result import Total, When
 from gangboard.placement.amounts import wanted
+from gangboard.placement.columns import total
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.node_snapshot import as_snapshot, total
+from gangboard.placement.node_snapshot import as_snapshot
 from gangboard.placement.packing import least
-
-TotalsOf = Callable[[Sequence[PodSet], int], tuple[Total, ...]]
-"""What `totals` says of so many of some members, on nodes that are known."""
 
 
 def totals(
     pod_sets: Sequence[PodSet],
     target: int,
-    nodes: Sequence[NodeRoom],
+    nodes: Sequence[NodeInfo],
     topology_keys: Sequence[str] = (),
 ) -> tuple[Total, ...]:
     """Return each requested resource for the cheapest `target` members, by name of the resource."""
-    asked = [wanted(pod_set.shape) for pod_set in pod_sets]
+    requested = [wanted(pod_set.shape) for pod_set in pod_sets]
     counts = [pod_set.count for pod_set in pod_sets]
-    resources = sorted({resource for one in asked for resource in one})
+    resources = sorted({resource for amounts in requested for resource in amounts})
     return tuple(
-        Total(resource, least([one.get(resource, 0) for one in asked], counts, target), *sums)
+        Total(
+            resource,
+            least([amounts.get(resource, 0) for amounts in requested], counts, target),
+            *sums,
+        )
         for resource, sums in zip(
             resources, _sums(pod_sets, nodes, topology_keys, resources), strict=True
         )
@@ -37,7 +39,7 @@ def totals(
 
 def _sums(
     pod_sets: Sequence[PodSet],
-    nodes: Sequence[NodeRoom],
+    nodes: Sequence[NodeInfo],
     topology_keys: Sequence[str],
     resources: Sequence[str],
 ) -> Iterator[tuple[int, int]]:
@@ -53,20 +55,20 @@ def _sums(
     for resource in resources:
         place = ("sums", hosts, resource)
         if place not in snapshot.cache:
-            stock = snapshot.stock(resource)
+            column = snapshot.resource(resource)
             snapshot.cache[place] = (
-                total(np.maximum(stock.now[mask], 0)),
-                total(np.maximum(stock.empty[mask], 0)),
+                total(np.maximum(column.now[mask], 0)),
+                total(np.maximum(column.empty[mask], 0)),
             )
         yield snapshot.cache[place]
 
 
 def shortest(lines: Sequence[Total], when: When) -> str:
-    """Return the resource of which the smallest part of the need is there, empty when none lacks."""
+    """Return the resource with the smallest available share of the need. Empty: none is short."""
     worst: tuple[int, int] | None = None
     name = ""
     for line in lines:
-        have = line.free if when is When.NOW else line.capacity
+        have = line.free if when is When.CURRENT else line.capacity
         if have >= line.needed:
             continue
         # have / needed is compared across, without division.
@@ -76,18 +78,22 @@ def shortest(lines: Sequence[Total], when: When) -> str:
 
 
 def shortest_of_any(
-    pod_sets: Sequence[PodSet], target: int, when: When, totals_of: TotalsOf
+    pod_sets: Sequence[PodSet],
+    target: int,
+    when: When,
+    nodes: Sequence[NodeInfo],
+    topology_keys: Sequence[str] = (),
 ) -> str:
-    """Return the resource that lacks in total: for all members, or for those of one shape alone.
+    """Return the resource that is short for all members, or for those of one shape.
 
-    A driver may have plenty of room on nodes where no worker can go; the sum over all nodes would
-    hide that. With a quorum a shape needs only what the other shapes cannot make up for.
+    A driver may have plenty of room on nodes where no worker can go, and the sum over all nodes would
+    hide that. With a quorum a shape needs only the places that the other shapes cannot provide.
     """
-    found = shortest(totals_of(pod_sets, target), when)
+    resource = shortest(totals(pod_sets, target, nodes, topology_keys), when)
     size = sum(pod_set.count for pod_set in pod_sets)
     for pod_set in pod_sets if len(pod_sets) > 1 else ():
-        if found:
+        if resource:
             break
         must = max(0, target - (size - pod_set.count))
-        found = shortest(totals_of([pod_set], must), when)
-    return found
+        resource = shortest(totals([pod_set], must, nodes, topology_keys), when)
+    return resource

@@ -1,4 +1,4 @@
-"""What arithmetic has to say of the members of one unit that wait for a node."""
+"""The placement arithmetic for the waiting members of one unit, and the rows of its node-fit table."""
 
 from __future__ import annotations
 
@@ -6,20 +6,30 @@ from dataclasses import replace
 
 import numpy as np
 
-from gangboard.domain.capacity import PodSet, Spread
-from gangboard.domain.placing import Constraint, PlacementCause, Placing, ShapeFit, When
+from gangboard.domain.capacity import PodSet, Shape
+from gangboard.domain.placement_result import (
+    Constraint,
+    Excluded,
+    Filter,
+    PlacementCause,
+    Placing,
+    ShapeFit,
+    When,
+)
+from gangboard.domain.pod_constraints import Spread
+from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.facts.gang import Unit
 from gangboard.facts.retry import last_refusal
 from gangboard.placement.anti_affinity import most_one_per_domain
 from gangboard.placement.assess import assess
 from gangboard.placement.domains import domains_of
-from gangboard.placement.eligibility import EXAMPLES
-from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.members import nodes_for, request_of, waiting
+from gangboard.placement.feasible_nodes import EXAMPLES, feasible_nodes_of
+from gangboard.placement.gang_nodes import nodes_for
+from gangboard.placement.matching import undecidable
+from gangboard.placement.members import request_of, waiting
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.spread import closed, most_in
-
-__all__ = ["nodes_for", "placing_of", "request_of"]
+from gangboard.placement.topology_spread import closed, most_in
 
 
 def placing_of(unit: Unit) -> Placing | None:
@@ -35,13 +45,13 @@ def placing_of(unit: Unit) -> Placing | None:
     shapes = tuple(
         shape_fit(pod_set, snapshot, keys, request.domain) for pod_set in request.pod_sets
     )
-    found = assess(request, snapshot)
-    refused_at = last_refusal(unit) if found.cause is PlacementCause.FITS else None
-    return Placing(request, found, shapes, refused_at=refused_at)
+    assessment = assess(request, snapshot)
+    refused_at = last_refusal(unit) if assessment.cause is PlacementCause.FITS else None
+    return Placing(request, assessment, shapes, refused_at=refused_at)
 
 
 def _rules_of_its_own(unit: Unit) -> str:
-    """Return why arithmetic cannot tell what the scheduler of its members does; empty where it can."""
+    """Return why arithmetic cannot predict the scheduler of the members. Empty: it can."""
     name = unit.other_scheduler
     return f"scheduler {name} places pods by rules of its own" if name else ""
 
@@ -58,53 +68,117 @@ def shape_fit(
     """
     feasible = feasible_nodes_of(snapshot, pod_set.shape)
     now, empty, open_nodes, saturated = feasible.summary(keys)
-    found = ShapeFit(
+    result = ShapeFit(
         pod_set.shape, pod_set.count, feasible.eligibility(keys), now, empty, open_nodes, saturated
     )
     if domain is not None:
-        return _within(found, snapshot, keys, domain)
+        return _within(result, snapshot, keys, domain)
     spread = pod_set.shape.spread
     return (
-        _spread_out(found, snapshot, spread) if spread is not None else _exclusive(found, snapshot)
+        _spread_out(result, snapshot, spread)
+        if spread is not None
+        else _exclusive(result, snapshot)
     )
 
 
 def _within(
-    found: ShapeFit, snapshot: NodeSnapshot, keys: tuple[str, ...], domain: tuple[str, ...]
+    result: ShapeFit, snapshot: NodeSnapshot, keys: tuple[str, ...], domain: tuple[str, ...]
 ) -> ShapeFit:
-    """Return the same with what the topology domain leaves of the numbers.
+    """Return the same with only the nodes of the chosen topology domain.
 
-    A node elsewhere is none, whatever is free on it.
+    A node elsewhere does not count, even with free room.
     """
-    feasible, domains = feasible_nodes_of(snapshot, found.shape), domains_of(snapshot, keys)
+    feasible, domains = feasible_nodes_of(snapshot, result.shape), domains_of(snapshot, keys)
     code = domains.values.index(domain) if domain in domains.values else None
     inside = domains.codes == code if code is not None else np.zeros(len(snapshot), dtype=np.bool_)
-    now, empty, open_nodes, saturated = feasible.part(feasible.eligible(keys) & inside)
+    now, empty, open_nodes, saturated = feasible.summary_of(feasible.eligible(keys) & inside)
     outside = np.flatnonzero(feasible.eligible(keys) & ~inside).tolist()
-    names = tuple(snapshot.names[at] for at in outside[:EXAMPLES])
-    more = ((str(Constraint.TOPOLOGY), len(outside), names),) if outside else ()
-    saturated = tuple(sorted((*saturated, *more), key=lambda one: (-one[1], one[0])))
-    return replace(found, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
+    names = tuple(snapshot.names[row] for row in outside[:EXAMPLES])
+    outside_limit = ((str(Constraint.TOPOLOGY), len(outside), names),) if outside else ()
+    saturated = tuple(sorted((*saturated, *outside_limit), key=lambda limit: (-limit[1], limit[0])))
+    return replace(result, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
 
 
-def _exclusive(found: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
+def _exclusive(result: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
     """Return the same with what pods leave of the numbers that keep each other out of a zone."""
-    now = most_one_per_domain(snapshot, found.shape, When.NOW)
-    empty = most_one_per_domain(snapshot, found.shape, When.EMPTY)
-    return found if now is None or empty is None else replace(found, now=now, empty=empty)
+    now = most_one_per_domain(snapshot, result.shape, When.CURRENT)
+    empty = most_one_per_domain(snapshot, result.shape, When.DRAINED)
+    return result if now is None or empty is None else replace(result, now=now, empty=empty)
 
 
-def _spread_out(found: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
-    """Return the same with what a topology spread constraint leaves of the numbers."""
-    shape = found.shape
-    with_room = feasible_nodes_of(snapshot, shape).caps(When.NOW) > 0
+def _spread_out(result: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
+    """Return the same within the limits of a topology spread constraint."""
+    shape = result.shape
+    with_room = feasible_nodes_of(snapshot, shape).max_pods(When.CURRENT) > 0
     shut = np.flatnonzero(with_room & closed(snapshot, shape, spread)).tolist()
-    names = tuple(snapshot.names[at] for at in shut[:EXAMPLES])
-    more = ((str(Constraint.SPREAD), len(shut), names),) if shut else ()
+    names = tuple(snapshot.names[row] for row in shut[:EXAMPLES])
+    spread_limit = ((str(Constraint.SPREAD), len(shut), names),) if shut else ()
     return replace(
-        found,
-        now=most_in(snapshot, shape, spread, When.NOW),
-        empty=most_in(snapshot, shape, spread, When.EMPTY),
-        open_nodes=found.open_nodes - len(shut),
-        saturated=tuple(sorted((*found.saturated, *more), key=lambda one: (-one[1], one[0]))),
+        result,
+        now=most_in(snapshot, shape, spread, When.CURRENT),
+        empty=most_in(snapshot, shape, spread, When.DRAINED),
+        open_nodes=result.open_nodes - len(shut),
+        saturated=tuple(
+            sorted((*result.saturated, *spread_limit), key=lambda limit: (-limit[1], limit[0]))
+        ),
     )
+
+
+# Rows of the node-fit table
+
+
+def fit_rows(unit: Unit) -> tuple[FitRow, ...]:
+    """Return one row for each shape of members that wait for a node.
+
+    A row with `why` has no numbers, because nodes or pods could not be read.
+    """
+    placing = unit.placing
+    if placing is None:
+        return ()
+    if placing.assessment is None:
+        return tuple(_blind_row(unit, pod_set, placing.why) for pod_set in placing.request.pod_sets)
+    return tuple(_row(unit, shape_fit) for shape_fit in placing.shapes)
+
+
+def _blind_row(unit: Unit, pod_set: PodSet, why: str) -> FitRow:
+    shape = pod_set.shape
+    return FitRow(unit.name, shape.name, pod_set.count, _requests(shape), 0, 0, 0, 0, why=why)
+
+
+def _row(unit: Unit, shape_fit: ShapeFit) -> FitRow:
+    eligibility = shape_fit.eligibility
+    return FitRow(
+        unit.name,
+        shape_fit.shape.name,
+        shape_fit.count,
+        _requests(shape_fit.shape),
+        shape_fit.now,
+        shape_fit.empty,
+        eligibility.nodes,
+        shape_fit.open_nodes,
+        tuple(FitReason(limit, count, "", names) for limit, count, names in shape_fit.saturated),
+        tuple(_excluded(label, excluded) for label, excluded in eligibility.excluded.items()),
+        shape_fit.shape.unsupported,
+        _not_understood(shape_fit.shape),
+    )
+
+
+def _not_understood(shape: Shape) -> str:
+    """Return the requirements that make every number unsafe. Empty: the shape is understood."""
+    names = undecidable(shape)
+    return f"not understood: {', '.join(names)}" if names else ""
+
+
+def _excluded(label: Filter, excluded: Excluded) -> FitReason:
+    """Say which taint, label or resource; with their numbers of nodes when there are several."""
+    details = excluded.details
+    if len(details) == 1:
+        detail = details[0][0]
+    else:
+        detail = ", ".join(f"{name} ({count})" for name, count in details)
+    return FitReason(str(label), excluded.count, detail, excluded.examples)
+
+
+def _requests(shape: Shape) -> dict[str, str]:
+    """Return the requests of one pod as plain decimal strings, without zeros."""
+    return {name: decimal_text(amount) for name, amount in sorted(shape.requests.items()) if amount}

@@ -1,44 +1,46 @@
-"""What is on each node, kept up to date pod by pod, and the room that follows from it."""
+"""The pods on each node, updated pod by pod, and the cluster capacity that follows."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from gangboard.domain.capacity import ClusterRoom, Load, NodeRoom, PodTerm, Resident
+from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, RunningGang
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import PodTerm
 from gangboard.placement.neighbours import Neighbours
-from gangboard.placement.node_info import NodeInfo, Sum, Taken, same_but_counts, taken_of, terms_of
+from gangboard.placement.node_pods import NodePods, Sum, Taken, same_but_counts, taken_of, terms_of
 
-Residents = Callable[[], Sequence[Resident]]
+Residents = Callable[[], Sequence[RunningGang]]
 
 
 class Usage:
     """Nodes and pods of one cluster, as far as they decide what fits where.
 
-    Finished pods take nothing. Terminating ones take their room until they are gone. A pod that is
-    nominated to a node takes its room there before it is bound: the scheduler keeps it for the pod
-    (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime), though only from pods of
-    the same or a lower priority, which is not told apart here. Pods on a node that is
-    not known wait for it to come. Pods without one take nothing, but who matches their terms of
-    anti-affinity and of topology spread is counted: a rule of spread is about its pod until that
-    has a node, then about no other. Not for several threads at once.
+    Finished pods use no room. Terminating pods use their room until they are gone. A nominated pod uses
+    room on its node before it is bound, because the scheduler keeps the room for it
+    (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime). The scheduler does so only
+    against pods of the same or a lower priority, which is not distinguished here. Pods on an unknown node
+    are kept until it comes. Pods without a node use no room, but the matches of their anti-affinity and
+    topology spread terms are counted. A spread term counts only while its pod has no node.
+
+    Not thread-safe.
     """
 
     def __init__(self) -> None:
-        self._nodes: dict[str, NodeRoom] = {}
-        """As they come, nothing on them."""
+        self._nodes: dict[str, NodeInfo] = {}
+        """Nodes as read, without pods."""
         self._taken: dict[str, Taken] = {}
         self._terms: dict[str, tuple[PodTerm, ...]] = {}
         """uid → terms of a pod that is not finished and has any, with a node or without."""
         self._neighbours = Neighbours()
-        self._infos: dict[str, NodeInfo] = {}
-        self._rooms: dict[str, NodeRoom] = {}
+        self._infos: dict[str, NodePods] = {}
+        self._rooms: dict[str, NodeInfo] = {}
         self._stale: set[str] = set()
         """Known nodes whose entry in `_rooms` is out of date."""
-        self._all: tuple[NodeRoom, ...] | None = ()
-        self._room = ClusterRoom()
+        self._all: tuple[NodeInfo, ...] | None = ()
+        self._room = ClusterCapacity()
 
     def put_node(self, node: Node) -> bool:
         """Take in a node as it is now; True when placement sees another node than before."""
@@ -59,7 +61,7 @@ class Usage:
         return True
 
     def put_pod(self, pod: Pod) -> bool:
-        """Take in a pod as it is now; True when what is taken from a known node has changed."""
+        """Add or update a pod. True: the usage of a known node has changed."""
         uid = pod.meta.ref.uid
         taken = taken_of(pod)
         seen = self._carry(uid, terms_of(pod))
@@ -74,7 +76,7 @@ class Usage:
         self._taken[uid] = taken
         info = self._infos.get(taken.node)
         if info is None:
-            info = self._infos[taken.node] = NodeInfo()
+            info = self._infos[taken.node] = NodePods()
         info.uids.add(uid)
         info.count(taken, 1)
         if terms := self._neighbours.put(pod):
@@ -83,8 +85,8 @@ class Usage:
 
     def remove_pod(self, uid: str) -> bool:
         """Forget a pod; True when that frees something on a known node."""
-        left = self._leave(uid)
-        return self._carry(uid, ()) or left
+        is_freed = self._leave(uid)
+        return self._carry(uid, ()) or is_freed
 
     def _recount(self, uid: str, old: Taken, new: Taken) -> bool:
         """Take in whether a pod that is as before counts for topology spread."""
@@ -111,7 +113,7 @@ class Usage:
         return self._touch(taken.node)
 
     def _carry(self, uid: str, terms: tuple[PodTerm, ...]) -> bool:
-        """Take in the terms that a pod has now: those that nobody had before are asked of all pods."""
+        """Update the terms of a pod. A new term is matched against all pods."""
         before = self._terms.get(uid, ())
         if terms == before:
             return False
@@ -141,32 +143,32 @@ class Usage:
         info = self._infos.get(node)
         return frozenset(info.uids) if info else frozenset()
 
-    def load_of(self, uids: Collection[str]) -> Mapping[str, Load]:
+    def load_of(self, uids: Collection[str]) -> Mapping[str, Requested]:
         """Return what these pods take together on each known node."""
         sums: dict[str, Sum] = {}
         for uid in dict.fromkeys(uids):
             taken = self._taken.get(uid)
             if taken is not None and taken.node in self._nodes:
-                found = sums.setdefault(taken.node, Sum())
-                found.count(taken, 1)
+                sums_of_node = sums.setdefault(taken.node, Sum())
+                sums_of_node.count(taken, 1)
                 if terms := self._neighbours.matched(uid):
-                    found.match(taken, terms, 1)
+                    sums_of_node.match(taken, terms, 1)
         return {name: sums[name].load() for name in sorted(sums)}
 
-    def room(self, why: str = "", residents: Residents | None = None) -> ClusterRoom:
-        """Return all nodes with what is on them: the same object while nothing has changed.
+    def room(self, why: str = "", running_gangs: Residents | None = None) -> ClusterCapacity:
+        """Return all nodes with their pods, the same object while they do not change.
 
-        With `why` (such as `nodes: forbidden`) it has no nodes and says why. `residents` is
-        compared with the one before by `==`: a bound method keeps the object as it is.
+        With `why` (such as `nodes: forbidden`) it has no nodes. `running_gangs` is compared with the previous one
+        by `==`, so the same bound method keeps the object.
         """
         nodes = () if why else self._current()
-        given = residents or ClusterRoom().residents
+        given = running_gangs or ClusterCapacity().running_gangs
         last = self._room
-        if last.nodes is not nodes or last.why != why or last.residents != given:
-            self._room = ClusterRoom(nodes, why, given)
+        if last.nodes is not nodes or last.why != why or last.running_gangs != given:
+            self._room = ClusterCapacity(nodes, why, given)
         return self._room
 
-    def _current(self) -> tuple[NodeRoom, ...]:
+    def _current(self) -> tuple[NodeInfo, ...]:
         """Return every node as it is now, built anew where something has changed."""
         for name in self._stale:
             self._rooms[name] = _filled(self._nodes[name], self._infos.get(name))
@@ -184,10 +186,10 @@ class Usage:
         return True
 
 
-def _bare(node: Node) -> NodeRoom:
+def _bare(node: Node) -> NodeInfo:
     # Thousands of nodes carry the same labels: their text is kept once.
     labels = {sys.intern(key): sys.intern(value) for key, value in node.labels.items()}
-    return NodeRoom(
+    return NodeInfo(
         name=node.meta.ref.name,
         labels=labels,
         taints=node.taints,
@@ -202,10 +204,10 @@ def _bare(node: Node) -> NodeRoom:
     )
 
 
-def _filled(bare: NodeRoom, info: NodeInfo | None) -> NodeRoom:
+def _filled(bare: NodeInfo, info: NodePods | None) -> NodeInfo:
     if info is None:
         return bare
-    return NodeRoom(
+    return NodeInfo(
         name=bare.name,
         labels=bare.labels,
         taints=bare.taints,
@@ -215,7 +217,7 @@ def _filled(bare: NodeRoom, info: NodeInfo | None) -> NodeRoom:
         ready=bare.ready,
         allocatable=bare.allocatable,
         now=info.now.load(),
-        staying=info.staying.load(),
+        pinned=info.pinned.load(),
         unreadable=bare.unreadable.union(info.unread) if info.unread else bare.unreadable,
         withheld=bare.withheld,
         lifecycle=bare.lifecycle,

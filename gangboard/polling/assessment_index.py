@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gangboard.domain.capacity import ClusterRoom, Needs, PodSet, PodTerm
+from gangboard.domain.capacity import ClusterCapacity, PodSet
 from gangboard.domain.group import Group
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import Needs, PodTerm
 from gangboard.placement.members import shape_of, unread_text
 from gangboard.placement.neighbours import matcher
 
@@ -34,7 +35,7 @@ def kind_of(pod: Pod, matched: frozenset[PodTerm]) -> PodKind:
 
 
 def waiting_pod_sets(
-    pods: Sequence[Pod], room: ClusterRoom, groups: Iterable[Group] = ()
+    pods: Sequence[Pod], room: ClusterCapacity, groups: Iterable[Group] = ()
 ) -> tuple[PodSet, ...]:
     """Return the members that want a node and have none kept for them, by what they ask for.
 
@@ -86,7 +87,7 @@ class AssessmentIndex:
         """One object for each kind: thousands of gangs ask for the same."""
 
     def note(
-        self, root: str, pods: Sequence[Pod], room: ClusterRoom, *, version: int, pending: bool
+        self, root: str, pods: Sequence[Pod], room: ClusterCapacity, *, version: int, pending: bool
     ) -> None:
         """Remember that a gang was judged on a room of this version, with these pods."""
         old, note = self._notes.get(root), _Note(version, self._count(pods, matcher(room, pods)))

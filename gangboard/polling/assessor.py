@@ -13,7 +13,7 @@ from gangboard.decode.nodes import NODE
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.autoscaling import Autoscaling
-from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health, Stage
@@ -72,7 +72,7 @@ class _Moment:
     """What all gangs that are judged together share."""
 
     now: datetime
-    room: ClusterRoom
+    room: ClusterCapacity
     version: int
     """Of the room."""
     autoscaling: Autoscaling

@@ -13,25 +13,19 @@ from hashlib import blake2b
 
 import msgspec
 
-from gangboard.domain.capacity import (
-    ANTI_AFFINITY,
-    PODS,
-    Amounts,
-    ClusterRoom,
-    Load,
-    NodeRoom,
-    Shape,
-)
-from gangboard.domain.placing import When
-from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.capacity import PODS, Amounts, ClusterCapacity, NodeInfo, Requested, Shape
+from gangboard.domain.placement_result import When
+from gangboard.domain.pod_constraints import ANTI_AFFINITY
+from gangboard.domain.resource_units import base_units, decimal_text
 from gangboard.domain.resources import is_accelerator
-from gangboard.placement.amounts import base_units, taken
 from gangboard.placement.amounts import free as amount_left
+from gangboard.placement.amounts import taken
 from gangboard.placement.anti_affinity import most_one_per_domain
+from gangboard.placement.columns import total
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import one_per_domain_keys, undecidable
 from gangboard.placement.members import shape_of, unread_text
-from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of, total
+from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
 from gangboard.polling.assessment_index import AssessmentIndex, PodKind
 from gangboard.polling.node_usage import NodeUsageTracker
 from gangboard.store.capacity import (
@@ -71,7 +65,7 @@ class CapacityWriter:
         """Versions of the room and of the verdicts at the last look."""
         self._digests: dict[str, bytes] = {}
         """Node → digest of its row as stored."""
-        self._nodes: dict[str, tuple[NodeRoom, Amounts]] = {}
+        self._nodes: dict[str, tuple[NodeInfo, Amounts]] = {}
         """Node → what its row was made from."""
         self._shapes: tuple[str, list[dict[str, object]]] | None = None
 
@@ -101,7 +95,7 @@ class CapacityWriter:
         self._digests = {row.name: _digest(row) for row in stored_nodes(cluster_id)}
         self._shapes = stored_shapes(cluster_id)
 
-    def _write(self, room: ClusterRoom, now: datetime) -> bool:
+    def _write(self, room: ClusterCapacity, now: datetime) -> bool:
         changed = [] if room.why else self._changed_nodes(room)
         gone = [] if room.why else sorted(self._digests.keys() - {one.name for one in room.nodes})
         shapes = [] if room.why else self._fits(room)
@@ -136,7 +130,7 @@ class CapacityWriter:
             for resource in {*node.allocatable, *node.now.amounts}:
                 if not is_accelerator(resource) or resource in node.unreadable:
                     continue
-                left = max(0, amount_left(node, resource, When.NOW))
+                left = max(0, amount_left(node, resource, When.CURRENT))
                 used += taken(node.now, resource)
                 held += part.get(resource, 0)
                 takes_pods = node.ready and not node.unschedulable
@@ -145,7 +139,7 @@ class CapacityWriter:
 
     # Nodes
 
-    def _changed_nodes(self, room: ClusterRoom) -> list[tuple[NodeCapacityRow, bytes]]:
+    def _changed_nodes(self, room: ClusterCapacity) -> list[tuple[NodeCapacityRow, bytes]]:
         """Return the rows that differ from those that are stored. Equal objects are not looked at."""
         held = self._held()
         found = []
@@ -172,12 +166,12 @@ class CapacityWriter:
 
     # What fits
 
-    def _fits(self, room: ClusterRoom) -> list[ShapeCapacity]:
+    def _fits(self, room: ClusterCapacity) -> list[ShapeCapacity]:
         found = [_fit(room, kind, waiting) for kind, waiting in self._assessments.kinds(SHAPES)]
         return sorted(found, key=_dearest_first)
 
 
-def _fit(room: ClusterRoom, kind: PodKind, waiting: int) -> ShapeCapacity:
+def _fit(room: ClusterCapacity, kind: PodKind, waiting: int) -> ShapeCapacity:
     unsupported = (*kind.needs.unsupported, *map(unread_text, kind.unread))
     shape = shape_of("", dict(kind.requests), kind.needs, unsupported, kind.matched)
     unclear = undecidable(shape)
@@ -188,8 +182,8 @@ def _fit(room: ClusterRoom, kind: PodKind, waiting: int) -> ShapeCapacity:
     return ShapeCapacity(
         requests={name: decimal_text(amount) for name, amount in kind.requests if amount},
         waiting=waiting,
-        fits_now=_most(snapshot, shape, When.NOW),
-        fits_empty=_most(snapshot, shape, When.EMPTY),
+        fits_now=_most(snapshot, shape, When.CURRENT),
+        fits_empty=_most(snapshot, shape, When.DRAINED),
         why=f"not understood: {', '.join(unclear)}" if unclear else "",
         where=_where(kind),
         unsupported=list(dict.fromkeys(unsupported)),
@@ -198,7 +192,7 @@ def _fit(room: ClusterRoom, kind: PodKind, waiting: int) -> ShapeCapacity:
 
 def _most(snapshot: NodeSnapshot, shape: Shape, when: When) -> int:
     most = most_one_per_domain(snapshot, shape, when)
-    return total(feasible_nodes_of(snapshot, shape).caps(when)) if most is None else most
+    return total(feasible_nodes_of(snapshot, shape).max_pods(when)) if most is None else most
 
 
 def _where(kind: PodKind) -> str:
@@ -219,7 +213,7 @@ def _dearest_first(shape: ShapeCapacity) -> tuple[Decimal, Decimal, Decimal, str
 # Rows
 
 
-def _node_row(node: NodeRoom, held: Mapping[str, int], pods: Mapping[str, str]) -> NodeCapacityRow:
+def _node_row(node: NodeInfo, held: Mapping[str, int], pods: Mapping[str, str]) -> NodeCapacityRow:
     return NodeCapacityRow(
         name=node.name,
         labels=dict(node.labels),
@@ -234,7 +228,7 @@ def _node_row(node: NodeRoom, held: Mapping[str, int], pods: Mapping[str, str]) 
     )
 
 
-def _taken(load: Load) -> Iterator[tuple[str, int]]:
+def _taken(load: Requested) -> Iterator[tuple[str, int]]:
     yield from load.amounts.items()
     if load.pods:
         yield PODS, load.pods

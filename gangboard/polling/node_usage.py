@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.capacity import ClusterRoom, Ending, PodSet, Resident, round_up
+from gangboard.domain.capacity import ClusterCapacity, PodSet, RunningGang, Termination, round_up
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
@@ -46,7 +46,7 @@ class NodeUsageTracker:
         """Entry in a queue → the owner that it is about, by uid."""
         self._broken: dict[str, tuple[PodSet, ...]] = {}
         """Roots of gangs that hold room without being whole → their members that wait."""
-        self._residents: dict[str, Resident] = {}
+        self._residents: dict[str, RunningGang] = {}
         self._stale: set[str] | None = None
         """Roots whose entry in `_residents` is behind; None when all of them are."""
         self._ask = partial(self._all_residents)
@@ -122,14 +122,14 @@ class NodeUsageTracker:
         self._renew()
 
     def _renew(self) -> None:
-        """What was worked out about the old residents goes: they are part of the room."""
+        """What was worked out about the old running_gangs goes: they are part of the room."""
         self._ask = partial(self._all_residents)
         self.version += 1
 
-    def at(self, why: str) -> ClusterRoom:
+    def at(self, why: str) -> ClusterCapacity:
         """Return the room as it is now; the same object while nothing has changed.
 
-        Its residents are worked out when they are asked for, from what is known at that moment:
+        Its running_gangs are worked out when they are asked for, from what is known at that moment:
         ask before the next news is taken in. All gangs judged in one go are.
         """
         if why != self._why:
@@ -142,14 +142,14 @@ class NodeUsageTracker:
         uids = sorted(self._usage.pods_on(node))
         return {uid: self._graph.root_of(uid) or "" for uid in uids}
 
-    def broken(self) -> list[Resident]:
+    def broken(self) -> list[RunningGang]:
         """Return the gangs that hold room without being whole, in no order."""
         self._refresh()
         return [
             self._residents[root] for root in self._broken if self._residents.get(root) is not None
         ]
 
-    def _all_residents(self) -> Sequence[Resident]:
+    def _all_residents(self) -> Sequence[RunningGang]:
         self._refresh()
         return tuple(self._residents[root] for root in sorted(self._residents))
 
@@ -163,7 +163,7 @@ class NodeUsageTracker:
             else:
                 self._residents[root] = found
 
-    def _resident(self, root: str) -> Resident | None:
+    def _resident(self, root: str) -> RunningGang | None:
         """Return what a gang holds; None when it holds nothing, or is a pod that just runs."""
         ref = self._ref_of(root)
         if ref is None:
@@ -185,7 +185,7 @@ class NodeUsageTracker:
             for uid, pod in pods.items()
             if pod.deleted_at is None and not is_suspended(pod, root, self._owners)
         ]
-        return Resident(
+        return RunningGang(
             root,
             ref,
             priority=max(pod.priority for pod in pods.values()),
@@ -195,7 +195,7 @@ class NodeUsageTracker:
             by_suspending=None if len(stay) == len(pods) else self._usage.load_of(stay),
             suspendable=self._is_suspendable(root, members),
             began=min((pod.created_at for pod in pods.values() if pod.created_at), default=None),
-            ends=ends,
+            terminations=ends,
         )
 
     def _is_suspendable(self, root: str, members: Iterable[str]) -> bool:
@@ -204,7 +204,7 @@ class NodeUsageTracker:
             return False
         return not (self._queued and any(self._queued.get(uid) == root for uid in members))
 
-    def _ends(self, pods: dict[str, HeldPod]) -> tuple[Ending, ...]:
+    def _ends(self, pods: dict[str, HeldPod]) -> tuple[Termination, ...]:
         """Return what of these ends by itself, those of one minute together."""
         found: dict[tuple[datetime, bool, bool], list[str]] = defaultdict(list)
         last: dict[tuple[datetime, bool, bool], datetime] = {}
@@ -219,7 +219,7 @@ class NodeUsageTracker:
                 found[key].append(uid)
                 last[key] = max(at, last.get(key, at))
         ends = (
-            Ending(last[key], self._usage.load_of(uids), deleted=key[1], replaced=key[2])
+            Termination(last[key], self._usage.load_of(uids), deleted=key[1], replaced=key[2])
             for key, uids in found.items()
         )
         return tuple(sorted((one for one in ends if one.loads), key=lambda one: one.at))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.capacity import ClusterCapacity
 from gangboard.polling.assessment_index import AssessmentIndex
 
 PAUSE = 5.0
@@ -24,10 +24,10 @@ class Pending:
         self._assessments = assessments
         self._left: list[str] = []
         self._ended_at = -math.inf
-        self._room: ClusterRoom | None = None
+        self._room: ClusterCapacity | None = None
         self._version = 0
 
-    def begin(self, room: ClusterRoom, version: int, *, at_once: bool) -> bool:
+    def begin(self, room: ClusterCapacity, version: int, *, at_once: bool) -> bool:
         """Begin a round where one is due; return whether one is under way. `at_once`: do not rest."""
         if self._room is not None:
             return True
@@ -40,7 +40,7 @@ class Pending:
         self._room, self._version = room, version
         return True
 
-    def take(self, most: int) -> tuple[list[str], ClusterRoom, int] | None:
+    def take(self, most: int) -> tuple[list[str], ClusterCapacity, int] | None:
         """Return the next gangs of the round with their room and its version; None at its end.
 
         Those that were judged meanwhile, because something touched them, are left out.

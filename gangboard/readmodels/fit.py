@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gangboard.domain.capacity import PODS
-from gangboard.domain.placing import Constraint
+from gangboard.domain.placement_result import Constraint
 from gangboard.domain.resources import is_accelerator, unit_word
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.pages.core.rows import shown, shown_property

@@ -9,13 +9,12 @@ import msgspec
 
 from gangboard.domain.capacity import PODS, Shape
 from gangboard.domain.node import Node
-from gangboard.domain.placing import Constraint, Filter
+from gangboard.domain.placement_result import Constraint, Filter
 from gangboard.domain.pod import Pod
-from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.resource_units import base_units, decimal_text
 from gangboard.domain.resources import unit_word
 from gangboard.domain.text import all_of, sentence_case
 from gangboard.domain.verdict import FitRow, MemberState
-from gangboard.placement.amounts import base_units
 from gangboard.placement.one_node import NodeAnswer, OneNode
 from gangboard.plugins import registry
 from gangboard.readmodels.fit import asks_text

@@ -20,8 +20,8 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.resources import is_accelerator, unit_word
 from gangboard.domain.text import listed
 from gangboard.facts.suspensions import writers_words
-from gangboard.placement.maintenance import maintenance_words
 from gangboard.placement.one_node import Stranded, stranded_on
+from gangboard.placement.unavailable_nodes import maintenance_words
 from gangboard.plugins import registry
 from gangboard.readmodels.capacity import blind_of
 from gangboard.readmodels.freshness import Freshness

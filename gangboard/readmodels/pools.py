@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from gangboard.domain.capacity import HOSTNAME
+from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.readmodels.node_amounts import (
     Amount,
     NodeRow,

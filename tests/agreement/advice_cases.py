@@ -12,7 +12,7 @@ from dataclasses import replace
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.domain.advice import Advice, AdviceKind, Harm, harm_of
-from gangboard.domain.capacity import PODS, ClusterRoom, Resident
+from gangboard.domain.capacity import PODS, ClusterCapacity, RunningGang
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.facts.gang import Unit
@@ -44,7 +44,7 @@ class Misfits:
         return replace(unit, placing=placing_of(unit))
 
 
-def room_with_gangs(look: Look) -> ClusterRoom:
+def room_with_gangs(look: Look) -> ClusterCapacity:
     """Return what is free, and the gangs that run there."""
     usage = Usage()
     for obj in look.nodes:
@@ -56,11 +56,11 @@ def room_with_gangs(look: Look) -> ClusterRoom:
         usage.put_pod(pod)
         if is_running_pod(obj):
             uids.setdefault(_gang_of(pod), []).append(pod.meta.ref.uid)
-    residents = [
-        Resident(name, ObjectRef("batch", "Job", "running", name, name), 0, usage.load_of(pods))
+    running_gangs = [
+        RunningGang(name, ObjectRef("batch", "Job", "running", name, name), 0, usage.load_of(pods))
         for name, pods in sorted(uids.items())
     ]
-    return replace(usage.room(), residents=lambda: residents, cache={})
+    return replace(usage.room(), running_gangs=lambda: running_gangs, cache={})
 
 
 def is_running_pod(obj: Json) -> bool:
@@ -86,13 +86,18 @@ def is_plain_wait(advice: Advice) -> bool:
     return advice.change is AdviceKind.WAIT_FOR_ROOM and not advice.free
 
 
+def is_for_empty_nodes(advice: Advice) -> bool:
+    """Whether so many members fit only when the pods that can leave have left."""
+    return "when empty" in advice.text
+
+
 def taken(case: Case, advice: Advice, *, half: bool = False) -> Case | None:
     """Return the case with the advice taken; half of it where it can be halved, else None."""
     if advice.change is AdviceKind.WAIT_FOR_ROOM:
         return _with_room(case, advice, half=half)
     if advice.change in (AdviceKind.UNCORDON, AdviceKind.SUSPEND_GANGS):
         return _without(case, advice, half=half)
-    if advice.when_empty:
+    if is_for_empty_nodes(advice):
         case = emptied(case)
     if advice.change is AdviceKind.QUORUM:
         assert advice.count is not None

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from gangboard.domain.advice import Advice, ChangeMethod
-from gangboard.domain.placing import FitAnswer
-from gangboard.placement.advice import advise
-from gangboard.placement.advice_size import ONLY_IN_SOME_ORDERS
+from gangboard.domain.placement_result import FitAnswer
+from gangboard.placement.advice.ranking import advise
+from gangboard.placement.advice.size import ONLY_IN_SOME_ORDERS
 from tests.agreement import objects
 from tests.agreement.advice_cases import Misfits, first_change, is_running_pod, taken
 from tests.agreement.advice_figures import End, Tried, faults, lines, misses, too_rare

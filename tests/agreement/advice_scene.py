@@ -13,13 +13,13 @@ from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.advice import Advice
-from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.group import Group
 from gangboard.domain.node import Node
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.facts.gang import Unit
-from gangboard.placement.advice import advise
+from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
 from gangboard.plugins.registry import grouping_apis, owner_kinds
 from gangboard.polling.node_usage import NodeUsageTracker
@@ -159,7 +159,7 @@ class Scene:
         return replace(unit, placing=placing_of(unit))
 
 
-def _room(nodes: Iterable[Node], things: Sequence[Pod | Owner | Group]) -> ClusterRoom:
+def _room(nodes: Iterable[Node], things: Sequence[Pod | Owner | Group]) -> ClusterCapacity:
     graph = OwnershipGraph()
     usage = NodeUsageTracker(graph, {one.meta.ref.uid: one.meta.ref for one in things}.get)
     for one in nodes:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from gangboard.domain.placing import FitAnswer
+from gangboard.domain.placement_result import FitAnswer
 from tests.agreement.arena import Arena, Judgement, Played
 from tests.agreement.cases import Case
 from tests.agreement.ours import Ours, Reading, ours

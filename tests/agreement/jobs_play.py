@@ -15,10 +15,10 @@ from random import Random
 
 from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.facts.gang import Unit
-from gangboard.placement.advice import advise
-from gangboard.placement.advice_size import ONLY_IN_SOME_ORDERS
+from gangboard.placement.advice.ranking import advise
+from gangboard.placement.advice.size import ONLY_IN_SOME_ORDERS
 from tests.agreement import objects
-from tests.agreement.advice_cases import emptied, first_change, taken
+from tests.agreement.advice_cases import emptied, first_change, is_for_empty_nodes, taken
 from tests.agreement.advice_figures import End, Tried
 from tests.agreement.advice_play import PLACED_WITHIN_SECONDS, Stage
 from tests.agreement.arena import GANGS, SETTLE_SECONDS, SPEAK_SECONDS, Arena
@@ -178,7 +178,7 @@ class GangStage:
             assert then is not None
             self._nodes.take(one.case, then, None, gang=False)
             return self._ended(by, False, one.case.quorum)
-        if advice.when_empty:
+        if is_for_empty_nodes(advice):
             self._nodes.take(one.case, emptied(one.case), None, gang=False)
         made = gang_objects(one, self._arena.namespace, self._arena.run)
         halved = self._has_one_more_to_try(by)

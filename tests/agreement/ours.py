@@ -11,10 +11,12 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.gang_units import units
-from gangboard.domain.capacity import ClusterRoom, PodTerm, Shape
-from gangboard.domain.placing import FitAnswer
+from gangboard.domain.capacity import ClusterCapacity, Shape
+from gangboard.domain.placement_result import FitAnswer
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import PodTerm
 from gangboard.facts.gang import Unit
+from gangboard.placement.matching import matches_pod
 from gangboard.placement.unit_placement import placing_of
 from gangboard.placement.usage import Usage
 from gangboard.plugins.registry import grouping_apis
@@ -48,7 +50,7 @@ class Reading:
         pods: list[Pod] = [model(POD, obj) for obj in look.pods]
         for pod in pods:
             usage.put_pod(pod)
-        self.room: ClusterRoom = usage.room()
+        self.room: ClusterCapacity = usage.room()
         self._members: dict[str, list[Pod]] = {}
         for pod in pods:
             self._members.setdefault(pod.group_name, []).append(pod)
@@ -100,7 +102,7 @@ def _is_of(pod: Pod, shape: Shape, terms: frozenset[PodTerm]) -> bool:
         needs.tolerations,
         needs.host_ports,
         frozenset(needs.anti_affinity),
-        frozenset(term for term in terms if term.matches(ref.namespace, pod.labels)),
+        frozenset(term for term in terms if matches_pod(term, ref.namespace, pod.labels)),
     ) == (
         shape.requests,
         shape.node_selector,

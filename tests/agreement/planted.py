@@ -12,13 +12,14 @@ from typing import Any
 from unittest import mock
 
 from gangboard.domain.capacity import PODS, PlacementRequest, Shape
-from gangboard.domain.placing import Fit, FitAnswer, When
+from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.placement.amounts import wanted
+from gangboard.placement.columns import BoolColumn, IntColumn
 from gangboard.placement.domains import fit_in_some_domain
 from gangboard.placement.feasible_nodes import FeasibleNodes
 from gangboard.placement.node_filters import NodeFilters
-from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole
-from gangboard.placement.spread import limits
+from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.topology_spread import limits
 from tests.agreement.advice_cases import on_paper
 from tests.agreement.cases import Case
 from tests.agreement.reckoning import most
@@ -26,19 +27,19 @@ from tests.agreement.reckoning import most
 _by_amounts = FeasibleNodes._by_amounts
 
 
-def _all(filters: NodeFilters) -> Mask:
+def _all(filters: NodeFilters) -> BoolColumn:
     return filters._all()
 
 
-def _none(filters: NodeFilters, *_: object) -> Mask:
+def _none(filters: NodeFilters, *_: object) -> BoolColumn:
     return filters._none()
 
 
-def _one_more(nodes: FeasibleNodes, when: When) -> Whole:
+def _one_more(nodes: FeasibleNodes, when: When) -> IntColumn:
     return _by_amounts(nodes, when) + 1
 
 
-def _one_less(nodes: FeasibleNodes, when: When) -> Whole:
+def _one_less(nodes: FeasibleNodes, when: When) -> IntColumn:
     return _by_amounts(nodes, when) - 1
 
 
@@ -66,7 +67,7 @@ BUGS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "a port is taken twice": {"placement.node_filters.NodeFilters._port_clashes": _none},
     "who runs keeps nobody away": {"placement.node_filters.NodeFilters.anti_affinity_taken": _none},
     "members share a node": {"placement.feasible_nodes.has_host_anti_affinity": lambda *_: False},
-    "one more in each domain": {"placement.spread.limits": _wider},
+    "one more in each domain": {"placement.topology_spread.limits": _wider},
     "more racks than one": {"placement.fits.fit_in_some_domain": _anywhere},
     "initialization needs nothing": {"decode.podspec._initialization": lambda *_: ()},
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.placement.advice import advise
+from gangboard.placement.advice.ranking import advise
 from tests.agreement import kept_cases as kept
 from tests.agreement.advice_cases import on_paper
 from tests.agreement.advice_figures import ADVISED_AT_LEAST, faults, lines, misses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from gangboard.domain.placing import FitAnswer
+from gangboard.domain.placement_result import FitAnswer
 from tests.agreement import kept_cases as kept
 from tests.agreement.arena import Judgement
 from tests.agreement.cases import Ask, PodSetSpec, SpreadSpec

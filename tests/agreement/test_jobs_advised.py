@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
-from gangboard.domain.capacity import Taint
+from gangboard.domain.pod_constraints import Taint
 from tests.agreement.arena import Arena
 from tests.agreement.cases import Ask, Case, NodeSpec, PodSetSpec
 from tests.agreement.jobs import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gangboard.decode.pods import POD
-from gangboard.domain.capacity import HOSTNAME, Needs
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import HOSTNAME, Needs
 from tests.decode.reading import Json, model, with_identity
 
 ZONE = "topology.kubernetes.io/zone"

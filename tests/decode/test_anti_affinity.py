@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.capacity import HOSTNAME, Needs
+from gangboard.domain.pod_constraints import HOSTNAME, Needs
+from gangboard.placement.matching import matches_pod
 from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, pod
 from tests.decode.reading import Json
 
@@ -104,9 +105,9 @@ def test_which_pods_a_term_matches(term: Json, expected: tuple[bool, bool, bool]
     assert made.is_exact
     assert found.unsupported == ()
     assert expected == (
-        made.matches("team-a", {"app": "train", "rank": "0"}),
-        made.matches("team-b", {"app": "train"}),
-        made.matches("team-a", {}),
+        matches_pod(made, "team-a", {"app": "train", "rank": "0"}),
+        matches_pod(made, "team-b", {"app": "train"}),
+        matches_pod(made, "team-a", {}),
     )
 
 
@@ -125,8 +126,8 @@ def test_other_anti_affinity_is_more_than_is_worked_out(term: Json) -> None:
     assert not made.is_exact
     assert found.unsupported == ("pod anti-affinity",)
     # It may be about such a pod, and it is not about the other.
-    assert made.matches("team-a", {"app": "train"})
-    assert not made.matches("team-a", {"app": "other"})
+    assert matches_pod(made, "team-a", {"app": "train"})
+    assert not matches_pod(made, "team-a", {"app": "other"})
 
 
 def test_by_zone_and_by_host_are_two_terms() -> None:

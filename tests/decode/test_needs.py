@@ -5,8 +5,16 @@ from __future__ import annotations
 import pytest
 
 from gangboard.decode.pods import POD
-from gangboard.domain.capacity import HOSTNAME, HostPort, Needs, Requirement, Term, Toleration
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import (
+    HOSTNAME,
+    HostPort,
+    Needs,
+    Requirement,
+    Term,
+    Toleration,
+)
+from gangboard.placement.matching import matches_pod
 from tests.decode.needing import PREFERRED, REQUIRED, ZONE, by_host, needs, pod
 from tests.decode.reading import Json, model, read, with_identity
 
@@ -229,7 +237,7 @@ def test_parts_of_any_length_are_read() -> None:
     long = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["train", *values]}]}
     (term,) = needs(affinity={"podAntiAffinity": {REQUIRED: [by_host(long)]}}).anti_affinity
     assert term.is_exact
-    assert term.matches("team-a", {"app": "value-4999"})
+    assert matches_pod(term, "team-a", {"app": "value-4999"})
 
 
 @pytest.mark.parametrize(

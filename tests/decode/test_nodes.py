@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from gangboard.decode.nodes import NODE
-from gangboard.domain.capacity import Taint
 from gangboard.domain.node import Node
+from gangboard.domain.pod_constraints import Taint
 from gangboard.domain.suspension import FieldWriter
 from tests.decode.reading import Json, model, read, with_identity
 

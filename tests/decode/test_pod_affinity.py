@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gangboard.domain.capacity import HOSTNAME, PodTerm
+from gangboard.domain.pod_constraints import HOSTNAME, PodTerm
+from gangboard.placement.matching import matches_pod
 from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, pod
 from tests.decode.reading import Json
 
@@ -18,9 +19,9 @@ def test_a_pod_that_matches_and_one_that_does_not() -> None:
     term, rest = near(by_host())
     assert term is not None
     assert (term.topology_key, rest) == (HOSTNAME, ())
-    assert term.matches("team-a", {"app": "train"})
-    assert not term.matches("team-b", {"app": "train"})
-    assert not term.matches("team-a", {"app": "other"})
+    assert matches_pod(term, "team-a", {"app": "train"})
+    assert not matches_pod(term, "team-b", {"app": "train"})
+    assert not matches_pod(term, "team-a", {"app": "other"})
 
 
 def test_of_several_terms_all_must_match() -> None:
@@ -29,15 +30,15 @@ def test_of_several_terms_all_must_match() -> None:
     term, rest = near(by_host(), other)
     assert term is not None
     assert rest == ()
-    assert term.matches("team-a", {"app": "train", "tier": "cache"})
-    assert not term.matches("team-a", {"app": "train"})
-    assert not term.matches("team-b", {"app": "train", "tier": "cache"})
+    assert matches_pod(term, "team-a", {"app": "train", "tier": "cache"})
+    assert not matches_pod(term, "team-a", {"app": "train"})
+    assert not matches_pod(term, "team-b", {"app": "train", "tier": "cache"})
 
 
 def test_every_namespace() -> None:
     term, _ = near(by_host(namespaceSelector={}))
     assert term is not None
-    assert term.matches("anywhere", {"app": "train"})
+    assert matches_pod(term, "anywhere", {"app": "train"})
 
 
 @pytest.mark.parametrize(

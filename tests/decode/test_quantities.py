@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gangboard.decode.quantities import format_quantity, parse_quantity
+from gangboard.decode.quantities import parse_quantity
 from gangboard.domain.api_resource import DecodeError
 
 
@@ -44,7 +44,6 @@ from gangboard.domain.api_resource import DecodeError
 )
 def test_a_quantity_is_read_exactly(text: str, expected: str) -> None:
     assert parse_quantity(text) == Decimal(expected)
-    assert format_quantity(parse_quantity(text)) == expected
 
 
 @pytest.mark.parametrize(
@@ -73,12 +72,9 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         quantity = parse_quantity(text)
     except DecodeError:
         return
-    assert Decimal(format_quantity(quantity)) == quantity
+    assert quantity.is_finite()
 
 
 @given(st.integers(min_value=0, max_value=10**15))
-def test_milli_units_come_back_as_plain_decimals(milli: int) -> None:
-    text = format_quantity(parse_quantity(f"{milli}m"))
-    assert Decimal(text) * 1000 == milli
-    assert "E" not in text
-    assert not ("." in text and text.endswith("0"))
+def test_milli_units_are_exact(milli: int) -> None:
+    assert parse_quantity(f"{milli}m") * 1000 == milli

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from gangboard.decode.pods import POD
-from gangboard.domain.capacity import HOSTNAME, Spread
+from gangboard.domain.pod_constraints import HOSTNAME, Spread
+from gangboard.placement.matching import matches_pod
 from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, needs
 from tests.decode.reading import Json, read, with_identity
 
@@ -34,9 +35,9 @@ def test_one_hard_spread_constraint() -> None:
     found = of_spread(spread())
     assert (found.topology_key, found.max_skew, found.min_domains) == (ZONE, 1, 1)
     assert (found.honours_affinity, found.honours_taints) == (True, False)
-    assert found.counted.matches("team-a", {"app": "train", "rank": "0"})
-    assert not found.counted.matches("team-b", {"app": "train"})
-    assert not found.counted.matches("team-a", {"app": "other"})
+    assert matches_pod(found.counted, "team-a", {"app": "train", "rank": "0"})
+    assert not matches_pod(found.counted, "team-b", {"app": "train"})
+    assert not matches_pod(found.counted, "team-a", {"app": "other"})
     assert (found.counted.is_count, found.counted.is_exact) == (True, True)
     soft = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "ScheduleAnyway"}
     assert of_spread(soft, spread()) == found
@@ -60,8 +61,8 @@ def test_a_spread_constraint_with_everything() -> None:
     )
     assert (found.max_skew, found.min_domains) == (3, 2)
     assert (found.honours_affinity, found.honours_taints) == (False, True)
-    assert found.counted.matches("team-a", {"app": "x", "pod-template-hash": "a1"})
-    assert not found.counted.matches("team-a", {"app": "x", "pod-template-hash": "b2"})
+    assert matches_pod(found.counted, "team-a", {"app": "x", "pod-template-hash": "a1"})
+    assert not matches_pod(found.counted, "team-a", {"app": "x", "pod-template-hash": "b2"})
 
 
 def test_the_rule_of_spread_and_that_of_anti_affinity_are_told_apart() -> None:
@@ -85,8 +86,8 @@ def test_without_a_selector_or_with_an_empty_one_no_pod_counts(selector: Json | 
     # countPodsMatchSelector in podtopologyspread/common.go (1.35 to 1.37) begins
     # `if selector.Empty() { return 0 }`.
     counted = of_spread(spread(labelSelector=selector)).counted
-    assert not counted.matches("team-a", {})
-    assert not counted.matches("team-a", {"": "", "a": "b"})
+    assert not matches_pod(counted, "team-a", {})
+    assert not matches_pod(counted, "team-a", {"": "", "a": "b"})
     assert counted.is_exact
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.domain.capacity import HostPort
+from gangboard.domain.pod_constraints import HostPort
 from gangboard.placement.usage import Usage
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.cluster import ControlPlane

@@ -14,7 +14,7 @@ from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.event import Event
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
@@ -67,7 +67,7 @@ def verdicts(file: Path, seconds: float = 1, with_room: bool = False) -> dict[st
     return found
 
 
-def _room(models: Iterable[Any]) -> ClusterRoom:
+def _room(models: Iterable[Any]) -> ClusterCapacity:
     usage = Usage()
     for model in models:
         if isinstance(model, Node):

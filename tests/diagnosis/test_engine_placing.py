@@ -9,17 +9,18 @@ import pytest
 
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.capacity import HOSTNAME, ClusterRoom, NodeRoom
+from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.placing import PlacementCause, Placing
+from gangboard.domain.placement_result import PlacementCause, Placing
+from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.verdict import Finding
 from gangboard.facts.gang import GangFacts, Unit
 from gangboard.plugins import reasons
 from gangboard.plugins.rule import GangRule, UnitRule
 from tests.domain_objects import NOW, a_job, pods_of
 
-ROOM = ClusterRoom(
-    (NodeRoom("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 4000, "pods": 110}),),
+ROOM = ClusterCapacity(
+    (NodeInfo("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 4000, "pods": 110}),),
 )
 JOB = a_job("train", pods=3, ask="3")
 
@@ -75,7 +76,7 @@ def test_nobody_waits_nothing_is_worked_out(seen: list[Placing | None]) -> None:
 
 
 def test_nodes_that_cannot_be_seen_give_a_row_that_says_so(seen: list[Placing | None]) -> None:
-    verdict = assess(gang(*pods_of(JOB, 3), room=ClusterRoom(why="nodes: forbidden")))
+    verdict = assess(gang(*pods_of(JOB, 3), room=ClusterCapacity(why="nodes: forbidden")))
     (row,) = verdict.fit
     assert row.why == "nodes: forbidden"
     assert seen[0] is not None

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ungrouped_workers import MOST_KINDS
-from gangboard.domain.capacity import ClusterRoom, Needs, NodeRoom
+from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency, Owner, Role
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import Needs
 from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.facts.gang import GangFacts
 from tests.domain_objects import (
@@ -49,7 +50,7 @@ def waiting(job: Owner, count: int | None = None, **fields: Any) -> tuple[Pod, .
 
 def gang(
     *roles: Role,
-    nodes: Sequence[NodeRoom] = HALF_FREE,
+    nodes: Sequence[NodeInfo] = HALF_FREE,
     pods: Sequence[Pod] | None = None,
     groups: Sequence[Group] = (),
     jobs: Sequence[Owner] | None = None,
@@ -64,7 +65,7 @@ def gang(
         *made,
         *found,
         *groups,
-        **{"room": ClusterRoom(tuple(nodes)), "kubernetes": (1, 37), **fields},
+        **{"room": ClusterCapacity(tuple(nodes)), "kubernetes": (1, 37), **fields},
     )
 
 

@@ -16,9 +16,9 @@ from gangboard.decode.selectors import WirePodTerm
 from gangboard.domain import bounded_cache as module
 from gangboard.domain import resources
 from gangboard.domain.bounded_cache import bounded_cache, weigh
-from gangboard.domain.capacity import HostPort
+from gangboard.domain.pod_constraints import HostPort
 from gangboard.facts import scheduler_text
-from gangboard.placement import node_info
+from gangboard.placement import node_pods
 from gangboard.placement.sentences import scheduler_message
 
 MIB = 1024 * 1024
@@ -74,7 +74,7 @@ HOSTILE: dict[str, tuple[Callable[[int], object], int, int]] = {
         80,
         34,  # the text as it came, and the cleaned one
     ),
-    "requests": (lambda number: node_info._amounts(((f"{LONG}{number}", Decimal(1)),)), 120, 34),
+    "requests": (lambda number: node_pods._amounts(((f"{LONG}{number}", Decimal(1)),)), 120, 34),
 }
 
 

@@ -9,11 +9,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.placing import Placing
+from gangboard.domain.placement_result import Placing
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
 from gangboard.facts.gang import GangFacts, Unit
-from tests.placement import node_by_node
+from tests.placement import node_assessment
 from tools.placement_benchmark import Bench, facts_of
 from tools.placement_fleet import make_fleet
 
@@ -36,14 +36,14 @@ def judge_node_by_node(facts: GangFacts) -> Verdict | None:
     placings: list[Placing] = []
 
     def arithmetic(unit: Unit) -> Placing | None:
-        found = node_by_node.placing_of(unit)
+        found = node_assessment.placing_of(unit)
         if found is not None:
             placings.append(found)
         return found
 
     verdict = assess(facts, arithmetic=arithmetic)
     assert placings
-    return None if any(map(node_by_node.gave_up, placings)) else verdict
+    return None if any(map(node_assessment.gave_up, placings)) else verdict
 
 
 def test_each_node_asked_alone_gives_the_same_verdicts() -> None:

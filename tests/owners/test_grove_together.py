@@ -8,7 +8,7 @@ import pytest
 
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.capacity import ClusterRoom, NodeRoom
+from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import Verdict
 from tests.controlplane.grove import clique, podgang
@@ -28,7 +28,7 @@ ALL = (
 )
 
 
-def judged(play: Play, nodes: tuple[NodeRoom, ...], **known: Any) -> Verdict:
+def judged(play: Play, nodes: tuple[NodeInfo, ...], **known: Any) -> Verdict:
     models = play.store.models()
     root = next(one for one in models if one.meta.ref.kind == "PodCliqueSet")
     return assess(
@@ -37,7 +37,7 @@ def judged(play: Play, nodes: tuple[NodeRoom, ...], **known: Any) -> Verdict:
             [one for one in models if one is not root],
             now=NOW,
             gang_api_version=SERVED[play.version],
-            room=ClusterRoom(nodes),
+            room=ClusterCapacity(nodes),
             kubernetes=(1, 37),
             **known,
         )
@@ -51,7 +51,7 @@ def rows(verdict: Verdict) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("nodes", [CRUMBS, HALVES])
 @pytest.mark.parametrize("version", ["", *FORMS])
 def test_cliques_of_a_podgang_that_wait_are_judged_together(
-    version: str, nodes: tuple[NodeRoom, ...]
+    version: str, nodes: tuple[NodeInfo, ...]
 ) -> None:
     play = played(version, *FOURS)
     play.refuse(*ALL)

@@ -7,18 +7,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from gangboard.domain.capacity import (
-    HOSTNAME,
-    HostPort,
-    Load,
-    NodeRoom,
-    PlacementRequest,
-    PodSet,
-    PodTerm,
-    Requirement,
-    Shape,
-    Taint,
-)
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
+from gangboard.domain.pod_constraints import HOSTNAME, HostPort, PodTerm, Requirement, Taint
 
 GPU = "nvidia.com/gpu"
 CORDON = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
@@ -28,17 +18,17 @@ def node(
     name: str,
     gpu: int = 4,
     used: int = 0,
-    staying: int = 0,
+    pinned: int = 0,
     labels: Mapping[str, str] | None = None,
     **more: Any,
-) -> NodeRoom:
+) -> NodeInfo:
     """A node with 8 cores, 110 pods, and GPUs of which some are taken by one pod."""
-    return NodeRoom(
+    return NodeInfo(
         name,
         {HOSTNAME: name, **(labels or {})},
         allocatable={"cpu": 8000, GPU: gpu, "pods": 110} if gpu else {"cpu": 8000, "pods": 110},
-        now=Load({GPU: used + staying}, 1 if used + staying else 0),
-        staying=Load({GPU: staying}, 1 if staying else 0),
+        now=Requested({GPU: used + pinned}, 1 if used + pinned else 0),
+        pinned=Requested({GPU: pinned}, 1 if pinned else 0),
         **more,
     )
 

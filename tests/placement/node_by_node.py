@@ -1,136 +1,55 @@
 """The arithmetic of placement, each node asked alone: slow, plain, and without any column.
 
-It shares with `gangboard.placement` what a single node is asked, the packing of what was found and the
-words of the answers. What the product works out for all nodes at once is compared with it.
+It shares with `gangboard.placement` the search for a packing, the arithmetic of domains, and what the
+request alone decides. What the product works out for all nodes at once is compared with it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from gangboard.domain.capacity import (
-    HOSTNAME,
-    Load,
-    NodeRoom,
-    PlacementRequest,
-    PodSet,
-    PodTerm,
-    Shape,
-    Spread,
-    Terms,
-)
-from gangboard.domain.placing import (
-    Assessment,
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
+from gangboard.domain.placement_result import (
     Eligibility,
     Excluded,
     Filter,
     Fit,
     FitAnswer,
-    Placing,
-    ShapeFit,
     Total,
     When,
 )
-from gangboard.facts.gang import Unit
+from gangboard.domain.pod_constraints import HOSTNAME, PodTerm, Spread, Terms
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.anti_affinity import OnePerDomain, one_per_domain_of
 from gangboard.placement.anti_affinity import place as one_each_place
-from gangboard.placement.assess import Question
 from gangboard.placement.domains import in_any
-from gangboard.placement.eligibility import EXAMPLES, filters, is_eligible, pods_that_fit, ranked
-from gangboard.placement.fits import answer, safely
-from gangboard.placement.matching import is_about_hosts, is_selected, is_tainted
+from gangboard.placement.feasible_nodes import EXAMPLES
+from gangboard.placement.fits import SHARED_HOST_NAMES, decided, only_if_supported
+from gangboard.placement.joint_topology_spread import (
+    SpreadRule,
+    SpreadState,
+    most_placed,
+    room_for,
+    several_of,
+)
+from gangboard.placement.matching import is_about_hosts, is_tainted
 from gangboard.placement.node_snapshot import terms_by_domain
 from gangboard.placement.packing import BUDGET, Budget, least
-from gangboard.placement.spread import Domain, Spreading, spread_of
-from gangboard.placement.spread import place as spread_place
-from gangboard.placement.spreads import Scene, SpreadRule, most_placed, room_for, several_of
-from gangboard.placement.unit_placement import nodes_for, request_of
-from gangboard.placement.unit_placement import placing_of as quick_placing_of
+from gangboard.placement.topology_spread import Domain, SpreadRequest, spread_of
+from gangboard.placement.topology_spread import place as spread_place
 from tests.placement.node_packing import pack, problem
+from tests.placement.single_node import filters, is_eligible, is_selected, pods_that_fit
 
-Domains = dict[tuple[str, ...], list[NodeRoom]]
-
-
-def assess(
-    request: PlacementRequest, nodes: Sequence[NodeRoom], *, steps: int = BUDGET
-) -> Assessment:
-    """Return the same as `assess.assess`, but that it gives up where that does not have to."""
-    return _Question(request, lifted(nodes), steps).assessment()
-
-
-@dataclass(frozen=True, slots=True)
-class _Question(Question):
-    nodes: Sequence[NodeRoom]
-    steps: int
-
-    def fit(self, request: PlacementRequest, when: When, target: int) -> Fit:
-        return fits(request, self.nodes, when, target, steps=self.steps)
-
-    def totals_of(self, pod_sets: Sequence[PodSet], target: int) -> tuple[Total, ...]:
-        return totals(pod_sets, target, self.nodes, self.request.topology_keys)
-
-    def has_host(self, shape: Shape) -> bool:
-        keys = self.request.topology_keys
-        return any(is_eligible(node, shape, keys) for node in self.nodes)
-
-    def has_room(self, shape: Shape) -> bool:
-        keys = self.request.topology_keys
-        return any(
-            pods_that_fit(node, shape, When.NOW)[0]
-            for node in self.nodes
-            if is_eligible(node, shape, keys)
-        )
-
-
-def placing_of(unit: Unit) -> Placing | None:
-    """Return the same as `unit_placement.placing_of`."""
-    quick = quick_placing_of(unit)
-    if quick is None:
-        return None
-    request, nodes = request_of(unit), tuple(nodes_for(unit))
-    shapes = tuple(
-        _shape_fit(pod_set, nodes, request.topology_keys) for pod_set in request.pod_sets
-    )
-    return Placing(request, assess(request, nodes), shapes, refused_at=quick.refused_at)
-
-
-def gave_up(placing: Placing) -> bool:
-    """Whether some question had more ways than could be tried one by one."""
-    found = placing.assessment
-    assert found is not None
-    answers = (found.now, found.full, found.empty, found.empty_full)
-    return any(fit.answer is FitAnswer.CANNOT_TELL and not fit.but_for for fit in answers)
-
-
-def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeRoom], keys: Sequence[str]) -> ShapeFit:
-    found = eligibility(nodes, pod_set.shape, keys)
-    there = set(found.eligible)
-    hosts = [node for node in nodes if node.name in there]
-    now = {node.name: pods_that_fit(node, pod_set.shape, When.NOW) for node in hosts}
-    full: dict[str, list[str]] = {}
-    for name, (count, limit) in now.items():
-        if not count:
-            full.setdefault(str(limit), []).append(name)
-    saturated = [(limit, len(names), tuple(names[:EXAMPLES])) for limit, names in full.items()]
-    return ShapeFit(
-        pod_set.shape,
-        pod_set.count,
-        found,
-        now=sum(count for count, _ in now.values()),
-        empty=sum(pods_that_fit(node, pod_set.shape, When.EMPTY)[0] for node in hosts),
-        open_nodes=sum(count > 0 for count, _ in now.values()),
-        saturated=tuple(sorted(saturated, key=lambda one: (-one[1], one[0]))),
-    )
+Domains = dict[tuple[str, ...], list[NodeInfo]]
 
 
 def fits(
     request: PlacementRequest,
-    nodes: Sequence[NodeRoom],
+    nodes: Sequence[NodeInfo],
     when: When,
     target: int,
     *,
@@ -138,45 +57,44 @@ def fits(
     group: bool = True,
 ) -> Fit:
     """Return the same as `fits.fits`; `group` off keeps equal nodes apart."""
-    return answer(
-        request,
-        target,
-        lambda: _fits(request, lifted(nodes), when, target, Budget(steps), group),
-    )
+    known = decided(request, target)
+    if known is not None:
+        return known
+    nodes = lifted(nodes)
+    if _share_names(request, nodes):
+        return Fit(FitAnswer.CANNOT_TELL, why=SHARED_HOST_NAMES)
+    fit = _fits(request, nodes, when, target, Budget(steps), group)
+    if fit.answer is FitAnswer.YES:
+        return only_if_supported(request, fit)
+    why = _unreadable(request, nodes) if fit.answer is FitAnswer.NO else ""
+    return Fit(FitAnswer.CANNOT_TELL, why=why, steps=fit.steps) if why else fit
 
 
 def _fits(
     request: PlacementRequest,
-    nodes: Sequence[NodeRoom],
+    nodes: Sequence[NodeInfo],
     when: When,
     target: int,
     budget: Budget,
     group: bool,
 ) -> Fit:
-    def ask() -> Fit:
-        spreading = spread_of(request)
-        if spreading is not None:
-            return fit_spread(nodes, spreading, when, target)
-        several = several_of(request)
-        if several is not None and most_by_all(nodes, several, when) < target:
-            return Fit(FitAnswer.NO)
-        exclusive = one_per_domain_of(request)
-        if exclusive is not None:
-            return fit_one_per_domain(nodes, exclusive, when, target)
-        tried = (
-            pack(problem(request.pod_sets, members, when, group=group), target, budget)
-            for _, members in sorted(domains(request, nodes).items())
-        )
-        return in_any(tried, budget)
-
-    return safely(
-        _share_names(request, nodes),
-        ask,
-        lambda: _unreadable(request, nodes),
+    spreading = spread_of(request)
+    if spreading is not None:
+        return fit_spread(nodes, spreading, when, target)
+    several = several_of(request)
+    if several is not None and most_by_all(nodes, several, when) < target:
+        return Fit(FitAnswer.NO)
+    exclusive = one_per_domain_of(request)
+    if exclusive is not None:
+        return fit_one_per_domain(nodes, exclusive, when, target)
+    tried = (
+        pack(problem(request.pod_sets, members, when, group=group), target, budget)
+        for _, members in sorted(domains(request, nodes).items())
     )
+    return in_any(tried, budget)
 
 
-def domains(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> Domains:
+def domains(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> Domains:
     """Return the nodes by the values of the topology keys; nodes without a key are in none.
 
     Without keys all nodes are one domain. Where members have chosen a domain, only that one counts.
@@ -191,7 +109,7 @@ def domains(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> Domains:
     return found
 
 
-def _share_names(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> bool:
+def _share_names(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> bool:
     """Whether pods that must be on different hosts could be told apart by something else than nodes."""
     by_host = [
         pod_set.shape
@@ -203,7 +121,7 @@ def _share_names(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> bool:
     return any(not node.labels.get(HOSTNAME) or names[node.labels[HOSTNAME]] > 1 for node in hosts)
 
 
-def _unreadable(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> str:
+def _unreadable(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> str:
     """Name a node that might host a member if its amounts could be read."""
     for node in sorted((one for one in nodes if one.unreadable), key=lambda one: one.name):
         for pod_set in request.pod_sets:
@@ -214,7 +132,7 @@ def _unreadable(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> str:
 
 
 def eligibility(
-    nodes: Iterable[NodeRoom],
+    nodes: Iterable[NodeInfo],
     shape: Shape,
     topology_keys: Sequence[str] = (),
 ) -> Eligibility:
@@ -232,17 +150,22 @@ def eligibility(
         if found[1]:
             details.setdefault(found[0], Counter())[found[1]] += 1
     excluded = {
-        one: Excluded(len(names[one]), tuple(names[one][:EXAMPLES]), ranked(details.get(one)))
+        one: Excluded(len(names[one]), tuple(names[one][:EXAMPLES]), _ranked(details.get(one)))
         for one in Filter
         if one in names
     }
     return Eligibility(tuple(eligible), excluded)
 
 
+def _ranked(counts: Counter[str] | None) -> tuple[tuple[str, int], ...]:
+    """Return details with their numbers of nodes, most frequent first."""
+    return tuple(sorted((counts or {}).items(), key=lambda one: (-one[1], one[0])))
+
+
 def totals(
     pod_sets: Sequence[PodSet],
     target: int,
-    nodes: Sequence[NodeRoom],
+    nodes: Sequence[NodeInfo],
     topology_keys: Sequence[str] = (),
 ) -> tuple[Total, ...]:
     """Return the same as `totals.totals`."""
@@ -259,7 +182,7 @@ def totals(
 
 def _sums(
     pod_sets: Sequence[PodSet],
-    nodes: Sequence[NodeRoom],
+    nodes: Sequence[NodeInfo],
     topology_keys: Sequence[str],
     resources: Sequence[str],
 ) -> Iterator[tuple[int, int]]:
@@ -271,12 +194,12 @@ def _sums(
     ]
     for resource in resources:
         yield (
-            sum(max(0, free(node, resource, When.NOW)) for node in hosts),
-            sum(max(0, free(node, resource, When.EMPTY)) for node in hosts),
+            sum(max(0, free(node, resource, When.CURRENT)) for node in hosts),
+            sum(max(0, free(node, resource, When.DRAINED)) for node in hosts),
         )
 
 
-def fit_spread(nodes: Sequence[NodeRoom], asked: Spreading, when: When, target: int) -> Fit:
+def fit_spread(nodes: Sequence[NodeInfo], asked: SpreadRequest, when: When, target: int) -> Fit:
     """Return the same as `spread.fit_spread`."""
     shape, spread = asked.shape, asked.spread
     there: dict[str, int] = {}
@@ -285,7 +208,7 @@ def fit_spread(nodes: Sequence[NodeRoom], asked: Spreading, when: When, target: 
         if not is_counted(node, shape, spread):
             continue
         value = node.labels[spread.topology_key]
-        load = node.now if when is When.NOW else node.staying
+        load = node.now if when is When.CURRENT else node.pinned
         there[value] = there.get(value, 0) + load.matched_terms.get(spread.counted, 0)
         here = places.setdefault(value, {})
         count = pods_that_fit(node, shape, when)[0] if is_eligible(node, shape) else 0
@@ -296,7 +219,7 @@ def fit_spread(nodes: Sequence[NodeRoom], asked: Spreading, when: When, target: 
     )
 
 
-def is_counted(node: NodeRoom, shape: Shape, spread: Spread) -> bool:
+def is_counted(node: NodeInfo, shape: Shape, spread: Spread) -> bool:
     """Whether a node is part of a domain (matchNodeInclusionPolicies)."""
     return (
         spread.topology_key in node.labels
@@ -305,12 +228,12 @@ def is_counted(node: NodeRoom, shape: Shape, spread: Spread) -> bool:
     )
 
 
-def most_by_all(nodes: Sequence[NodeRoom], pod_set: PodSet, when: When) -> int:
+def most_by_all(nodes: Sequence[NodeInfo], pod_set: PodSet, when: When) -> int:
     """Return the same as `spreads.most_by_all`."""
     shape = pod_set.shape
     keys = [spread.topology_key for spread in shape.spreads]
     labelled = [node for node in nodes if all(key in node.labels for key in keys)]
-    caps = [
+    max_pods = [
         pods_that_fit(node, shape, when)[0] if is_eligible(node, shape) else 0 for node in labelled
     ]
     rules, places = [], []
@@ -318,19 +241,19 @@ def most_by_all(nodes: Sequence[NodeRoom], pod_set: PodSet, when: When) -> int:
         there: dict[str, int] = {}
         for node in labelled:
             if is_counted(node, shape, spread):
-                load = node.now if when is When.NOW else node.staying
+                load = node.now if when is When.CURRENT else node.pinned
                 number = load.matched_terms.get(spread.counted, 0)
                 there[node.labels[key]] = there.get(node.labels[key], 0) + number
         order = {value: at for at, value in enumerate(there)}
         rules.append(SpreadRule(spread, np.array(list(there.values()), dtype=np.int64)))
-        hosts = [node for node, cap in zip(labelled, caps, strict=True) if cap]
+        hosts = [node for node, cap in zip(labelled, max_pods, strict=True) if cap]
         places.append(np.array([order[node.labels[key]] for node in hosts], dtype=np.int64))
-    room = room_for(np.array([cap for cap in caps if cap], dtype=object), pod_set.count)
-    return most_placed(Scene(rules, places, room), pod_set.count)
+    room = room_for(np.array([cap for cap in max_pods if cap], dtype=object), pod_set.count)
+    return most_placed(SpreadState(rules, places, room), pod_set.count)
 
 
 def fit_one_per_domain(
-    nodes: Sequence[NodeRoom], asked: OnePerDomain, when: When, target: int
+    nodes: Sequence[NodeInfo], asked: OnePerDomain, when: When, target: int
 ) -> Fit:
     """Return the same as `anti_affinity.fit_one_per_domain`; the nodes are `lifted`."""
     shape = asked.pod_set.shape
@@ -342,22 +265,24 @@ def fit_one_per_domain(
     return one_each_place(asked, places, target)
 
 
-def lifted(nodes: Iterable[NodeRoom]) -> tuple[NodeRoom, ...]:
+def lifted(nodes: Iterable[NodeInfo]) -> tuple[NodeInfo, ...]:
     """Return nodes of which each tells, as if by host, the terms by other labels that concern it."""
     nodes = tuple(nodes)
     now = terms_by_domain((node.labels, node.now) for node in nodes)
-    staying = terms_by_domain((node.labels, node.staying) for node in nodes)
+    pinned = terms_by_domain((node.labels, node.pinned) for node in nodes)
     return tuple(
         replace(
             node,
             now=_told(node.now, node.labels, now),
-            staying=_told(node.staying, node.labels, staying),
+            pinned=_told(node.pinned, node.labels, pinned),
         )
         for node in nodes
     )
 
 
-def _told(load: Load, labels: Mapping[str, str], domains: Mapping[tuple[str, str], Terms]) -> Load:
+def _told(
+    load: Requested, labels: Mapping[str, str], domains: Mapping[tuple[str, str], Terms]
+) -> Requested:
     here = [domains[pair] for pair in labels.items() if pair in domains]
     if not here:
         return load

@@ -8,20 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from gangboard.domain.capacity import Amounts, NodeRoom, PodSet
-from gangboard.domain.placing import Fit, FitAnswer, When
+from gangboard.domain.capacity import Amounts, NodeInfo, PodSet
+from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.placement.amounts import free, wanted
-from gangboard.placement.classes import Vector, conflicting_pairs
-from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.packing import (
     TOO_MANY_WAYS,
     Budget,
     BudgetSpentError,
     SearchClass,
+    Vector,
+    conflicting_pairs,
     largest,
     least,
     walk,
 )
+from tests.placement.single_node import is_eligible, pods_that_fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class NodeClass:
 
     free: Vector
     """Per resource of the problem; never more than all members want together."""
-    caps: Vector
+    max_pods: Vector
     """Per shape, how many pods of it alone fit on one such node."""
     nodes: tuple[str, ...]
 
@@ -64,7 +65,7 @@ class Problem:
 
 
 def problem(
-    pod_sets: Sequence[PodSet], nodes: Iterable[NodeRoom], when: When, *, group: bool = True
+    pod_sets: Sequence[PodSet], nodes: Iterable[NodeInfo], when: When, *, group: bool = True
 ) -> Problem:
     """Return the problem for these members on these nodes; `group` off keeps every node apart.
 
@@ -81,28 +82,28 @@ def problem(
     ]
     classes: dict[tuple[Vector, Vector, str], list[str]] = {}
     for node in sorted(nodes, key=lambda one: one.name):
-        caps = _caps(node, pod_sets, asked, when)
-        if not any(caps):
+        max_pods = _max_pods(node, pod_sets, asked, when)
+        if not any(max_pods):
             continue
         room = tuple(
             max(0, min(free(node, resource, when), bound))
             for resource, bound in zip(resources, most, strict=True)
         )
-        classes.setdefault((caps, room, "" if group else node.name), []).append(node.name)
+        classes.setdefault((max_pods, room, "" if group else node.name), []).append(node.name)
     return Problem(
         tuple(pod_set.shape.name for pod_set in pod_sets),
         counts,
         requests,
         conflicting_pairs([pod_set.shape for pod_set in pod_sets]),
         tuple(
-            NodeClass(room, caps, tuple(classes[caps, room, own]))
-            for caps, room, own in sorted(classes)
+            NodeClass(room, max_pods, tuple(classes[max_pods, room, own]))
+            for max_pods, room, own in sorted(classes)
         ),
     )
 
 
-def _caps(
-    node: NodeRoom, pod_sets: Sequence[PodSet], asked: Sequence[Amounts], when: When
+def _max_pods(
+    node: NodeInfo, pod_sets: Sequence[PodSet], asked: Sequence[Amounts], when: When
 ) -> Vector:
     return tuple(
         min(pod_set.count, pods_that_fit(node, pod_set.shape, when, amounts)[0])
@@ -155,7 +156,7 @@ def _pack(small: Problem, target: int, budget: Budget) -> tuple[FitAnswer, Chain
 def _may_fit(small: Problem, target: int) -> bool:
     """Look for a proof of NO: by what each shape could place alone, and by totals per resource."""
     alone = [
-        min(count, sum(one.caps[at] * len(one.nodes) for one in small.classes))
+        min(count, sum(one.max_pods[at] * len(one.nodes) for one in small.classes))
         for at, count in enumerate(small.counts)
     ]
     if sum(alone) < target:
@@ -172,18 +173,20 @@ def _quick(small: Problem, target: int) -> Chain | None:
     """Fill nodes one after the other, the pickiest shape and the least useful nodes first."""
     room = {node: list(one.free) for one in small.classes for node in one.nodes}
     configs = {node: [0] * len(small.counts) for node in room}
-    caps = {node: one.caps for one in small.classes for node in one.nodes}
-    order = sorted(room, key=lambda node: (sum(map(bool, caps[node])), sum(caps[node]), node))
-    supply = [sum(cap[at] for cap in caps.values()) for at in range(len(small.counts))]
+    max_pods = {node: one.max_pods for one in small.classes for node in one.nodes}
+    order = sorted(
+        room, key=lambda node: (sum(map(bool, max_pods[node])), sum(max_pods[node]), node)
+    )
+    supply = [sum(cap[at] for cap in max_pods.values()) for at in range(len(small.counts))]
     placed = 0
     for shape in sorted(range(len(small.counts)), key=lambda at: (supply[at], at)):
         left = small.counts[shape]
         for node in order:
             if not left:
                 break
-            if not caps[node][shape]:
+            if not max_pods[node][shape]:
                 continue
-            count = _more(small, shape, configs[node], room[node], min(left, caps[node][shape]))
+            count = _more(small, shape, configs[node], room[node], min(left, max_pods[node][shape]))
             configs[node][shape] = count
             left -= count
             for at, amount in enumerate(small.requests[shape]):
@@ -210,7 +213,7 @@ def search(small: Problem, target: int, budget: Budget) -> tuple[FitAnswer, Chai
     start = 0
     for one in small.classes:
         nodes = tuple(range(start, start := start + len(one.nodes)))
-        classes.append(SearchClass(one.caps, _configs(small, one, budget), nodes))
+        classes.append(SearchClass(one.max_pods, _configs(small, one, budget), nodes))
     chain = walk(small.counts, classes, target, budget)
     if chain is None:
         return FitAnswer.NO, []
@@ -220,7 +223,7 @@ def search(small: Problem, target: int, budget: Budget) -> tuple[FitAnswer, Chai
 def _configs(small: Problem, one: NodeClass, budget: Budget) -> list[Vector]:
     """Return what can be placed on one node of a class, the largest vectors only."""
     partial: list[Vector] = [()]
-    for cap in one.caps:
+    for cap in one.max_pods:
         grown: list[Vector] = []
         for config in partial:
             for count in range(cap + 1):

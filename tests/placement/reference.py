@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 
-from gangboard.domain.capacity import Load, NodeRoom, PlacementRequest, Shape, Spread
-from gangboard.domain.placing import When
-from gangboard.placement.eligibility import is_eligible, pods_that_fit
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, Requested, Shape
+from gangboard.domain.placement_result import When
+from gangboard.domain.pod_constraints import Spread
 from tests.placement.making import R
+from tests.placement.single_node import is_eligible, pods_that_fit
 
 
-def accepts(node: NodeRoom, load: Load, pods: Sequence[Shape]) -> bool:
+def accepts(node: NodeInfo, load: Requested, pods: Sequence[Shape]) -> bool:
     """Whether a node takes these pods on top of a load."""
     if load.pods + len(pods) > node.allocatable["pods"] and pods:
         return False
@@ -36,27 +37,27 @@ def accepts(node: NodeRoom, load: Load, pods: Sequence[Shape]) -> bool:
     )
 
 
-def _may_not_meet(one: Shape | Load, other: Shape | Load) -> bool:
+def _may_not_meet(one: Shape | Requested, other: Shape | Requested) -> bool:
     """Whether a term by host that one has is about the other."""
     return any(term in other.matched_terms and term != R for term in one.anti_affinity)
 
 
 def _are_apart_by_rack(
-    nodes: Sequence[NodeRoom], hosted: Sequence[Sequence[Shape]], when: When
+    nodes: Sequence[NodeInfo], hosted: Sequence[Sequence[Shape]], when: When
 ) -> bool:
     """Whether no new pod is in one rack with another, or with what is there, that R keeps it from."""
     for rack in {node.labels["rack"] for node in nodes}:
         here = [at for at, node in enumerate(nodes) if node.labels["rack"] == rack]
         new = [pod for at in here for pod in hosted[at]]
-        old = [nodes[at].now if when is When.NOW else nodes[at].staying for at in here]
-        pairs: list[tuple[Shape | Load, Shape | Load]] = [*permutations(new, 2)]
+        old = [nodes[at].now if when is When.CURRENT else nodes[at].pinned for at in here]
+        pairs: list[tuple[Shape | Requested, Shape | Requested]] = [*permutations(new, 2)]
         pairs += [pair for pod in new for load in old for pair in ((pod, load), (load, pod))]
         if any(R in one.anti_affinity and R in other.matched_terms for one, other in pairs):
             return False
     return True
 
 
-def ways(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> Iterator[list[list[Shape]]]:
+def ways(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> Iterator[list[list[Shape]]]:
     pods = [pod_set.shape for pod_set in request.pod_sets for _ in range(pod_set.count)]
     for places in product(range(len(nodes) + 1), repeat=len(pods)):
         hosted: list[list[Shape]] = [[] for _ in nodes]
@@ -67,7 +68,7 @@ def ways(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> Iterator[list[
 
 
 def works(
-    request: PlacementRequest, nodes: Sequence[NodeRoom], hosted: list[list[Shape]], when: When
+    request: PlacementRequest, nodes: Sequence[NodeInfo], hosted: list[list[Shape]], when: When
 ) -> bool:
     used = {node.labels["rack"] for node, pods in zip(nodes, hosted, strict=True) if pods}
     if request.topology_keys and len(used) > 1:
@@ -75,12 +76,12 @@ def works(
     if not _are_apart_by_rack(nodes, hosted, when):
         return False
     return all(
-        accepts(node, node.now if when is When.NOW else node.staying, pods)
+        accepts(node, node.now if when is When.CURRENT else node.pinned, pods)
         for node, pods in zip(nodes, hosted, strict=True)
     )
 
 
-def reference(request: PlacementRequest, nodes: Sequence[NodeRoom], when: When) -> int:
+def reference(request: PlacementRequest, nodes: Sequence[NodeInfo], when: When) -> int:
     """Return the largest number of members that can be placed at once."""
     return max(
         sum(map(len, hosted))
@@ -90,7 +91,7 @@ def reference(request: PlacementRequest, nodes: Sequence[NodeRoom], when: When) 
 
 
 def witness(
-    request: PlacementRequest, nodes: Sequence[NodeRoom], placement: Mapping[str, Mapping[str, int]]
+    request: PlacementRequest, nodes: Sequence[NodeInfo], placement: Mapping[str, Mapping[str, int]]
 ) -> list[list[Shape]]:
     named = {pod_set.shape.name: pod_set.shape for pod_set in request.pod_sets}
     assert placement.keys() <= {node.name for node in nodes}
@@ -101,7 +102,7 @@ def witness(
 
 
 def spread_ends(
-    shape: Shape, count: int, nodes: Sequence[NodeRoom], when: When
+    shape: Shape, count: int, nodes: Sequence[NodeInfo], when: When
 ) -> set[tuple[int, ...]]:
     """Return every way in which placing one pod after the other can end: how many on each node.
 
@@ -124,11 +125,11 @@ def spread_ends(
 
 
 def spread_step(
-    shape: Shape, nodes: Sequence[NodeRoom], here: Sequence[int], at: int, when: When
+    shape: Shape, nodes: Sequence[NodeInfo], here: Sequence[int], at: int, when: When
 ) -> bool:
     """Whether one pod more may go to the node `at`, with so many placed before."""
     node = nodes[at]
-    load = node.now if when is When.NOW else node.staying
+    load = node.now if when is When.CURRENT else node.pinned
     if node.unschedulable or not accepts(node, load, [shape] * (here[at] + 1)):
         return False
     keys = {spread.topology_key for spread in shape.spreads}
@@ -141,8 +142,8 @@ def spread_step(
 def _is_allowed(
     shape: Shape,
     spread: Spread,
-    labelled: Sequence[tuple[NodeRoom, int]],
-    node: NodeRoom,
+    labelled: Sequence[tuple[NodeInfo, int]],
+    node: NodeInfo,
     when: When,
 ) -> bool:
     """Whether one constraint lets a pod go to a node; `labelled` are the nodes that can count."""
@@ -150,14 +151,14 @@ def _is_allowed(
     counts: dict[str, int] = {}
     for one, placed in labelled:
         if not _left_out(one, shape, spread):
-            there = one.now if when is When.NOW else one.staying
+            there = one.now if when is When.CURRENT else one.pinned
             number = there.matched_terms.get(spread.counted, 0) + spread.counts_itself * placed
             counts[one.labels[key]] = counts.get(one.labels[key], 0) + number
     fewest = min(counts.values()) if len(counts) >= spread.min_domains else 0
     return counts[node.labels[key]] + spread.counts_itself - fewest <= spread.max_skew
 
 
-def _left_out(node: NodeRoom, shape: Shape, spread: Spread) -> bool:
+def _left_out(node: NodeInfo, shape: Shape, spread: Spread) -> bool:
     if spread.honours_affinity and shape.node_selector and node.labels["pool"] != "x":
         return True
     return spread.honours_taints and bool(node.taints) and not shape.tolerations
@@ -174,7 +175,7 @@ class ShapeRoom:
     """Node → what stops one pod more: a resource, `pods`, or a word of `Constraint`."""
 
 
-def shape_room(nodes: Iterable[NodeRoom], shape: Shape, when: When) -> ShapeRoom:
+def shape_room(nodes: Iterable[NodeInfo], shape: Shape, when: When) -> ShapeRoom:
     """Return how many pods of one shape fit, in total and per eligible node, each asked alone."""
     found = {
         node.name: pods_that_fit(node, shape, when)

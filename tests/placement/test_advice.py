@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
-from gangboard.domain.capacity import ClusterRoom, Load, Needs, NodeRoom, Resident, Taint
+from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, RunningGang
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import GangRequest
+from gangboard.domain.pod_constraints import Needs, Taint
 from gangboard.facts.gang import Unit
-from gangboard.placement.advice import advise
+from gangboard.placement.advice.ranking import advise
 from gangboard.placement.sentences.finding import advice_of
 from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import a_condition, a_group, a_job, a_jobset, pods_of, requests
@@ -25,12 +26,12 @@ INFRA = Taint("dedicated", "NoSchedule", "infra")
 
 
 def waiting(
-    nodes: Sequence[NodeRoom],
+    nodes: Sequence[NodeInfo],
     pods: int,
     gpu: int,
     *,
     quorum: int | None = None,
-    residents: Sequence[Resident] = (),
+    running_gangs: Sequence[RunningGang] = (),
     minor: tuple[int, int] | None = (1, 37),
     keys: tuple[str, ...] = (),
     asked: bool = True,
@@ -42,16 +43,18 @@ def waiting(
     objects: list[Any] = [*pods_of(job, pods, group="train-group" if quorum else "", **more)]
     if quorum is not None:
         objects.append(a_group(quorum=quorum, of=job, topology_keys=keys))
-    room = ClusterRoom(tuple(sorted(nodes, key=lambda one: one.name)), residents=lambda: residents)
+    room = ClusterCapacity(
+        tuple(sorted(nodes, key=lambda one: one.name)), running_gangs=lambda: running_gangs
+    )
     unit = unit_of(job, *objects, facts={"room": room, "kubernetes": minor})
     return replace(unit, placing=placing_of(unit))
 
 
-def resident(name: str, priority: int = 0, kind: str = "Job", **gpus: int) -> Resident:
+def resident(name: str, priority: int = 0, kind: str = "Job", **gpus: int) -> RunningGang:
     """A gang that holds that many GPUs on these nodes, one pod on each."""
     ref = ObjectRef("batch", kind, "team-b", name, f"uid-{name}")
-    loads = {place: Load({GPU: count}, 1) for place, count in gpus.items()}
-    return Resident(ref.uid, ref, priority, loads, suspendable=kind != "Pod")
+    loads = {place: Requested({GPU: count}, 1) for place, count in gpus.items()}
+    return RunningGang(ref.uid, ref, priority, loads, suspendable=kind != "Pod")
 
 
 def kinds(found: Sequence[Advice]) -> list[AdviceKind]:
@@ -106,9 +109,9 @@ def test_of_many_nodes_two_are_named_with_what_is_theirs() -> None:
 def test_what_is_to_be_freed_is_enough_as_it_is_written() -> None:
     """1.5 GB of memory are 1.397Gi: 1.3Gi, as the verdict has what is there, would not do."""
     gigabytes = {"memory": 1_500_000_000, "cpu": 8000, "pods": 110}
-    full = NodeRoom("a", {}, allocatable=gigabytes, now=Load({"memory": 1_500_000_000}, 1))
+    full = NodeInfo("a", {}, allocatable=gigabytes, now=Requested({"memory": 1_500_000_000}, 1))
     job = a_job("train", pods=1, requests=requests(memory="1500000000"))
-    facts = {"room": ClusterRoom((full,)), "kubernetes": (1, 37)}
+    facts = {"room": ClusterCapacity((full,)), "kubernetes": (1, 37)}
     unit = unit_of(job, *pods_of(job, 1), facts=facts)
     found = only(advise(replace(unit, placing=placing_of(unit))), AdviceKind.WAIT_FOR_ROOM)
     assert found.text == "Wait for 1.4Gi of memory on node a to become free: then the pod fits."
@@ -126,7 +129,7 @@ def test_only_the_names_that_are_printed_are_kept_to_be_hidden() -> None:
 
 def test_pods_of_daemonsets_are_never_asked_to_leave() -> None:
     # On a 1 of 4 stays for good: no pod of 4 ever fits there.
-    nodes = [node("a", 4, 0, staying=1), node("b", 4, 4), node("c", 4, 4)]
+    nodes = [node("a", 4, 0, pinned=1), node("b", 4, 4), node("c", 4, 4)]
     found = only(advise(waiting(nodes, 1, 4, quorum=1)), AdviceKind.WAIT_FOR_ROOM)
     assert found.free == {"b": {GPU: 4}}
 
@@ -152,13 +155,13 @@ def test_room_that_the_driver_may_take_from_the_worker_is_no_advice() -> None:
 def test_each_pod_that_a_term_is_about_has_to_go() -> None:
     """The node has room: two pods with the label are in the way, and one of them is not enough."""
     needs = Needs(anti_affinity=(S,))
-    there = replace(node("a", 8), now=Load({GPU: 2}, 2, matched_terms={S: 2}))
+    there = replace(node("a", 8), now=Requested({GPU: 2}, 2, matched_terms={S: 2}))
     gangs = [
-        replace(resident(name), loads={"a": Load({GPU: 1}, 1, matched_terms={S: 1})})
+        replace(resident(name), loads={"a": Requested({GPU: 1}, 1, matched_terms={S: 1})})
         for name in ("one", "two")
     ]
     found = only(
-        advise(waiting([there], 1, 1, quorum=1, residents=gangs, needs=needs)),
+        advise(waiting([there], 1, 1, quorum=1, running_gangs=gangs, needs=needs)),
         AdviceKind.SUSPEND_GANGS,
     )
     assert sorted(ref.name for ref in found.gangs) == ["one", "two"]
@@ -166,7 +169,7 @@ def test_each_pod_that_a_term_is_about_has_to_go() -> None:
         "Suspend Job team-b/one (priority 0) and Job team-b/two (priority 0), which hold "
         "2 GPUs together: then the pod fits."
     )
-    alone = advise(waiting([there], 1, 1, quorum=1, residents=gangs[:1], needs=needs))
+    alone = advise(waiting([there], 1, 1, quorum=1, running_gangs=gangs[:1], needs=needs))
     assert AdviceKind.SUSPEND_GANGS not in kinds(alone)
     assert AdviceKind.WAIT_FOR_ROOM not in kinds(alone)
 
@@ -176,19 +179,19 @@ def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> Non
     pool = Needs((("pool", "x"),))
     nodes = [node("a", 8, 8, labels={"pool": "x"}), node("b", 8, 8)]
     large = resident("large", a=8, b=8)
-    unit = waiting(nodes, 2, 4, quorum=2, residents=[large], needs=pool)
+    unit = waiting(nodes, 2, 4, quorum=2, running_gangs=[large], needs=pool)
     assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/large (priority 0), which frees 8 GPUs on nodes that the "
         "waiting pods could use: then both pods fit."
     )
     # Half of what it holds there goes already.
-    going = replace(large, by_suspending={"a": Load({GPU: 4}, 1)})
-    unit = waiting(nodes, 1, 4, quorum=1, residents=[going], needs=pool)
+    going = replace(large, by_suspending={"a": Requested({GPU: 4}, 1)})
+    unit = waiting(nodes, 1, 4, quorum=1, running_gangs=[going], needs=pool)
     assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/large (priority 0), which frees 4 GPUs on nodes that the "
         "waiting pod could use: then the pod fits."
     )
-    unit = waiting(nodes, 2, 4, quorum=2, residents=[resident("half", a=8)], needs=pool)
+    unit = waiting(nodes, 2, 4, quorum=2, running_gangs=[resident("half", a=8)], needs=pool)
     assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/half (priority 0), which holds 8 GPUs: then both pods fit."
     )
@@ -199,8 +202,8 @@ def driver_and_worker(cpu_on_a: int) -> Unit:
     driver = a_job("run-driver-0", of=jobset, pods=1, requests=requests(gpu="1"))
     workers = a_job("run-workers-0", of=jobset, pods=1, requests=requests(gpu="4"))
     pods = [*pods_of(driver, 1, group="tree"), *pods_of(workers, 1, group="tree")]
-    a = replace(node("a", 4, 2), now=Load({GPU: 2, "cpu": cpu_on_a}, 1))
-    room = ClusterRoom((a, node("b", 4, 3)))
+    a = replace(node("a", 4, 2), now=Requested({GPU: 2, "cpu": cpu_on_a}, 1))
+    room = ClusterCapacity((a, node("b", 4, 3)))
     facts = {"room": room, "kubernetes": (1, 37)}
     unit = unit_of(jobset, driver, workers, *pods, a_group("tree", quorum=2), facts=facts)
     return replace(unit, placing=placing_of(unit))
@@ -317,7 +320,9 @@ def test_a_topology_that_is_the_only_cause_is_to_be_dropped() -> None:
 def test_one_gang_that_is_enough_is_named_before_two() -> None:
     nodes = [node("a", 4, 4), node("b", 4, 4), node("c", 4, 4)]
     held = [resident("small", a=4), resident("pair", b=4, c=4), resident("vip", 10, b=4)]
-    found = only(advise(waiting(nodes, 2, 4, quorum=2, residents=held)), AdviceKind.SUSPEND_GANGS)
+    found = only(
+        advise(waiting(nodes, 2, 4, quorum=2, running_gangs=held)), AdviceKind.SUSPEND_GANGS
+    )
     assert [ref.name for ref in found.gangs] == ["pair"]
     assert found.text == (
         "Suspend Job team-b/pair (priority 0), which holds 8 GPUs: then both pods fit."
@@ -327,7 +332,9 @@ def test_one_gang_that_is_enough_is_named_before_two() -> None:
 def test_two_gangs_where_one_is_not_enough() -> None:
     nodes = [node("a", 4, 4), node("b", 4, 4), node("c", 4, 4)]
     held = [resident("one", a=4), resident("two", b=4), resident("three", c=4)]
-    found = only(advise(waiting(nodes, 2, 4, quorum=2, residents=held)), AdviceKind.SUSPEND_GANGS)
+    found = only(
+        advise(waiting(nodes, 2, 4, quorum=2, running_gangs=held)), AdviceKind.SUSPEND_GANGS
+    )
     assert len(found.gangs) == 2
 
 
@@ -335,13 +342,13 @@ def test_two_gangs_that_make_the_same_place_are_not_two_places() -> None:
     # 2 of 4 are free on a: without either 3 are, which is one place, and without both no more.
     nodes = [node("a", 4, 2), node("b", 4, 4)]
     held = [resident("one", a=1), resident("two", a=1)]
-    found = advise(waiting(nodes, 2, 3, quorum=2, residents=held))
+    found = advise(waiting(nodes, 2, 3, quorum=2, running_gangs=held))
     assert AdviceKind.SUSPEND_GANGS not in kinds(found)
 
 
 def test_two_gangs_that_make_a_place_only_together() -> None:
     held = [resident("one", a=2), resident("two", a=2)]
-    found = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, residents=held))
+    found = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, running_gangs=held))
     assert len(only(found, AdviceKind.SUSPEND_GANGS).gangs) == 2
 
 
@@ -354,9 +361,9 @@ def test_a_gang_of_thousands_is_not_told_node_by_node() -> None:
 def test_nobody_of_higher_priority_and_nobody_without_a_lever_is_suspended() -> None:
     nodes = [node("a", 4, 4)]
     held = [resident("vip", 5, a=4), resident("alone", kind="Pod", a=4)]
-    found = advise(waiting(nodes, 1, 4, quorum=1, residents=held))
+    found = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held))
     assert AdviceKind.SUSPEND_GANGS not in kinds(found)
-    mine = advise(waiting(nodes, 1, 4, quorum=1, residents=held, priority=5))
+    mine = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held, priority=5))
     assert [ref.name for ref in only(mine, AdviceKind.SUSPEND_GANGS).gangs] == ["vip"]
 
 
@@ -368,15 +375,15 @@ def test_the_lowest_priority_goes_first_then_the_shortest_run() -> None:
     )
     nodes = [node("a", 12, 12)]
 
-    def first_of(*held: Resident) -> str:
-        found = advise(waiting(nodes, 1, 4, quorum=1, residents=held, priority=5))
+    def first_of(*held: RunningGang) -> str:
+        found = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held, priority=5))
         (ref,) = only(found, AdviceKind.SUSPEND_GANGS).gangs
         return ref.name
 
     assert first_of(old, young, vital) == first_of(vital, young, old) == "young"
     assert first_of(vital, old) == "old"
     broken = replace(vital, whole=False)
-    found = advise(waiting(nodes, 1, 4, quorum=1, residents=[young, broken], priority=5))
+    found = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=[young, broken], priority=5))
     assert [ref.name for ref in only(found, AdviceKind.SUSPEND_BROKEN).gangs] == ["vital"]
 
 
@@ -387,9 +394,9 @@ def test_a_gang_that_somebody_else_decides_about_is_not_suspended() -> None:
         resident("free", 0, a=2, b=2),
     ]
     nodes = [node("a", 8, 6), node("b", 4, 2)]
-    found = advise(waiting(nodes, 1, 4, quorum=1, residents=held))
+    found = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held))
     assert [ref.name for ref in only(found, AdviceKind.SUSPEND_GANGS).gangs] == ["free"]
-    alone = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, residents=held[:1]))
+    alone = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, running_gangs=held[:1]))
     assert AdviceKind.SUSPEND_GANGS not in kinds(alone)
 
 
@@ -403,7 +410,7 @@ def test_no_advice_where_the_arithmetic_cannot_tell() -> None:
     unclear = Needs(unsupported=("volumes",))
     assert advise(waiting([node("a", 4, 4), node("b", 4)], 2, 4, quorum=2, needs=unclear)) == ()
     blind = waiting([], 2, 4, quorum=2)
-    blind = replace(blind, facts=replace(blind.facts, room=ClusterRoom(why="nodes: forbidden")))
+    blind = replace(blind, facts=replace(blind.facts, room=ClusterCapacity(why="nodes: forbidden")))
     assert advise(replace(blind, placing=placing_of(blind))) == ()
 
 

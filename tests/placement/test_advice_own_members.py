@@ -9,13 +9,14 @@ from dataclasses import replace
 import numpy as np
 
 from gangboard.domain.advice import AdviceKind
-from gangboard.domain.capacity import ClusterRoom, Load, NodeRoom, Taint
+from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested
+from gangboard.domain.pod_constraints import Taint
 from gangboard.facts.gang import Unit
-from gangboard.placement.advice import advise
+from gangboard.placement.advice.ranking import advise
 from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.gang_nodes import nodes_to_free
 from gangboard.placement.members import request_of
 from gangboard.placement.node_snapshot import snapshot_of
-from gangboard.placement.pod_removal import nodes_to_free
 from gangboard.placement.running_gangs import running_gangs_of
 from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import (
@@ -36,23 +37,23 @@ GPUS = requests(gpu="4")
 INFRA = Taint("dedicated", "NoSchedule", "infra")
 
 
-def holding(name: str, gpus: int) -> NodeRoom:
+def holding(name: str, gpus: int) -> NodeInfo:
     """A node of 8 GPUs, of which so many are taken by pods of four."""
-    return replace(node(name, gpu=8), now=Load({GPU: gpus}, gpus // 4))
+    return replace(node(name, gpu=8), now=Requested({GPU: gpus}, gpus // 4))
 
 
-def work_list(*nodes: NodeRoom) -> Unit:
+def work_list(*nodes: NodeInfo) -> Unit:
     """Two tasks at a time, of which one runs on node a."""
     job = a_job("train", parallelism=2, completions=10, pods=2, requests=GPUS)
     runs = a_pod("train-0", of=job, on="a", requests=GPUS)
     waits = a_pod("train-1", of=job, requests=GPUS)
-    facts = {"room": ClusterRoom(nodes), "kubernetes": (1, 37)}
+    facts = {"room": ClusterCapacity(nodes), "kubernetes": (1, 37)}
     unit = unit_of(job, runs, waits, facts=facts)
     return replace(unit, placing=placing_of(unit))
 
 
 def test_nobody_is_told_to_take_away_a_pod_of_the_gang() -> None:
-    full_with_own = replace(node("a", gpu=4), now=Load({GPU: 4}, 1))
+    full_with_own = replace(node("a", gpu=4), now=Requested({GPU: 4}, 1))
     assert kinds(advise(work_list(full_with_own))) == [AdviceKind.SIZE]
 
 
@@ -63,7 +64,7 @@ def test_room_is_freed_beside_it() -> None:
 
 def test_room_is_freed_elsewhere() -> None:
     """Node a has room for one only, and that is taken by the pod that runs."""
-    own = replace(node("a", gpu=4), now=Load({GPU: 4}, 1))
+    own = replace(node("a", gpu=4), now=Requested({GPU: 4}, 1))
     unit = work_list(own, holding("b", 8))
     assert only(advise(unit), AdviceKind.WAIT_FOR_ROOM).free == {"b": {GPU: 4}}
 
@@ -73,10 +74,10 @@ def jobset(*, others_wait: bool) -> Unit:
     owner = a_jobset("run", a_role("w", jobs=2, pods=1))
     first, second = child_jobs(owner, requests=GPUS)
     nodes = (
-        replace(node("a", gpu=4), now=Load({GPU: 4}, 1)),
+        replace(node("a", gpu=4), now=Requested({GPU: 4}, 1)),
         replace(node("b", gpu=4), taints=(INFRA,)),
     )
-    facts = {"room": ClusterRoom(nodes), "kubernetes": (1, 37)}
+    facts = {"room": ClusterCapacity(nodes), "kubernetes": (1, 37)}
     unit = unit_of(
         owner,
         first,
@@ -107,14 +108,14 @@ def at_quorum(*, others: int = 0, unasked: bool = False) -> Unit:
     """
     job = a_job("train", pods=7, requests=GPUS, group_name="" if unasked else "ring")
     group = a_group("ring", quorum=4, of=job if unasked else None)
-    full = [replace(node(name, gpu=4), now=Load({GPU: 4}, 1)) for name in "abcd"]
+    full = [replace(node(name, gpu=4), now=Requested({GPU: 4}, 1)) for name in "abcd"]
     own = pods_of(job, 7 - others, group="ring")
     run = [replace(pod, node=name) for pod, name in zip(own, "abcd"[others:], strict=False)]
     foreign_pods = tuple(
         a_pod(f"x-{name}", group="ring", on=name, requests=GPUS) for name in "abcd"[:others]
     )
     facts = {
-        "room": ClusterRoom((*full, node("e", gpu=4))),
+        "room": ClusterCapacity((*full, node("e", gpu=4))),
         "kubernetes": (1, 36) if unasked else (1, 37),
         "foreign_pods": foreign_pods,
     }

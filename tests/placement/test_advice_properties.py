@@ -14,22 +14,21 @@ from hypothesis import strategies as st
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import (
     PODS,
-    ClusterRoom,
-    Ending,
-    Load,
-    Needs,
-    NodeRoom,
+    ClusterCapacity,
+    NodeInfo,
     PlacementRequest,
     PodSet,
-    Resident,
-    Toleration,
+    Requested,
+    RunningGang,
+    Termination,
 )
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.domain.placing import When
+from gangboard.domain.placement_result import When
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import Needs, Toleration
 from gangboard.facts.gang import Unit
-from gangboard.placement.advice import advise
+from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
 from tests.agreement.advice_cases import is_plain_wait, on_paper, taken
 from tests.agreement.drawing import make_case
@@ -42,7 +41,7 @@ from tests.rules.asking import unit_of
 
 
 @st.composite
-def clusters(draw: st.DrawFn) -> tuple[NodeRoom, ...]:
+def clusters(draw: st.DrawFn) -> tuple[NodeInfo, ...]:
     """Up to three nodes with some of them cordoned."""
     nodes = [draw(rooms(f"n{at}")) for at in range(draw(st.integers(1, 3)))]
     return tuple(
@@ -77,33 +76,33 @@ def waiting(draw: st.DrawFn) -> Unit:
     quorum = draw(st.integers(1, len(pods)))
     keys = ("rack",) if draw(st.integers(0, 3)) == 3 else ()
     group = a_group("g", quorum=quorum, topology_keys=keys)
-    residents = _residents(draw, nodes)
-    room = ClusterRoom(nodes, residents=lambda: residents)
+    running_gangs = _running_gangs(draw, nodes)
+    room = ClusterCapacity(nodes, running_gangs=lambda: running_gangs)
     unit = unit_of(jobset, *jobs, *pods, group, facts={"room": room, "kubernetes": (1, 37)})
     return replace(unit, placing=placing_of(unit))
 
 
-def _residents(draw: st.DrawFn, nodes: Sequence[NodeRoom]) -> list[Resident]:
+def _running_gangs(draw: st.DrawFn, nodes: Sequence[NodeInfo]) -> list[RunningGang]:
     """Share out what can leave each node: whole to one gang, or a part to each of two."""
-    loads: dict[str, dict[str, Load]] = {"one": {}, "two": {}, "three": {}}
+    loads: dict[str, dict[str, Requested]] = {"one": {}, "two": {}, "three": {}}
     for node in nodes:
         amounts = {
-            name: amount - node.staying.amounts.get(name, 0)
+            name: amount - node.pinned.amounts.get(name, 0)
             for name, amount in node.now.amounts.items()
         }
-        pods = node.now.pods - node.staying.pods
+        pods = node.now.pods - node.pinned.pods
         owners = draw(st.sampled_from([("one",), ("two",), ("one", "two"), ("two", "three")]))
         for owner in owners:
             part = {name: amount // len(owners) for name, amount in amounts.items()}
-            loads[owner][node.name] = Load(part, pods // len(owners))
+            loads[owner][node.name] = Requested(part, pods // len(owners))
     return [
-        _ending(draw, Resident(name, ObjectRef("batch", "Job", "team", name, name), 0, held))
+        _ending(draw, RunningGang(name, ObjectRef("batch", "Job", "team", name, name), 0, held))
         for name, held in loads.items()
         if held
     ]
 
 
-def _ending(draw: st.DrawFn, gang: Resident) -> Resident:
+def _ending(draw: st.DrawFn, gang: RunningGang) -> RunningGang:
     """Let a gang go on, be deleted on some of its nodes, or end there by itself."""
     # Where amounts were drawn without pods, nothing is there that could end.
     there = sorted(name for name, load in gang.loads.items() if load.pods)
@@ -112,9 +111,9 @@ def _ending(draw: st.DrawFn, gang: Resident) -> Resident:
     names = draw(st.lists(st.sampled_from(there), min_size=1, unique=True))
     deleted = draw(st.booleans())
     part = {name: gang.loads[name] for name in names}
-    end = Ending(NOW + timedelta(minutes=draw(st.integers(1, 5))), part, deleted)
+    end = Termination(NOW + timedelta(minutes=draw(st.integers(1, 5))), part, deleted)
     rest = {name: load for name, load in gang.loads.items() if not deleted or name not in names}
-    return replace(gang, ends=(end,), by_suspending=rest)
+    return replace(gang, terminations=(end,), by_suspending=rest)
 
 
 def asked(unit: Unit) -> PlacementRequest:
@@ -122,7 +121,7 @@ def asked(unit: Unit) -> PlacementRequest:
     return unit.placing.request
 
 
-def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> list[NodeRoom]:
+def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> list[NodeInfo]:
     """Return the nodes with the advice taken, or with those of these names only."""
     named = [ref.name for ref in (advice.nodes or advice.gangs)] if part is None else list(part)
     nodes = []
@@ -132,11 +131,11 @@ def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> li
         if advice.change is AdviceKind.UNCORDON and node.name in named:
             node = replace(node, taints=tuple(one for one in node.taints if one != CORDON))
         nodes.append(node)
-    for resident in unit.facts.room.residents():
-        if advice.change is AdviceKind.SUSPEND_GANGS and resident.ref.name in named:
-            freed = resident.kept
+    for gang in unit.facts.room.running_gangs():
+        if advice.change is AdviceKind.SUSPEND_GANGS and gang.ref.name in named:
+            freed = gang.kept
             nodes = [_freed(node, _of(freed, node.name)) for node in nodes]
-        for end in resident.ends:
+        for end in gang.terminations:
             # What is advised about room counts on what is being deleted.
             waited = end.deleted and advice.change in (
                 AdviceKind.SUSPEND_GANGS,
@@ -147,23 +146,23 @@ def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> li
     return nodes
 
 
-def _of(loads: Mapping[str, Load], name: str) -> Mapping[str, int]:
-    load = loads.get(name, Load())
+def _of(loads: Mapping[str, Requested], name: str) -> Mapping[str, int]:
+    load = loads.get(name, Requested())
     return {**load.amounts, PODS: load.pods}
 
 
-def _freed(node: NodeRoom, amounts: Mapping[str, int]) -> NodeRoom:
+def _freed(node: NodeInfo, amounts: Mapping[str, int]) -> NodeInfo:
     now = replace(
         node.now,
         amounts={name: have - amounts.get(name, 0) for name, have in node.now.amounts.items()},
         pods=node.now.pods - amounts.get(PODS, 0),
     )
-    assert now.pods >= node.staying.pods
-    assert all(now.amounts[name] >= node.staying.amounts.get(name, 0) for name in now.amounts)
+    assert now.pods >= node.pinned.pods
+    assert all(now.amounts[name] >= node.pinned.amounts.get(name, 0) for name in now.amounts)
     return replace(node, now=now)
 
 
-def placed(request: PlacementRequest, nodes: Sequence[NodeRoom], when: When = When.NOW) -> int:
+def placed(request: PlacementRequest, nodes: Sequence[NodeInfo], when: When = When.CURRENT) -> int:
     """Return the most that fit, by trying everything; a cordoned node takes no pod, and keeps its own."""
     there = [
         replace(one, allocatable={**one.allocatable, PODS: 0}) if CORDON in one.taints else one
@@ -199,13 +198,13 @@ def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
             assert unit.quorum is not None
             assert one.count is not None
             assert one.count < unit.quorum
-            when = When.EMPTY if one.when_empty else When.NOW
-            most = placed(request, unit.facts.room.nodes, when)
+            now = placed(request, unit.facts.room.nodes)
+            is_for_now = "when empty" not in one.text
+            most = now if is_for_now else placed(request, unit.facts.room.nodes, When.DRAINED)
             assert most >= one.count
             if len(request.pod_sets) == 1:
                 assert most == one.count
-            if one.when_empty:
-                assert placed(request, unit.facts.room.nodes) < one.count
+            assert is_for_now == (now >= one.count)
         if one.change is AdviceKind.DROP_TOPOLOGY:
             free = replace(request, topology_keys=(), domain=None)
             assert placed(free, unit.facts.room.nodes) >= request.needed
@@ -237,10 +236,10 @@ def test_half_of_the_room_that_is_to_be_freed_is_too_little(unit: Unit) -> None:
 def test_no_advice_where_nothing_is_proven(unit: Unit, why: str) -> None:
     room = unit.facts.room
     if why == "blind":
-        room = ClusterRoom(why="nodes: forbidden")
+        room = ClusterCapacity(why="nodes: forbidden")
     if why == "unreadable":
         nodes = tuple(replace(node, unreadable=frozenset({PODS})) for node in room.nodes)
-        room = ClusterRoom(nodes, residents=room.residents)
+        room = ClusterCapacity(nodes, running_gangs=room.running_gangs)
     unit = replace(unit, facts=replace(unit.facts, room=room))
     if why == "unsupported":
         unit = _asking(unit, lambda needs: replace(needs, unsupported=("volumes",)))
@@ -274,10 +273,10 @@ def test_advice_for_drawn_cases_frees_on_paper(seed: int, number: int) -> None:
 
 def test_a_pod_on_a_full_node_keeps_members_from_the_whole_rack() -> None:
     """Node c would take all three, but for a pod on b of the same rack that keeps the driver away."""
-    held = Load({"cpu": 1500}, 1, anti_affinity={R: 1})
+    held = Requested({"cpu": 1500}, 1, anti_affinity={R: 1})
     nodes = (
         _in_rack("a", "1"),
-        _in_rack("b", "1", now=held, staying=held),
+        _in_rack("b", "1", now=held, pinned=held),
         _in_rack("c", "1", taints=(CORDON,), unschedulable=True),
         _in_rack("d", "2", taints=(CORDON,), unschedulable=True),
     )
@@ -288,29 +287,29 @@ def test_a_pod_on_a_full_node_keeps_members_from_the_whole_rack() -> None:
         *pods_of(driver, 1, **asked_for, labels={"app": "r"}),
         *pods_of(workers, 2, **asked_for),
     ]
-    facts = {"room": ClusterRoom(nodes), "kubernetes": (1, 37)}
+    facts = {"room": ClusterCapacity(nodes), "kubernetes": (1, 37)}
     unit = unit_of(jobset, driver, workers, *pods, a_group("g", quorum=3), facts=facts)
     unit = replace(unit, placing=placing_of(unit))
     (one,) = [one for one in advise(unit) if one.change is AdviceKind.UNCORDON]
     assert one.text == "Uncordon node d: then all 3 pods fit."
 
 
-def _in_rack(name: str, rack: str, **more: Any) -> NodeRoom:
+def _in_rack(name: str, rack: str, **more: Any) -> NodeInfo:
     labels = {"kubernetes.io/hostname": name, "rack": rack}
-    return NodeRoom(name, labels, allocatable={"cpu": 1500, PODS: 3}, **more)
+    return NodeInfo(name, labels, allocatable={"cpu": 1500, PODS: 3}, **more)
 
 
 def test_an_amount_is_never_more_than_what_can_leave() -> None:
     """A node of three pods of which one stays: the two that can leave are all that is asked."""
-    node = NodeRoom(
+    node = NodeInfo(
         "a",
         {"kubernetes.io/hostname": "a"},
         allocatable={"cpu": 4000, PODS: 3},
-        now=Load({"cpu": 300}, 3),
-        staying=Load({"cpu": 100}, 1),
+        now=Requested({"cpu": 300}, 3),
+        pinned=Requested({"cpu": 100}, 1),
     )
     job = a_job("train", pods=2, requests={"cpu": Decimal("0.1")})
-    facts = {"room": ClusterRoom((node,)), "kubernetes": (1, 37)}
+    facts = {"room": ClusterCapacity((node,)), "kubernetes": (1, 37)}
     unit = unit_of(job, *pods_of(job, 2, group="g"), a_group("g", quorum=2, of=job), facts=facts)
     unit = replace(unit, placing=placing_of(unit))
     (one,) = [one for one in advise(unit) if one.change is AdviceKind.WAIT_FOR_ROOM]

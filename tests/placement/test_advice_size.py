@@ -11,12 +11,13 @@ import pytest
 
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
-from gangboard.domain.capacity import ClusterRoom, Needs, NodeRoom
+from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.group import Group, Policy, WorkloadEntry
 from gangboard.domain.owner import GangRequest, Owner, Role
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import Needs
 from gangboard.facts.gang import Unit
-from gangboard.placement.advice import advise
+from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import (
     a_group,
@@ -45,14 +46,14 @@ def a_train(**fields: Any) -> Owner:
 def told(
     job: Owner,
     group: Group | None = None,
-    nodes: Sequence[NodeRoom] = TWO,
+    nodes: Sequence[NodeInfo] = TWO,
     minor: tuple[int, int] | None = V137,
     pods: Sequence[Pod] = (),
 ) -> list[Advice]:
     """Advice about the Job, none of whose pods has a node unless they are given."""
     name = group.name if group is not None else ""
     found = pods or pods_of(job, 4, group=name)
-    facts = {"room": ClusterRoom(tuple(nodes)), "kubernetes": minor}
+    facts = {"room": ClusterCapacity(tuple(nodes)), "kubernetes": minor}
     unit = unit_of(job, *found, *([group] if group is not None else []), facts=facts)
     return advised(unit, AdviceKind.SIZE, AdviceKind.QUORUM)
 
@@ -221,7 +222,7 @@ def test_a_pod_with_a_node_is_not_one_of_those_that_go() -> None:
 # What never fits
 
 
-def pool(free: int, number: int = 6) -> list[NodeRoom]:
+def pool(free: int, number: int = 6) -> list[NodeInfo]:
     """So many nodes with 4 GPUs, all but some of them taken by others."""
     return [node(f"n{at}", 4, 0 if at < free else 4) for at in range(number)]
 
@@ -237,7 +238,7 @@ def test_a_job_larger_than_its_pool_is_lowered_to_what_fits_there_at_all(
         "Lower the parallelism and completions of Job train from 8 to 6: that many fit when empty, "
         f"{now} (no restart)."
     )
-    assert (found.count, found.when_empty) == (6, True)
+    assert found.count == 6
 
 
 def test_so_is_the_quorum_of_a_group() -> None:
@@ -252,7 +253,6 @@ def test_an_empty_pool_takes_them_now() -> None:
     job = a_job("train", pods=8, requests=requests(gpu="4"))
     (found,) = told(job, nodes=pool(6), pods=pods_of(job, 8))
     assert found.text.endswith("from 8 to 6: that many fit now (no restart).")
-    assert not found.when_empty
 
 
 def test_members_with_a_node_stay_in_the_size() -> None:
@@ -282,7 +282,7 @@ def test_no_size_where_not_even_one_ever_fits() -> None:
 
 def told_of(
     jobset: Owner,
-    nodes: Sequence[NodeRoom],
+    nodes: Sequence[NodeInfo],
     on: dict[str, str] | None = None,
     minor: tuple[int, int] = V137,
     needs: Needs | None = None,
@@ -303,7 +303,7 @@ def told_of(
     groups = [
         a_group(f"{job.meta.ref.name}-g", quorum=job.parallelism, of=job) for job in jobs if grouped
     ]
-    facts = {"room": ClusterRoom(tuple(nodes)), "kubernetes": minor, "jobs": jobs}
+    facts = {"room": ClusterCapacity(tuple(nodes)), "kubernetes": minor, "jobs": jobs}
     mine = tuple(pod for pod in pods if pod.meta.controller.uid == own.meta.ref.uid)  # type: ignore[union-attr]
     unit = unit_of(jobset, *jobs, *pods, *groups, facts=facts)
     group = groups[-1] if groups else None
@@ -402,7 +402,7 @@ def test_a_jobset_larger_than_its_pool_has_as_many_jobs_as_fit_there_at_all() ->
     jobset = a_jobset("run", workers(jobs=4, pods=2))
     pods = [pod for job in child_jobs(jobset) for pod in pods_of(job, 2, text="0/6 nodes")]
     facts = facts_of(
-        jobset, *child_jobs(jobset), *pods, room=ClusterRoom(tuple(pool(2))), kubernetes=V137
+        jobset, *child_jobs(jobset), *pods, room=ClusterCapacity(tuple(pool(2))), kubernetes=V137
     )
     (found,) = [text for text in assess(facts).finding.advice_texts if text.startswith("Lower")]
     assert found == (
@@ -425,7 +425,7 @@ def of_a_role(quorum: int | None, *, of: Owner) -> list[str]:
     role = Role("pre", replicas=1, pods=4, noun="part", quorum=quorum)
     group = a_group("g", quorum=4, of=of)
     pods = pods_of(of, 4, group="g")
-    unit = unit_of(of, *pods, group, facts={"room": ClusterRoom(TWO), "kubernetes": V137})
+    unit = unit_of(of, *pods, group, facts={"room": ClusterCapacity(TWO), "kubernetes": V137})
     unit = replace(unit, jobs=(), roles=(role,))
     return texts(advised(unit, AdviceKind.QUORUM))
 

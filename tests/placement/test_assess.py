@@ -7,12 +7,20 @@ from decimal import Decimal
 
 import pytest
 
-from gangboard.domain.capacity import PlacementRequest, PodSet, Shape, Taint
-from gangboard.domain.placing import Assessment, Constraint, FitAnswer, PlacementCause, Total, When
+from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
+from gangboard.domain.placement_result import (
+    Assessment,
+    Constraint,
+    FitAnswer,
+    PlacementCause,
+    Total,
+    When,
+)
+from gangboard.domain.pod_constraints import Taint
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
 from gangboard.placement.totals import totals
-from tests.placement import node_by_node
+from tests.placement import node_assessment
 from tests.placement.making import CORDON, GPU, S, gang, node, port, shape
 
 FOUR = [node(f"n{at}") for at in range(4)]
@@ -35,12 +43,11 @@ def test_four_of_them_fit() -> None:
     assert found.now.placement == {f"n{at}": {"worker": 1} for at in range(4)}
 
 
-def test_quorum_fits_and_the_full_size_does_not() -> None:
+def test_a_quorum_that_fits_is_enough() -> None:
     # "gang of 2 with 4 pods, 2 fit": True/Scheduled, running at quorum, below full size.
     found = assess(gang(4, shape(gpu=4), 2), FOUR[:2])
     assert found.cause is PlacementCause.FITS
-    assert (found.now.answer, found.full.answer) == (FitAnswer.YES, FitAnswer.NO)
-    assert found.empty_full.answer is FitAnswer.NO
+    assert found.now.answer is FitAnswer.YES
 
 
 def test_two_pods_of_three_devices_are_fragmented() -> None:
@@ -62,7 +69,7 @@ def test_its_twin_is_short() -> None:
 
 
 def test_its_twin_is_too_large() -> None:
-    nodes = [node(f"n{at}", staying=2) for at in range(3)]
+    nodes = [node(f"n{at}", pinned=2) for at in range(3)]
     assert told(assess(gang(2, shape(gpu=2)), nodes[:1])) == (PlacementCause.TOO_LARGE, GPU)
     assert assess(gang(2, shape(gpu=2)), nodes).cause is PlacementCause.FITS
 
@@ -207,7 +214,7 @@ def test_apart_needs_a_name_of_its_own_for_each_node() -> None:
     # A node that none of them can go on may have the pod that keeps them off its namesake.
     cordoned = [node("n0"), replace(twins[1], taints=(CORDON,))]
     kept_out = shape(gpu=1, matched_terms=frozenset({S}))
-    for judge in (assess, node_by_node.assess):
+    for judge in (assess, node_assessment.assess):
         assert judge(gang(2, kept_out), cordoned).why == expected
         assert judge(gang(2, shape(gpu=1)), cordoned).cause is PlacementCause.FITS
 
@@ -216,16 +223,16 @@ def test_more_ways_than_the_budget_is_no_answer() -> None:
     found = assess(mixed(3), FOUR[:2], steps=3)
     assert found.cause is PlacementCause.CANNOT_TELL
     assert found.why == "too many ways to place different members together to try them all"
-    assert fits(mixed(3), FOUR[:2], When.NOW, 4).answer is FitAnswer.NO
+    assert fits(mixed(3), FOUR[:2], When.CURRENT, 4).answer is FitAnswer.NO
 
 
 def test_work_does_not_grow_with_nodes_that_are_alike() -> None:
     driver, worker = (pod_set.shape for pod_set in mixed(1).pod_sets)
     request = PlacementRequest((PodSet(driver, 30), PodSet(worker, 61)))
     # 30 nodes for drivers, 31 for workers: one node short, which no sum and no bound shows.
-    few = fits(request, [node(f"n{at}") for at in range(60)], When.NOW, 91)
+    few = fits(request, [node(f"n{at}") for at in range(60)], When.CURRENT, 91)
     assert (few.answer, few.steps < 20_000) == (FitAnswer.NO, True)
-    many = fits(request, [node(f"n{at}") for at in range(2000)], When.NOW, 91)
+    many = fits(request, [node(f"n{at}") for at in range(2000)], When.CURRENT, 91)
     assert (many.answer, many.steps) == (FitAnswer.YES, 0)
 
 

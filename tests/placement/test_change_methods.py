@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 from gangboard.domain.advice import AdviceKind, ChangeMethod
-from gangboard.placement.change_methods import (
+from gangboard.placement.advice.change_methods import (
     V1_35,
     V1_36,
     V1_37,

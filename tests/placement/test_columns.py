@@ -13,31 +13,27 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from gangboard.domain.capacity import (
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
+from gangboard.domain.placement_result import Fit, FitAnswer, PlacementCause, Total, When
+from gangboard.domain.pod_constraints import (
     HOSTNAME,
     HostPort,
-    Load,
-    NodeRoom,
-    PlacementRequest,
-    PodSet,
     Requirement,
-    Shape,
     Spread,
     Taint,
     Term,
     Toleration,
 )
-from gangboard.domain.placing import Fit, FitAnswer, PlacementCause, Total, When
 from gangboard.placement.assess import assess
-from gangboard.placement.eligibility import is_eligible
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.fits import fits
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.totals import totals
-from tests.placement import node_by_node
+from tests.placement import node_assessment, node_by_node
 from tests.placement.making import CORDON, GPU, R, S, T, gang, node, shape
 from tests.placement.node_by_node import eligibility, lifted
 from tests.placement.reference import shape_room
+from tests.placement.single_node import is_eligible
 
 Thing = TypeVar("Thing")
 HUGE = 2**70
@@ -80,8 +76,8 @@ def amount(random: Random, most: int) -> int:
     return random.choice(ABSURD) if random.random() < 0.03 else random.randint(0, most)
 
 
-def odd_load(random: Random, odd: float) -> Load:
-    return Load(
+def odd_load(random: Random, odd: float) -> Requested:
+    return Requested(
         {name: amount(random, 3) for name in ("cpu", GPU) if random.random() < 0.6},
         random.randint(0, 2),
         frozenset(some(random, PORTS, odd)),
@@ -90,14 +86,14 @@ def odd_load(random: Random, odd: float) -> Load:
     )
 
 
-def merged(one: Load, other: Load) -> Load:
+def merged(one: Requested, other: Requested) -> Requested:
     amounts = {
         key: one.amounts.get(key, 0) + other.amounts.get(key, 0)
         for key in {**one.amounts, **other.amounts}
     }
     pods = one.pods + other.pods
     ports = one.host_ports | other.host_ports
-    return Load(
+    return Requested(
         amounts,
         pods,
         ports,
@@ -106,7 +102,7 @@ def merged(one: Load, other: Load) -> Load:
     )
 
 
-def odd_nodes(random: Random) -> list[NodeRoom]:
+def odd_nodes(random: Random) -> list[NodeInfo]:
     odd = random.choice([0.0, 0.1, 0.4])
     found = []
     for at in range(random.choice([0, 1, 2, 3, 4, 6, 9])):
@@ -116,19 +112,19 @@ def odd_nodes(random: Random) -> list[NodeRoom]:
             labels[key] = "n0"
             if random.random() < 0.5:
                 del labels[key]
-        staying = odd_load(random, odd / 2) if random.random() < 0.5 else Load()
+        pinned = odd_load(random, odd / 2) if random.random() < 0.5 else Requested()
         there = {"cpu": amount(random, 12), GPU: amount(random, 8), "pods": random.randint(2, 9)}
         for name in some(random, sorted(there), odd / 2):
             del there[name]
         found.append(
-            NodeRoom(
+            NodeInfo(
                 f"n{at}",
                 labels,
                 tuple(some(random, TAINTS, odd)),
                 random.random() < odd / 2,
                 allocatable=there,
-                now=merged(staying, odd_load(random, odd)),
-                staying=staying,
+                now=merged(pinned, odd_load(random, odd)),
+                pinned=pinned,
                 unreadable=frozenset(some(random, ["cpu", GPU], odd / 3)),
             )
         )
@@ -200,13 +196,13 @@ def test_each_node_is_judged_as_when_it_is_asked_alone(random: Random) -> None:
     assert feasible.eligible(keys).tolist() == [is_eligible(node, one, keys) for node in nodes]
     for when in When:
         room = shape_room(nodes, one, when)
-        caps = feasible.caps(when).tolist()
-        assert caps == [room.per_node.get(node.name, 0) for node in nodes]
+        max_pods = feasible.max_pods(when).tolist()
+        assert max_pods == [room.per_node.get(node.name, 0) for node in nodes]
     hosted = [node for node in nodes if is_eligible(node, one, keys)]
-    room = shape_room(hosted, one, When.NOW)
+    room = shape_room(hosted, one, When.CURRENT)
     now, empty, open_nodes, saturated = feasible.summary(keys)
     assert now == room.total
-    assert empty == shape_room(hosted, one, When.EMPTY).total
+    assert empty == shape_room(hosted, one, When.DRAINED).total
     full = [str(room.limits[name]) for name, count in room.per_node.items() if not count]
     assert open_nodes == len(hosted) - len(full)
     assert {limit: count for limit, count, _ in saturated} == {
@@ -214,7 +210,7 @@ def test_each_node_is_judged_as_when_it_is_asked_alone(random: Random) -> None:
     }
 
 
-def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[NodeRoom]) -> None:
+def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[NodeInfo]) -> None:
     """The same answer; a placement is checked by asking for nothing else on these nodes."""
     assert (found.answer, found.why, found.but_for) == (other.answer, other.why, other.but_for)
     if found.answer is not FitAnswer.YES:
@@ -231,10 +227,10 @@ def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[
             for pod_set in request.pod_sets
             if pod_set.shape.name in counts
         )
-        when = When.NOW
+        when = When.CURRENT
         asked = PlacementRequest(pod_sets)
         if node_by_node.fits(asked, alone, when, placed[name]).answer is FitAnswer.NO:
-            when = When.EMPTY
+            when = When.DRAINED
         again = node_by_node.fits(asked, alone, when, placed[name])
         assert again.answer is FitAnswer.YES
 
@@ -242,15 +238,13 @@ def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[
 @given(seeds)
 def test_a_gang_is_judged_as_node_by_node(random: Random) -> None:
     request, nodes = odd_gang(random), odd_nodes(random)
-    found, other = assess(request, nodes), node_by_node.assess(request, nodes)
+    found, other = assess(request, nodes), node_assessment.assess(request, nodes)
     event(found.cause)
     for one in ("cause", "deciding", "constraints", "why", "totals"):
         assert getattr(found, one) == getattr(other, one), one
     if PlacementCause.CANNOT_TELL is not found.cause:
         is_right(found.now, other.now, request, nodes)
         is_right(found.empty, other.empty, request, nodes)
-    assert found.full.answer is other.full.answer
-    assert found.empty_full.answer is other.empty_full.answer
 
 
 @given(seeds)
@@ -271,7 +265,7 @@ def test_a_changed_snapshot_is_a_snapshot_of_the_changed_nodes(random: Random) -
     )
 
 
-def crowd(random: Random) -> tuple[PlacementRequest, list[NodeRoom]]:
+def crowd(random: Random) -> tuple[PlacementRequest, list[NodeInfo]]:
     """Several members of two or three shapes that stand in each other's way on many nodes."""
     asked = random.sample(
         [(cpu, gpu) for cpu in (1, 2, 3) for gpu in range(5)], random.choice([2, 3])
@@ -290,7 +284,7 @@ def crowd(random: Random) -> tuple[PlacementRequest, list[NodeRoom]]:
     )
     sizes = [(random.randint(2, 8), random.randint(0, 8)) for _ in range(random.randint(1, 4))]
     nodes = [
-        NodeRoom(
+        NodeInfo(
             f"n{at}", {HOSTNAME: f"n{at}"}, allocatable={"cpu": 1000 * cpu, GPU: gpu, "pods": 9}
         )
         for at, (cpu, gpu) in enumerate(sizes * random.randint(1, 3))
@@ -303,10 +297,10 @@ def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) 
     request, nodes = crowd(random)
     answers = []
     for target in range(1, request.size + 1):
-        found = fits(request, nodes, When.NOW, target)
+        found = fits(request, nodes, When.CURRENT, target)
         answers.append(found.answer)
         if target in (request.size // 2, request.size):
-            plain = node_by_node.fits(request, nodes, When.NOW, target, steps=3_000_000)
+            plain = node_by_node.fits(request, nodes, When.CURRENT, target, steps=3_000_000)
             assert found.answer is plain.answer
         if found.answer is FitAnswer.YES:
             assert sum(sum(one.values()) for one in found.placement.values()) >= target
@@ -345,21 +339,21 @@ def test_amounts_beyond_64_bits_stay_exact(
 ) -> None:
     # 2^70 bytes and one more are free on each node: each takes one pod of 2^70, not two.
     bytes_ = {"memory": 2**70 + 1, "pods": 9}
-    nodes = [NodeRoom(f"n{at}", allocatable=bytes_) for at in range(3)]
+    nodes = [NodeInfo(f"n{at}", allocatable=bytes_) for at in range(3)]
     one = Shape("s", {"memory": Decimal(2**70)})
-    assert fit(gang(3, one), nodes, When.NOW, 3).answer is FitAnswer.YES
-    assert fit(gang(4, one), nodes, When.NOW, 4).answer is FitAnswer.NO
+    assert fit(gang(3, one), nodes, When.CURRENT, 3).answer is FitAnswer.YES
+    assert fit(gang(4, one), nodes, When.CURRENT, 4).answer is FitAnswer.NO
     assert sums(gang(4, one).pod_sets, 4, nodes)[0].free == 3 * 2**70 + 3
     small = Shape("s", {"memory": Decimal(1)})
-    assert fit(gang(27, small), nodes, When.NOW, 27).answer is FitAnswer.YES
+    assert fit(gang(27, small), nodes, When.CURRENT, 27).answer is FitAnswer.YES
 
 
 def test_sums_beyond_64_bits_stay_exact() -> None:
-    nodes = [NodeRoom(f"n{at}", allocatable={"memory": 2**62, "pods": 9}) for at in range(4)]
+    nodes = [NodeInfo(f"n{at}", allocatable={"memory": 2**62, "pods": 9}) for at in range(4)]
     one = Shape("s", {"memory": Decimal(2**60)})
     assert totals(gang(9, one).pod_sets, 9, nodes)[0].free == 2**64
-    assert fits(gang(16, one), nodes, When.NOW, 16).answer is FitAnswer.YES
-    assert fits(gang(17, one), nodes, When.NOW, 17).answer is FitAnswer.NO
+    assert fits(gang(16, one), nodes, When.CURRENT, 16).answer is FitAnswer.YES
+    assert fits(gang(17, one), nodes, When.CURRENT, 17).answer is FitAnswer.NO
 
 
 def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
@@ -374,7 +368,7 @@ def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
 
     def asked(drivers: int, workers: int) -> FitAnswer:
         request = PlacementRequest((PodSet(driver, drivers), PodSet(worker, workers)))
-        return fits(request, nodes, When.NOW, request.size).answer
+        return fits(request, nodes, When.CURRENT, request.size).answer
 
     assert asked(400, 1200) is FitAnswer.YES
     assert asked(401, 1200) is FitAnswer.NO
@@ -384,10 +378,12 @@ def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
 def test_nodes_of_one_rack_only() -> None:
     # Rack b has room for four pods of two devices, a and c for two each.
     nodes = [node(f"{rack}{at}", labels={"rack": rack}) for rack in "abc" for at in range(2)]
-    nodes = [replace(one, now=Load({GPU: 2})) if one.name[0] in "ac" else one for one in nodes]
+    nodes = [replace(one, now=Requested({GPU: 2})) if one.name[0] in "ac" else one for one in nodes]
     two = shape(gpu=2)
-    found = fits(gang(4, two, topology_keys=("rack",)), nodes, When.NOW, 4)
+    found = fits(gang(4, two, topology_keys=("rack",)), nodes, When.CURRENT, 4)
     assert found.placement == {"b0": {"worker": 2}, "b1": {"worker": 2}}
-    assert fits(gang(5, two, topology_keys=("rack",)), nodes, When.NOW, 5).answer is FitAnswer.NO
+    assert (
+        fits(gang(5, two, topology_keys=("rack",)), nodes, When.CURRENT, 5).answer is FitAnswer.NO
+    )
     other = gang(3, two, topology_keys=("rack",), domain=("c",))
-    assert fits(other, nodes, When.NOW, 3).answer is FitAnswer.NO
+    assert fits(other, nodes, When.CURRENT, 3).answer is FitAnswer.NO

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from gangboard.domain.capacity import Load, Needs
+from gangboard.domain.capacity import Requested
+from gangboard.domain.pod_constraints import Needs
 from tests.placement.making import node
 from tests.rules.test_pod_anti_affinity import ZONED, in_zone
 from tests.rules.waiting import ask as asks
@@ -25,8 +26,8 @@ def test_of_a_quorum_all_that_wait_are_counted() -> None:
 
 def test_without_places_for_pods_too() -> None:
     """One place on a node, two on another, where there are cores for one pod."""
-    one = replace(big("a"), now=Load({"cpu": 0}, 7))
-    two = replace(big("b"), now=Load({"cpu": 6000}, 6))
+    one = replace(big("a"), now=Requested({"cpu": 0}, 7))
+    two = replace(big("b"), now=Requested({"cpu": 6000}, 6))
     text = "0/2 nodes are available: 2 Too many pods."
     assert told("node-pod-limit", gang(4, asks(cpu="2"), room_of(one, two), text=text)) == (
         "4 pods need a place, and the 2 usable nodes take 3 more: only 2 of 4 fit."

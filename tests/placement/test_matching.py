@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from gangboard.domain.capacity import HostPort, Requirement, Taint, Term, Toleration
-from gangboard.placement.matching import (
-    is_selected,
-    ports_clash,
-    tolerates,
-    undecidable,
-    untolerated,
-)
+from gangboard.domain.capacity import NodeInfo, Shape
+from gangboard.domain.pod_constraints import HostPort, Requirement, Taint, Term, Toleration
+from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.matching import ports_clash, tolerates, undecidable, untolerated
+from gangboard.placement.node_snapshot import NodeSnapshot
+from tests.placement import single_node
 from tests.placement.making import CORDON, node, port, shape
 
 LABELLED = node("n1", labels={"pool": "a", "rank": "5", "empty": ""})
+
+
+def is_selected(one: NodeInfo, asked: Shape) -> bool:
+    """Whether the columns and the oracle select the node."""
+    found = bool(feasible_nodes_of(NodeSnapshot([one]), asked).eligible()[0])
+    assert found == single_node.is_selected(one, asked)
+    return found
 
 
 @pytest.mark.parametrize(

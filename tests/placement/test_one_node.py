@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from gangboard.domain.capacity import HostPort, Needs, Taint
-from gangboard.domain.placing import Filter
+from gangboard.domain.placement_result import Filter
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import HostPort, Needs, Taint
 from gangboard.placement.one_node import NodeAnswer, OneNode, Stranded, stranded_on
 from tests.domain_objects import a_node, a_pod, requests
+from tests.placement.making import R
 
 GPU = "nvidia.com/gpu"
 ROOM = {GPU: 8, "cpu": 64_000, "memory": 2**40, "pods": 110}
@@ -64,6 +66,13 @@ def test_a_host_port_that_a_pod_has_is_taken() -> None:
     port = Needs(host_ports=frozenset({HostPort(29500, "TCP", "0.0.0.0")}))
     found = answer(wants("1", needs=port), runs("1", needs=port))
     assert (found.pods, found.limit) == (0, "host ports")
+
+
+def test_a_pod_on_the_node_keeps_others_out_of_its_zone() -> None:
+    away = replace(R, topology_key="zone")
+    there = runs("1", needs=Needs(anti_affinity=(away,)))
+    found = answer(wants("1", labels={"app": "r"}, namespace="team-a"), there, labels={"zone": "a"})
+    assert (found.pods, found.limit) == (0, "required anti-affinity")
 
 
 def test_pods_that_ask_the_same_are_one_shape() -> None:

@@ -9,19 +9,9 @@ from decimal import Decimal
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from gangboard.domain.capacity import (
-    HOSTNAME,
-    HostPort,
-    Load,
-    NodeRoom,
-    PlacementRequest,
-    PodSet,
-    PodTerm,
-    Shape,
-    Taint,
-    Toleration,
-)
-from gangboard.domain.placing import FitAnswer, PlacementCause, When
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
+from gangboard.domain.placement_result import FitAnswer, PlacementCause, When
+from gangboard.domain.pod_constraints import HOSTNAME, HostPort, PodTerm, Taint, Toleration
 from gangboard.placement.anti_affinity import is_anti_affinity_unsupported
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
@@ -38,8 +28,8 @@ TAINT = Taint("t", "NoSchedule")
 
 
 @st.composite
-def loads(draw: st.DrawFn) -> Load:
-    return Load(
+def loads(draw: st.DrawFn) -> Requested:
+    return Requested(
         {"cpu": draw(st.integers(0, 5)) * 500, "gpu": draw(st.integers(0, 2))},
         draw(st.integers(0, 2)),
         draw(st.sampled_from(PORTS[:2])),
@@ -48,11 +38,11 @@ def loads(draw: st.DrawFn) -> Load:
     )
 
 
-def merged(one: Load, other: Load) -> Load:
+def merged(one: Requested, other: Requested) -> Requested:
     amounts = {key: one.amounts[key] + other.amounts[key] for key in one.amounts}
     pods = one.pods + other.pods
     ports = one.host_ports | other.host_ports
-    return Load(
+    return Requested(
         amounts,
         pods,
         ports,
@@ -62,10 +52,10 @@ def merged(one: Load, other: Load) -> Load:
 
 
 @st.composite
-def rooms(draw: st.DrawFn, name: str) -> NodeRoom:
-    staying = Load({"cpu": 0, "gpu": 0}) if draw(st.booleans()) else draw(loads())
-    leaving = Load({"cpu": 0, "gpu": 0}) if draw(st.booleans()) else draw(loads())
-    return NodeRoom(
+def rooms(draw: st.DrawFn, name: str) -> NodeInfo:
+    pinned = Requested({"cpu": 0, "gpu": 0}) if draw(st.booleans()) else draw(loads())
+    leaving = Requested({"cpu": 0, "gpu": 0}) if draw(st.booleans()) else draw(loads())
+    return NodeInfo(
         name,
         {
             HOSTNAME: name,
@@ -78,8 +68,8 @@ def rooms(draw: st.DrawFn, name: str) -> NodeRoom:
             "gpu": draw(st.integers(1, 6)),
             "pods": draw(st.integers(3, 7)),
         },
-        now=merged(staying, leaving),
-        staying=staying,
+        now=merged(pinned, leaving),
+        pinned=pinned,
     )
 
 
@@ -108,7 +98,7 @@ def gangs(draw: st.DrawFn) -> PlacementRequest:
 
 
 @st.composite
-def clusters(draw: st.DrawFn) -> list[NodeRoom]:
+def clusters(draw: st.DrawFn) -> list[NodeInfo]:
     nodes = [draw(rooms(f"n{at}")) for at in range(draw(st.integers(1, 3)))]
     if draw(st.booleans()):
         twin = nodes[0]
@@ -118,7 +108,7 @@ def clusters(draw: st.DrawFn) -> list[NodeRoom]:
 
 @given(gangs(), clusters(), st.sampled_from(When))
 def test_agrees_with_trying_everything(
-    request: PlacementRequest, nodes: list[NodeRoom], when: When
+    request: PlacementRequest, nodes: list[NodeInfo], when: When
 ) -> None:
     most = reference(request, nodes, when)
     event(f"all fit: {most == request.size}")
@@ -139,7 +129,7 @@ def test_agrees_with_trying_everything(
 
 
 @st.composite
-def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeRoom]]:
+def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeInfo]]:
     """Two or three shapes on nodes that they nearly fill."""
     counts = draw(st.sampled_from([(2, 2), (2, 3), (1, 2, 2), (2, 1, 2)]))
     pod_sets = tuple(
@@ -160,7 +150,7 @@ def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeRoom]]:
     }
     share = draw(st.integers(2, 3))
     nodes = [
-        NodeRoom(
+        NodeInfo(
             f"n{at}",
             {HOSTNAME: f"n{at}", "pool": "x", "rack": "a"},
             allocatable={
@@ -168,8 +158,8 @@ def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeRoom]]:
                 "gpu": of["gpu"] // share + draw(st.integers(0, 1)),
                 "pods": 9,
             },
-            now=Load({"cpu": 0, "gpu": 0}),
-            staying=Load({"cpu": 0, "gpu": 0}),
+            now=Requested({"cpu": 0, "gpu": 0}),
+            pinned=Requested({"cpu": 0, "gpu": 0}),
         )
         for at in range(share)
     ]
@@ -177,74 +167,74 @@ def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeRoom]]:
 
 
 @given(tight())
-def test_the_search_alone_is_exact(case: tuple[PlacementRequest, list[NodeRoom]]) -> None:
+def test_the_search_alone_is_exact(case: tuple[PlacementRequest, list[NodeInfo]]) -> None:
     request, nodes = case
-    most = reference(request, nodes, When.NOW)
+    most = reference(request, nodes, When.CURRENT)
     event(f"all fit: {most == request.size}")
-    numbers = problem(request.pod_sets, nodes, When.NOW)
+    numbers = problem(request.pod_sets, nodes, When.CURRENT)
     for target in {max(1, most), most + 1}:
         answer, _ = search(numbers, target, Budget())
         assert answer is (FitAnswer.YES if most >= target else FitAnswer.NO)
-        assert fits(request, nodes, When.NOW, target).answer is answer
+        assert fits(request, nodes, When.CURRENT, target).answer is answer
     if not most:
         return  # nobody asks how to place none
     placement = {
         node: dict(zip(numbers.names, config, strict=True))
         for node, config in search(numbers, most, Budget())[1]
     }
-    assert works(request, nodes, witness(request, nodes, placement), When.NOW)
+    assert works(request, nodes, witness(request, nodes, placement), When.CURRENT)
     assert sum(map(len, witness(request, nodes, placement))) >= most
 
 
 @given(gangs(), clusters(), rooms("more"))
 def test_a_node_more_and_a_pod_less_never_hurt(
-    request: PlacementRequest, nodes: list[NodeRoom], more: NodeRoom
+    request: PlacementRequest, nodes: list[NodeInfo], more: NodeInfo
 ) -> None:
     # What is on it may keep members from the other nodes of its rack.
     assume(R not in {*more.now.anti_affinity, *more.now.matched_terms})
     target = request.needed
-    before = fits(request, nodes, When.NOW, target).answer
+    before = fits(request, nodes, When.CURRENT, target).answer
     if before is FitAnswer.YES:
-        assert fits(request, [*nodes, more], When.NOW, target).answer is FitAnswer.YES
-        emptied = [replace(nodes[0], now=nodes[0].staying), *nodes[1:]]
-        assert fits(request, emptied, When.NOW, target).answer is FitAnswer.YES
-        assert fits(request, nodes, When.EMPTY, target).answer is FitAnswer.YES
+        assert fits(request, [*nodes, more], When.CURRENT, target).answer is FitAnswer.YES
+        emptied = [replace(nodes[0], now=nodes[0].pinned), *nodes[1:]]
+        assert fits(request, emptied, When.CURRENT, target).answer is FitAnswer.YES
+        assert fits(request, nodes, When.DRAINED, target).answer is FitAnswer.YES
 
 
 @given(gangs(), clusters(), st.booleans())
 def test_neither_order_nor_grouping_matters(
-    request: PlacementRequest, nodes: list[NodeRoom], backwards: bool
+    request: PlacementRequest, nodes: list[NodeInfo], backwards: bool
 ) -> None:
-    found = fits(request, nodes, When.NOW, request.needed)
-    apart = node_by_node.fits(request, nodes, When.NOW, request.needed, group=False)
+    found = fits(request, nodes, When.CURRENT, request.needed)
+    apart = node_by_node.fits(request, nodes, When.CURRENT, request.needed, group=False)
     assert apart.answer is found.answer
-    assert fits(request, nodes[::-1], When.NOW, request.needed) == found
+    assert fits(request, nodes[::-1], When.CURRENT, request.needed) == found
     turned = replace(request, pod_sets=request.pod_sets[::-1])
-    assert fits(turned, nodes, When.NOW, request.needed).answer is found.answer
+    assert fits(turned, nodes, When.CURRENT, request.needed).answer is found.answer
     for pod_set in request.pod_sets:
         assert eligibility(nodes, pod_set.shape) == eligibility(nodes[::-1], pod_set.shape)
 
 
 @given(shapes("s"), clusters(), st.sampled_from(When))
 def test_room_of_one_shape_is_where_one_pod_more_does_not_fit(
-    one: Shape, nodes: list[NodeRoom], when: When
+    one: Shape, nodes: list[NodeInfo], when: When
 ) -> None:
     # What others of its rack are asked is not about one node.
     one = replace(one, anti_affinity=one.anti_affinity - {R}, matched_terms=one.matched_terms - {R})
     room = shape_room(nodes, one, when)
     for node in nodes:
         count = room.per_node.get(node.name, 0)
-        load = node.now if when is When.NOW else node.staying
+        load = node.now if when is When.CURRENT else node.pinned
         assert accepts(node, load, [one] * count)
         assert not accepts(node, load, [one] * (count + 1))
 
 
 @given(gangs(), clusters())
-def test_a_cause_says_what_is_so(request: PlacementRequest, nodes: list[NodeRoom]) -> None:
+def test_a_cause_says_what_is_so(request: PlacementRequest, nodes: list[NodeInfo]) -> None:
     found = assess(request, nodes)
     event(found.cause)
-    now = reference(request, nodes, When.NOW) >= request.needed
-    empty = reference(request, nodes, When.EMPTY) >= request.needed
+    now = reference(request, nodes, When.CURRENT) >= request.needed
+    empty = reference(request, nodes, When.DRAINED) >= request.needed
     assert (found.cause is PlacementCause.FITS) is (
         now and not is_anti_affinity_unsupported(request)
     )

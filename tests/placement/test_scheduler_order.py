@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from gangboard.domain.capacity import HOSTNAME, Load, NodeRoom, PlacementRequest, PodSet, Shape
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
+from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.scheduler_order import is_found_in_scheduler_order, work_of
 from tests.placement.making import S, port
@@ -13,13 +14,13 @@ from tests.placement.making import S, port
 GIB = 1024**3
 
 
-def host(name: str, cpu: int = 4000, used: int = 0, rack: str = "r") -> NodeRoom:
+def host(name: str, cpu: int = 4000, used: int = 0, rack: str = "r") -> NodeInfo:
     """A node of 32 GiB; some of its CPU is taken."""
-    return NodeRoom(
+    return NodeInfo(
         name,
         {HOSTNAME: name, "rack": rack},
         allocatable={"cpu": cpu, "memory": 32 * GIB, "pods": 110},
-        now=Load({"cpu": used}, 1 if used else 0),
+        now=Requested({"cpu": used}, 1 if used else 0),
     )
 
 
@@ -28,7 +29,7 @@ def cpus(name: str, cores: str, **more: object) -> Shape:
 
 
 def found(
-    nodes: Sequence[NodeRoom], *pod_sets: tuple[Shape, int], keys: tuple[str, ...] = ()
+    nodes: Sequence[NodeInfo], *pod_sets: tuple[Shape, int], keys: tuple[str, ...] = ()
 ) -> bool:
     request = PlacementRequest(tuple(PodSet(*one) for one in pod_sets), topology_keys=keys)
     return is_found_in_scheduler_order(request, NodeSnapshot(nodes), request.size)
@@ -92,9 +93,9 @@ def test_orders_are_few_whatever_the_shapes() -> None:
 def test_equal_nodes_are_drawn_also_for_the_first_pod() -> None:
     """A driver of 1 GPU may go on any of three nodes that look alike to scores; two workers need two."""
 
-    def gpus(name: str, amount: int) -> NodeRoom:
+    def gpus(name: str, amount: int) -> NodeInfo:
         room = {"cpu": 4000, "memory": 32 * GIB, "pods": 110, "nvidia.com/gpu": amount}
-        return NodeRoom(name, {HOSTNAME: name}, allocatable=room, now=Load({}, 0))
+        return NodeInfo(name, {HOSTNAME: name}, allocatable=room, now=Requested({}, 0))
 
     driver = (Shape("driver", {"nvidia.com/gpu": Decimal(1)}), 1)
     workers = (Shape("workers", {"nvidia.com/gpu": Decimal(4)}), 2)

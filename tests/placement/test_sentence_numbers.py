@@ -2,8 +2,8 @@
 
 import pytest
 
-from gangboard.placement.amount_words import amount_of, amounts_of
-from gangboard.placement.sentences.numbers import Crowd, are_free, needed_and_there
+from gangboard.placement.amounts import amount_of, amounts_of
+from gangboard.placement.sentences.wording import PodCount, are_free, needed_and_there
 
 GI = 2**30
 
@@ -76,6 +76,6 @@ def test_what_is_free(resource: str, text: str, words: str) -> None:
 
 
 def test_crowds() -> None:
-    assert Crowd(6, 6).verb("need") == "6 pods need"
-    assert Crowd(1, 1, "driver").verb("need") == "1 pod of driver needs"
-    assert Crowd(4, 6).verb("need") == "at least 4 of 6 pods need"
+    assert PodCount(6, 6).verb("need") == "6 pods need"
+    assert PodCount(1, 1, "driver").verb("need") == "1 pod of driver needs"
+    assert PodCount(4, 6).verb("need") == "at least 4 of 6 pods need"

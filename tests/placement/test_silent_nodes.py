@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 
 from gangboard.decode.nodes import NODE
-from gangboard.domain.capacity import PODS, NodeRoom, Shape
+from gangboard.domain.capacity import PODS, NodeInfo, Shape
 from gangboard.domain.node import Node
-from gangboard.domain.placing import Filter
+from gangboard.domain.placement_result import Filter
 from gangboard.facts.gang import Unit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.fit_rows import fit_rows
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.sentences.cause import placement_reason
-from gangboard.placement.unit_placement import placing_of
+from gangboard.placement.unit_placement import fit_rows, placing_of
 from gangboard.placement.usage import Usage
 from tests.decode.reading import model, read, with_identity
 from tests.placement.making import CORDON, GPU, node, shape
@@ -142,8 +141,8 @@ def test_a_node_whose_amounts_could_not_be_read_has_said_something() -> None:
 
 
 def test_all_nodes_at_once_are_told_the_same_as_one_by_one() -> None:
-    silent, speaking = NodeRoom("n1", {"rack": "a"}), node("n1", labels={"rack": "a"})
-    others = (node("n0"), NodeRoom("n2", taints=(CORDON,)), node("n3", gpu=0))
+    silent, speaking = NodeInfo("n1", {"rack": "a"}), node("n1", labels={"rack": "a"})
+    others = (node("n0"), NodeInfo("n2", taints=(CORDON,)), node("n3", gpu=0))
     for one in (shape(gpu=4), shape(), Shape("none", {PODS: Decimal(0)})):
         for was, is_now in ((silent, speaking), (speaking, silent)):
             nodes = (*others, is_now)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gangboard.domain.capacity import HOSTNAME, Load, Needs, NodeRoom, PodTerm, Requirement, Spread
+from gangboard.domain.capacity import NodeInfo, Requested
 from gangboard.domain.health import Health
-from gangboard.placement.fit_rows import fit_rows
+from gangboard.domain.pod_constraints import HOSTNAME, Needs, PodTerm, Requirement, Spread
+from gangboard.placement.unit_placement import fit_rows
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask, big, gang, mixed, plain, room_of, values
 
@@ -24,10 +25,10 @@ def spread(key: str = ZONE, **more: Any) -> Needs:
     return Needs(spreads=(Spread(key, EVEN, **more),))
 
 
-def in_zone(name: str, zone: str, *, used: int = 0, even: int = 0) -> NodeRoom:
+def in_zone(name: str, zone: str, *, used: int = 0, even: int = 0) -> NodeInfo:
     """A node of 8 cores in a zone; on it are so many pods that count."""
     made = big(name, used=used)
-    now = Load(made.now.amounts, even, matched_terms={EVEN: even} if even else {})
+    now = Requested(made.now.amounts, even, matched_terms={EVEN: even} if even else {})
     return replace(made, labels={**made.labels, ZONE: zone}, now=now)
 
 
@@ -156,7 +157,7 @@ def test_members_with_a_node_are_among_those_that_count() -> None:
 def test_others_that_are_only_nominated_may_come_to_count() -> None:
     """Own members that are nominated are placed anew with the others."""
     a, b = in_zone("a0", "a"), in_zone("b0", "b", used=8)
-    held = replace(a, now=Load(a.now.amounts, 1, matched_terms={EVEN.of_nominated: 1}))
+    held = replace(a, now=Requested(a.now.amounts, 1, matched_terms={EVEN.of_nominated: 1}))
     needs: dict[str, Any] = {"needs": spread(), "labels": LABELS, "text": SAYS}
     unit = gang(4, ONE_CORE, room_of(held, b), **needs)
     assert unit.placing is not None

@@ -8,13 +8,21 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.capacity import HOSTNAME, PODS, ClusterRoom, Load, Needs, NodeRoom, Taint
-from gangboard.domain.placing import Constraint, FitAnswer, PlacementCause, Placing, ShapeFit
+from gangboard.domain.capacity import PODS, ClusterCapacity, NodeInfo, Requested
+from gangboard.domain.placement_result import (
+    Constraint,
+    FitAnswer,
+    PlacementCause,
+    Placing,
+    ShapeFit,
+)
+from gangboard.domain.pod_constraints import HOSTNAME, Needs, Taint
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.facts.gang import Unit
-from gangboard.placement.fit_rows import fit_rows
+from gangboard.placement.gang_nodes import nodes_for
+from gangboard.placement.members import request_of
 from gangboard.placement.sentences.excluded import code_of_excluded, homeless
-from gangboard.placement.unit_placement import nodes_for, placing_of, request_of
+from gangboard.placement.unit_placement import fit_rows, placing_of
 from tests.domain_objects import (
     NOW,
     a_group,
@@ -44,9 +52,9 @@ def a_gang(
     return job, group, *placed, *(a_pod(f"train-{at}", **ask_of) for at in range(waiting))
 
 
-def a_unit_of(objects: tuple[Any, ...], nodes: tuple[NodeRoom, ...] = FOUR, **facts: Any) -> Unit:
+def a_unit_of(objects: tuple[Any, ...], nodes: tuple[NodeInfo, ...] = FOUR, **facts: Any) -> Unit:
     owner, *others = objects
-    return a_unit(facts_of(owner, *others, **{"room": ClusterRoom(nodes), **facts}))
+    return a_unit(facts_of(owner, *others, **{"room": ClusterCapacity(nodes), **facts}))
 
 
 def found(unit: Unit) -> Placing:
@@ -219,7 +227,7 @@ def test_siblings_in_a_tree_are_placed_together() -> None:
 
 
 def test_nodes_that_cannot_be_read() -> None:
-    unit = a_unit_of(a_gang(2, quorum=2), room=ClusterRoom(why="nodes: forbidden"))
+    unit = a_unit_of(a_gang(2, quorum=2), room=ClusterCapacity(why="nodes: forbidden"))
     answer = found(unit)
     assert (answer.assessment, answer.shapes, answer.why) == (None, (), "nodes: forbidden")
     (row,) = fit_rows(replace(unit, placing=answer))
@@ -232,7 +240,7 @@ def test_nodes_that_cannot_be_read() -> None:
 def test_members_match_the_terms_of_pods_on_nodes_and_their_own() -> None:
     """The labels of the members are what counts, whatever their own terms."""
     far = replace(T, name="team-a/app=t by zone", is_exact=False)
-    nodes = (replace(node("n0"), now=Load({}, 2, anti_affinity={S: 1, far: 1})), node("n1"))
+    nodes = (replace(node("n0"), now=Requested({}, 2, anti_affinity={S: 1, far: 1})), node("n1"))
     job = a_job(pods=3)
     pods = (
         a_pod("a", of=job, labels={"app": "s"}, requests={}),
@@ -257,7 +265,7 @@ def test_members_match_the_terms_of_pods_on_nodes_and_their_own() -> None:
 
 
 def test_a_pod_with_a_term_keeps_members_out() -> None:
-    kept = (replace(node("n0"), now=Load({}, 1, anti_affinity={S: 1})),)
+    kept = (replace(node("n0"), now=Requested({}, 1, anti_affinity={S: 1})),)
     job, group, *_ = a_gang(2, quorum=2)
     ask = {"requests": requests(gpu="1"), "of": job, "group": group}
     pods = [a_pod(f"train-{at}", labels={"app": "s"}, **ask) for at in range(2)]
@@ -268,7 +276,7 @@ def test_a_pod_with_a_term_keeps_members_out() -> None:
     others = [replace(pod, labels={"app": "u"}) for pod in pods]
     assert cause(found(a_unit_of((job, group, *others), kept))) is PlacementCause.FITS
     # Two of them share a node: nobody keeps them apart.
-    beside = (replace(node("n0"), now=Load({}, 1, anti_affinity={T: 1})),)
+    beside = (replace(node("n0"), now=Requested({}, 1, anti_affinity={T: 1})),)
     assert cause(found(a_unit_of((job, group, *pods), beside))) is PlacementCause.FITS
 
 
@@ -278,7 +286,7 @@ def test_a_pod_with_a_term_keeps_members_out() -> None:
 def test_what_is_kept_for_its_own_pods_is_room() -> None:
     # Both nodes are full of what is kept for the two pods themselves.
     kept = tuple(
-        replace(node(f"n{at}"), now=Load({GPU: 4, "cpu": 500}, 2, frozenset({port(80)})))
+        replace(node(f"n{at}"), now=Requested({GPU: 4, "cpu": 500}, 2, frozenset({port(80)})))
         for at in range(2)
     )
     job, group, *_ = a_gang(2, quorum=2)
@@ -286,21 +294,21 @@ def test_what_is_kept_for_its_own_pods_is_room() -> None:
     needs = Needs(host_ports=frozenset({port(80)}))
     pods = [a_pod(f"train-{at}", nominated_node=f"n{at}", needs=needs, **ask) for at in range(2)]
     unit = a_unit_of((job, group, *pods), kept)
-    assert nodes_for(unit)[0].now == Load({GPU: 0, "cpu": 500}, 1)
+    assert nodes_for(unit)[0].now == Requested({GPU: 0, "cpu": 500}, 1)
     assert cause(found(unit)) is PlacementCause.FITS
     others = [replace(pod, nominated_node="") for pod in pods]
     assert cause(found(a_unit_of((job, group, *others), kept))) is not PlacementCause.FITS
 
 
 def test_a_port_that_a_running_member_holds_stays_taken() -> None:
-    taken = replace(node("n0"), now=Load({GPU: 2}, 2, frozenset({port(80)}), {S: 2}, {S: 2}))
+    taken = replace(node("n0"), now=Requested({GPU: 2}, 2, frozenset({port(80)}), {S: 2}, {S: 2}))
     needs = Needs(host_ports=frozenset({port(80)}), anti_affinity=(S,))
     job, group, *_ = a_gang(1, on=("n0",))
     ask = {"requests": requests(gpu="1"), "of": job, "group": group, "needs": needs}
     ask["labels"] = {"app": "s"}
     pods = (a_pod("train-0", on="n0", **ask), a_pod("train-1", nominated_node="n0", **ask))
     unit = a_unit_of((job, group, *pods), (taken,))
-    assert nodes_for(unit)[0].now == Load({GPU: 1}, 1, frozenset({port(80)}), {S: 1}, {S: 1})
+    assert nodes_for(unit)[0].now == Requested({GPU: 1}, 1, frozenset({port(80)}), {S: 1}, {S: 1})
 
 
 # Topology
@@ -320,7 +328,7 @@ def test_members_with_a_node_have_chosen_the_rack() -> None:
 
 def test_the_fit_table_of_members_whose_rack_is_chosen() -> None:
     """Rack a has two free nodes that are of no use; of rack b one node is taken by the member."""
-    nodes = (*RACKS[:2], replace(RACKS[2], now=Load({GPU: 4}, 1)), RACKS[3])
+    nodes = (*RACKS[:2], replace(RACKS[2], now=Requested({GPU: 4}, 1)), RACKS[3])
     nodes = (*nodes, node("c0", gpu=0, labels={"rack": "a"}), node("x0"))
     job, group, *pods = a_gang(1, quorum=2, ask="4", on=("n2",))
     group = replace(a_group(quorum=2, of=job), topology_keys=("rack",))
@@ -339,7 +347,7 @@ def test_the_fit_table_of_members_whose_rack_is_chosen() -> None:
 
 def test_the_chosen_rack_is_full() -> None:
     """What is full elsewhere is of no use either: it counts as elsewhere."""
-    full = [replace(one, now=Load({GPU: 4}, 1)) for one in RACKS]
+    full = [replace(one, now=Requested({GPU: 4}, 1)) for one in RACKS]
     job, group, *pods = a_gang(1, quorum=3, ask="4", on=("n2", "n3"))
     group = replace(a_group(quorum=3, of=job), topology_keys=("rack",))
     answer = found(a_unit_of((job, group, *pods), (RACKS[0], *full[1:])))
@@ -445,7 +453,8 @@ def test_only_the_shape_without_a_node_is_named() -> None:
 
 def test_pods_of_a_node_are_used_up() -> None:
     full = tuple(
-        replace(one, allocatable={**one.allocatable, PODS: 2}, now=Load(pods=2)) for one in FOUR
+        replace(one, allocatable={**one.allocatable, PODS: 2}, now=Requested(pods=2))
+        for one in FOUR
     )
     answer = found(a_unit_of(a_gang(2), full))
     assert answer.assessment is not None
@@ -456,7 +465,7 @@ def test_pods_of_a_node_are_used_up() -> None:
 def test_pods_of_the_only_nodes_with_devices_are_used_up() -> None:
     # Free devices are on n0, where no pod may be added; free pods are on n1, whose devices are taken.
     nodes = (
-        replace(node("n0"), allocatable={"cpu": 8000, GPU: 4, PODS: 1}, now=Load(pods=1)),
+        replace(node("n0"), allocatable={"cpu": 8000, GPU: 4, PODS: 1}, now=Requested(pods=1)),
         node("n1", used=4),
     )
     answer = found(a_unit_of(a_gang(1), nodes))
@@ -465,7 +474,7 @@ def test_pods_of_the_only_nodes_with_devices_are_used_up() -> None:
     assert (cause(answer), answer.assessment.deciding) == (PlacementCause.FRAGMENTED, "")
     # With devices wanted for two pods, only pods are lacking: one is left on each of two nodes.
     tight = tuple(
-        replace(node(f"n{at}"), allocatable={"cpu": 8000, GPU: 4, PODS: 3}, now=Load(pods=2))
+        replace(node(f"n{at}"), allocatable={"cpu": 8000, GPU: 4, PODS: 3}, now=Requested(pods=2))
         for at in range(2)
     )
     answer = found(a_unit_of(a_gang(3), tight))

@@ -12,21 +12,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gangboard.domain.capacity import (
-    ClusterRoom,
-    HostPort,
-    Load,
-    Needs,
-    NodeRoom,
-    PodTerm,
-    Requirement,
-    Resident,
-    Spread,
-    Taint,
-)
+from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, RunningGang
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import HostPort, Needs, PodTerm, Requirement, Spread, Taint
+from gangboard.placement.matching import matches_pod
 from gangboard.placement.usage import Usage
 from tests.domain_objects import a_node, a_pod, ago, requests
 from tests.placement.making import S, T, term
@@ -59,13 +50,13 @@ def filled(nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> Usage:
     return usage
 
 
-def only(usage: Usage) -> NodeRoom:
+def only(usage: Usage) -> NodeInfo:
     (room,) = usage.room().nodes
     return room
 
 
 def test_an_empty_cluster_has_no_nodes_and_nothing_stands_in_the_way() -> None:
-    assert Usage().room() == ClusterRoom()
+    assert Usage().room() == ClusterCapacity()
 
 
 def test_nodes_are_in_the_order_of_their_names_and_as_they_are() -> None:
@@ -74,7 +65,7 @@ def test_nodes_are_in_the_order_of_their_names_and_as_they_are() -> None:
     room = {"allocatable": {"cpu": 4000}, "unreadable": frozenset({GPU})}
     usage = filled([node("n2"), node("n10", ready=None, **more, **room), node("n1")])
     assert [one.name for one in usage.room().nodes] == ["n1", "n10", "n2"]
-    assert usage.room().nodes[1] == NodeRoom("n10", {"a": "b"}, taints, True, False, **room)  # type: ignore[arg-type]
+    assert usage.room().nodes[1] == NodeInfo("n10", {"a": "b"}, taints, True, False, **room)  # type: ignore[arg-type]
 
 
 def test_each_pod_is_rounded_up_by_itself() -> None:
@@ -90,10 +81,10 @@ def test_finished_pods_take_nothing_and_terminating_ones_still_do() -> None:
         going, meta=replace(going.meta, deleting_since=datetime(2026, 1, 1, tzinfo=UTC))
     )
     usage = filled([node()], [*done, going])
-    assert only(usage).now == Load({GPU: 2}, 1)
+    assert only(usage).now == Requested({GPU: 2}, 1)
     assert usage.pods_on("n1") == {"uid-going"}
     assert usage.put_pod(replace(going, phase="Succeeded"))
-    assert only(usage).now == Load()
+    assert only(usage).now == Requested()
 
 
 def test_a_nominated_pod_is_on_its_node_until_it_is_bound_elsewhere() -> None:
@@ -107,7 +98,7 @@ def test_a_nominated_pod_is_on_its_node_until_it_is_bound_elsewhere() -> None:
 def test_pods_without_a_node_take_nothing() -> None:
     usage = filled([node()], [])
     assert not usage.put_pod(pod(on="", phase="Pending", asks={"gpu": "1"}))
-    assert only(usage).now == Load()
+    assert only(usage).now == Requested()
 
 
 def test_pods_wait_for_their_node_and_for_its_return() -> None:
@@ -115,35 +106,35 @@ def test_pods_wait_for_their_node_and_for_its_return() -> None:
     assert not usage.put_pod(pod(asks={"gpu": "1"}))
     assert usage.room().nodes == ()
     assert usage.put_node(node())
-    assert only(usage).now == Load({GPU: 1}, 1)
+    assert only(usage).now == Requested({GPU: 1}, 1)
     assert usage.remove_node("n1")
     assert usage.room().nodes == ()
     assert not usage.put_pod(pod("p2", asks={"gpu": "1"}))
     assert usage.put_node(node())
-    assert only(usage).now == Load({GPU: 2}, 2)
+    assert only(usage).now == Requested({GPU: 2}, 2)
 
 
 def test_pods_that_stay_are_counted_apart() -> None:
     agent = pod("agent", asks={"cpu": "1"}, host_ports={HostPort(9100)}, stays=True)
     train = pod("train", asks={"cpu": "2"}, terms=[S])
     room = only(filled([node()], [agent, train]))
-    assert room.staying == Load({"cpu": 1000}, 1, frozenset({HostPort(9100)}))
-    assert room.now == Load({"cpu": 3000}, 2, frozenset({HostPort(9100)}), {S: 1})
+    assert room.pinned == Requested({"cpu": 1000}, 1, frozenset({HostPort(9100)}))
+    assert room.now == Requested({"cpu": 3000}, 2, frozenset({HostPort(9100)}), {S: 1})
 
 
 def test_what_two_pods_hold_is_held_until_both_are_gone() -> None:
     two = [pod(name, host_ports={HostPort(80)}, terms=[S]) for name in ("p1", "p2")]
     usage = filled([node()], [*two, pod("beside")])
     assert usage.remove_pod("uid-p1")
-    assert only(usage).now == Load({}, 2, frozenset({HostPort(80)}), {S: 1})
+    assert only(usage).now == Requested({}, 2, frozenset({HostPort(80)}), {S: 1})
     assert usage.remove_pod("uid-p2")
-    assert only(usage).now == Load({}, 1)
+    assert only(usage).now == Requested({}, 1)
 
 
 def test_a_pod_that_moves_to_a_node_that_is_not_known_frees_the_other() -> None:
     usage = filled([node()], [pod(asks={"gpu": "1"})])
     assert usage.put_pod(pod(on="n9", asks={"gpu": "1"}))
-    assert only(usage).now == Load()
+    assert only(usage).now == Requested()
 
 
 def test_a_request_that_could_not_be_read_makes_the_node_unreadable_in_it() -> None:
@@ -175,7 +166,7 @@ def test_the_room_is_the_same_object_while_nothing_changes() -> None:
     after = usage.room()
     assert after is not before
     assert after.nodes[0] is before.nodes[0]  # nothing has changed on n1
-    assert before.nodes[1].now == Load()  # what was handed out stays as it was
+    assert before.nodes[1].now == Requested()  # what was handed out stays as it was
 
 
 def test_why_there_is_no_room_to_speak_of() -> None:
@@ -187,13 +178,13 @@ def test_why_there_is_no_room_to_speak_of() -> None:
 
 
 def test_residents_come_along() -> None:
-    def residents() -> list[Resident]:
+    def running_gangs() -> list[RunningGang]:
         return []
 
     usage = filled([node()])
-    room = usage.room(residents=residents)
-    assert room.residents is residents
-    assert usage.room(residents=residents) is room
+    room = usage.room(running_gangs=running_gangs)
+    assert room.running_gangs is running_gangs
+    assert usage.room(running_gangs=running_gangs) is room
 
 
 def test_the_load_of_some_pods() -> None:
@@ -207,8 +198,8 @@ def test_the_load_of_some_pods() -> None:
     usage = filled([node("n2"), node("n1")], pods)
     found = usage.load_of(["uid-a", "uid-b", "uid-b", "uid-c", "uid-d", "uid-none"])
     assert found == {
-        "n1": Load({"cpu": 2, GPU: 1}, 2, frozenset({HostPort(80)})),
-        "n2": Load({GPU: 2}, 1),
+        "n1": Requested({"cpu": 2, GPU: 1}, 2, frozenset({HostPort(80)})),
+        "n2": Requested({GPU: 2}, 1),
     }
     assert usage.load_of([]) == {}
 
@@ -218,56 +209,56 @@ def test_the_load_of_some_pods() -> None:
 
 def test_a_pod_that_has_only_the_label_is_counted_as_soon_as_somebody_has_the_term() -> None:
     usage = filled([node()], [pod("a", labels={"app": "s"}), pod("b", labels={"app": "t"})])
-    assert only(usage).now == Load({}, 2)
+    assert only(usage).now == Requested({}, 2)
     waits = pod("waits", on="", phase="Pending", terms=[S])
     assert usage.put_pod(waits)
-    assert only(usage).now == Load({}, 2, matched_terms={S: 1})
+    assert only(usage).now == Requested({}, 2, matched_terms={S: 1})
     assert usage.put_pod(pod("c", labels={"app": "s"}))
-    assert only(usage).now == Load({}, 3, matched_terms={S: 2})
+    assert only(usage).now == Requested({}, 3, matched_terms={S: 2})
     assert usage.remove_pod("uid-a")
-    assert only(usage).now == Load({}, 2, matched_terms={S: 1})
-    assert usage.load_of(["uid-b", "uid-c"]) == {"n1": Load({}, 2, matched_terms={S: 1})}
+    assert only(usage).now == Requested({}, 2, matched_terms={S: 1})
+    assert usage.load_of(["uid-b", "uid-c"]) == {"n1": Requested({}, 2, matched_terms={S: 1})}
     # It is over with the last pod that has the term.
     assert not usage.put_pod(pod("also", on="", phase="Pending", terms=[S]))
     assert not usage.remove_pod("uid-also")
     assert usage.put_pod(replace(waits, phase="Failed"))
-    assert only(usage).now == Load({}, 2)
+    assert only(usage).now == Requested({}, 2)
 
 
 def test_a_label_that_changes_is_seen() -> None:
     usage = filled([node()], [pod("waits", on="", terms=[S]), pod("a", labels={"app": "t"})])
     assert usage.put_pod(pod("a", labels={"app": "s"}))
-    assert only(usage).now == Load({}, 1, matched_terms={S: 1})
+    assert only(usage).now == Requested({}, 1, matched_terms={S: 1})
     assert usage.put_pod(pod("a", labels={}))
-    assert only(usage).now == Load({}, 1)
+    assert only(usage).now == Requested({}, 1)
 
 
 def test_the_same_labels_in_another_namespace_are_others() -> None:
     other = term("s", "team-b")
     usage = filled([node()], [pod("waits", on="", terms=[other]), pod("a", labels={"app": "s"})])
-    assert only(usage).now == Load({}, 1)
+    assert only(usage).now == Requested({}, 1)
 
 
 def test_a_term_that_is_not_by_host_is_had_by_its_pod_and_matched_by_nobody() -> None:
     usage = filled([node()], [pod("a", terms=[VAGUE], labels={"app": "s"})])
-    assert only(usage).now == Load({}, 1, anti_affinity={VAGUE: 1})
+    assert only(usage).now == Requested({}, 1, anti_affinity={VAGUE: 1})
 
 
 def test_a_rule_by_zone_is_matched_while_its_pod_waits() -> None:
     usage = filled([node()], [pod("a", labels={"app": "t"})])
     assert usage.put_pod(pod("waits", on="", phase="Pending", terms=[ZONED], near=NEAR))
-    assert only(usage).now == Load({}, 1, matched_terms={ZONED: 1, NEAR: 1})
+    assert only(usage).now == Requested({}, 1, matched_terms={ZONED: 1, NEAR: 1})
     # With a node it has the rule, which others are asked about: whom it matches no longer matters.
     assert usage.put_pod(pod("waits", on="n1", terms=[ZONED], near=NEAR))
-    assert only(usage).now == Load({}, 2, anti_affinity={ZONED: 1})
+    assert only(usage).now == Requested({}, 2, anti_affinity={ZONED: 1})
 
 
 def test_a_rule_by_zone_about_any_value_is_matched_by_nobody() -> None:
     """JobSet writes one about all other Jobs for each Job: pods times Jobs is too much to keep."""
     usage = filled([node()], [pod("a"), pod("waits", on="", phase="Pending", terms=[OPEN])])
-    assert only(usage).now == Load({}, 1)
+    assert only(usage).now == Requested({}, 1)
     assert usage.put_pod(pod("waits", on="n1", terms=[OPEN]))
-    assert only(usage).now == Load({}, 2, anti_affinity={OPEN: 1})
+    assert only(usage).now == Requested({}, 2, anti_affinity={OPEN: 1})
 
 
 # Topology spread: who counts for a constraint of a pod that has no node yet.
@@ -277,23 +268,23 @@ def test_bound_pods_count_for_the_spread_of_one_that_waits() -> None:
     usage = filled([node()], [pod("a", labels={"app": "s"}), pod("b", labels={"app": "t"})])
     waits = pod("waits", on="", phase="Pending", counts=COUNT)
     assert usage.put_pod(waits)
-    assert only(usage).now == Load({}, 2, matched_terms={COUNT: 1})
-    assert usage.load_of(["uid-a", "uid-b"]) == {"n1": Load({}, 2, matched_terms={COUNT: 1})}
+    assert only(usage).now == Requested({}, 2, matched_terms={COUNT: 1})
+    assert usage.load_of(["uid-a", "uid-b"]) == {"n1": Requested({}, 2, matched_terms={COUNT: 1})}
     # It is over once it has a node.
     assert usage.put_pod(pod("waits", on="n1", counts=COUNT))
-    assert only(usage).now == Load({}, 3)
+    assert only(usage).now == Requested({}, 3)
 
 
 def test_pods_that_are_deleted_or_only_nominated_do_not_count() -> None:
     # countPodsMatchSelector skips pods with a deletionTimestamp; nominated ones are on no node.
     usage = filled([node()], [pod("waits", on="", counts=COUNT)])
     usage.put_pod(pod("a", on="", nominated_node="n1", labels={"app": "s"}))
-    assert only(usage).now == Load({}, 1, matched_terms={COUNT.of_nominated: 1})
+    assert only(usage).now == Requested({}, 1, matched_terms={COUNT.of_nominated: 1})
     assert usage.put_pod(pod("a", labels={"app": "s"}))
-    assert only(usage).now == Load({}, 1, matched_terms={COUNT: 1})
+    assert only(usage).now == Requested({}, 1, matched_terms={COUNT: 1})
     assert usage.put_pod(pod("a", labels={"app": "s"}, deleted=True))
-    assert only(usage).now == Load({}, 1)
-    assert usage.load_of(["uid-a"]) == {"n1": Load({}, 1)}
+    assert only(usage).now == Requested({}, 1)
+    assert usage.load_of(["uid-a"]) == {"n1": Requested({}, 1)}
     assert usage.remove_pod("uid-a")
 
 
@@ -360,7 +351,7 @@ class Cluster:
             if (one.node or one.nominated_node) == name and one.phase != "Succeeded"
         ]
 
-    def room(self, name: str) -> NodeRoom:
+    def room(self, name: str) -> NodeInfo:
         here = self.on(name)
         one = self.nodes[name]
         live = [other for other in self.pods.values() if other.phase != "Succeeded"]
@@ -372,27 +363,27 @@ class Cluster:
         }
         terms |= {NEAR for other in live if other.needs.pod_affinity and not other.node}
         terms |= {COUNT for other in live if other.needs.spreads and not other.node}
-        return NodeRoom(
+        return NodeInfo(
             name,
             unschedulable=one.unschedulable,
             ready=one.ready is not None and one.ready.status == "True",
             allocatable=one.allocatable,
             now=counted(here, terms),
-            staying=counted([other for other in here if other.stays], terms),
+            pinned=counted([other for other in here if other.stays], terms),
             unreadable=one.unreadable | {key for other in here for key in other.unread_requests},
         )
 
-    def rooms(self) -> tuple[NodeRoom, ...]:
+    def rooms(self) -> tuple[NodeInfo, ...]:
         return tuple(self.room(name) for name in sorted(self.nodes))
 
 
-def counted(pods: list[Pod], terms: set[PodTerm]) -> Load:
+def counted(pods: list[Pod], terms: set[PodTerm]) -> Requested:
     amounts: dict[str, int] = {}
     for one in pods:
         for resource, amount in one.requests.items():
             whole = math.ceil(amount * (1000 if resource == "cpu" else 1))
             amounts[resource] = amounts.get(resource, 0) + whole
-    return Load(
+    return Requested(
         {resource: amount for resource, amount in amounts.items() if amount},
         len(pods),
         frozenset(port for one in pods for port in one.needs.host_ports),
@@ -401,7 +392,7 @@ def counted(pods: list[Pod], terms: set[PodTerm]) -> Load:
             term if term != COUNT or one.node else COUNT.of_nominated
             for one in pods
             for term in terms
-            if term.matches("team-a", one.labels)
+            if matches_pod(term, "team-a", one.labels)
             and (term != COUNT or one.meta.deleting_since is None)
         ),
     )

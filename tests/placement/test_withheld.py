@@ -8,9 +8,9 @@ import pytest
 
 from gangboard.decode.nodes import NODE
 from gangboard.domain.advice import AdviceKind
-from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.node import Node
-from gangboard.placement.advice import advise
+from gangboard.placement.advice.ranking import advise
 from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.usage import Usage
 from tests.decode.reading import model, read, with_identity
@@ -28,7 +28,7 @@ def a_served_node(name: str, capacity: dict[str, str], allocatable: dict[str, st
     return made
 
 
-def room_of(*nodes: Node) -> ClusterRoom:
+def room_of(*nodes: Node) -> ClusterCapacity:
     usage = Usage()
     for node in nodes:
         usage.put_node(node)

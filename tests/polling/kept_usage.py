@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.capacity import Resident
+from gangboard.domain.capacity import RunningGang
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
@@ -31,8 +31,8 @@ class Cluster:
         self.refs[thing.meta.ref.uid] = thing.meta.ref
         self.usage.touch(self.ownership_graph.put(thing))
 
-    def residents(self) -> dict[str, Resident]:
-        return {one.ref.name: one for one in self.usage.at("").residents()}
+    def running_gangs(self) -> dict[str, RunningGang]:
+        return {one.ref.name: one for one in self.usage.at("").running_gangs()}
 
 
 def node(name: str = "n0") -> Node:

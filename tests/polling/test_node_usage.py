@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.polling.assessment_index import waiting_pod_sets
@@ -51,7 +51,7 @@ def test_a_gang_holds_what_its_pods_take_with_their_highest_priority() -> None:
     low = a_pod("train-0", of=TRAIN, on="n0", requests=requests(cpu="2"), priority=-5)
     high = a_pod("train-1", of=TRAIN, on="n1", requests=requests(cpu="2"), priority=-3)
     cluster = Cluster(node("n0"), node("n1"), TRAIN, low, high)
-    held = cluster.residents()["train"]
+    held = cluster.running_gangs()["train"]
     assert (held.root, held.priority, held.whole) == ("uid-train", -3, True)
     assert {name: dict(load.amounts) for name, load in held.loads.items()} == {
         "n0": {"cpu": 2000},
@@ -62,18 +62,18 @@ def test_a_gang_holds_what_its_pods_take_with_their_highest_priority() -> None:
 def test_what_leaves_is_no_longer_held() -> None:
     pods = pods_of(TRAIN, 2, on="n0")
     cluster = Cluster(node(), TRAIN, *pods)
-    assert cluster.residents()["train"].loads["n0"].pods == 2
+    assert cluster.running_gangs()["train"].loads["n0"].pods == 2
     cluster.put(replace(pods[0], phase="Succeeded"))
-    assert cluster.residents()["train"].loads["n0"].pods == 1
+    assert cluster.running_gangs()["train"].loads["n0"].pods == 1
     cluster.usage.remove_pod("uid-train-1")
     cluster.usage.touch(cluster.ownership_graph.remove("uid-train-1"))
-    assert cluster.residents() == {}
+    assert cluster.running_gangs() == {}
 
 
 def test_a_pod_of_nobody_is_room_that_is_taken_and_no_gang_that_could_make_some() -> None:
     cluster = Cluster(node(), a_pod("alone", on="n0"))
     assert cluster.usage.at("").nodes[0].now.pods == 1
-    assert cluster.residents() == {}
+    assert cluster.running_gangs() == {}
 
 
 def test_a_gang_that_is_not_whole_says_so_and_who_of_it_waits() -> None:
@@ -81,18 +81,18 @@ def test_a_gang_that_is_not_whole_says_so_and_who_of_it_waits() -> None:
     cluster = Cluster(node(), TRAIN, placed, waits)
     before = cluster.usage.at("")
     before.cache["worked out"] = True
-    cluster.usage.mark_broken("uid-train", waiting_pod_sets((placed, waits), ClusterRoom()))
-    held = cluster.residents()["train"]
+    cluster.usage.mark_broken("uid-train", waiting_pod_sets((placed, waits), ClusterCapacity()))
+    held = cluster.running_gangs()["train"]
     assert not held.whole
     assert [(pod_set.count, dict(pod_set.shape.requests)) for pod_set in held.waits] == [
         (1, requests(cpu="1"))
     ]
     assert "worked out" not in cluster.usage.at("").cache
     version = cluster.usage.version
-    cluster.usage.mark_broken("uid-train", waiting_pod_sets((placed, waits), ClusterRoom()))
+    cluster.usage.mark_broken("uid-train", waiting_pod_sets((placed, waits), ClusterCapacity()))
     assert cluster.usage.version == version
     cluster.usage.mark_whole("uid-train")
-    assert cluster.residents()["train"].whole
+    assert cluster.running_gangs()["train"].whole
     assert cluster.usage.version == version + 1
 
 
@@ -113,7 +113,7 @@ def test_a_gang_that_is_not_whole_says_so_and_who_of_it_waits() -> None:
 def test_whether_a_suspend_of_a_gang_would_last(root: Owner, suspendable: bool) -> None:
     """Trainer takes a suspend back after 53 to 68 ms, and the pods start again (real-owners.md §1.4)."""
     cluster = Cluster(node(), root, *pods_of(root, 2, on="n0"))
-    assert cluster.residents()["train"].suspendable is suspendable
+    assert cluster.running_gangs()["train"].suspendable is suspendable
 
 
 def test_nobody_suspends_a_group_without_an_owner() -> None:
@@ -123,27 +123,27 @@ def test_nobody_suspends_a_group_without_an_owner() -> None:
     cluster.usage.touch(cluster.ownership_graph.put(group))
     for name in ("m-0", "m-1"):
         cluster.put(a_pod(name, group="ring", on="n0"))
-    assert not cluster.residents()["ring"].suspendable
+    assert not cluster.running_gangs()["ring"].suspendable
 
 
 def test_a_queue_that_has_an_entry_for_a_gang_decides_about_it() -> None:
     """Kueue can manage Jobs that name no queue."""
     cluster = Cluster(node(), TRAIN, *pods_of(TRAIN, 2, on="n0"))
-    assert cluster.residents()["train"].suspendable
+    assert cluster.running_gangs()["train"].suspendable
     entry = an_entry(TRAIN)
     before = cluster.usage.at("")
     cluster.put(entry)
     assert cluster.usage.at("") is not before
-    assert not cluster.residents()["train"].suspendable
+    assert not cluster.running_gangs()["train"].suspendable
     cluster.usage.remove_owner(entry.meta.ref.uid)
     cluster.usage.touch(cluster.ownership_graph.remove(entry.meta.ref.uid))
-    assert cluster.residents()["train"].suspendable
+    assert cluster.running_gangs()["train"].suspendable
 
 
 def test_members_that_wait_in_a_topology_are_not_known_to_fit() -> None:
     waits = a_pod("train-1", of=TRAIN, group="ring")
-    (free,) = waiting_pod_sets((waits,), ClusterRoom(), (a_group("ring", quorum=2),))
+    (free,) = waiting_pod_sets((waits,), ClusterCapacity(), (a_group("ring", quorum=2),))
     assert free.shape.unsupported == ()
     bound = a_group("ring", quorum=2, topology_keys=("rack",))
-    (pod_set,) = waiting_pod_sets((waits,), ClusterRoom(), (bound,))
+    (pod_set,) = waiting_pod_sets((waits,), ClusterCapacity(), (bound,))
     assert pod_set.shape.unsupported == ("the topology of its group",)

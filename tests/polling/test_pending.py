@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gangboard.domain.capacity import ClusterRoom, PodSet
+from gangboard.domain.capacity import ClusterCapacity, PodSet
 from gangboard.facts.wholeness import is_whole
 from gangboard.polling.assessment_index import AssessmentIndex, waiting_pod_sets
 from gangboard.polling.pending import Pending
@@ -20,8 +20,8 @@ def test_members_with_a_node_kept_for_them_a_gate_or_an_end_do_not_wait() -> Non
         a_pod("done", phase="Failed"),
         a_pod("leaving", deleting_since=NOW),
     )
-    assert waiting_pod_sets(pods, ClusterRoom()) == ()
-    (pod_set,) = waiting_pod_sets((*pods, a_pod("a")), ClusterRoom())
+    assert waiting_pod_sets(pods, ClusterCapacity()) == ()
+    (pod_set,) = waiting_pod_sets((*pods, a_pod("a")), ClusterCapacity())
     assert pod_set == PodSet(pod_set.shape, 1)
 
 
@@ -42,7 +42,7 @@ def test_which_gangs_hold_room_without_being_whole(stage: str, code: str, whole:
 
 
 def pending_gang(index: AssessmentIndex, root: str, version: int) -> None:
-    index.note(root, [a_pod(f"{root}-0")], ClusterRoom(), version=version, pending=True)
+    index.note(root, [a_pod(f"{root}-0")], ClusterCapacity(), version=version, pending=True)
 
 
 def rounds(pending: Pending) -> list[str]:
@@ -56,7 +56,7 @@ def test_a_round_takes_each_pending_gang_that_was_judged_on_an_older_room_once()
     index = AssessmentIndex()
     for root, version in (("a", 1), ("b", 2), ("c", 1), ("d", 1)):
         pending_gang(index, root, version)
-    index.note("runs", [a_pod("runs-0", on="n0")], ClusterRoom(), version=0, pending=False)
+    index.note("runs", [a_pod("runs-0", on="n0")], ClusterCapacity(), version=0, pending=False)
     pending, room = Pending(index), Cluster(node()).usage.at("")
     assert not pending.begin(room, 1, at_once=False)
     assert pending.begin(room, 2, at_once=False)
@@ -95,16 +95,16 @@ def test_kinds_of_pods_are_counted_over_all_gangs_those_that_wait_first() -> Non
     index.note(
         "a",
         [a_pod(f"a-{at}", on="n0", requests=small) for at in range(5)],
-        ClusterRoom(),
+        ClusterCapacity(),
         version=1,
         pending=False,
     )
-    index.note("b", [a_pod("b-0", requests=large)], ClusterRoom(), version=1, pending=True)
+    index.note("b", [a_pod("b-0", requests=large)], ClusterCapacity(), version=1, pending=True)
     found = [(dict(kind.requests), waiting) for kind, waiting in index.kinds(20)]
     assert found == [(large, 1), (small, 0)]
     assert len(index.kinds(1)) == 1
     version = index.version
-    index.note("b", [a_pod("b-0", requests=large)], ClusterRoom(), version=2, pending=True)
+    index.note("b", [a_pod("b-0", requests=large)], ClusterCapacity(), version=2, pending=True)
     assert index.version == version
     index.drop("b")
     index.drop("a")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.capacity import Resident
+from gangboard.domain.capacity import RunningGang
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
@@ -26,9 +26,9 @@ from tests.domain_objects import (
 from tests.polling.kept_usage import TRAIN, Cluster, node
 
 
-def ends_of(held: Resident) -> list[tuple[float, int, bool]]:
+def ends_of(held: RunningGang) -> list[tuple[float, int, bool]]:
     """(seconds from now, pods, whether they are being deleted)."""
-    return [((one.at - NOW).total_seconds(), one.pods, one.deleted) for one in held.ends]
+    return [((one.at - NOW).total_seconds(), one.pods, one.deleted) for one in held.terminations]
 
 
 def placed_job(*, pods: int = 2, **fields: Any) -> tuple[Owner, list[Pod]]:
@@ -41,12 +41,12 @@ def test_the_deadline_of_a_job_ends_its_pods() -> None:
     """It counts from the start of the Job, and its pods may use their grace period then."""
     job, pods = placed_job(deadline_seconds=600)
     cluster = Cluster(node(), job, *pods)
-    assert ends_of(cluster.residents()["train"]) == [(550, 2, False)]
+    assert ends_of(cluster.running_gangs()["train"]) == [(550, 2, False)]
     # While it is suspended no deadline runs; it starts anew when it is resumed.
     cluster.put(replace(job, suspended=True, started_at=None))
-    assert cluster.residents()["train"].ends == ()
+    assert cluster.running_gangs()["train"].terminations == ()
     cluster.put(replace(job, started_at=NOW))
-    assert ends_of(cluster.residents()["train"]) == [(610, 2, False)]
+    assert ends_of(cluster.running_gangs()["train"]) == [(610, 2, False)]
 
 
 def test_the_deadline_of_a_child_job_ends_its_pods_only() -> None:
@@ -55,15 +55,15 @@ def test_the_deadline_of_a_child_job_ends_its_pods_only() -> None:
     first = replace(first, deadline_seconds=120)
     pods = [*pods_of(first, 2, on="n0", stop_seconds=0), *pods_of(second, 2, on="n0")]
     cluster = Cluster(node(), jobset, first, second, *pods)
-    assert ends_of(cluster.residents()["run"]) == [(60, 2, False)]
+    assert ends_of(cluster.running_gangs()["run"]) == [(60, 2, False)]
     # It fails then, and the JobSet would begin anew at once.
     cluster.put(replace(jobset, max_restarts=3, counted_restarts=2))
-    assert cluster.residents()["run"].ends == ()
+    assert cluster.running_gangs()["run"].terminations == ()
     cluster.put(replace(jobset, max_restarts=3, counted_restarts=3))
-    assert ends_of(cluster.residents()["run"]) == [(60, 2, False)]
+    assert ends_of(cluster.running_gangs()["run"]) == [(60, 2, False)]
     again = Policies(failure_rules=(FailureRule("RestartJobSetAndIgnoreMaxRestarts"),))
     cluster.put(replace(jobset, detail={POLICIES: written(again)}))
-    assert cluster.residents()["run"].ends == ()
+    assert cluster.running_gangs()["run"].terminations == ()
 
 
 def test_pods_end_at_their_own_deadlines_whatever_the_others_do() -> None:
@@ -71,22 +71,22 @@ def test_pods_end_at_their_own_deadlines_whatever_the_others_do() -> None:
     cluster = Cluster(node(), job, third)
     cluster.put(replace(first, deadline_seconds=600))
     cluster.put(replace(second, deadline_seconds=60))
-    assert ends_of(cluster.residents()["train"]) == [(20, 1, False), (560, 1, False)]
+    assert ends_of(cluster.running_gangs()["train"]) == [(20, 1, False), (560, 1, False)]
     # A Job that tries again makes a pod that fails anew.
     cluster.put(replace(job, max_retries=6))
-    assert cluster.residents()["train"].ends == ()
+    assert cluster.running_gangs()["train"].terminations == ()
     cluster.put(replace(job, max_retries=None))
-    assert cluster.residents()["train"].ends == ()
+    assert cluster.running_gangs()["train"].terminations == ()
 
 
 def test_a_pod_of_nobody_with_a_deadline_is_known_to_end() -> None:
     alone = a_pod("alone", on="n0", start_time=ago(60), deadline_seconds=90, stop_seconds=30)
     cluster = Cluster(node(), alone)
-    held = cluster.residents()["alone"]
+    held = cluster.running_gangs()["alone"]
     assert (held.ref.kind, ends_of(held)) == ("Pod", [(60, 1, False)])
     # Until it has started nobody knows.
     cluster.put(replace(alone, start_time=None))
-    assert cluster.residents() == {}
+    assert cluster.running_gangs() == {}
 
 
 def test_pods_that_are_being_deleted_are_gone_when_their_grace_period_is_over() -> None:
@@ -96,41 +96,41 @@ def test_pods_that_are_being_deleted_are_gone_when_their_grace_period_is_over() 
     room = cluster.usage.at("")
     cluster.put(going)
     assert cluster.usage.at("") is not room
-    held = cluster.residents()["train"]
+    held = cluster.running_gangs()["train"]
     assert ends_of(held) == [(30, 1, True)]
     # All of it takes room; suspending the gang would free the other pod only.
     assert held.loads["n0"].pods == 2
     assert held.by_suspending is not None
     assert held.by_suspending["n0"].pods == 1
     cluster.put(replace(second, meta=replace(second.meta, deleting_since=ago(-30))))
-    assert cluster.residents()["train"].by_suspending == {}
+    assert cluster.running_gangs()["train"].by_suspending == {}
 
 
 def test_a_gang_that_is_suspended_already_frees_nothing_by_it() -> None:
     job, pods = placed_job()
     cluster = Cluster(node(), job, *pods)
     room = cluster.usage.at("")
-    assert cluster.residents()["train"].by_suspending is None
+    assert cluster.running_gangs()["train"].by_suspending is None
     cluster.put(replace(job, suspended=True))
     assert cluster.usage.at("") is not room
-    assert cluster.residents()["train"].by_suspending == {}
+    assert cluster.running_gangs()["train"].by_suspending == {}
     jobset = a_jobset("run")
     (child,) = child_jobs(jobset, suspended=True)
     cluster = Cluster(node(), jobset, child, *pods_of(child, 2, on="n0"))
-    assert cluster.residents()["run"].by_suspending == {}
+    assert cluster.running_gangs()["run"].by_suspending == {}
 
 
 def test_what_comes_back_does_not_end() -> None:
     controller = Controller("apps", "StatefulSet", "db", "uid-db")
     pod = a_pod("db-0", of=controller, on="n0", deleting_since=ago(-30))
-    assert Cluster(node(), pod).residents() == {}
+    assert Cluster(node(), pod).running_gangs() == {}
 
 
 def test_ends_of_one_minute_are_one() -> None:
     first = a_pod("train-0", of=TRAIN, on="n0", deleting_since=ago(-5))
     last = a_pod("train-1", of=TRAIN, on="n0", deleting_since=ago(-50))
-    (end,) = Cluster(node(), TRAIN, first, last).residents()["train"].ends
-    assert (end.at, end.told, end.pods) == (ago(-50), ago(-60), 2)
+    (end,) = Cluster(node(), TRAIN, first, last).running_gangs()["train"].terminations
+    assert (end.at, end.rounded, end.pods) == (ago(-50), ago(-60), 2)
 
 
 GOING: dict[str, Any] = {"deleting_since": ago(-30)}
@@ -138,8 +138,8 @@ GOING: dict[str, Any] = {"deleting_since": ago(-30)}
 
 def replaced(*things: Owner | Pod) -> list[bool]:
     """Of each end of what is deleted: whether others are made in its place."""
-    (held,) = Cluster(node(), *things).residents().values()
-    return [one.replaced for one in held.ends if one.deleted]
+    (held,) = Cluster(node(), *things).running_gangs().values()
+    return [one.replaced for one in held.terminations if one.deleted]
 
 
 def test_a_job_that_goes_on_makes_what_is_deleted_anew() -> None:

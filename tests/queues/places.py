@@ -11,7 +11,7 @@ from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.api_resource import Resource
-from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.quota import Queue, QueueTree
 from gangboard.domain.verdict import Verdict
@@ -207,7 +207,7 @@ class Place(situations.Place):
             found.flavors[one.meta.ref.group, one.meta.ref.name] = one
         return found
 
-    def _room(self) -> ClusterRoom:
+    def _room(self) -> ClusterCapacity:
         """Return all nodes, with what is on them."""
         usage = Usage()
         for one in self.client.list("v1", "Node"):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.capacity import Taint
+from gangboard.domain.pod_constraints import Taint
 from gangboard.domain.quota import (
     Flavor,
     Queue,

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.capacity import Needs, Taint
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import Needs, Taint
 from gangboard.domain.verdict import MemberState
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.nodes import NodeView, read_node

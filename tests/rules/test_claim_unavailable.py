@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from gangboard.domain.capacity import Needs
 from gangboard.domain.health import Health
+from gangboard.domain.pod_constraints import Needs
 from gangboard.facts.gang import Unit
 from tests.placement.making import node
 from tests.rules.asking import first, found

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.capacity import ClusterRoom, Needs
+from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
@@ -23,6 +23,7 @@ from gangboard.domain.pod_claims import (
     PodClaim,
     UnusableClaim,
 )
+from gangboard.domain.pod_constraints import Needs
 from gangboard.facts.gang import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_meta, a_pod, ago
 from tests.domain_objects import placed as said_of_group
@@ -62,7 +63,7 @@ def waiting(
     *claims: tuple[PodClaim, ...],
     because: dict[ClaimName, UnusableClaim],
     scheduled: Condition | None = ERROR,
-    room: ClusterRoom = FREE,
+    room: ClusterCapacity = FREE,
     needs: Needs = VOLUMES,
     **more: Any,
 ) -> Unit:

@@ -1,7 +1,7 @@
 """`exceeds-capacity`: more than the nodes have even when every pod that can leave had left."""
 
-from gangboard.domain.capacity import Needs
 from gangboard.domain.health import Health
+from gangboard.domain.pod_constraints import Needs
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
@@ -28,7 +28,7 @@ def test_twin_that_fits_on_empty_nodes_waits() -> None:
 
 
 def test_pods_of_daemonsets_stay() -> None:
-    taken = room_of(*(node(f"n{index}", staying=1) for index in range(4)))
+    taken = room_of(*(node(f"n{index}", pinned=1) for index in range(4)))
     assert told("exceeds-capacity", gang(7, asks(2), taken)) == (
         "7 pods need 14 GPUs, but the 4 usable nodes have 12 even when empty: only 4 of 7 fit."
     )

@@ -5,9 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from gangboard.domain.capacity import Load, Needs
+from gangboard.domain.capacity import Requested
 from gangboard.domain.health import Health
-from gangboard.domain.placing import PlacementCause
+from gangboard.domain.placement_result import PlacementCause
+from gangboard.domain.pod_constraints import Needs
 from tests.placement.making import GPU, node
 from tests.rules import texts
 from tests.rules.asking import first, found
@@ -55,7 +56,7 @@ def test_cores_and_gpus_are_free_on_different_nodes() -> None:
     """Each is enough in total; where GPUs are free, no core is."""
     gpu = node("gpu", gpu=8)
     busy = node("busy", gpu=8, used=8)
-    no_cores = replace(gpu, now=Load({"cpu": 8000}, 1))
+    no_cores = replace(gpu, now=Requested({"cpu": 8000}, 1))
     unit = gang(1, asks(4, cpu="4"), room_of(no_cores, busy))
     assert first(unit) == "fragmented"
     assert told("fragmented", unit) == (
@@ -66,9 +67,9 @@ def test_cores_and_gpus_are_free_on_different_nodes() -> None:
 def test_one_of_two_finds_both_on_one_node() -> None:
     """Enough of each in total; one node has no GPU free, another no cores."""
     nodes = (
-        replace(node("cores"), now=Load({GPU: 4}, 1)),
+        replace(node("cores"), now=Requested({GPU: 4}, 1)),
         node("both"),
-        replace(node("gpus"), now=Load({"cpu": 6000}, 1)),
+        replace(node("gpus"), now=Requested({"cpu": 6000}, 1)),
     )
     unit = gang(2, asks(4, cpu="4"), room_of(*nodes))
     assert told("fragmented", unit) == (
@@ -136,7 +137,7 @@ def test_several_shapes_in_pieces() -> None:
 def test_memory_in_pieces_is_said_in_gi() -> None:
     room = room_of(big("a"), big("b"))
     need = {"memory": Decimal(48 * 2**30)}
-    half = room_of(*(replace(one, now=Load({"memory": 32 * 2**30}, 1)) for one in room.nodes))
+    half = room_of(*(replace(one, now=Requested({"memory": 32 * 2**30}, 1)) for one in room.nodes))
     assert told("fragmented", gang(1, need, half)) == (
         "1 pod needs 48Gi of memory, and 64Gi is free, but no node has 48Gi (2 nodes have 32Gi "
         "each)."

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.capacity import ClusterRoom, Load, Needs, PodSet, Resident
+from gangboard.domain.capacity import ClusterCapacity, PodSet, Requested, RunningGang
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.pod_constraints import Needs
 from gangboard.facts.gang import Unit
 from gangboard.placement.members import shape_of
 from tests.domain_objects import a_job
@@ -27,18 +28,18 @@ def resident(
     whole: bool = False,
     also: tuple[str, ...] = (),
     **fields: Any,
-) -> Resident:
-    loads = {name: Load({GPU: 4}, 1) for name in nodes}
+) -> RunningGang:
+    loads = {name: Requested({GPU: 4}, 1) for name in nodes}
     pod_set = PodSet(shape_of("eval", asks(4), Needs(), also), waits)
     given = {"priority": 0, "whole": whole, "waits": (pod_set,) if waits else (), **fields}
-    return Resident(ref.uid, ref, loads=loads, **given)
+    return RunningGang(ref.uid, ref, loads=loads, **given)
 
 
 def halves(
     *,
     nodes: int = 4,
-    own: Resident | None = None,
-    other: Resident | None = None,
+    own: RunningGang | None = None,
+    other: RunningGang | None = None,
     used: tuple[str, ...] = (),
 ) -> Unit:
     """`train` has n0 and n1 and wants two more; `eval` has n2 and n3 and wants two more."""
@@ -47,7 +48,7 @@ def halves(
     taken = {*own.loads, *rival.loads, *used}
     room = room_of(
         *(node(f"n{index}", used=4 if f"n{index}" in taken else 0) for index in range(nodes)),
-        residents=(own, rival),
+        running_gangs=(own, rival),
     )
     return plain(4, asks(4), room, on=("n0", "n1"))
 
@@ -86,7 +87,7 @@ def test_the_end_of_a_third_gang_helps() -> None:
 
 def test_nodes_that_were_not_read_prove_nothing() -> None:
     unit = halves()
-    blind = ClusterRoom(why="pods: not read yet", residents=unit.facts.room.residents)
+    blind = ClusterCapacity(why="pods: not read yet", running_gangs=unit.facts.room.running_gangs)
     assert first(plain(4, asks(4), blind, on=("n0", "n1"))) == "partly-placed"
     assert first(replace(unit, placing=None)) == "partly-placed"
 
@@ -129,7 +130,7 @@ def test_what_goes_already_is_held_by_nobody() -> None:
     """Pods of `eval` are being deleted, and those that take their place wait: no deadlock."""
     going = resident(OTHER, "n2", "n3", waits=2, by_suspending={})
     assert first(halves(other=going)) == "partly-placed"
-    half = resident(OTHER, "n2", "n3", waits=2, by_suspending={"n2": Load({GPU: 4}, 1)})
+    half = resident(OTHER, "n2", "n3", waits=2, by_suspending={"n2": Requested({GPU: 4}, 1)})
     assert first(halves(other=half)) == "partly-placed"
     own = resident(OWN, "n0", "n1", waits=2, by_suspending={})
     assert first(halves(own=own)) == "partly-placed"
@@ -137,7 +138,7 @@ def test_what_goes_already_is_held_by_nobody() -> None:
 
 def test_of_a_deadlock_only_what_stays_is_counted() -> None:
     """A third pod of `eval` leaves n4, which is not enough for either of the two."""
-    stays = {"n2": Load({GPU: 4}, 1), "n3": Load({GPU: 4}, 1)}
+    stays = {"n2": Requested({GPU: 4}, 1), "n3": Requested({GPU: 4}, 1)}
     going = resident(OTHER, "n2", "n3", "n4", waits=2, by_suspending=stays)
     finding = found("mutual-deadlock", halves(nodes=5, other=going))
     assert "train (2 of 4 pods) and team-b/eval (2 of 4 pods) hold" in finding.message

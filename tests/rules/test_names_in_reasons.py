@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from gangboard.domain.capacity import HOSTNAME, Load, Needs, NodeRoom, PodTerm, Requirement, Spread
+from gangboard.domain.capacity import NodeInfo, Requested
+from gangboard.domain.objects import node_ref
+from gangboard.domain.pod_constraints import HOSTNAME, Needs, PodTerm, Requirement, Spread
 from gangboard.facts.gang import Unit
-from gangboard.placement.sentences.placement_reason import node_ref
 from tests.domain_objects import a_condition, a_pod, ago
 from tests.rules.asking import found, ran
 from tests.rules.waiting import ask, big, gang, room_of
@@ -19,10 +20,10 @@ EVEN = PodTerm(
 SAYS = "0/2 nodes are available: 2 node(s) didn't match pod topology spread constraints."
 
 
-def with_pods(name: str, even: int, *, used: int = 0) -> NodeRoom:
+def with_pods(name: str, even: int, *, used: int = 0) -> NodeInfo:
     made = big(name, used=used)
     return replace(
-        made, now=Load(made.now.amounts, even, matched_terms={EVEN: even} if even else {})
+        made, now=Requested(made.now.amounts, even, matched_terms={EVEN: even} if even else {})
     )
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.capacity import Load, Needs, PodTerm, Requirement, Taint, Term
+from gangboard.domain.capacity import Requested
 from gangboard.domain.health import Health
+from gangboard.domain.pod_constraints import Needs, PodTerm, Requirement, Taint, Term
 from tests.domain_objects import a_job, a_pod
 from tests.placement.making import CORDON, node
 from tests.rules import texts
@@ -91,7 +92,7 @@ def test_the_largest_is_sought_among_those_that_match() -> None:
 
 
 def test_what_stays_on_the_largest_node_counts() -> None:
-    room = room_of(node("n0", gpu=8, staying=1))
+    room = room_of(node("n0", gpu=8, pinned=1))
     assert told("no-matching-node", gang(1, asks(8), room)) == (
         "1 pod asks for 8 GPUs, and the largest node has 8, 1 of it taken by pods that stay."
     )
@@ -163,7 +164,7 @@ def test_by_zone_any_node_of_the_zone_will_do() -> None:
 
 
 def test_beside_a_pod_on_a_full_node() -> None:
-    full = replace(big("a", used=8), now=Load({"cpu": 8000}, 1, matched_terms={CACHE: 1}))
+    full = replace(big("a", used=8), now=Requested({"cpu": 8000}, 1, matched_terms={CACHE: 1}))
     unit = gang(2, asks(cpu="2"), room_of(full, big("b")), needs=BESIDE, text=NEAR_TEXT)
     assert first(unit) == "insufficient-resources"
 

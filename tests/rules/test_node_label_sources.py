@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.capacity import ClusterRoom, Needs, NodeRoom
+from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.pod_constraints import Needs
 from gangboard.domain.queue import LabelSources
 from gangboard.domain.quota import Flavor, QueueTree
 from gangboard.domain.verdict import Finding
@@ -25,7 +26,7 @@ def a_flavor(name: str, **labels: str) -> Flavor:
 
 
 def told(
-    *nodes: NodeRoom, flavor: Flavor | None = None, sources: LabelSources | None = None
+    *nodes: NodeInfo, flavor: Flavor | None = None, sources: LabelSources | None = None
 ) -> Finding:
     """Return what is told of a Job whose two pods select both labels; it selects tier2 itself."""
     job = a_job("run", pods=2, requests=requests(cpu="1"), queue="lq")
@@ -37,7 +38,7 @@ def told(
     queues = QueueTree()
     if flavor is not None:
         queues.flavors[flavor.meta.ref.group, flavor.meta.ref.name] = flavor
-    facts = {"room": ClusterRoom(nodes), "kubernetes": (1, 37), "queues": queues}
+    facts = {"room": ClusterCapacity(nodes), "kubernetes": (1, 37), "queues": queues}
     finding = assess(facts_of(job, *pods, entry, **facts)).finding
     assert finding.code == "no-matching-node"
     return finding

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from gangboard.domain.capacity import Taint
 from gangboard.domain.health import Health
+from gangboard.domain.pod_constraints import Taint
 from gangboard.facts.gang import Unit
 from tests.domain_objects import (
     Made,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gangboard.domain.capacity import Load
+from gangboard.domain.capacity import Requested
 from gangboard.domain.health import Health
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
@@ -12,7 +12,7 @@ SAYS = "0/2 nodes are available: 2 Too many pods."
 
 
 def crowded(name: str, pods: int) -> object:
-    return replace(big(name), now=Load({"cpu": 100}, pods))
+    return replace(big(name), now=Requested({"cpu": 100}, pods))
 
 
 def test_places_are_taken_and_cores_are_free() -> None:

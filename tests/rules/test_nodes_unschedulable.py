@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.capacity import NodeRoom, Taint
+from gangboard.domain.capacity import NodeInfo
 from gangboard.domain.health import Health
+from gangboard.domain.pod_constraints import Taint
 from gangboard.domain.suspension import FieldWriter
 from tests.domain_objects import a_condition, ago
 from tests.placement.making import CORDON, node
@@ -78,7 +79,7 @@ def test_a_condition_alone_keeps_nobody_out() -> None:
     assert values(finding, "DrainInProgress") == []
 
 
-def cordoned(name: str, manager: str = "", seconds: int = 120, **more: Any) -> NodeRoom:
+def cordoned(name: str, manager: str = "", seconds: int = 120, **more: Any) -> NodeInfo:
     by = FieldWriter(manager, ago(seconds), is_exact=True) if manager else None
     return node(name, unschedulable=True, taints=(CORDON,), cordoned_by=by, **more)
 
@@ -105,7 +106,7 @@ def cordoned(name: str, manager: str = "", seconds: int = 120, **more: Any) -> N
         ),
     ],
 )
-def test_who_cordoned_them_and_when(nodes: tuple[NodeRoom, ...], wanted: str) -> None:
+def test_who_cordoned_them_and_when(nodes: tuple[NodeInfo, ...], wanted: str) -> None:
     unit = gang(1, asks(4), room_of(*nodes))
     finding = found("nodes-unschedulable", unit)
     assert finding.message.endswith(wanted)

@@ -1,8 +1,9 @@
 """`pinned-to-lost-node`: a pod that a queue pinned to a node that is gone."""
 
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.capacity import HOSTNAME, ClusterRoom, Needs, NodeRoom, Requirement, Term
+from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.health import Health
+from gangboard.domain.pod_constraints import HOSTNAME, Needs, Requirement, Term
 from gangboard.domain.queue import AssignedNodes
 from gangboard.domain.verdict import Finding
 from tests.domain_objects import a_job, a_pod, an_entry, facts_of
@@ -21,10 +22,10 @@ def finding(
     text = "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector."
     waits = a_pod("moe-2", of=JOB, labels=labels, needs=needs, text=text)
     names = ("n0", "n1", "n3")
-    nodes = () if why else tuple(NodeRoom(name, {HOSTNAME: name}) for name in names)
+    nodes = () if why else tuple(NodeInfo(name, {HOSTNAME: name}) for name in names)
     chosen = (AssignedNodes(LABEL, "main", dict.fromkeys(assigned, 1)),)
     entry = an_entry(JOB, admitted=True, has_quota=True, assigned=chosen if assigned else ())
-    room = ClusterRoom(nodes, why)
+    room = ClusterCapacity(nodes, why)
     return assess(facts_of(JOB, *placed, waits, entry, room=room)).finding
 
 
@@ -53,7 +54,7 @@ def test_a_node_that_is_there_and_cordoned() -> None:
     needs = Needs(node_selector=((HOSTNAME, "n0"),))
     text = "0/1 nodes are available: 1 node(s) were unschedulable."
     pod = a_pod("moe-0", of=SINGLE, needs=needs, text=text)
-    room = ClusterRoom((NodeRoom("n0", {HOSTNAME: "n0"}, unschedulable=True),))
+    room = ClusterCapacity((NodeInfo("n0", {HOSTNAME: "n0"}, unschedulable=True),))
     verdict = assess(facts_of(SINGLE, pod, room=room))
     assert verdict.finding.code == "nodes-unschedulable"
 
@@ -62,7 +63,7 @@ def by_affinity(*terms: Term, nodes: tuple[str, ...] = ("n0", "n1")) -> Finding:
     needs = Needs(affinity=terms)
     text = "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."
     pod = a_pod("moe-0", of=SINGLE, needs=needs, text=text)
-    room = ClusterRoom(tuple(NodeRoom(name, {HOSTNAME: f"host-{name}"}) for name in nodes))
+    room = ClusterCapacity(tuple(NodeInfo(name, {HOSTNAME: f"host-{name}"}) for name in nodes))
     return assess(facts_of(SINGLE, pod, room=room)).finding
 
 

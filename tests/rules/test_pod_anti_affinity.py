@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from gangboard.domain.capacity import Load, Needs, NodeRoom, PodTerm, Requirement
+from gangboard.domain.capacity import NodeInfo, Requested
 from gangboard.domain.health import Health
+from gangboard.domain.pod_constraints import Needs, PodTerm, Requirement
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
 from tests.rules.waiting import big, gang, room_of, selecting, told
@@ -27,7 +28,7 @@ def test_five_pods_on_three_nodes() -> None:
 
 
 def test_enough_nodes_some_with_pods_of_the_set() -> None:
-    taken = replace(big("a"), now=Load({"cpu": 1000}, 1, matched_terms={RING: 1}))
+    taken = replace(big("a"), now=Requested({"cpu": 1000}, 1, matched_terms={RING: 1}))
     unit = gang(
         3, asks(cpu="1"), room_of(taken, big("b"), big("c")), needs=ANTI_AFFINITY, text=SAYS
     )
@@ -42,7 +43,7 @@ def test_enough_nodes_some_with_pods_of_the_set() -> None:
 def test_pods_that_only_have_the_label_are_in_the_way_of_members_with_the_rule() -> None:
     """The rule is about others: members share nodes with their like."""
     needs = Needs(anti_affinity=(DATABASE,))
-    beside = replace(big("a"), now=Load({"cpu": 1000}, 1, matched_terms={DATABASE: 1}))
+    beside = replace(big("a"), now=Requested({"cpu": 1000}, 1, matched_terms={DATABASE: 1}))
     unit = gang(9, asks(cpu="1"), room_of(beside, big("b")), needs=needs, text=SAYS)
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.WAITING
@@ -53,7 +54,7 @@ def test_pods_that_only_have_the_label_are_in_the_way_of_members_with_the_rule()
 
 
 def test_the_rule_of_a_pod_that_runs_keeps_members_with_its_label_out() -> None:
-    kept = replace(big("a"), now=Load({"cpu": 1000}, 1, anti_affinity={DATABASE: 1}))
+    kept = replace(big("a"), now=Requested({"cpu": 1000}, 1, anti_affinity={DATABASE: 1}))
     ask: dict[str, Any] = {"text": SAYS, "labels": {"app": "db"}}
     finding = found("pod-anti-affinity", gang(2, asks(cpu="1"), room_of(kept), **ask))
     assert finding.health is Health.WAITING
@@ -63,8 +64,8 @@ def test_the_rule_of_a_pod_that_runs_keeps_members_with_its_label_out() -> None:
     )
 
 
-def in_zone(zone: str, one: NodeRoom, **load: Any) -> NodeRoom:
-    return replace(one, labels={**one.labels, "zone": zone}, now=Load({"cpu": 0}, 1, **load))
+def in_zone(zone: str, one: NodeInfo, **load: Any) -> NodeInfo:
+    return replace(one, labels={**one.labels, "zone": zone}, now=Requested({"cpu": 0}, 1, **load))
 
 
 ZONED = replace(DATABASE, name="/app=db by zone", topology_key="zone")
@@ -114,7 +115,7 @@ def test_a_zone_with_a_pod_that_keeps_them_away() -> None:
 
 def test_a_zone_with_a_pod_that_stays() -> None:
     here = in_zone("a", big("a"), anti_affinity={ZONED: 1})
-    nodes = replace(here, staying=here.now), in_zone("a", big("b"))
+    nodes = replace(here, pinned=here.now), in_zone("a", big("b"))
     unit = gang(2, asks(cpu="1"), room_of(*nodes), labels={"app": "db"})
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.BLOCKED

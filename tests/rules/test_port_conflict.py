@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from gangboard.domain.capacity import HostPort, Load, NodeRoom
+from gangboard.domain.capacity import NodeInfo, Requested
 from gangboard.domain.health import Health
+from gangboard.domain.pod_constraints import HostPort
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
 from tests.rules.waiting import big, gang, room_of, told, with_port
@@ -11,9 +12,9 @@ from tests.rules.waiting import big, gang, room_of, told, with_port
 SAYS = "0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports."
 
 
-def held(name: str, *, stays: bool = False) -> NodeRoom:
-    load = Load({"cpu": 100}, 1, frozenset({HostPort(8080)}))
-    return replace(big(name), now=load, staying=load if stays else Load())
+def held(name: str, *, stays: bool = False) -> NodeInfo:
+    load = Requested({"cpu": 100}, 1, frozenset({HostPort(8080)}))
+    return replace(big(name), now=load, pinned=load if stays else Requested())
 
 
 def test_others_hold_the_port() -> None:

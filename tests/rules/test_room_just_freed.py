@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.capacity import ClusterRoom, Needs
+from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.health import Health
+from gangboard.domain.pod_constraints import Needs
 from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.facts.gang import Unit
 from gangboard.facts.retry import retry_due
@@ -52,7 +53,7 @@ def two_of_four() -> Unit:
     return gang(2, asks(4), room_of(*TWO))
 
 
-def of_two_shapes(room: ClusterRoom | None = None) -> Unit:
+def of_two_shapes(room: ClusterCapacity | None = None) -> Unit:
     shapes = ("large", 1, asks(5), Needs()), ("small", 1, asks(3), Needs())
     return mixed(room or room_of(*PIECES), *shapes)
 
@@ -160,7 +161,7 @@ def test_of_a_gang_that_is_partly_placed() -> None:
 # From one look to the next
 
 
-def look(room: ClusterRoom, memory: Any = None, *, later: float = 0, **facts: Any) -> Verdict:
+def look(room: ClusterCapacity, memory: Any = None, *, later: float = 0, **facts: Any) -> Verdict:
     job = a_job("train", pods=2, group_name="ring")
     group = a_group("ring", quorum=2, placed=placed("False", texts.GROUP_SHORT))
     ask_of: dict[str, Any] = {
@@ -196,7 +197,7 @@ def test_it_is_remembered_since_when_it_fits() -> None:
 
 def test_nodes_that_cannot_be_seen_for_a_while_change_nothing() -> None:
     freed = look(FREE, look(FULL, later=-10).memory)
-    hidden = look(ClusterRoom(why="nodes: not read yet"), freed.memory, later=40)
+    hidden = look(ClusterCapacity(why="nodes: not read yet"), freed.memory, later=40)
     assert hidden.memory["train"].fits_since == NOW
     assert look(FREE, hidden.memory, later=50).finding.code == "unschedulable"
 

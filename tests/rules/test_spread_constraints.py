@@ -1,7 +1,7 @@
 """`spread-constraints`: `node(s) didn't match pod topology spread constraints`."""
 
-from gangboard.domain.capacity import Needs
 from gangboard.domain.health import Health
+from gangboard.domain.pod_constraints import Needs
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from gangboard.domain.advice import AdviceKind, ChangeMethod
-from gangboard.placement.change_methods import (
+from gangboard.placement.advice.change_methods import (
     V1_35,
     V1_36,
     V1_37,

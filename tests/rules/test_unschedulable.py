@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from gangboard.domain.capacity import Needs
 from gangboard.domain.health import Health
-from gangboard.domain.placing import PlacementCause
+from gangboard.domain.placement_result import PlacementCause
+from gangboard.domain.pod_constraints import Needs
 from gangboard.facts.gang import Unit
 from tests.domain_objects import a_group, a_job, a_pod, ago, an_event, placed, pods_of
 from tests.placement.making import GPU, node

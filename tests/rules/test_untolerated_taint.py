@@ -2,8 +2,8 @@
 
 import pytest
 
-from gangboard.domain.capacity import Needs, Taint, Toleration
 from gangboard.domain.health import Health
+from gangboard.domain.pod_constraints import Needs, Taint, Toleration
 from gangboard.domain.suspension import FieldWriter
 from tests.domain_objects import ago
 from tests.placement.making import CORDON, node

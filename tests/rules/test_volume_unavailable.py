@@ -2,8 +2,8 @@
 
 import pytest
 
-from gangboard.domain.capacity import Needs
 from gangboard.domain.health import Health
+from gangboard.domain.pod_constraints import Needs
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks

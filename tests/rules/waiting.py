@@ -6,7 +6,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from gangboard.domain.capacity import ClusterRoom, HostPort, Load, Needs, NodeRoom, Resident
+from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, RunningGang
+from gangboard.domain.pod_constraints import HostPort, Needs
 from gangboard.domain.verdict import Finding
 from gangboard.facts.gang import Unit
 from gangboard.placement.unit_placement import placing_of
@@ -19,14 +20,20 @@ from tests.rules.asking import found, unit_of
 GANG = "ring"
 
 
-def room_of(*nodes: NodeRoom, residents: tuple[Resident, ...] = (), why: str = "") -> ClusterRoom:
-    return ClusterRoom(tuple(sorted(nodes, key=lambda one: one.name)), why, lambda: residents)
+def room_of(
+    *nodes: NodeInfo, running_gangs: tuple[RunningGang, ...] = (), why: str = ""
+) -> ClusterCapacity:
+    return ClusterCapacity(
+        tuple(sorted(nodes, key=lambda one: one.name)), why, lambda: running_gangs
+    )
 
 
-def big(name: str, *, used: int = 0, **more: Any) -> NodeRoom:
+def big(name: str, *, used: int = 0, **more: Any) -> NodeInfo:
     """A node of 8 cores, 64Gi and 8 places for pods, without GPUs; `used` cores are taken."""
     given = {"allocatable": {"cpu": 8000, "memory": 64 * 2**30, "pods": 8}, **more}
-    return NodeRoom(name, {"kubernetes.io/hostname": name}, now=Load({"cpu": used * 1000}), **given)
+    return NodeInfo(
+        name, {"kubernetes.io/hostname": name}, now=Requested({"cpu": used * 1000}), **given
+    )
 
 
 def ask(gpu: int | str = 0, **amounts: str) -> dict[str, Decimal]:
@@ -55,7 +62,7 @@ def members(
 def gang(
     count: int,
     requests: dict[str, Decimal],
-    room: ClusterRoom,
+    room: ClusterCapacity,
     *,
     quorum: int | None = None,
     text: str = texts.GPU_SHORT,
@@ -82,7 +89,7 @@ def gang(
 def plain(
     count: int,
     requests: dict[str, Decimal],
-    room: ClusterRoom,
+    room: ClusterCapacity,
     *,
     text: str = texts.GPU_SHORT,
     on: tuple[str, ...] = (),
@@ -101,7 +108,7 @@ def plain(
 
 
 def mixed(
-    room: ClusterRoom, *shapes: tuple[str, int, dict[str, Decimal], Needs], text: str = ""
+    room: ClusterCapacity, *shapes: tuple[str, int, dict[str, Decimal], Needs], text: str = ""
 ) -> Unit:
     """A gang of several shapes, one Job each: (name, pods, requests, needs)."""
     jobs = [a_job(name, pods=count, group_name=GANG) for name, count, _, _ in shapes]

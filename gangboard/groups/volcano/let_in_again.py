@@ -31,7 +31,7 @@ from gangboard.groups.volcano.queue_words import (
     queue_evidence,
     queue_name,
 )
-from gangboard.placement.amount_words import amount_of
+from gangboard.placement.amounts import amount_of
 from gangboard.plugins.rule import UnitRule
 
 

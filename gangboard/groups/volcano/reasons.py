@@ -41,7 +41,7 @@ from gangboard.groups.volcano.queue_words import (
     queue_name,
     waits_for_queue,
 )
-from gangboard.placement.amount_words import amount_of
+from gangboard.placement.amounts import amount_of
 from gangboard.plugins.rule import UnitRule
 
 _QUEUES = f"Queue.{GROUP}"

@@ -16,7 +16,7 @@ from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
 from gangboard.facts.gang_refusal import gang_refusal
 from gangboard.facts.scheduler_rules import no_room, waiting_for_quota
-from gangboard.placement.amount_words import amount_of, bare
+from gangboard.placement.amounts import amount_of, bare
 from gangboard.plugins.rule import UnitRule
 
 TOLD, OF_GANG = "Informational", "GangScheduling"

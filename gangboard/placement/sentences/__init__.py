@@ -1,5 +1,5 @@
-"""What arithmetic and the scheduler say of members that wait for a node, in sentences.
+"""Sentences about members that wait for a node, from the arithmetic and from the scheduler's text.
 
-The scheduler is the judge that they wait; the arithmetic names the cause. Rules and other sentences
-about the same members take the words from here, since rules do not know each other.
+The scheduler decides that they wait, and the arithmetic names the cause. Rules share these sentences, because
+rules do not import each other.
 """

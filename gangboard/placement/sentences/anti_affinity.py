@@ -6,16 +6,17 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from gangboard.domain.capacity import HOSTNAME, Shape
-from gangboard.domain.placing import ShapeFit, When
+from gangboard.domain.capacity import Shape
+from gangboard.domain.placement_result import ShapeFit, When
+from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.text import count
 from gangboard.facts.gang import Unit
 from gangboard.placement.anti_affinity import values_with_room
 from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.matching import clashing, has_host_anti_affinity, one_per_domain_keys
-from gangboard.placement.members import nodes_for
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.sentences.numbers import Crowd
+from gangboard.placement.sentences.wording import PodCount
 
 
 def shared(snapshot: NodeSnapshot, shapes: Iterable[Shape]) -> str:
@@ -36,11 +37,11 @@ def _in_the_way(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
     if not hosts.any():
         hosts = np.ones(len(snapshot), dtype=np.bool_)
     if has_host_anti_affinity(shape, shape) or any(
-        hosts[at] and has_host_anti_affinity(shape, load)
-        for at, load in snapshot.sparse().terms_now.items()
+        hosts[row] and has_host_anti_affinity(shape, load)
+        for row, load in snapshot.sparse().terms_now.items()
     ):
         keys.add(HOSTNAME)
-    for (key, value), terms in snapshot.terms(When.NOW).items():
+    for (key, value), terms in snapshot.terms(When.CURRENT).items():
         if key not in keys and any(clashing(shape, terms)):
             closed = snapshot.labels(key).among((value,))
             if bool((hosts & closed).any()):
@@ -49,9 +50,9 @@ def _in_the_way(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
 
 
 def anti_affinity_by_label(
-    unit: Unit, meant: list[ShapeFit], crowd: Crowd, *, is_blocked: bool
+    unit: Unit, meant: list[ShapeFit], pod_count: PodCount, *, is_blocked: bool
 ) -> str | None:
-    """Return what is said of equal pods and one label of nodes; None where it is more than that."""
+    """Return the sentence for equal pods and one node label. None: there are more shapes or labels."""
     if len(meant) != 1:
         return None
     shape, snapshot = meant[0].shape, nodes_for(unit)
@@ -60,22 +61,22 @@ def anti_affinity_by_label(
         return None
     (key,) = keys
     total = len(_values(snapshot, shape, key))
-    end = ""
+    taken_text = ""
     if key not in one_per_domain_keys(shape):
-        text = f"{crowd} must not share a value of {key} with certain other pods"
-        end = "" if is_blocked else _taken(snapshot, shape, key)
-    elif crowd.number == 1:
-        text = f"{crowd} must not share a value of {key} with pods like it"
+        text = f"{pod_count} must not share a value of {key} with certain other pods"
+        taken_text = "" if is_blocked else _taken(snapshot, shape, key)
+    elif pod_count.number == 1:
+        text = f"{pod_count} must not share a value of {key} with pods like it"
     else:
-        text = f"{crowd} must not share a value of {key}"
-    if end:
-        return f"{text}, {end}"
+        text = f"{pod_count} must not share a value of {key}"
+    if taken_text:
+        return f"{text}, {taken_text}"
     if is_blocked and not total:
         return f"{text}, and no node could host one"
     if is_blocked:
         have = "has" if total == 1 else "have"
         return f"{text}, and only {count(total, 'value')} {have} a node that could host one"
-    now = values_with_room(snapshot, shape, key, When.NOW)
+    now = values_with_room(snapshot, shape, key, When.CURRENT)
     verb = "takes" if now == 1 else "take"
     return f"{text}, and {now} of {_with_nodes(total)} {verb} one now"
 
@@ -83,14 +84,16 @@ def anti_affinity_by_label(
 def _values(snapshot: NodeSnapshot, shape: Shape, key: str) -> set[str]:
     """Return the values of the label on nodes that could ever host one."""
     places = np.flatnonzero(feasible_nodes_of(snapshot, shape).eligible()).tolist()
-    return {value for at in places if (value := snapshot[at].labels.get(key)) is not None}
+    return {value for row in places if (value := snapshot[row].labels.get(key)) is not None}
 
 
 def _taken(snapshot: NodeSnapshot, shape: Shape, key: str) -> str:
     """Return how many of the values that could host one have a pod that keeps it away."""
     values = _values(snapshot, shape, key)
-    terms = snapshot.terms(When.NOW)
-    taken = sum((key, one) in terms and any(clashing(shape, terms[key, one])) for one in values)
+    terms = snapshot.terms(When.CURRENT)
+    taken = sum(
+        (key, value) in terms and any(clashing(shape, terms[key, value])) for value in values
+    )
     if not taken:
         return ""
     if len(values) == 1:

@@ -1,8 +1,9 @@
-"""Why members have no node: which code it is, and what is said."""
+"""The code and the sentence why members have no node."""
 
 from __future__ import annotations
 
-from gangboard.domain.placing import (
+from gangboard.domain.objects import node_ref
+from gangboard.domain.placement_result import (
     Assessment,
     Constraint,
     FitAnswer,
@@ -22,11 +23,10 @@ from gangboard.facts.scheduler_text import (
 from gangboard.placement.assess import relaxed
 from gangboard.placement.devices import without_devices
 from gangboard.placement.fits import fits
-from gangboard.placement.members import nodes_for
+from gangboard.placement.gang_nodes import nodes_for
+from gangboard.placement.joint_topology_spread import several_of
 from gangboard.placement.sentences.constrained import code_of_constraint, constrained
 from gangboard.placement.sentences.excluded import code_of_excluded, excluded
-from gangboard.placement.sentences.numbers import crowd_of
-from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref
 from gangboard.placement.sentences.room import code_of_room, lack_of_room
 from gangboard.placement.sentences.scheduler_message import (
     CLAIM,
@@ -35,7 +35,7 @@ from gangboard.placement.sentences.scheduler_message import (
     message_about_pods,
 )
 from gangboard.placement.sentences.unusable_claims import unusable_claims
-from gangboard.placement.spreads import several_of
+from gangboard.placement.sentences.wording import PlacementReason, pod_count_of
 
 _SHOWN = 3
 _NOT_SEEN = (Evidence("tried since there is room", "not seen"),)
@@ -92,18 +92,18 @@ _WORKED_OUT = (
     "node(s) didn't have free ports for the requested pod ports",
     "rejected due to timeout after waiting",
 )
-"""What the scheduler says of nodes that arithmetic looks at, too, and of members it gave up waiting
-for: noderesources, nodeunschedulable, tainttoleration, nodeaffinity, nodeports (1.35 to 1.37)."""
+"""Prefixes of scheduler messages that the arithmetic explains as well, and of a gang that timed out. Plugins:
+noderesources, nodeunschedulable, tainttoleration, nodeaffinity, nodeports (1.35 to 1.37)."""
 _BLIND = frozenset({VOLUME, CLAIM})
-"""What the scheduler finds before it looks at nodes is true whatever is known of these."""
+"""Codes that the scheduler reports before it looks at nodes. They need no knowledge of nodes."""
 
 
 def placement_reason(unit: Unit, code: str = "") -> PlacementReason | None:
-    """Return why members that the scheduler refuses have no node; None when nobody can tell.
+    """Return why members that the scheduler refuses have no node. None: unknown.
 
-    With `code` only that one is asked for. What is blocked for good goes before what may pass by
-    itself, what no room would help before lack of room. Members that it holds back, or of which it
-    tells an error, are told of their claims, if of anything.
+    With `code` it returns the reason only if it has that code. Blocked reasons come before passing ones, and
+    reasons that no room would help come before lack of room. For members that the scheduler holds back,
+    or reports an error for, the reason is about their claims, if any.
     """
     placing = unit.placing
     if placing is None:
@@ -118,8 +118,8 @@ def placement_reason(unit: Unit, code: str = "") -> PlacementReason | None:
         return None
     if not _is_refused(unit):
         return None
-    found = _find(unit, placing, assessment, code)
-    return found if found is not None and code in ("", found.code) else None
+    reason = _find(unit, placing, assessment, code)
+    return reason if reason is not None and code in ("", reason.code) else None
 
 
 def explains_error(unit: Unit) -> bool:
@@ -138,7 +138,7 @@ def _fails_without_nodes(unit: Unit) -> bool:
     """Whether the attempt ended in an error because there is no node.
 
     The scheduler of 1.37.0 says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of
-    a gang where a single pod is told the truth (observed).
+    a gang. It reports the real cause for a single pod (observed).
     """
     placing = unit.placing
     return placing is not None and placing.has_no_nodes and has_rejected_pods(unit)
@@ -154,26 +154,32 @@ def _find(
     if cause is PlacementCause.TOO_FEW_PODS:
         return None
     if cause is PlacementCause.NO_ELIGIBLE_NODE:
-        found = code_of_excluded(unit, shapes)
-        return excluded(unit, assessment, shapes, found) if found and code in ("", found) else None
+        found_code = code_of_excluded(unit, shapes)
+        return (
+            excluded(unit, assessment, shapes, found_code)
+            if found_code and code in ("", found_code)
+            else None
+        )
     if cause in _OPEN:
         return _of_pods(unit) or _open(unit, placing, assessment)
-    told = None if cause is PlacementCause.TOO_LARGE else _of_pods(unit)
-    if told is not None and not _is_blocked(assessment):
-        return told
+    reported = None if cause is PlacementCause.TOO_LARGE else _of_pods(unit)
+    if reported is not None and not _is_blocked(assessment):
+        return reported
     if cause is PlacementCause.CONSTRAINED:
-        found = code_of_constraint(assessment)
-        return constrained(unit, assessment, shapes, found) if code in ("", found) else None
-    found = code_of_room(assessment)
-    return lack_of_room(unit, assessment, shapes, found) if code in ("", found) else None
+        found_code = code_of_constraint(assessment)
+        return (
+            constrained(unit, assessment, shapes, found_code) if code in ("", found_code) else None
+        )
+    found_code = code_of_room(assessment)
+    return lack_of_room(unit, assessment, shapes, found_code) if code in ("", found_code) else None
 
 
 def _of_pods(unit: Unit) -> PlacementReason | None:
-    """Return what turns pods away before any node is looked at: what was seen before what is said."""
-    seen, told = unusable_claims(unit), message_about_pods(unit)
-    if seen is None or (told is not None and told.blocked and not seen.blocked):
-        return told
-    return seen
+    """Return the reason that applies before any node is considered: observed claims before messages."""
+    observed, reported = unusable_claims(unit), message_about_pods(unit)
+    if observed is None or (reported is not None and reported.blocked and not observed.blocked):
+        return reported
+    return observed
 
 
 def _is_blocked(assessment: Assessment) -> bool:
@@ -182,31 +188,35 @@ def _is_blocked(assessment: Assessment) -> bool:
 
 
 def _open(unit: Unit, placing: Placing, assessment: Assessment) -> PlacementReason | None:
-    """Return what is in the way although the amounts fit, as far as that can be told."""
-    told = message_about_nodes(unit)
+    """Return the reason although the amounts fit. None: unknown."""
+    reported = message_about_nodes(unit)
     if retry_due(unit) is not None:
         # The last word stays where it was one that room can change.
-        return _just_now(assessment, told.code if told is not None else "insufficient-resources")
+        return _just_now(
+            assessment, reported.code if reported is not None else "insufficient-resources"
+        )
     if assessment.cause is PlacementCause.CANNOT_TELL:
-        return told if told is not None and fits_but_for_the_rest(unit, assessment) else None
-    if told is not None:
-        return told
+        return (
+            reported if reported is not None and fits_but_for_the_rest(unit, assessment) else None
+        )
+    if reported is not None:
+        return reported
     if len(placing.shapes) < 2 or unit.quorum is None or not _is_worked_out(unit):
         return None
     # Design §3, `fragmented`: "Where one exists and the scheduler's order misses it, say that."
     # Equal pods cannot miss it, and pods outside of a gang would have been placed.
-    crowd = crowd_of(assessment)
-    text = f"{crowd} would fit together now, but the scheduler tries them one by one"
+    pod_count = pod_count_of(assessment)
+    text = f"{pod_count} would fit together now, but the scheduler tries them one by one"
     if is_refused_since(unit):
         return PlacementReason("fragmented", f"{text} and missed the way", False)
     return PlacementReason("fragmented", f"{text} and can miss the way", False, _NOT_SEEN)
 
 
 def _is_worked_out(unit: Unit) -> bool:
-    """Whether the scheduler names nothing but what arithmetic looks at, too.
+    """Whether the scheduler names only reasons that the arithmetic covers as well.
 
-    Else another filter is in the way (one of those that only it knows, a plugin, an extender), and
-    not the order in which it takes the pods.
+    Otherwise another filter is the cause (one that only the scheduler knows, a plugin, an extender), and not
+    the order in which it takes the pods.
     """
     return all(
         reason.startswith(_WORKED_OUT)
@@ -216,9 +226,9 @@ def _is_worked_out(unit: Unit) -> bool:
 
 
 def _just_now(assessment: Assessment, code: str) -> PlacementReason:
-    """Return what is said until the scheduler can have tried again."""
-    crowd = crowd_of(assessment)
-    text = f"there is room for {crowd} now, and the scheduler has not been seen to try again"
+    """Return the reason to show until the scheduler can have tried again."""
+    pod_count = pod_count_of(assessment)
+    text = f"there is room for {pod_count} now, and the scheduler has not been seen to try again"
     nodes = sorted(assessment.now.placement)[:_SHOWN]
     return PlacementReason(
         code, text, False, tuple(Evidence("would fit on", name, node_ref(name)) for name in nodes)
@@ -233,4 +243,4 @@ def fits_but_for_the_rest(unit: Unit, assessment: Assessment) -> bool:
     several = several_of(assessment.request) is not None
     left_out = (Constraint.SPREAD,) if several else ()
     request = relaxed(without_devices(assessment.request), left_out)
-    return fits(request, nodes_for(unit), When.NOW, request.needed).answer is FitAnswer.YES
+    return fits(request, nodes_for(unit), When.CURRENT, request.needed).answer is FitAnswer.YES

@@ -6,19 +6,34 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gangboard.domain.capacity import HOSTNAME
-from gangboard.domain.placing import Assessment, Constraint, FitAnswer, ShapeFit, When
-from gangboard.domain.text import names
+from gangboard.domain.capacity import PodSet
+from gangboard.domain.objects import node_ref
+from gangboard.domain.placement_result import Assessment, Constraint, FitAnswer, ShapeFit, When
+from gangboard.domain.pod_constraints import HOSTNAME, Spread
+from gangboard.domain.text import is_or_are, listed, names, out_of
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import Unit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.gang_nodes import nodes_for
+from gangboard.placement.joint_topology_spread import most_by_all, several_of
 from gangboard.placement.matching import has_host_anti_affinity
-from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.anti_affinity import anti_affinity_by_label, shared
-from gangboard.placement.sentences.how_many import some_fit
-from gangboard.placement.sentences.numbers import Crowd, crowd_of, usable_nodes
-from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref, source_of
-from gangboard.placement.sentences.spread import spread_out
+from gangboard.placement.sentences.wording import (
+    PlacementReason,
+    PodCount,
+    pod_count_of,
+    some_fit,
+    source_of,
+    usable_nodes,
+)
+from gangboard.placement.topology_spread import (
+    Domain,
+    domains_by,
+    is_open,
+    limits,
+    most_pods,
+    spread_of,
+)
 
 CODES = {
     Constraint.TOPOLOGY: "topology-does-not-fit",
@@ -30,7 +45,9 @@ CODES = {
 
 def code_of_constraint(assessment: Assessment) -> str:
     """Return the code of the first constraint that is the cause."""
-    return next((CODES[one] for one in Constraint if one in assessment.constraints), "")
+    return next(
+        (CODES[constraint] for constraint in Constraint if constraint in assessment.constraints), ""
+    )
 
 
 def constrained(
@@ -47,8 +64,8 @@ def constrained(
         if code == "port-conflict":
             text = _ports(assessment, shapes, is_blocked)
         else:
-            text = _apart(unit, assessment, shapes, is_blocked)
-        when = When.EMPTY if is_blocked else When.NOW
+            text = _anti_affinity(unit, assessment, shapes, is_blocked)
+        when = When.DRAINED if is_blocked else When.CURRENT
         text = f"{text}{some_fit(unit, assessment, shapes, when)}"
     return PlacementReason(
         code, text, is_blocked, (*evidence, _otherwise(unit, assessment, is_blocked))
@@ -56,11 +73,11 @@ def constrained(
 
 
 def _otherwise(unit: Unit, assessment: Assessment, is_blocked: bool) -> Evidence:
-    """Say that nothing else is in the way: the code means it, and the advice builds on it."""
-    where = "on empty nodes" if is_blocked else "now"
+    """Return the evidence that the constraint is the only cause. The code and the advice rely on it."""
+    moment = "on empty nodes" if is_blocked else "now"
     return Evidence(
         f"without the {names(assessment.constraints)}",
-        f"{crowd_of(assessment)} would fit {where}",
+        f"{pod_count_of(assessment)} would fit {moment}",
         source_of(unit),
     )
 
@@ -71,19 +88,21 @@ def _otherwise(unit: Unit, assessment: Assessment, is_blocked: bool) -> Evidence
 def _topology(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool
 ) -> tuple[str, tuple[Evidence, ...]]:
-    request, crowd = assessment.request, crowd_of(assessment)
+    request, pod_count = assessment.request, pod_count_of(assessment)
     keys = names(request.topology_keys)
     if request.domain is not None:
         chosen = _pairs(request.topology_keys, request.domain)
-        text = f"{crowd.verb('need')} room in {chosen}, where members have a node already"
+        text = f"{pod_count.verb('need')} room in {chosen}, where members have a node already"
         return text, _domain_evidence(request.topology_keys, request.domain, "chosen")
-    text, when = f"{crowd} must share one {keys}", "when empty" if is_blocked else "now"
-    best = _best(unit, shapes, When.EMPTY if is_blocked else When.NOW, request.topology_keys)
+    text, when = f"{pod_count} must share one {keys}", "when empty" if is_blocked else "now"
+    best = _best(unit, shapes, When.DRAINED if is_blocked else When.CURRENT, request.topology_keys)
     if best is None:
-        return f"{text}, and none has room for all of {crowd.them} {when}", ()
+        return f"{text}, and none has room for all of {pod_count.them} {when}", ()
     values, room = best
-    found = f"{text}, and the best ({names(values)}) has room for {room} of {crowd.of} {when}"
-    return found, _domain_evidence(request.topology_keys, values, "best")
+    sentence = (
+        f"{text}, and the best ({names(values)}) has room for {room} of {pod_count.of} {when}"
+    )
+    return sentence, _domain_evidence(request.topology_keys, values, "best")
 
 
 def _best(
@@ -94,11 +113,11 @@ def _best(
         return None
     room: dict[tuple[str, ...], int] = {}
     snapshot = nodes_for(unit)
-    found = feasible_nodes_of(snapshot, shapes[0].shape)
-    caps = found.caps(when)
-    for at in np.flatnonzero(found.eligible(tuple(keys))).tolist():
-        values = tuple(snapshot[at].labels.get(key, "") for key in keys)
-        room[values] = room.get(values, 0) + int(caps[at])
+    feasible = feasible_nodes_of(snapshot, shapes[0].shape)
+    max_pods = feasible.max_pods(when)
+    for row in np.flatnonzero(feasible.eligible(tuple(keys))).tolist():
+        values = tuple(snapshot[row].labels.get(key, "") for key in keys)
+        room[values] = room.get(values, 0) + int(max_pods[row])
     if not room:
         return None
     best = max(sorted(room), key=lambda values: room[values])
@@ -121,62 +140,70 @@ def _domain_evidence(keys: Sequence[str], values: Sequence[str], word: str) -> t
 
 
 def _ports(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
-    with_ports = [one for one in shapes if one.shape.host_ports]
-    ports = sorted({port.port for one in with_ports for port in one.shape.host_ports})
+    with_ports = [shape_fit for shape_fit in shapes if shape_fit.shape.host_ports]
+    ports = sorted({port.port for shape_fit in with_ports for port in shape_fit.shape.host_ports})
     noun = "host port" if len(ports) == 1 else "host ports"
-    crowd = _part(assessment, shapes, with_ports)
-    text = f"{crowd.verb('need')} {noun} {names(map(str, ports))}{crowd.each}"
+    pod_count = _affected(assessment, shapes, with_ports)
+    text = f"{pod_count.verb('need')} {noun} {names(map(str, ports))}{pod_count.each}"
     return f"{text}, {_one_a_node(with_ports, is_blocked)}"
 
 
-def _apart(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
-    of_set = [one for one in shapes if one.shape.anti_affinity or one.shape.matched_terms]
-    crowd = _part(assessment, shapes, of_set)
-    by_label = anti_affinity_by_label(unit, of_set, crowd, is_blocked=is_blocked)
+def _anti_affinity(
+    unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool
+) -> str:
+    of_set = [
+        shape_fit
+        for shape_fit in shapes
+        if shape_fit.shape.anti_affinity or shape_fit.shape.matched_terms
+    ]
+    pod_count = _affected(assessment, shapes, of_set)
+    by_label = anti_affinity_by_label(unit, of_set, pod_count, is_blocked=is_blocked)
     if by_label is not None:
         return by_label
-    places = shared(nodes_for(unit), [one.shape for one in of_set])
+    places = shared(nodes_for(unit), [shape_fit.shape for shape_fit in of_set])
     if places != "a node" or not all(
-        has_host_anti_affinity(one.shape, one.shape) for one in of_set
+        has_host_anti_affinity(shape_fit.shape, shape_fit.shape) for shape_fit in of_set
     ):
-        return _apart_from_others(places, of_set, crowd, is_blocked)
-    if crowd.number == 1:
-        text = f"{crowd} must not share a node with pods like it"
+        return _anti_affinity_to_others(places, of_set, pod_count, is_blocked)
+    if pod_count.number == 1:
+        text = f"{pod_count} must not share a node with pods like it"
     else:
-        text = f"{crowd} must be on different nodes"
+        text = f"{pod_count} must be on different nodes"
     return f"{text}, {_one_a_node(of_set, is_blocked)}"
 
 
-def _apart_from_others(
-    places: str, meant: Sequence[ShapeFit], crowd: Crowd, is_blocked: bool
+def _anti_affinity_to_others(
+    places: str, meant: Sequence[ShapeFit], pod_count: PodCount, is_blocked: bool
 ) -> str:
-    """Return what is said of pods that share nodes with their like, and not with certain others."""
-    text = f"{crowd} must not share {places} with certain other pods"
-    total = len({name for one in meant for name in one.eligibility.eligible})
-    there = max(number for one in meant for number in (0, *_with_such_pods(one)))
-    if is_blocked or not there:
+    """Return the sentence for pods that share nodes with their like, but not with certain other pods."""
+    text = f"{pod_count} must not share {places} with certain other pods"
+    total = len({name for shape_fit in meant for name in shape_fit.eligibility.eligible})
+    occupied = max(number for shape_fit in meant for number in (0, *_with_such_pods(shape_fit)))
+    if is_blocked or not occupied:
         return f"{text}, {_one_a_node(meant, is_blocked)}"
     if total == 1:
         has = "has" if places == "a node" else "is near"
         return f"{text}, and the only usable node {has} such a pod"
     if places == "a node":
-        verb = "has" if there == 1 else "have"
+        verb = "has" if occupied == 1 else "have"
     else:
-        verb = "is near" if there == 1 else "are near"
-    return f"{text}, and {there} of {usable_nodes(total)} {verb} such a pod"
+        verb = "is near" if occupied == 1 else "are near"
+    return f"{text}, and {occupied} of {usable_nodes(total)} {verb} such a pod"
 
 
-def _with_such_pods(one: ShapeFit) -> Iterator[int]:
+def _with_such_pods(shape_fit: ShapeFit) -> Iterator[int]:
     """Yield the number of nodes with a pod that is kept apart from these."""
-    return (number for limit, number, _ in one.saturated if limit == Constraint.ANTI_AFFINITY)
+    return (number for limit, number, _ in shape_fit.saturated if limit == Constraint.ANTI_AFFINITY)
 
 
-def _part(assessment: Assessment, shapes: Sequence[ShapeFit], meant: Sequence[ShapeFit]) -> Crowd:
-    """Return the crowd, or those of it that the constraint is about."""
+def _affected(
+    assessment: Assessment, shapes: Sequence[ShapeFit], meant: Sequence[ShapeFit]
+) -> PodCount:
+    """Return the pods that the constraint is about."""
     if len(meant) == len(shapes):
-        return crowd_of(assessment)
-    number = sum(one.count for one in meant)
-    return Crowd(number, number, names(one.shape.name for one in meant))
+        return pod_count_of(assessment)
+    number = sum(shape_fit.count for shape_fit in meant)
+    return PodCount(number, number, names(shape_fit.shape.name for shape_fit in meant))
 
 
 def _one_a_node(meant: Sequence[ShapeFit], is_blocked: bool) -> str:
@@ -184,8 +211,8 @@ def _one_a_node(meant: Sequence[ShapeFit], is_blocked: bool) -> str:
     if len(meant) == 1:
         total, now = len(meant[0].eligibility.eligible), meant[0].open_nodes
     else:
-        total = len({name for one in meant for name in one.eligibility.eligible})
-        now = max((one.open_nodes for one in meant), default=0)
+        total = len({name for shape_fit in meant for name in shape_fit.eligibility.eligible})
+        now = max((shape_fit.open_nodes for shape_fit in meant), default=0)
     if is_blocked and not total:
         return "and no node could host one"
     if is_blocked:
@@ -193,3 +220,71 @@ def _one_a_node(meant: Sequence[ShapeFit], is_blocked: bool) -> str:
         return f"and only {total} {only} could host one"
     verb = "takes" if now == 1 else "take"
     return f"and {now} of {usable_nodes(total)} {verb} one now"
+
+
+# Topology spread
+
+
+def spread_out(
+    unit: Unit, assessment: Assessment, is_blocked: bool
+) -> tuple[str, tuple[Evidence, ...]]:
+    """Return what keeps members out of domains that have room, and the domain that decides."""
+    when = When.DRAINED if is_blocked else When.CURRENT
+    several = several_of(assessment.request)
+    if several is not None:
+        return _by_all(unit, assessment, several, when), ()
+    members = spread_of(assessment.request)
+    assert members is not None  # noqa: S101 - it is the constraint that is the cause
+    shape, spread = members.shape, members.spread
+    domains = domains_by(nodes_for(unit), shape, spread, when)
+    total = sum(limits(spread, domains))
+    pod_count = pod_count_of(assessment)
+    can = (
+        f"only {total} of {pod_count.of} {'fits' if total == 1 else 'fit'}"
+        if total
+        else "none fits"
+    )
+    text = f"{pod_count} must be spread over {_rule(spread)}, and {can} {_moment(when)}: "
+    if not any(domain.room for domain in domains):
+        return f"{text}no node that has room for one has that label", ()
+    if not spread.counts_itself:
+        return f"{text}{_uncounted(spread, domains)}", ()
+    most = Evidence(f"most per {spread.topology_key}", str(most_pods(spread, domains)))
+    if len(domains) < spread.min_domains:
+        are = is_or_are(len(domains))
+        domains_text = (
+            f"{len(domains)} of at least {spread.min_domains} values (minDomains) {are} there"
+        )
+        return f"{text}{domains_text}", (most,)
+    least = min(domains, key=lambda domain: (domain.there + domain.room, domain.value))
+    ref = node_ref(least.value) if spread.topology_key == HOSTNAME else None
+    has = f"has {least.there or 'none'} and room for {least.room or 'no'} more"
+    evidence = Evidence(f"fewest by {spread.topology_key}", least.value, ref)
+    return f"{text}{least.value} {has}", (evidence, most)
+
+
+def _by_all(unit: Unit, assessment: Assessment, members: PodSet, when: When) -> str:
+    """Return the sentence for several constraints, with the most pods that they let in together."""
+    most, pod_count = most_by_all(nodes_for(unit), members, when), pod_count_of(assessment)
+    rules = listed([_rule(spread) for spread in members.shape.spreads])
+    can = (
+        f"at most {most} of {pod_count.of} {'fits' if most == 1 else 'fit'}"
+        if most
+        else "none fits"
+    )
+    return f"{pod_count} must be spread over {rules}, and {can} {_moment(when)}"
+
+
+def _rule(spread: Spread) -> str:
+    return f"{spread.topology_key} (maxSkew {spread.max_skew})"
+
+
+def _moment(when: When) -> str:
+    return "now" if when is When.CURRENT else "on empty nodes"
+
+
+def _uncounted(spread: Spread, domains: Sequence[Domain]) -> str:
+    """Return the sentence for pods that do not count themselves, so that placing them changes no number."""
+    shut = sum(not is_open(spread, domains, domain) for domain in domains)
+    have = "has" if shut == 1 else "have"
+    return f"{out_of(shut, len(domains), 'value')} {have} too many of the pods that it counts"

@@ -8,7 +8,8 @@ from datetime import datetime
 from gangboard.domain.advice import Advice, AdvisedStep
 from gangboard.domain.event import Event, last_seen_seconds
 from gangboard.domain.health import Health
-from gangboard.domain.placing import Assessment, ShapeFit, Total
+from gangboard.domain.objects import node_ref
+from gangboard.domain.placement_result import Assessment, ShapeFit, Total
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
@@ -24,11 +25,11 @@ from gangboard.facts.scheduler_text import (
 )
 from gangboard.facts.state_since import waits_since
 from gangboard.facts.unit_counts import lacks_room
-from gangboard.placement.advice import advise
-from gangboard.placement.amount_words import bare
+from gangboard.placement.advice.ranking import advise
+from gangboard.placement.amounts import bare
 from gangboard.placement.sentences.cause import placement_reason
-from gangboard.placement.sentences.maintenance import maintenance_evidence
-from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref, source_of
+from gangboard.placement.sentences.unavailable_nodes import maintenance_evidence
+from gangboard.placement.sentences.wording import PlacementReason, source_of
 from gangboard.plugins.rule import UnitRule
 
 _REFUSED = "Unschedulable"
@@ -38,61 +39,61 @@ _SHOWN_CLAIMS = 8
 
 def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
     """Return the finding of a rule, when its code is why members that are needed have no node."""
-    found = placement_reason(unit, rule.code)
-    if found is None or not lacks_room(unit):
+    reason = placement_reason(unit, rule.code)
+    if reason is None or not lacks_room(unit):
         return None
-    said = scheduler_messages(unit, _REFUSED) or scheduler_errors(unit)
+    messages = scheduler_messages(unit, _REFUSED) or scheduler_errors(unit)
     advice, named, until = advice_of(unit)
     return unit_finding(
         rule,
         unit,
-        found.sentence,
-        health=Health.BLOCKED if found.blocked else Health.WAITING,
+        reason.sentence,
+        health=Health.BLOCKED if reason.blocked else Health.WAITING,
         advice=advice,
-        evidence=(*evidence_of(unit, found), *said_evidence(unit, said), *named),
+        evidence=(*evidence_of(unit, reason), *said_evidence(unit, messages), *named),
         recheck_at=until,
-        since=waits_since(unit, said) or newest_creation(unit.unplaced),
+        since=waits_since(unit, messages) or newest_creation(unit.unplaced),
     )
 
 
 def reason_of(unit: Unit) -> tuple[str, tuple[Evidence, ...]]:
-    """Return why members that wait have no node: a sentence, and the references to what it names.
+    """Return the sentence why waiting members have no node, and references to the objects that it names.
 
-    Empty when arithmetic cannot tell. Where other workers wait beside it, it is told of all of them.
+    It covers all workers that wait beside each other. Empty: unknown.
     """
-    found = placement_reason(unit.together or unit)
-    return (found.sentence, found.evidence) if found is not None else ("", ())
+    reason = placement_reason(unit.together or unit)
+    return (reason.sentence, reason.evidence) if reason is not None else ("", ())
 
 
 def advice_of(
     unit: Unit,
 ) -> tuple[tuple[AdvisedStep, ...], tuple[Evidence, ...], datetime | None]:
-    """Return advice, references to what it names, and when it is to be worked out again.
+    """Return advice, references to the objects that it names, and the time to compute it again.
 
-    Names are only for who may see them. Time alone takes away what counts on an end by itself. Where
-    other workers wait beside it, the advice is about all of them.
+    Names are only for users who may see them. Advice that counts on a deadline expires with it. The advice
+    covers all workers that wait beside each other.
     """
-    found = advise(unit.together or unit)
+    advised = advise(unit.together or unit)
     named = {
         (ref.kind, ref.namespace, ref.name): ref
-        for one in found
-        for ref in (*one.named, *one.gangs)
+        for advice in advised
+        for ref in (*advice.named, *advice.gangs)
     }
     return (
-        tuple(map(_step, found)),
+        tuple(map(_step, advised)),
         tuple(Evidence(NAMED_IN_ADVICE, ref.name, ref) for ref in named.values()),
-        min((one.until for one in found if one.until is not None), default=None),
+        min((advice.until for advice in advised if advice.until is not None), default=None),
     )
 
 
-def _step(one: Advice) -> AdvisedStep:
+def _step(advice: Advice) -> AdvisedStep:
     """Return the change as a step. It acts on nodes only where the sentence names all of them."""
-    nodes = one.nodes if set(one.nodes) <= set(one.named) else ()
-    return AdvisedStep(one.text, one.change, one.command, objects=one.gangs or nodes)
+    nodes = advice.nodes if set(advice.nodes) <= set(advice.named) else ()
+    return AdvisedStep(advice.text, advice.change, advice.command, objects=advice.gangs or nodes)
 
 
-def evidence_of(unit: Unit, found: PlacementReason | None = None) -> tuple[Evidence, ...]:
-    """Return the numbers of the arithmetic: amounts, nodes by shape, what the reason adds."""
+def evidence_of(unit: Unit, reason: PlacementReason | None = None) -> tuple[Evidence, ...]:
+    """Return the numbers of the arithmetic: amounts, nodes by shape, and the evidence of the reason."""
     placing = unit.placing
     lines = [Evidence("pods placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref)]
     if unit.quorum is not None and unit.group is not None:
@@ -104,7 +105,7 @@ def evidence_of(unit: Unit, found: PlacementReason | None = None) -> tuple[Evide
     if polite is not None:
         lines.append(Evidence("spec.preemptionPolicy", "Never", polite))
     lines += maintenance_evidence(unit)
-    return (*lines, *(found.evidence if found is not None else ()))
+    return (*lines, *(reason.evidence if reason is not None else ()))
 
 
 def _amounts(unit: Unit, assessment: Assessment) -> Iterator[Evidence]:
@@ -121,42 +122,46 @@ def _in_numbers(line: Total) -> str:
     return f"{needed} needed, {free} free now, {capacity} when empty"
 
 
-def _nodes(unit: Unit, one: ShapeFit) -> Evidence:
+def _nodes(unit: Unit, shape_fit: ShapeFit) -> Evidence:
     """Return how many nodes could host pods of a shape, and what excludes the others."""
-    eligible = len(one.eligibility.eligible)
-    out = one.eligibility.excluded
-    total = eligible + sum(found.count for found in out.values())
-    text = f"{eligible} of {total} could host one, {one.open_nodes} can now"
+    eligible = len(shape_fit.eligibility.eligible)
+    out = shape_fit.eligibility.excluded
+    total = eligible + sum(excluded.count for excluded in out.values())
+    text = f"{eligible} of {total} could host one, {shape_fit.open_nodes} can now"
     if out:
         text = f"{text}; excluded: " + ", ".join(
-            f"{found.count} {why.value}" for why, found in out.items()
+            f"{excluded.count} {why.value}" for why, excluded in out.items()
         )
-    return Evidence(f"nodes for {one.shape.name}", text, source_of(unit))
+    return Evidence(f"nodes for {shape_fit.shape.name}", text, source_of(unit))
 
 
-def said_evidence(unit: Unit, said: tuple[SchedulerMessage, ...]) -> tuple[Evidence, ...]:
+def said_evidence(unit: Unit, messages: tuple[SchedulerMessage, ...]) -> tuple[Evidence, ...]:
     """Return the scheduler's most specific text, that of the group, and what autoscalers say."""
-    best = best_scheduler_message(said)
+    best = best_scheduler_message(messages)
     lines = [] if best is None else [Evidence("scheduler says", best.raw, best.source)]
-    of_group = [one for one in said if unit.group is not None and one.source == unit.group.meta.ref]
+    of_group = [
+        message
+        for message in messages
+        if unit.group is not None and message.source == unit.group.meta.ref
+    ]
     lines += [
-        Evidence("scheduler says of the group", one.raw, one.source)
-        for one in of_group
-        if best is None or one.source != best.source
+        Evidence("scheduler says of the group", message.raw, message.source)
+        for message in of_group
+        if best is None or message.source != best.source
     ]
     return (*lines, *_gate(unit), *_autoscalers(unit), *_claims(unit), *_requests(unit))
 
 
 def _gate(unit: Unit) -> Iterator[Evidence]:
     """Yield what members that fit keep from others while they wait for the rest (1.35)."""
-    kept = [pod for pod in unit.unplaced if pod.is_at_gate]
-    if not kept:
+    gated = [pod for pod in unit.unplaced if pod.is_at_gate]
+    if not gated:
         return
     text = (
-        f"{len(kept)} of {len(unit.unplaced)}, each keeps a node until the rest fits, or 5 minutes"
+        f"{len(gated)} of {len(unit.unplaced)}, each keeps a node until the rest fits, or 5 minutes"
     )
-    yield Evidence("pods at the gate", text, kept[0].meta.ref)
-    for name in sorted({pod.nominated_node for pod in kept})[:_SHOWN]:
+    yield Evidence("pods at the gate", text, gated[0].meta.ref)
+    for name in sorted({pod.nominated_node for pod in gated})[:_SHOWN]:
         yield Evidence("kept node", name, node_ref(name))
 
 
@@ -165,29 +170,31 @@ def _autoscalers(unit: Unit) -> Iterator[Evidence]:
     waiting = {pod.meta.ref.uid for pod in unit.unplaced}
     newest: dict[str, Event] = {}
     for event in unit.events:
-        who = _refuses(event)
-        if not who or event.regarding.uid not in waiting:
+        autoscaler = _refuses(event)
+        if not autoscaler or event.regarding.uid not in waiting:
             continue
-        if who not in newest or last_seen_seconds(event) > last_seen_seconds(newest[who]):
-            newest[who] = event
-    for who, event in sorted(newest.items()):
-        yield Evidence(f"{who} says", event.note, event.regarding)
+        if autoscaler not in newest or last_seen_seconds(event) > last_seen_seconds(
+            newest[autoscaler]
+        ):
+            newest[autoscaler] = event
+    for autoscaler, event in sorted(newest.items()):
+        yield Evidence(f"{autoscaler} says", event.note, event.regarding)
 
 
 def _claims(unit: Unit) -> Iterator[Evidence]:
-    """Yield what has become of the NodeClaims that were made for pods that wait."""
-    found = nominations(unit)
-    for one in found[:_SHOWN_CLAIMS]:
-        yield from one.evidence
+    """Yield the state of the NodeClaims made for waiting pods."""
+    claims = nominations(unit)
+    for advice in claims[:_SHOWN_CLAIMS]:
+        yield from advice.evidence
     why = unit.facts.autoscaling.why
-    if found and why:
+    if claims and why:
         yield Evidence("NodeClaims", f"{why}: only Karpenter's events tell whether a node comes")
 
 
 def _requests(unit: Unit) -> Iterator[Evidence]:
-    """Yield what the ProvisioningRequests say that waiting pods consume."""
-    for one in provisions(unit):
-        yield Evidence(f"ProvisioningRequest {one.request}", one.text, one.ref)
+    """Yield the messages of the ProvisioningRequests that waiting pods consume."""
+    for provision in provisions(unit):
+        yield Evidence(f"ProvisioningRequest {provision.request}", provision.text, provision.ref)
     why = unit.facts.autoscaling.why_no_requests
     if why and any(pod.provisioning_request for pod in unit.unplaced):
         yield Evidence("ProvisioningRequests", why)

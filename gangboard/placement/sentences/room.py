@@ -8,35 +8,37 @@ from dataclasses import dataclass
 import numpy as np
 
 from gangboard.domain.capacity import PODS
-from gangboard.domain.placing import Assessment, Filter, PlacementCause, ShapeFit, When
+from gangboard.domain.placement_result import Assessment, Filter, PlacementCause, ShapeFit, When
 from gangboard.domain.text import count, is_or_are, listed
 from gangboard.facts.gang import Unit
-from gangboard.placement.amount_words import amount_of, amounts_of, bare
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import amount_of, amounts_of, bare, wanted
+from gangboard.placement.columns import IntColumn, total
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.members import nodes_for
-from gangboard.placement.node_snapshot import Whole, total
-from gangboard.placement.sentences.how_many import alone, how_many_fit, some_fit, unit_keys
-from gangboard.placement.sentences.numbers import (
-    Crowd,
+from gangboard.placement.gang_nodes import nodes_for
+from gangboard.placement.sentences.unavailable_nodes import withheld_devices
+from gangboard.placement.sentences.wording import (
+    PlacementReason,
+    PodCount,
     are_free,
-    crowd_of,
+    how_many_fit,
     labels_of,
+    most_pods,
     needed_and_there,
     nodes_that,
     not_said,
+    pod_count_of,
+    some_fit,
+    unit_keys,
     usable_nodes,
 )
-from gangboard.placement.sentences.placement_reason import PlacementReason
-from gangboard.placement.sentences.withheld import withheld_devices
 
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """A resource of which less is there in total than some members need."""
+    """A resource of which the nodes have less in total than some members need."""
 
     resource: str
-    crowd: Crowd
+    pod_count: PodCount
     needed: int
     there: int
     nodes: int
@@ -70,20 +72,20 @@ def _lack_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -
         return _too_large(unit, assessment, shapes)
     if assessment.cause is PlacementCause.FRAGMENTED:
         return _fragmented(unit, assessment, shapes)
-    found = find_lack(unit, assessment, shapes, When.NOW)
-    if found is None:
-        return f"too little is free for {crowd_of(assessment)} on {_where(shapes)}"
-    if found.resource == PODS:
-        text = _without_places(found)
+    lack = find_lack(unit, assessment, shapes, When.CURRENT)
+    if lack is None:
+        return f"too little is free for {pod_count_of(assessment)} on {_nodes_text(shapes)}"
+    if lack.resource == PODS:
+        text = _without_places(lack)
     else:
-        text = _short(found, assessment.cause is PlacementCause.OCCUPIED)
-    return f"{text}{some_fit(unit, assessment, shapes, When.NOW)}"
+        text = _short(lack, assessment.cause is PlacementCause.OCCUPIED)
+    return f"{text}{some_fit(unit, assessment, shapes, When.CURRENT)}"
 
 
 def _besides(shapes: Sequence[ShapeFit]) -> str:
-    """Return `; 1 more node is cordoned`: nodes that would do if somebody gave them back."""
+    """Return `; 1 more node is cordoned`: nodes that members could use if they were given back."""
     out = {
-        why: max((_number(one, why) for one in shapes), default=0)
+        why: max((_number(shape_fit, why) for shape_fit in shapes), default=0)
         for why in (Filter.CORDON, Filter.NOT_READY, Filter.UNSAID)
     }
     words = {Filter.CORDON: "cordoned", Filter.NOT_READY: "not ready"}
@@ -93,14 +95,18 @@ def _besides(shapes: Sequence[ShapeFit]) -> str:
         for why, number in out.items()
         if number
     ]
-    parts += _far(shapes)
+    parts += _out_of_reach(shapes)
     return f"; {listed(parts)}" if parts else ""
 
 
-def _far(shapes: Sequence[ShapeFit]) -> list[str]:
+def _out_of_reach(shapes: Sequence[ShapeFit]) -> list[str]:
     """Return `3 more nodes have another zone than …`: out of reach of what members must be near."""
-    terms = {one.shape.pod_affinity for one in shapes if one.shape.pod_affinity is not None}
-    number = max((_number(one, Filter.POD_AFFINITY) for one in shapes), default=0)
+    terms = {
+        shape_fit.shape.pod_affinity
+        for shape_fit in shapes
+        if shape_fit.shape.pod_affinity is not None
+    }
+    number = max((_number(shape_fit, Filter.POD_AFFINITY) for shape_fit in shapes), default=0)
     if len(terms) != 1 or not number:
         return []
     (term,) = terms
@@ -110,9 +116,9 @@ def _far(shapes: Sequence[ShapeFit]) -> list[str]:
     return [f"{have} another {term.topology_key} (pod affinity)"]
 
 
-def _number(one: ShapeFit, why: Filter) -> int:
-    found = one.eligibility.excluded.get(why)
-    return found.count if found is not None else 0
+def _number(shape_fit: ShapeFit, why: Filter) -> int:
+    excluded = shape_fit.eligibility.excluded.get(why)
+    return excluded.count if excluded is not None else 0
 
 
 def find_lack(
@@ -120,41 +126,43 @@ def find_lack(
 ) -> Lack | None:
     """Return the numbers of the deciding resource: over all members, or for those of one shape.
 
-    None when enough of it is there for each shape and for all together.
+    None: enough of it exists for each shape and for all together.
     """
     resource = assessment.deciding
     for line in assessment.totals:
-        there = line.free if when is When.NOW else line.capacity
-        if line.resource == resource and there < line.needed:
-            crowd, labels = crowd_of(assessment), _labels(shapes)
-            return Lack(resource, crowd, line.needed, there, _hosts(shapes), labels)
+        available = line.free if when is When.CURRENT else line.capacity
+        if line.resource == resource and available < line.needed:
+            pod_count, labels = pod_count_of(assessment), _labels(shapes)
+            return Lack(resource, pod_count, line.needed, available, _hosts(shapes), labels)
     request = assessment.request
-    for one in shapes:
-        must = max(0, request.needed - (request.size - one.count))
-        needed = must * wanted(one.shape).get(resource, 0)
+    for shape_fit in shapes:
+        must = max(0, request.needed - (request.size - shape_fit.count))
+        needed = must * wanted(shape_fit.shape).get(resource, 0)
         if not needed:
             continue
-        free = _free(unit, one, resource, when)
-        there = total(free)
-        if there < needed:
-            crowd = Crowd(must, one.count, one.shape.name if len(shapes) > 1 else "")
-            return Lack(resource, crowd, needed, there, len(free), _labels([one]))
+        free = _free(unit, shape_fit, resource, when)
+        available = total(free)
+        if available < needed:
+            pod_count = PodCount(
+                must, shape_fit.count, shape_fit.shape.name if len(shapes) > 1 else ""
+            )
+            return Lack(resource, pod_count, needed, available, len(free), _labels([shape_fit]))
     return None
 
 
-def _free(unit: Unit, one: ShapeFit, resource: str, when: When) -> Whole:
-    """Return what is free of a resource on each eligible node of a shape; overfull ones have 0."""
+def _free(unit: Unit, shape_fit: ShapeFit, resource: str, when: When) -> IntColumn:
+    """Return the free amount of a resource on each eligible node of a shape, 0 on overfull nodes."""
     snapshot = nodes_for(unit)
-    mask = feasible_nodes_of(snapshot, one.shape).eligible(unit_keys(unit))
-    found: Whole = np.maximum(snapshot.stock(resource).free(when)[mask], 0)
-    return found
+    mask = feasible_nodes_of(snapshot, shape_fit.shape).eligible(unit_keys(unit))
+    free: IntColumn = np.maximum(snapshot.resource(resource).free(when)[mask], 0)
+    return free
 
 
 def _hosts(shapes: Sequence[ShapeFit]) -> int:
     """Return how many nodes could host a member of some shape."""
     if len(shapes) == 1:
         return len(shapes[0].eligibility.eligible)
-    return len({name for one in shapes for name in one.eligibility.eligible})
+    return len({name for shape_fit in shapes for name in shape_fit.eligibility.eligible})
 
 
 def _labels(shapes: Sequence[ShapeFit]) -> str:
@@ -164,7 +172,7 @@ def _labels(shapes: Sequence[ShapeFit]) -> str:
     return labels_of(shapes[0].shape)
 
 
-def _where(shapes: Sequence[ShapeFit]) -> str:
+def _nodes_text(shapes: Sequence[ShapeFit]) -> str:
     return usable_nodes(_hosts(shapes), _labels(shapes))
 
 
@@ -172,83 +180,86 @@ def _where(shapes: Sequence[ShapeFit]) -> str:
 
 
 def _short(lack: Lack, is_occupied: bool) -> str:
-    needed, there = needed_and_there(lack.resource, lack.needed, lack.there)
-    where = usable_nodes(lack.nodes, lack.labels)
-    text = f"{lack.crowd.verb('need')} {needed}, and {are_free(lack.resource, there)} on {where}"
+    needed, available = needed_and_there(lack.resource, lack.needed, lack.there)
+    nodes = usable_nodes(lack.nodes, lack.labels)
+    text = f"{lack.pod_count.verb('need')} {needed}, and {are_free(lack.resource, available)} on {nodes}"
     # Less than one pod needs is enough for none, wherever it is.
-    is_enough_for_one = lack.there * lack.crowd.number >= lack.needed
-    if is_occupied and is_enough_for_one and min(lack.crowd.number, lack.nodes) > 1:
+    is_enough_for_one = lack.there * lack.pod_count.number >= lack.needed
+    if is_occupied and is_enough_for_one and min(lack.pod_count.number, lack.nodes) > 1:
         return f"{text}, nowhere enough for one"
     return text
 
 
 def _without_places(lack: Lack) -> str:
-    more = "no more pods" if not lack.there else f"{lack.there} more"
+    number = "no more pods" if not lack.there else f"{lack.there} more"
     verb = "takes" if lack.nodes == 1 else "take"
-    where = usable_nodes(lack.nodes, lack.labels)
-    return f"{lack.crowd.verb('need')} a place, and {where} {verb} {more}"
+    nodes = usable_nodes(lack.nodes, lack.labels)
+    return f"{lack.pod_count.verb('need')} a place, and {nodes} {verb} {number}"
 
 
 def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
-    found = find_lack(unit, assessment, shapes, When.EMPTY)
-    if found is None:
+    lack = find_lack(unit, assessment, shapes, When.DRAINED)
+    if lack is None:
         return _pieces_when_empty(unit, assessment, shapes)
-    where = usable_nodes(found.nodes, found.labels)
-    have = "has" if found.nodes == 1 else "have"
-    if found.resource == PODS:
-        needed, there = "a place", f"{found.there} places for pods"
+    nodes = usable_nodes(lack.nodes, lack.labels)
+    have = "has" if lack.nodes == 1 else "have"
+    if lack.resource == PODS:
+        needed, available = "a place", f"{lack.there} places for pods"
     else:
-        needed, there = needed_and_there(found.resource, found.needed, found.there)
-    text = f"{found.crowd.verb('need')} {needed}, but {where} {have} {there} even when empty"
-    return f"{text}{some_fit(unit, assessment, shapes, When.EMPTY)}"
+        needed, available = needed_and_there(lack.resource, lack.needed, lack.there)
+    text = f"{lack.pod_count.verb('need')} {needed}, but {nodes} {have} {available} even when empty"
+    return f"{text}{some_fit(unit, assessment, shapes, When.DRAINED)}"
 
 
 def _pieces_when_empty(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
-    crowd = crowd_of(assessment)
-    where = f"on {_where(shapes)} even when empty"
+    pod_count = pod_count_of(assessment)
+    nodes = f"on {_nodes_text(shapes)} even when empty"
     if len(shapes) > 1:
-        return f"no placement exists for {crowd} together {where}"
-    (one,) = shapes
-    fit = how_many_fit(unit, assessment, one, When.EMPTY) or "not all of them fit"
-    return f"{crowd.verb('need')} {_each(one, crowd)}, but {fit} {where}"
+        return f"no placement exists for {pod_count} together {nodes}"
+    (shape_fit,) = shapes
+    fit = how_many_fit(unit, assessment, shape_fit, When.DRAINED) or "not all of them fit"
+    return f"{pod_count.verb('need')} {_each(shape_fit, pod_count)}, but {fit} {nodes}"
 
 
-def _each(one: ShapeFit, crowd: Crowd) -> str:
+def _each(shape_fit: ShapeFit, pod_count: PodCount) -> str:
     """Return what each pod of the shape asks for."""
-    asked = {name: amount for name, amount in wanted(one.shape).items() if name != PODS}
-    amounts = amounts_of(asked)
-    return f"{listed(amounts)}{crowd.each}" if amounts else f"a place{crowd.each}"
+    requested = {name: amount for name, amount in wanted(shape_fit.shape).items() if name != PODS}
+    amounts = amounts_of(requested)
+    return f"{listed(amounts)}{pod_count.each}" if amounts else f"a place{pod_count.each}"
 
 
 def _fragmented(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
-    crowd = crowd_of(assessment)
+    pod_count = pod_count_of(assessment)
     if len(shapes) > 1:
-        text = f"enough is free in total for {crowd} on {_where(shapes)}"
-        return f"{text}, but in pieces: {crowd.they} do not fit together"
-    (one,) = shapes
-    asked = wanted(one.shape)
-    resource = assessment.deciding or _scarcest(assessment, one)
+        text = f"enough is free in total for {pod_count} on {_nodes_text(shapes)}"
+        return f"{text}, but in pieces: {pod_count.they} do not fit together"
+    (shape_fit,) = shapes
+    requested = wanted(shape_fit.shape)
+    resource = assessment.deciding or _scarcest(assessment, shape_fit)
     line = next((line for line in assessment.totals if line.resource == resource), None)
-    most, some = alone(unit, one, When.NOW), some_fit(unit, assessment, shapes, When.NOW)
+    most, fit_text = (
+        most_pods(unit, shape_fit, When.CURRENT),
+        some_fit(unit, assessment, shapes, When.CURRENT),
+    )
     if line is None:
-        return f"enough is free in total for {crowd}, but in pieces{some}"
-    if not _is_alone(unit, one, resource, most):
-        return _not_together(assessment, one, some)
-    piece = amount_of(resource, asked[resource])
-    text = f"{crowd.verb('need')} {piece}{crowd.each}, and {are_free(resource, bare(resource, line.free))}"
+        return f"enough is free in total for {pod_count}, but in pieces{fit_text}"
+    if not _is_alone(unit, shape_fit, resource, most):
+        return _not_together(assessment, shape_fit, fit_text)
+    piece = amount_of(resource, requested[resource])
+    text = f"{pod_count.verb('need')} {piece}{pod_count.each}, and {are_free(resource, bare(resource, line.free))}"
     if not most:
-        return f"{text}, but no node has {bare(resource, asked[resource])} ({_pieces(unit, one, resource)})"
-    return f"{text}, but in pieces{some} ({_pieces(unit, one, resource)})"
+        return f"{text}, but no node has {bare(resource, requested[resource])} ({_free_by_node(unit, shape_fit, resource)})"
+    return f"{text}, but in pieces{fit_text} ({_free_by_node(unit, shape_fit, resource)})"
 
 
-def _is_alone(unit: Unit, one: ShapeFit, resource: str, most: int) -> bool:
-    """Whether what is free of one resource tells how many pods fit: nodes can lack another."""
-    pieces = _free(unit, one, resource, When.NOW) // wanted(one.shape)[resource]
+def _is_alone(unit: Unit, shape_fit: ShapeFit, resource: str, most: int) -> bool:
+    """Whether the free amount of one resource decides how many pods fit, so that no node lacks another."""
+    pieces = _free(unit, shape_fit, resource, When.CURRENT) // wanted(shape_fit.shape)[resource]
     return total(pieces) == most
 
 
-def _not_together(assessment: Assessment, one: ShapeFit, end: str) -> str:
-    """Return what is said where nodes that have enough of one resource lack another."""
+def _not_together(assessment: Assessment, shape_fit: ShapeFit, end: str) -> str:
+    """Return the sentence for nodes that have enough of one resource and lack another."""
     free = amounts_of(
         {
             line.resource: line.free
@@ -256,14 +267,14 @@ def _not_together(assessment: Assessment, one: ShapeFit, end: str) -> str:
             if line.resource != PODS and line.needed
         }
     )
-    crowd = crowd_of(assessment)
-    text = f"{crowd.verb('need')} {_each(one, crowd)}, and {listed(free)} are free"
+    pod_count = pod_count_of(assessment)
+    text = f"{pod_count.verb('need')} {_each(shape_fit, pod_count)}, and {listed(free)} are free"
     return f"{text}, but not on the same nodes{end}"
 
 
-def _scarcest(assessment: Assessment, one: ShapeFit) -> str:
+def _scarcest(assessment: Assessment, shape_fit: ShapeFit) -> str:
     """Return the resource that stops most nodes, or the one with the least to spare."""
-    stops = [limit for limit, _, _ in one.saturated if limit in wanted(one.shape)]
+    stops = [limit for limit, _, _ in shape_fit.saturated if limit in wanted(shape_fit.shape)]
     if stops and stops[0] != PODS:
         return stops[0]
     lines = [line for line in assessment.totals if line.resource != PODS and line.needed]
@@ -272,9 +283,9 @@ def _scarcest(assessment: Assessment, one: ShapeFit) -> str:
     return tightest.resource if tightest is not None else ""
 
 
-def _pieces(unit: Unit, one: ShapeFit, resource: str) -> str:
+def _free_by_node(unit: Unit, shape_fit: ShapeFit, resource: str) -> str:
     """Return `4 nodes have 4 each` or `1 node has 5, 2 nodes have 2 each`, the largest first."""
-    free, times = np.unique(_free(unit, one, resource, When.NOW), return_counts=True)
+    free, times = np.unique(_free(unit, shape_fit, resource, When.CURRENT), return_counts=True)
     amounts = dict(zip(free.tolist(), times.tolist(), strict=True))
     parts = []
     for amount, number in sorted(amounts.items(), reverse=True)[:3]:

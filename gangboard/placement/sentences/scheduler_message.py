@@ -1,8 +1,8 @@
-"""What only the scheduler can tell: volumes, claims, spread, and other affinity between pods.
+"""Reasons that only the scheduler's message tells: volumes, claims, spread, and affinity between pods.
 
 Texts as in pkg/scheduler/framework/plugins of Kubernetes 1.35 to 1.37 (volumebinding, volumezone,
-volumerestrictions, nodevolumelimits, dynamicresources, podtopologyspread, interpodaffinity). Text is
-no API: what is not recognised is quoted under `unschedulable`.
+volumerestrictions, nodevolumelimits, dynamicresources, podtopologyspread, interpodaffinity). Text is no API, so
+unknown text is quoted under `unschedulable`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gangboard.facts.scheduler_text import (
     clean,
     node_reasons,
 )
-from gangboard.placement.sentences.placement_reason import PlacementReason
+from gangboard.placement.sentences.wording import PlacementReason
 
 VOLUME, CLAIM = "volume-unavailable", "claim-unavailable"
 SPREAD, ANTI_AFFINITY = "spread-constraints", "pod-anti-affinity"
@@ -174,7 +174,7 @@ _LASTING = (
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What one text of the scheduler says of such things."""
+    """The reason that one message of the scheduler tells."""
 
     code: str
     text: str
@@ -185,41 +185,41 @@ class _Reading:
 
 
 def message_about_pods(unit: Unit) -> PlacementReason | None:
-    """Return a reason that turns pods away before any node is looked at."""
-    return _told(unit, of_nodes=False)
+    """Return a reason that applies before the scheduler looks at any node."""
+    return _most_frequent(unit, of_nodes=False)
 
 
 def message_about_nodes(unit: Unit) -> PlacementReason | None:
-    """Return a reason that the scheduler finds on nodes; of several the one on most of them."""
-    return _told(unit, of_nodes=True)
+    """Return the reason that the scheduler finds on most nodes."""
+    return _most_frequent(unit, of_nodes=True)
 
 
-def _told(unit: Unit, *, of_nodes: bool) -> PlacementReason | None:
+def _most_frequent(unit: Unit, *, of_nodes: bool) -> PlacementReason | None:
     texts = Counter(pod.scheduled.message for pod in unit.refused if pod.scheduled is not None)
-    found = [
-        (one, number)
+    readings = [
+        (reading, number)
         for text, number in texts.items()
-        for one in (_read(text),)
-        if one is not None and bool(one.nodes) == of_nodes
+        for reading in (_read(text),)
+        if reading is not None and bool(reading.nodes) == of_nodes
     ]
-    if not found:
+    if not readings:
         return None
-    often = _most(found)
-    number = sum(number for one, number in found if one == often)
+    often = _most(readings)
+    number = sum(number for reading, number in readings if reading == often)
     if not of_nodes:
         verb, _, rest = often.text.partition(" ")
         text = f"{count(number, 'pod')} {plural(number, verb)} {rest}"
     else:
         text = f"{count(number, 'pod')} {plural(number, 'find')} no node: on {often.text}"
-        text = f"{text}{_which(unit, often.code)}"
+        text = f"{text}{_names_text(unit, often.code)}"
     return PlacementReason(often.code, f"{together(unit, number)}{text}", often.blocked)
 
 
-def _which(unit: Unit, code: str) -> str:
-    """Return ` (PersistentVolumeClaim data)`, ` (by zone)`: what the pods ask for of that sort."""
+def _names_text(unit: Unit, code: str) -> str:
+    """Return ` (PersistentVolumeClaim data)`, ` (by zone)`: the claims or spread keys of the pods."""
     pods = unit.refused
     if code == VOLUME:
-        claims = {one.name for pod in pods for one in pod.claims if one.kind == OF_VOLUMES}
+        claims = {claim.name for pod in pods for claim in pod.claims if claim.kind == OF_VOLUMES}
         noun = OF_VOLUMES if len(claims) == 1 else f"{OF_VOLUMES}s"
         return f" ({noun} {names(sorted(claims))})" if claims else ""
     if code == SPREAD:
@@ -228,20 +228,20 @@ def _which(unit: Unit, code: str) -> str:
     return ""
 
 
-def together(unit: Unit, told: int) -> str:
-    """Say that all of a gang wait where the scheduler tells why of some: often of one only."""
+def together(unit: Unit, explained: int) -> str:
+    """Return the words that all of a gang wait, if the scheduler explains only some of them."""
     waiting = len(unit.unplaced)
-    if unit.quorum is None or waiting <= told:
+    if unit.quorum is None or waiting <= explained:
         return ""
     return f"{count(waiting, 'pod')} {plural(waiting, 'wait')} together, and "
 
 
-def _most(found: Iterable[tuple[_Reading, int]]) -> _Reading:
-    """Return what keeps for good before what may pass, then what is said of most pods."""
+def _most(readings: Iterable[tuple[_Reading, int]]) -> _Reading:
+    """Return the most important reading: a blocking one first, then the one about most pods."""
     often: Counter[_Reading] = Counter()
-    for one, number in found:
-        often[one] += number
-    return max(often, key=lambda one: (one.blocked, often[one], one.text))
+    for reading, number in readings:
+        often[reading] += number
+    return max(often, key=lambda reading: (reading.blocked, often[reading], reading.text))
 
 
 def _read(raw: str) -> _Reading | None:
@@ -263,15 +263,17 @@ _kept = bounded_cache(4096, 16 * MEBIBYTE)(_read_text)
 
 
 def _read_nodes(reasons: tuple[tuple[str, int], ...]) -> _Reading | None:
-    found = [
+    matches = [
         (number, code, saying)
         for reason, number in reasons
         for start, code, saying in _OF_NODES
         if number and reason.startswith(start)
     ]
-    if not found:
+    if not matches:
         return None
-    _, code, saying = max(found)
-    nodes = sum(times for times, one, text in found if (one, text) == (code, saying))
+    _, code, saying = max(matches)
+    nodes = sum(
+        times for times, match_code, text in matches if (match_code, text) == (code, saying)
+    )
     lasting = all(reason.startswith(_LASTING) for reason, _ in reasons)
     return _Reading(code, f"{count(nodes, 'node')} {saying}", lasting, nodes)

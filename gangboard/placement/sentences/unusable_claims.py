@@ -1,8 +1,8 @@
-"""Claims that members name and cannot use, as they were looked up: the scheduler does not always say it.
+"""Claims that members name and cannot use, as the poller read them. The scheduler does not always name them.
 
-On 1.37 it says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of a Job, whatever is
-wrong with a PersistentVolumeClaim. It holds back a pod whose ResourceClaim is not there before it tries
-(PreEnqueue of DynamicResources), and says nothing. Both observed, the latter on 1.35 to 1.37.
+On 1.37 it says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of a Job for any problem
+with a PersistentVolumeClaim. If the ResourceClaim of a pod does not exist, it holds the pod back without a
+message (PreEnqueue of DynamicResources). Both observed, the latter on 1.35 to 1.37.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from gangboard.domain.text import count, names, plural
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import group_refusal, has_rejected_pods
-from gangboard.placement.sentences.placement_reason import PlacementReason
 from gangboard.placement.sentences.scheduler_message import CLAIM, VOLUME, together
+from gangboard.placement.sentences.wording import PlacementReason
 
 _SHOWN = 3
 _PASSING = frozenset({ClaimProblem.UNMADE, ClaimProblem.UNBOUND})
-"""What somebody is about to mend: the other problems stay until a person does something."""
+"""Problems that a controller is about to solve. The others stay until a person acts."""
 # Of one claim and of several.
 _MESSAGES = {
     ClaimProblem.MISSING: (
@@ -59,14 +59,14 @@ def unusable_claims(unit: Unit) -> PlacementReason | None:
     """Return which claims keep members from being placed: of several problems one that stays."""
     if not unit.facts.claims:
         return None
-    found = _named(unit)
-    if not found:
+    unusable = _named(unit)
+    if not unusable:
         return None
     code, problem = max(
-        found,
-        key=lambda one: (one[1] not in _PASSING, len(_pods(found[one])), one[0], one[1]),
+        unusable,
+        key=lambda pair: (pair[1] not in _PASSING, len(_pods(unusable[pair])), pair[0], pair[1]),
     )
-    named = found[code, problem]
+    named = unusable[code, problem]
     kind = next(iter(named))[0]
     pods = len(_pods(named))
     verb = plural(pods, "wait" if problem in _PASSING else "need")
@@ -87,15 +87,15 @@ def _named(unit: Unit) -> dict[tuple[str, ClaimProblem], dict[ClaimName, list[Po
     """
     unusable = unit.facts.claims
     is_tried = has_rejected_pods(unit) or group_refusal(unit) is not None
-    found: dict[tuple[str, ClaimProblem], dict[ClaimName, list[Pod]]] = defaultdict(dict)
+    named: dict[tuple[str, ClaimProblem], dict[ClaimName, list[Pod]]] = defaultdict(dict)
     for pod in unit.unplaced:
         for claim in () if pod.gates else pod.claims:
             name = (claim.kind, pod.meta.ref.namespace, claim.name)
             if name not in unusable or (claim.kind == OF_VOLUMES and not is_tried):
                 continue
             key = (VOLUME if claim.kind == OF_VOLUMES else CLAIM, unusable[name].problem)
-            found[key].setdefault(name, []).append(pod)
-    return found
+            named[key].setdefault(name, []).append(pod)
+    return named
 
 
 def _pods(named: _Named) -> set[str]:
@@ -103,10 +103,10 @@ def _pods(named: _Named) -> set[str]:
 
 
 def _message(unit: Unit, code: str, problem: ClaimProblem, kind: str, named: _Named) -> str:
-    one, several = _UNMADE[code] if problem is ClaimProblem.UNMADE else _MESSAGES[problem]
+    single_text, several = _UNMADE[code] if problem is ClaimProblem.UNMADE else _MESSAGES[problem]
     # The claims that a template makes have one name in all pods until they are made.
     single = len(named) == 1 and (problem is not ClaimProblem.UNMADE or len(_pods(named)) == 1)
-    return (one if single else several).format(
+    return (single_text if single else several).format(
         kind=kind,
         names=names(sorted(name for _, _, name in named)),
         volume=unit.facts.claims[next(iter(named))].volume,
@@ -114,8 +114,8 @@ def _message(unit: Unit, code: str, problem: ClaimProblem, kind: str, named: _Na
 
 
 def _evidence(unit: Unit, named: _Named) -> Iterator[Evidence]:
-    """Yield what is the matter with each claim, told of the claim, or of a pod that names what is not."""
+    """Yield the problem of each claim. The source is the claim, or a pod that names a missing claim."""
     for name in sorted(named)[:_SHOWN]:
-        found: UnusableClaim = unit.facts.claims[name]
-        source = found.meta.ref if found.meta is not None else named[name][0].meta.ref
-        yield Evidence(f"{name[0]} {name[2]}", found.problem.value, source)
+        claim: UnusableClaim = unit.facts.claims[name]
+        source = claim.meta.ref if claim.meta is not None else named[name][0].meta.ref
+        yield Evidence(f"{name[0]} {name[2]}", claim.problem.value, source)

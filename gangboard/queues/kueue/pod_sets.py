@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gangboard.decode.wire import Int32, Wire
-from gangboard.domain.capacity import HOSTNAME
+from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.queue import AssignedNodes, LabelSources
 
 POD_SET_LABEL = "kueue.x-k8s.io/podset"

@@ -15,8 +15,8 @@ from gangboard.decode.problems import deliver
 from gangboard.decode.resource_lists import Amounts, Quantity
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, pick_condition, read_meta
 from gangboard.domain.api_resource import Resource
-from gangboard.domain.capacity import Taint
 from gangboard.domain.objects import Condition
+from gangboard.domain.pod_constraints import Taint
 from gangboard.domain.quota import Flavor, Queue, QueueLevel, QueueName, QueueState, Quota
 from gangboard.domain.text import names, shorten
 

@@ -18,7 +18,7 @@ from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
 from gangboard.facts.suspensions import authors_words, pause_of
 from gangboard.facts.unit_counts import active_jobs, asks_for_nothing, is_paused
-from gangboard.placement.change_methods import ChangedObject, change_method
+from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
 
 

@@ -43,7 +43,7 @@ from gangboard.facts.unit_counts import (
     seats,
     succeeded,
 )
-from gangboard.placement.change_methods import ChangedObject, change_method
+from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
 
 _CORE = "scheduling.k8s.io"

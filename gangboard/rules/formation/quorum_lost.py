@@ -18,7 +18,7 @@ from gangboard.facts.gang import Unit
 from gangboard.facts.job_holds import how_to_resume
 from gangboard.facts.queue_sentences import pods_to_be_admitted
 from gangboard.facts.unit_counts import given_up, live_count, seats, succeeded
-from gangboard.placement.change_methods import ChangedObject, change_method
+from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
 
 _CORE = "scheduling.k8s.io"

@@ -8,7 +8,7 @@ go, and no other gang's end helps either of them.
 from __future__ import annotations
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep
-from gangboard.domain.capacity import Resident
+from gangboard.domain.capacity import RunningGang
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.text import out_of
@@ -48,7 +48,7 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
-def _advice(own: Resident, rival: Resident) -> tuple[AdvisedStep, ...]:
+def _advice(own: RunningGang, rival: RunningGang) -> tuple[AdvisedStep, ...]:
     """Return which of the two is to let go: none that cannot, and none for one of lower priority."""
     theirs, ours = _name(rival.ref), _name(own.ref)
     if _may_let_go(rival, own) and _may_let_go(own, rival):
@@ -66,11 +66,11 @@ def _advice(own: Resident, rival: Resident) -> tuple[AdvisedStep, ...]:
     return ()
 
 
-def _suspend(gang: Resident, text: str) -> AdvisedStep:
+def _suspend(gang: RunningGang, text: str) -> AdvisedStep:
     return AdvisedStep(text, AdviceKind.SUSPEND_BROKEN, objects=(gang.ref,))
 
 
-def _may_let_go(one: Resident, other: Resident) -> bool:
+def _may_let_go(one: RunningGang, other: RunningGang) -> bool:
     return one.suspendable and one.priority <= other.priority
 
 
@@ -78,18 +78,18 @@ def _name(ref: ObjectRef) -> str:
     return f"{ref.namespace}/{ref.name}"
 
 
-def _placed(gang: Resident, waiting: int) -> str:
+def _placed(gang: RunningGang, waiting: int) -> str:
     """Return `2 of 4 pods`: those that have a node, of these and those that wait."""
     pods = sum(load.pods for load in gang.kept.values())
     return out_of(pods, pods + waiting, "pod")
 
 
-def _waiting(unit: Unit, own: Resident) -> int:
+def _waiting(unit: Unit, own: RunningGang) -> int:
     """Return how many pods of the unit's gang wait, those of its other units included."""
     return max(len(unit.unplaced), _waits(own))
 
 
-def _waits(gang: Resident) -> int:
+def _waits(gang: RunningGang) -> int:
     return sum(pod_set.count for pod_set in gang.waits)
 
 

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gangboard.domain.capacity import HOSTNAME
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.text import is_or_are, names, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding

@@ -14,7 +14,7 @@ import re
 from datetime import datetime
 
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.objects import ObjectRef
+from gangboard.domain.objects import ObjectRef, node_ref
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, names, plural
 from gangboard.domain.verdict import Evidence, Finding
@@ -28,7 +28,6 @@ from gangboard.facts.scheduler_text import (
 )
 from gangboard.facts.state_since import waits_since
 from gangboard.facts.unit_counts import lacks_room
-from gangboard.placement.sentences.placement_reason import node_ref
 from gangboard.plugins.rule import UnitRule
 
 _ONGOING = re.compile(

@@ -9,7 +9,8 @@ gang is past placement and this is silent.
 from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.placing import Assessment, FitAnswer, PlacementCause
+from gangboard.domain.objects import node_ref
+from gangboard.domain.placement_result import Assessment, FitAnswer, PlacementCause
 from gangboard.domain.text import count, names, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
@@ -23,7 +24,6 @@ from gangboard.facts.scheduler_text import (
 from gangboard.facts.state_since import waits_since
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
-from gangboard.placement.sentences.placement_reason import node_ref
 from gangboard.plugins.rule import UnitRule
 
 _SHOWN = 3

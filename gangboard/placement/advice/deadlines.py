@@ -1,0 +1,254 @@
+"""Advice to wait: for pods that are being deleted, and for deadlines.
+
+No step is needed then. Advice never asks a user to free the room of pods that are being deleted. Advice that asks for
+more room counts on their room, and says so.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+import numpy as np
+
+from gangboard.domain.advice import Advice, AdviceKind
+from gangboard.domain.capacity import PODS, NodeInfo, RunningGang
+from gangboard.domain.objects import ObjectRef, node_ref
+from gangboard.domain.text import count, is_or_are, listed
+from gangboard.placement.advice.what_if import WhatIf, without_needless
+from gangboard.placement.advice.wording import node_names, shown, then_fits
+from gangboard.placement.columns import BoolColumn
+from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.running_gangs import (
+    ExpectedTerminations,
+    GangTermination,
+    clock,
+    expected_terminations_of,
+)
+
+MOST_ENDED = 64
+"""Terminations that one piece of advice counts on at most."""
+MOST_TRIED = 16
+"""Terminations that are tried as the last one, once their sum could be enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deletions:
+    """Pods that are being deleted where members could go."""
+
+    ends: tuple[GangTermination, ...]
+    what_if: WhatIf
+    """The unit on the nodes without them."""
+
+
+# Deletions
+
+
+def deletions(what_if: WhatIf) -> Deletions | None:
+    """Return the pods that are being deleted, if they hold room that members could use."""
+    expected = expected_terminations_of(what_if.unit.facts.room, what_if.snapshot)
+    if not expected.all:
+        return None
+    going = expected.to_come(what_if.unit.now, what_if.own_uid, deleted=True)
+    if not going.any():
+        return None
+    candidates = what_if.candidate_nodes
+    relevant = np.flatnonzero(going & (expected.held(PODS, candidates) > 0))
+    if not len(relevant):
+        return None
+    assessment = what_if.assessment
+    totals = tuple(
+        replace(line, free=line.free + int(expected.held(line.resource, candidates)[going].sum()))
+        for line in assessment.totals
+    )
+    later = WhatIf(
+        what_if.unit,
+        what_if.request,
+        replace(assessment, totals=totals),
+        _snapshot_without(what_if, expected, going),
+    )
+    return Deletions(tuple(expected.all[index] for index in relevant.tolist()), later)
+
+
+def _snapshot_without(
+    what_if: WhatIf, expected: ExpectedTerminations, going: BoolColumn
+) -> NodeSnapshot:
+    """Return the nodes without the pods that are being deleted, built once for all gangs."""
+    cache, key = what_if.snapshot.cache, ("without", going.tobytes())
+    if key not in cache:
+        loads = [expected.all[index].termination.loads for index in np.flatnonzero(going).tolist()]
+        cache[key] = what_if.snapshot.changed(what_if.nodes_without(loads))
+    snapshot: NodeSnapshot = cache[key]
+    return snapshot
+
+
+def wait_for_deletions(what_if: WhatIf, pending: Deletions) -> Advice | None:
+    """Return the time at which the deleted pods have gone, if their room is enough."""
+    if not pending.what_if.frees():
+        return None
+    enough = _first_enough(what_if, pending.ends) or pending.ends
+    pods, names = _on_nodes(what_if, enough)
+    last = max(end.termination.rounded for end in enough)
+    return Advice(
+        AdviceKind.WAIT_FOR_END,
+        f"Wait: {count(pods, 'pod')} on {node_names(names)} will be gone by "
+        f"{clock(last, what_if.unit.now)}; {then_fits(what_if)}.",
+        named=_refs(names),
+        at=max(end.termination.at for end in enough),
+        until=min(end.termination.rounded for end in enough),
+    )
+
+
+def counting_on(what_if: WhatIf, pending: Deletions, advised: Iterable[Advice]) -> Iterator[Advice]:
+    """Add to advice that it counts on the pods being deleted to go."""
+    pods, names = _on_nodes(what_if, pending.ends)
+    first = min(end.termination.rounded for end in pending.ends)
+    last = clock(max(end.termination.rounded for end in pending.ends), what_if.unit.now)
+    verb = is_or_are(pods)
+    clause = (
+        f", once {count(pods, 'pod')} on {node_names(names)} that {verb} being deleted {verb} gone "
+        f"({last} at the latest)."
+    )
+    for advice in advised:
+        yield replace(
+            advice,
+            text=advice.text.removesuffix(".") + clause,
+            named=tuple(dict.fromkeys((*advice.named, *_refs(names)))),
+            at=advice.at and max(advice.at, *(end.termination.at for end in pending.ends)),
+            until=first if advice.until is None else min(advice.until, first),
+        )
+
+
+def _on_nodes(what_if: WhatIf, ends: Iterable[GangTermination]) -> tuple[int, list[str]]:
+    """Return how many pods these are on nodes where members could go, and the names of the nodes."""
+    pods: Counter[str] = Counter()
+    for end in ends:
+        for name, load in end.termination.loads.items():
+            pods[name] += load.pods
+    names = [
+        what_if.snapshot.names[index] for index in np.flatnonzero(what_if.candidate_nodes).tolist()
+    ]
+    names = [name for name in names if pods[name]]
+    return sum(pods[name] for name in names), names
+
+
+def _refs(names: Sequence[str]) -> tuple[ObjectRef, ...]:
+    return tuple(node_ref(name) for name in shown(names))
+
+
+# Deadlines
+
+
+def wait_for_end(what_if: WhatIf) -> Iterator[Advice]:
+    """Name the pods whose deadlines come first, where their end is enough."""
+    expected = expected_terminations_of(what_if.unit.facts.room, what_if.snapshot)
+    if not expected.all:
+        return
+    held = expected.held(what_if.deciding, what_if.candidate_nodes)
+    coming = expected.to_come(what_if.unit.now, what_if.own_uid, deleted=False)
+    ends = [
+        (expected.all[index], int(held[index]))
+        for index in np.flatnonzero(coming & (held > 0))[:MOST_ENDED].tolist()
+        if expected.all[index].gang.root != what_if.own_uid
+    ]
+    sums = list(accumulate(amount for _, amount in ends))
+    first = bisect_left(sums, what_if.shortfall)
+    if first >= len(ends):
+        return
+    enough = _first_enough(what_if, [end for end, _ in ends[: first + MOST_TRIED]], first + 1)
+    if enough and what_if.frees(changed=_without(what_if, enough)):
+        yield _advice(what_if, enough)
+
+
+def _advice(what_if: WhatIf, terminations: Sequence[GangTermination]) -> Advice:
+    now, last = what_if.unit.now, max(end.termination.rounded for end in terminations)
+    whose = {end.gang.root: end.gang for end in terminations}
+    running_gangs = list(whose.values())
+    named = shown(running_gangs)
+    texts = [_name(gang, terminations) for gang in named]
+    if len(named) < len(running_gangs):
+        texts.append(f"{len(running_gangs) - len(named)} others")
+    is_single = len(running_gangs) == 1
+    is_one = is_single and (
+        _ends_whole(running_gangs[0], terminations)
+        or sum(end.termination.pods for end in terminations) == 1
+    )
+    deadlines = (
+        "deadline"
+        if len({end.termination.rounded for end in terminations}) == 1 and is_single
+        else "deadlines"
+    )
+    return Advice(
+        AdviceKind.WAIT_FOR_END,
+        f"Wait for {listed(texts)}, which {'ends' if is_one else 'end'} "
+        f"{'at' if len(terminations) == 1 else 'by'} {clock(last, now)} at the latest "
+        f"({'its' if is_one else 'their'} {deadlines}): {then_fits(what_if)}.",
+        gangs=tuple(gang.ref for gang in named),
+        at=max(end.termination.at for end in terminations),
+        until=min(end.termination.rounded for end in terminations),
+    )
+
+
+def _name(gang: RunningGang, terminations: Sequence[GangTermination]) -> str:
+    """Return `Job team-b/batch`, `2 pods of Job team-b/batch` where the rest of it stays."""
+    name = f"{gang.ref.kind} {gang.ref.namespace}/{gang.ref.name}"
+    if _ends_whole(gang, terminations):
+        return name
+    pods = _pods(gang, terminations)
+    return f"{pods} {'pods' if pods > 1 else 'pod'} of {name}"
+
+
+def _ends_whole(gang: RunningGang, terminations: Sequence[GangTermination]) -> bool:
+    """Whether all pods of the gang terminate or are being deleted."""
+    deleted = sum(end.pods for end in gang.terminations if end.deleted)
+    return _pods(gang, terminations) + deleted >= sum(load.pods for load in gang.loads.values())
+
+
+def _pods(gang: RunningGang, terminations: Sequence[GangTermination]) -> int:
+    return sum(end.termination.pods for end in terminations if end.gang.root == gang.root)
+
+
+# How many
+
+
+def _first_enough(
+    what_if: WhatIf, ends: Sequence[GangTermination], fewest: int = 1
+) -> tuple[GangTermination, ...]:
+    """Return the terminations that are enough at the earliest time, in order of time.
+
+    At least the first `fewest` are needed. Earlier terminations that do not help are left out. Empty: all
+    together are not enough.
+    """
+    if not ends or not what_if.fits(changed=_without(what_if, ends)):
+        return ()
+    low, high = min(fewest, len(ends)), len(ends)
+    while low < high:
+        middle = (low + high) // 2
+        if what_if.fits(changed=_without(what_if, ends[:middle])):
+            high = middle
+        else:
+            low = middle + 1
+    enough = tuple(ends[:high])
+    low, high = 0, len(enough) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if what_if.fits(changed=_without(what_if, enough[middle:])):
+            low = middle
+        else:
+            high = middle - 1
+    *before, last = enough[low:]
+    if len(before) >= MOST_TRIED:
+        return *before, last
+
+    def are_enough(ends: Sequence[GangTermination]) -> bool:
+        # The last one is what makes it enough.
+        return what_if.fits(changed=_without(what_if, (*ends, last)))
+
+    return *without_needless(before, are_enough), last
+
+
+def _without(what_if: WhatIf, ends: Iterable[GangTermination]) -> dict[str, NodeInfo]:
+    return what_if.nodes_without([end.termination.loads for end in ends])

@@ -1,0 +1,163 @@
+"""Advice about a node selector that no node answers to: which values of the label there are, or which label to drop."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
+from gangboard.domain.capacity import PlacementRequest, PodSet
+from gangboard.domain.placement_result import FitAnswer, PlacementCause, When
+from gangboard.domain.pod_constraints import HOSTNAME
+from gangboard.domain.text import label, listed
+from gangboard.facts.node_label_sources import added_labels
+from gangboard.placement.advice.change_methods import ChangedObject, change_method
+from gangboard.placement.advice.what_if import STEPS, WhatIf
+from gangboard.placement.advice.wording import marked, then_fit_when_empty, then_fits
+from gangboard.placement.fits import fits
+
+MOST_VALUES = 8
+"""Values of a label that are tried, those first that most nodes have."""
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _SelectedLabel:
+    """A label that members select, with a value that no node has."""
+
+    key: str
+    value: str
+
+
+def select_another(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Advice]:
+    """Name the values of the selected label with which the members fit: now, else on empty nodes."""
+    if what_if.assessment.cause is not PlacementCause.NO_ELIGIBLE_NODE:
+        return
+    label_value = _only_unmatched(what_if)
+    if label_value is None or label_value.key in added_labels(what_if.unit):
+        return
+    tried = {
+        value: _selecting(what_if.request, label_value, value)
+        for value in _values(what_if, label_value.key)
+    }
+    values = [value for value, request in tried.items() if what_if.frees(request=request)]
+    now = bool(values)
+    if not now:
+        values = [value for value, request in tried.items() if _fits_when_empty(what_if, request)]
+    if not values:
+        return
+    method = change_method(AdviceKind.SELECT, changed_object, what_if.unit.facts.kubernetes)
+    offered = listed([f"{label_value.key}={value}" for value in values[:_SHOWN]]).replace(
+        " and ", " or "
+    )
+    then = then_fits(what_if) if now else then_fit_when_empty(what_if)
+    text = f"Select {offered} instead of {label_value.key}={label_value.value}, which no node has: {then}"
+    yield Advice(
+        AdviceKind.SELECT,
+        marked(text, method),
+        method=method,
+        label=label_value.key,
+        values=tuple(values[:_SHOWN]),
+    )
+
+
+def mend_sources(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Advice]:
+    """Advise on labels that an admission system added to the node selector of the owner.
+
+    The owner cannot select another value of such a label. Either its source is wrong, or the owner's own labels are,
+    or the queue of the owner.
+    """
+    if what_if.assessment.cause is not PlacementCause.NO_ELIGIBLE_NODE:
+        return
+    selected = {
+        (key, value)
+        for pod_set in what_if.pod_sets
+        for key, value in pod_set.shape.node_selector.items()
+    }
+    added = added_labels(what_if.unit)
+    for key, value in sorted(selected):
+        source = added.get(key)
+        if source is None or source.flavor is None:
+            continue
+        if value not in what_if.snapshot.labels(key).places:
+            flavor = label(source.flavor)
+            text = f"Correct {source.text} in {flavor}, or label its nodes: no node has it."
+            yield Advice(AdviceKind.OTHER, text)
+    theirs = {key for key, _ in selected if key in added}
+    own_keys = {key for key, _ in selected} - theirs
+    if not theirs or not own_keys:
+        return
+    added_text = listed([added[key].text for key in sorted(theirs)])
+    dropped = listed([f"{key}={value}" for key, value in sorted(selected) if key in own_keys])
+    it = "it" if len(own_keys) == 1 else "them"
+    if then := _then_without(what_if, own_keys):
+        method = change_method(AdviceKind.SELECT, changed_object, what_if.unit.facts.kubernetes)
+        text = (
+            f"Remove {dropped} from the node selector of {label(what_if.unit.owner.meta.ref)}, as no node "
+            f"with {added_text} has {it}: {then}"
+        )
+        yield Advice(AdviceKind.SELECT, marked(text, method), method=method)
+    if then := _then_without(what_if, theirs):
+        text = f"Use a queue that does not add {added_text}: {then}"
+        yield Advice(
+            AdviceKind.OTHER, marked(text, ChangeMethod.RECREATE), method=ChangeMethod.RECREATE
+        )
+
+
+def _then_without(what_if: WhatIf, keys: Collection[str]) -> str:
+    """Return the end of the sentence about members that do not select these labels; empty if they do not fit then."""
+
+    def changed(pod_set: PodSet) -> PodSet:
+        selector = pod_set.shape.node_selector
+        remaining = {key: value for key, value in selector.items() if key not in keys}
+        return PodSet(replace(pod_set.shape, node_selector=remaining), pod_set.count)
+
+    request = replace(what_if.request, pod_sets=tuple(map(changed, what_if.request.pod_sets)))
+    if what_if.frees(request=request):
+        return then_fits(what_if)
+    return then_fit_when_empty(what_if) if _fits_when_empty(what_if, request) else ""
+
+
+def _only_unmatched(what_if: WhatIf) -> _SelectedLabel | None:
+    """Return the one label that is selected with a value that no node has; None for several."""
+    unmatched = {
+        _SelectedLabel(key, value)
+        for pod_set in what_if.pod_sets
+        for key, value in pod_set.shape.node_selector.items()
+        if value not in what_if.snapshot.labels(key).places
+    }
+    return unmatched.pop() if len(unmatched) == 1 else None
+
+
+def _values(what_if: WhatIf, key: str) -> list[str]:
+    """Return the values of a label that nodes have, those of most nodes first; no names of nodes."""
+    if key == HOSTNAME:
+        return []
+    texts = what_if.snapshot.labels(key)
+    counts = np.bincount(texts.codes, minlength=len(texts.places)).tolist()
+    counted = [
+        (-counts[index], value) for value, index in texts.places.items() if value is not None
+    ]
+    return [value for _, value in sorted(counted)[:MOST_VALUES]]
+
+
+def _selecting(
+    request: PlacementRequest, label_value: _SelectedLabel, value: str
+) -> PlacementRequest:
+    def changed(pod_set: PodSet) -> PodSet:
+        selector = pod_set.shape.node_selector
+        if selector.get(label_value.key) != label_value.value:
+            return pod_set
+        return PodSet(
+            replace(pod_set.shape, node_selector={**selector, label_value.key: value}),
+            pod_set.count,
+        )
+
+    return replace(request, pod_sets=tuple(map(changed, request.pod_sets)))
+
+
+def _fits_when_empty(what_if: WhatIf, request: PlacementRequest) -> bool:
+    fit = fits(request, what_if.snapshot, When.DRAINED, request.needed, steps=STEPS)
+    return fit.answer is FitAnswer.YES

@@ -1,0 +1,122 @@
+"""Advice about nodes: cordons to lift, and devices to make allocatable again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from gangboard.domain.advice import Advice, AdviceKind
+from gangboard.domain.capacity import NodeInfo
+from gangboard.domain.objects import node_ref
+from gangboard.domain.placement_result import When
+from gangboard.domain.text import listed
+from gangboard.facts.suspensions import writers_words
+from gangboard.placement.advice.what_if import WhatIf
+from gangboard.placement.advice.wording import node_names, shown, then_fits
+from gangboard.placement.amounts import amounts_of, wanted
+from gangboard.placement.columns import IntColumn
+from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.unavailable_nodes import restored_nodes, uncordonable_nodes
+
+MOST_CORDONS = 50
+EMPTIED = (1, 2, 3, 6)
+"""Numbers of nodes that are emptied to see whether that is enough."""
+MOST_HALVINGS = 20
+
+# Cordons
+
+
+def uncordon(what_if: WhatIf) -> Iterator[Advice]:
+    """Say which cordoned nodes would be enough, the fewest."""
+    shapes = [pod_set.shape for pod_set in what_if.pod_sets]
+    opened = uncordonable_nodes(what_if.snapshot, shapes, what_if.request.topology_keys)
+    if not opened:
+        return
+    chosen = fewest(what_if, opened)
+    if not chosen or not what_if.frees(changed=chosen):
+        return
+    names = sorted(chosen)
+    by = writers_words(chosen[name].cordoned_by for name in names)
+    yield Advice(
+        AdviceKind.UNCORDON,
+        f"Uncordon {node_names(names)}{f' (cordoned {by})' if by else ''}: {then_fits(what_if)}.",
+        nodes=tuple(node_ref(name) for name in names),
+        named=tuple(node_ref(name) for name in shown(names)),
+    )
+
+
+def fewest(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> dict[str, NodeInfo]:
+    """Return the fewest of the changed nodes that are enough, those that take the most pods first."""
+    best: dict[str, NodeInfo] = {}
+    places = _places(what_if, opened)
+    for nodes in _by_domain(what_if, opened):
+        ranked = sorted(nodes, key=lambda node: (-places[node.name], node.name))[:MOST_CORDONS]
+        chosen: dict[str, NodeInfo] = {}
+        for node in ranked:
+            if best and len(chosen) + 1 >= len(best):
+                break
+            chosen[node.name] = node
+            if what_if.fits(changed=chosen):
+                best = what_if.needed_changes(chosen)
+                break
+    return best
+
+
+def _by_domain(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> Iterator[list[NodeInfo]]:
+    """Yield the nodes that could be opened, those of one topology domain together."""
+    by_domain: dict[tuple[str, ...], list[NodeInfo]] = {}
+    for node in opened.values():
+        values = tuple(node.labels.get(key, "") for key in what_if.request.topology_keys)
+        by_domain.setdefault(values, []).append(node)
+    for values in sorted(by_domain):
+        if what_if.request.domain in (None, values):
+            yield by_domain[values]
+
+
+def _places(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> Mapping[str, int]:
+    """Return how many members of the shape with the most places each of the changed nodes takes."""
+    snapshot, keys = what_if.snapshot.changed(opened), what_if.request.topology_keys
+    most: IntColumn = np.zeros(len(snapshot), dtype=np.int64)
+    for pod_set in what_if.pod_sets:
+        feasible = feasible_nodes_of(snapshot, pod_set.shape)
+        most = np.maximum(
+            most, np.where(feasible.eligible(keys), feasible.max_pods(When.CURRENT), 0)
+        )
+    return {name: int(most[what_if.row(name)]) for name in opened}
+
+
+# Devices
+
+
+def restore(what_if: WhatIf) -> Iterator[Advice]:
+    """Say which nodes would be enough with all their devices, the fewest."""
+    shapes = [pod_set.shape for pod_set in what_if.pod_sets]
+    restored = restored_nodes(what_if.snapshot, shapes, tuple(what_if.request.topology_keys))
+    chosen = fewest(what_if, restored) if restored else {}
+    if not chosen or not what_if.frees(changed=chosen):
+        return
+    requested = {name for shape in shapes for name in wanted(shape)}
+    amounts = Counter[str]()
+    for node in chosen.values():
+        amounts.update({name: node.withheld[name] for name in requested & node.withheld.keys()})
+    names = sorted(chosen)
+    what = listed(amounts_of(amounts))
+    yield Advice(
+        AdviceKind.RESTORE,
+        f"Make {what} of {node_names(names)} allocatable again: {then_fits(what_if)}. "
+        f"Look at {_culprits(amounts)}.",
+        nodes=tuple(node_ref(name) for name in names),
+        named=tuple(node_ref(name) for name in shown(names)),
+    )
+
+
+def _culprits(amounts: Counter[str]) -> str:
+    """Return the likely causes of capacity that is not allocatable."""
+    culprits = []
+    if any("/" in name for name in amounts):
+        culprits.append("the device plugin and the health of the devices")
+    if any("/" not in name for name in amounts):
+        culprits.append("the huge pages that the kubelet reserves")
+    return listed(culprits)

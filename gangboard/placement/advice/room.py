@@ -1,0 +1,286 @@
+"""Advice to wait for room: how much must become free, on how few nodes."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gangboard.domain.advice import Advice, AdviceKind
+from gangboard.domain.capacity import PODS, NodeInfo
+from gangboard.domain.objects import node_ref
+from gangboard.domain.placement_result import FitAnswer, When
+from gangboard.placement.advice.what_if import Freed, WhatIf
+from gangboard.placement.advice.wording import room_of, shown, then_fits
+from gangboard.placement.amounts import free, wanted
+from gangboard.placement.columns import BoolColumn, IntColumn, total
+from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.matching import has_host_anti_affinity, one_per_domain_keys, ports_clash
+
+MOST_CORDONS = 50
+EMPTIED = (1, 2, 3, 6)
+"""Numbers of nodes that are emptied to see whether that is enough."""
+MOST_HALVINGS = 20
+
+
+def wait_for_room(what_if: WhatIf) -> Iterator[Advice]:
+    """Say how much must become free on how few nodes, where that could happen at all."""
+    if what_if.assessment.empty.answer is not FitAnswer.YES:
+        return
+    freed = least(what_if)
+    if not freed or _may_unbalance(what_if, freed):
+        return
+    if not what_if.frees(changed=_with_room(what_if, freed)):
+        return
+    names = sorted(freed)
+    yield Advice(
+        AdviceKind.WAIT_FOR_ROOM,
+        f"Wait for {room_of(freed)} to become free: {then_fits(what_if)}.",
+        nodes=tuple(node_ref(name) for name in names),
+        named=tuple(node_ref(name) for name in shown(names)),
+        free=freed,
+    )
+
+
+def wait_for_any_room(what_if: WhatIf) -> Advice:
+    """Say that waiting helps, where it is not known how little room is enough."""
+    what = "room" if what_if.deciding == PODS else what_if.deciding
+    return Advice(
+        AdviceKind.WAIT_FOR_ROOM, f"Wait for more {what} to become free: {then_fits(what_if)}."
+    )
+
+
+def least(what_if: WhatIf) -> Freed:
+    """Return the least that must become free, computed once for each what-if. Empty: unknown."""
+    if what_if.freed is None:
+        adds_up = what_if.is_one_shape and not (
+            what_if.shape.spread or one_per_domain_keys(what_if.shape)
+        )
+        what_if.freed = cheapest(what_if) if adds_up else _least_for_several(what_if)
+    return what_if.freed
+
+
+def _may_unbalance(what_if: WhatIf, freed: Freed) -> bool:
+    """Whether pods that count for topology spread could be those that leave."""
+    spread = what_if.shape.spread
+    if spread is None:
+        return False
+    loads = [(what_if.node(name).now, what_if.node(name).pinned) for name in freed]
+    term = spread.counted
+    return any(
+        now.matched_terms.get(term, 0) > stay.matched_terms.get(term, 0) for now, stay in loads
+    )
+
+
+def _shortage(node: NodeInfo, amounts: Mapping[str, int]) -> dict[str, int]:
+    """Return the missing amounts on the node by resource."""
+    lacking = {name: amount - free(node, name, When.CURRENT) for name, amount in amounts.items()}
+    return {name: amount for name, amount in lacking.items() if amount > 0}
+
+
+def _least_for_several(what_if: WhatIf) -> Freed:
+    """Empty one node after the other until all members fit, then give back room that was not needed."""
+    emptied: dict[str, NodeInfo] = {}
+    for node in _worth_emptying(what_if):
+        emptied[node.name] = replace(node, now=node.pinned)
+        if len(emptied) in EMPTIED and what_if.fits(changed=emptied):
+            break
+    else:
+        return {}
+    return _halved(what_if, _asked_by(what_if, what_if.needed_changes(emptied)))
+
+
+def _asked_by(what_if: WhatIf, emptied: Mapping[str, NodeInfo]) -> Freed:
+    """Return the room that a placement on the emptied nodes needs beyond what is free now."""
+    requested = {pod_set.shape.name: wanted(pod_set.shape) for pod_set in what_if.pod_sets}
+    freed: Freed = {}
+    for name, counts in what_if.fit(changed=emptied).placement.items():
+        if name not in emptied:
+            continue
+        sums: dict[str, int] = {}
+        for shape, count in counts.items():
+            for resource, amount in requested[shape].items():
+                sums[resource] = sums.get(resource, 0) + amount * count
+        shortage = _shortage(what_if.node(name), sums)
+        if shortage:
+            freed[name] = shortage
+    return freed
+
+
+def _halved(what_if: WhatIf, freed: Freed) -> Freed:
+    """Take half of it for as long as half is enough: another placement may want less."""
+    for _ in range(MOST_HALVINGS):
+        half = {
+            name: {resource: amount // 2 for resource, amount in amounts.items()}
+            for name, amounts in freed.items()
+        }
+        if not what_if.fits(changed=_with_room(what_if, half)):
+            return freed
+        freed = {
+            name: {resource: amount for resource, amount in amounts.items() if amount}
+            for name, amounts in half.items()
+            if any(amounts.values())
+        }
+    return freed
+
+
+def _worth_emptying(what_if: WhatIf) -> list[NodeInfo]:
+    """Return eligible nodes by how many members they gain when emptied, then by what leaves."""
+    gain: IntColumn = np.zeros(len(what_if.snapshot), dtype=np.int64)
+    for pod_set in what_if.pod_sets:
+        feasible = feasible_nodes_of(what_if.snapshot, pod_set.shape)
+        empty = np.minimum(feasible.max_pods(When.DRAINED), pod_set.count)
+        now = np.minimum(feasible.max_pods(When.CURRENT), pod_set.count)
+        gain = np.maximum(gain, empty - now)
+    candidates = np.flatnonzero(gain > 0)
+    column = what_if.snapshot.resource(what_if.deciding)
+    leaves = (column.empty - column.now)[candidates]
+    order = np.lexsort((leaves, -gain[candidates]))[: EMPTIED[-1]]
+    return [what_if.snapshot.nodes[row] for row in candidates[order].tolist()]
+
+
+def _with_room(what_if: WhatIf, freed: Freed) -> dict[str, NodeInfo]:
+    """Return the nodes with that much more free on them."""
+    changed = {}
+    for name, amounts in freed.items():
+        node = what_if.node(name)
+        load = node.now
+        taken = {
+            resource: amount - amounts.get(resource, 0) for resource, amount in load.amounts.items()
+        }
+        now = replace(load, amounts=taken, pods=load.pods - amounts.get(PODS, 0))
+        changed[name] = replace(node, now=now)
+    return changed
+
+
+MOST_PLACES = 2_000
+"""Members without a place, above which room is not freed node by node."""
+MOST_DOMAINS = 8
+"""Topology domains that are compared, those first that lack the fewest places."""
+_Cost = tuple[int, int]
+
+
+# Members of one shape: place after place, the cheapest first
+
+
+def cheapest(what_if: WhatIf) -> Freed:
+    """Take the cheapest places of the best domain, until all needed members have one.
+
+    Empty: room alone is not enough.
+    """
+    best: tuple[_Cost, Freed] | None = None
+    for mask in _domains(what_if):
+        missing = what_if.request.needed - total(what_if.feasible.max_pods(When.CURRENT)[mask])
+        freed = _on(what_if, mask, missing) if missing <= MOST_PLACES else {}
+        if not freed:
+            continue
+        price = sum(amounts.get(what_if.deciding, 0) for amounts in freed.values()), len(freed)
+        if best is None or price < best[0]:
+            best = price, freed
+    return best[1] if best is not None else {}
+
+
+def _domains(what_if: WhatIf) -> Iterator[BoolColumn]:
+    """Yield the nodes of each domain whose empty nodes take all; all nodes without a topology."""
+    eligible = what_if.feasible.eligible(what_if.request.topology_keys)
+    if not what_if.request.topology_keys:
+        yield eligible
+        return
+    codes, missing = what_if.missing_by_domain()
+    empty = what_if.feasible.max_pods(When.DRAINED)
+    remaining = MOST_DOMAINS
+    for code in np.argsort(missing, kind="stable").tolist():
+        mask = eligible & (codes == code)
+        if total(empty[mask]) >= what_if.request.needed:
+            yield mask
+            remaining -= 1
+        if not remaining:
+            return
+
+
+def _on(what_if: WhatIf, mask: BoolColumn, missing: int) -> Freed:
+    rows = _Rows(what_if, _promising(what_if, mask, missing))
+    heap = [(*cost, row) for row in range(len(rows.at)) if (cost := rows.next_cost(row))]
+    heapq.heapify(heap)
+    while missing > 0 and heap:
+        row = heap[0][-1]
+        rows.places[row] += 1
+        missing -= 1
+        cost = rows.next_cost(row)
+        if cost is None:
+            heapq.heappop(heap)
+        else:
+            heapq.heapreplace(heap, (*cost, row))
+    return rows.freed() if missing <= 0 else {}
+
+
+def _promising(what_if: WhatIf, mask: BoolColumn, missing: int) -> IntColumn:
+    """Return the nodes on which one place more costs least: no others can be among the cheapest.
+
+    Room alone makes no place where a port or a pod that must be apart is in the way.
+    """
+    feasible, deciding = what_if.feasible, what_if.deciding
+    now = feasible.max_pods(When.CURRENT)
+    candidates = np.flatnonzero(mask & (feasible.max_pods(When.DRAINED) > now))
+    if missing <= 0:
+        return candidates[:0]
+    shape = what_if.shape
+    if shape.host_ports or shape.anti_affinity or shape.matched_terms:
+        candidates = candidates[
+            np.array([not _is_barred(what_if, row) for row in candidates.tolist()], dtype=np.bool_)
+        ]
+    amount = what_if.asked.get(deciding, 0)
+    free_now = what_if.snapshot.resource(deciding).now[candidates]
+    price = np.maximum((now[candidates] + 1) * amount - free_now, 0)
+    rows: IntColumn = np.sort(candidates[np.argsort(price, kind="stable")[:missing]])
+    return rows
+
+
+def _is_barred(what_if: WhatIf, row: int) -> bool:
+    load = what_if.snapshot.nodes[row].now
+    shape = what_if.shape
+    return has_host_anti_affinity(shape, load) or ports_clash(shape.host_ports, load.host_ports)
+
+
+class _Rows:
+    """Some nodes, and how many places more are taken on each."""
+
+    def __init__(self, what_if: WhatIf, nodes: IntColumn) -> None:
+        self._what_if = what_if
+        self.at: Sequence[int] = nodes.tolist()
+        self._now: Sequence[int] = what_if.feasible.max_pods(When.CURRENT)[nodes].tolist()
+        self._most: Sequence[int] = what_if.feasible.max_pods(When.DRAINED)[nodes].tolist()
+        self._asked = [
+            (name, amount, what_if.snapshot.resource(name).now[nodes].tolist())
+            for name, amount in what_if.asked.items()
+        ]
+        self.places = [0] * len(self.at)
+
+    def next_cost(self, row: int) -> _Cost | None:
+        """Return the cost of one more place: of the deciding resource, and of all resources together."""
+        place = self._now[row] + self.places[row] + 1
+        if place > self._most[row]:
+            return None
+        step = lacking = 0
+        for name, amount, room in self._asked:
+            short = max(0, amount * place - room[row])
+            lacking += short
+            if name == self._what_if.deciding:
+                step = short - max(0, amount * (place - 1) - room[row])
+        return step, lacking
+
+    def freed(self) -> Freed:
+        """Return the room that must become free for the chosen places."""
+        freed: Freed = {}
+        for row, places in enumerate(self.places):
+            place = self._now[row] + places
+            lacking = {
+                name: amount * place - room[row]
+                for name, amount, room in self._asked
+                if places and amount * place > room[row]
+            }
+            if lacking:
+                freed[self._what_if.snapshot.names[self.at[row]]] = lacking
+        return freed

@@ -1,0 +1,183 @@
+"""Columns of nodes: one amount, label or set of taints for every node of a cluster.
+
+Amounts are whole numbers: 64 bits where every amount fits with room to spare, Python's integers where one
+does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gangboard.domain.capacity import PODS, Amounts, NodeInfo
+from gangboard.domain.placement_result import When
+from gangboard.domain.pod_constraints import Taint
+
+BoolColumn = npt.NDArray[np.bool_]
+IntColumn = npt.NDArray[Any]
+"""Integers: int64, or objects that are Python integers."""
+SAFE = 2**62
+"""Amounts up to here are kept in 64 bits: one can be taken from another."""
+
+
+def int_column(amounts: Sequence[int]) -> IntColumn:
+    """Return amounts as a column that holds them exactly."""
+    try:
+        column = np.array(amounts, dtype=np.int64)
+    except OverflowError:
+        return np.array(amounts, dtype=object)
+    if len(column) and (int(column.max()) > SAFE or int(column.min()) < -SAFE):
+        return np.array(amounts, dtype=object)
+    return column
+
+
+def total(column: IntColumn) -> int:
+    """Return the exact sum of amounts that are not negative."""
+    if not len(column):
+        return 0
+    if column.dtype == object or int(column.max()) > SAFE // len(column):
+        return sum(column.tolist())
+    return int(column.sum())
+
+
+def largest_rows(column: IntColumn, number: int) -> list[int]:
+    """Return the rows of the largest entries above zero, the largest first, then in order."""
+    rows = np.flatnonzero(column > 0)
+    largest: list[int] = rows[np.argsort(-column[rows], kind="stable")[:number]].tolist()
+    return largest
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceColumn:
+    """One resource on every node."""
+
+    allocatable: IntColumn
+    now: IntColumn
+    """Free amounts with all pods on the nodes, below zero on an overfull node."""
+    empty: IntColumn
+    """Free amounts with only pinned pods on the nodes."""
+
+    def free(self, when: When) -> IntColumn:
+        """Return the free amounts."""
+        return self.now if when is When.CURRENT else self.empty
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTotals:
+    """Allocatable and requested amounts of all nodes, collected once and read per resource."""
+
+    allocatable: Sequence[Amounts]
+    now: Sequence[Amounts]
+    pinned: Sequence[Amounts]
+    pods_now: Sequence[int]
+    pods_pinned: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelColumn:
+    """One text on every node, as places in a list of all that occur."""
+
+    places: Mapping[str | None, int]
+    """Text → its place; None stands for nodes that do not have the label."""
+    codes: npt.NDArray[np.int64]
+
+    def among(self, values: Iterable[str | None]) -> BoolColumn:
+        """Return the nodes that have one of these."""
+        table = np.zeros(len(self.places), dtype=np.bool_)
+        table[[self.places[value] for value in values if value in self.places]] = True
+        return table[self.codes]
+
+
+@dataclass(frozen=True, slots=True)
+class TaintGroups:
+    """Nodes grouped by taints and cordon."""
+
+    nodes: tuple[NodeInfo, ...]
+    """One node of each group."""
+    codes: npt.NDArray[np.int64]
+
+
+def node_totals(nodes: Iterable[NodeInfo]) -> NodeTotals:
+    """Collect allocatable and requested amounts of all nodes."""
+    nodes = tuple(nodes)
+    now, pinned = [node.now for node in nodes], [node.pinned for node in nodes]
+    return NodeTotals(
+        [node.allocatable for node in nodes],
+        [load.amounts for load in now],
+        [load.amounts for load in pinned],
+        [load.pods for load in now],
+        [load.pods for load in pinned],
+    )
+
+
+def column_of(totals: NodeTotals, resource: str) -> ResourceColumn:
+    """Return the column of one resource."""
+    allocatable = int_column(_amounts_of(totals.allocatable, resource))
+    if resource == PODS:
+        now, pinned = int_column(totals.pods_now), int_column(totals.pods_pinned)
+    else:
+        now = int_column(_amounts_of(totals.now, resource))
+        pinned = int_column(_amounts_of(totals.pinned, resource))
+    return ResourceColumn(
+        allocatable, _difference(allocatable, now), _difference(allocatable, pinned)
+    )
+
+
+def _amounts_of(amounts: Sequence[Amounts], resource: str) -> list[int]:
+    return [node_amounts.get(resource, 0) for node_amounts in amounts]
+
+
+def _difference(column: IntColumn, taken: IntColumn) -> IntColumn:
+    """Return the difference; both are at most SAFE from zero, so 64 bits hold it."""
+    difference: IntColumn = column - taken
+    return difference if difference.dtype == object else _checked(difference)
+
+
+def _checked(column: IntColumn) -> IntColumn:
+    if len(column) and (int(column.max()) > SAFE or int(column.min()) < -SAFE):
+        return column.astype(object)
+    return column
+
+
+def patched(base: ResourceColumn, rows: Sequence[int], changed: ResourceColumn) -> ResourceColumn:
+    """Return a column of which some rows, in order, are replaced by those of another column."""
+
+    def column(old: IntColumn, new: IntColumn) -> IntColumn:
+        copy = old.astype(object) if object in (old.dtype, new.dtype) else old.copy()
+        copy[rows] = new
+        return copy
+
+    return ResourceColumn(
+        column(base.allocatable, changed.allocatable),
+        column(base.now, changed.now),
+        column(base.empty, changed.empty),
+    )
+
+
+def label_column(values: Sequence[str | None]) -> LabelColumn:
+    """Return the column of one label, None for nodes without it."""
+    places: dict[str | None, int] = {}
+    codes = [places.setdefault(value, len(places)) for value in values]
+    return LabelColumn(places, np.array(codes, dtype=np.int64))
+
+
+def taints_of(node: NodeInfo) -> tuple[tuple[Taint, ...], bool]:
+    """Return the taints of a node, and whether it is cordoned."""
+    return node.taints, node.unschedulable
+
+
+def taint_groups(nodes: Sequence[NodeInfo]) -> TaintGroups:
+    """Return the nodes by their taints and cordons."""
+    places: dict[tuple[tuple[Taint, ...], bool], int] = {}
+    firsts: list[NodeInfo] = []
+    codes: list[int] = []
+    for node in nodes:
+        index = places.setdefault(taints_of(node), len(firsts))
+        if index == len(firsts):
+            firsts.append(node)
+        codes.append(index)
+    return TaintGroups(tuple(firsts), np.array(codes, dtype=np.int64))

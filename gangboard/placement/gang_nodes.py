@@ -1,0 +1,129 @@
+"""The nodes as one gang finds them, and sums of what pods take from a node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from gangboard.domain.capacity import NodeInfo, Requested
+from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import HostPort, PodTerm, PodTerms
+from gangboard.facts.gang import Unit
+from gangboard.placement.amounts import pod_amounts
+from gangboard.placement.members import on_nodes, waiting
+from gangboard.placement.neighbours import Matcher, matcher
+from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
+
+Key = TypeVar("Key")
+
+
+def nodes_for(unit: Unit) -> NodeSnapshot:
+    """Return the nodes of the cluster without the room that is kept for the unit's own waiting pods.
+
+    A node to which one of them is nominated carries its load, and it must not stand in its own way.
+    Ports that members on such a node hold there stay.
+    """
+    snapshot = snapshot_of(unit.facts.room)
+    nominated = _by_node((pod, pod.nominated_node) for pod in waiting(unit))
+    if not nominated:
+        return snapshot
+    members = on_nodes(unit)
+    matched = matcher(unit.facts.room, waiting(unit))
+    changed: dict[str, NodeInfo] = {}
+    for name, pods in nominated.items():
+        row = snapshot.row(name)
+        if row is not None:
+            beside = {port for pod in members if pod.node == name for port in pod.needs.host_ports}
+            remaining = removed(snapshot[row].now, requested_by(pods, matched), kept_ports=beside)
+            changed[name] = replace(snapshot[row], now=remaining)
+    return snapshot.changed(changed)
+
+
+def nodes_to_free(unit: Unit) -> NodeSnapshot:
+    """Return the nodes as the unit's waiting pods find them, where members with a node stay.
+
+    Advice never frees room for a gang by removing pods of the same gang, nor for a Job of a JobSet
+    those of another Job.
+    """
+    snapshot = nodes_for(unit)
+    members = {pod.meta.ref.uid: pod for pod in (*unit.facts.pods, *unit.foreign_pods)}
+    placed = _by_node(
+        (pod, pod.node)
+        for pod in members.values()
+        if pod.is_live and pod.is_placed and not pod.is_terminating and not pod.stays
+    )
+    if not placed:
+        return snapshot
+    matched = matcher(unit.facts.room, waiting(unit))
+    changed: dict[str, NodeInfo] = {}
+    for name, pods in placed.items():
+        row = snapshot.row(name)
+        if row is not None:
+            pinned = added(snapshot[row].pinned, requested_by(pods, matched))
+            changed[name] = replace(snapshot[row], pinned=pinned)
+    return snapshot.changed(changed)
+
+
+def _by_node(pods: Iterable[tuple[Pod, str]]) -> dict[str, list[Pod]]:
+    """Return the pods by the name of their node, without pods that have none."""
+    by_node: dict[str, list[Pod]] = {}
+    for pod, name in pods:
+        if name:
+            by_node.setdefault(name, []).append(pod)
+    return by_node
+
+
+# Sums
+
+
+def requested_by(pods: Collection[Pod], matched: Matcher) -> Requested:
+    """Return what pods take together. `matched` returns the terms that a pod matches."""
+    amounts: Counter[str] = Counter()
+    for pod in pods:
+        amounts.update(pod_amounts(pod.requests))
+    return Requested(
+        dict(amounts),
+        len(pods),
+        frozenset(port for pod in pods for port in pod.needs.host_ports),
+        Counter(term for pod in pods for term in pod.needs.anti_affinity),
+        Counter(term for pod in pods for term in matched(pod)),
+    )
+
+
+def added(load: Requested, other: Requested) -> Requested:
+    """Return the sum of two loads."""
+    return Requested(
+        _sums(load.amounts, other.amounts),
+        load.pods + other.pods,
+        load.host_ports | other.host_ports,
+        _sums(load.anti_affinity, other.anti_affinity),
+        _sums(load.matched_terms, other.matched_terms),
+    )
+
+
+def _sums(first: Mapping[Key, int], second: Mapping[Key, int]) -> dict[Key, int]:
+    return {key: first.get(key, 0) + second.get(key, 0) for key in (*first, *second)}
+
+
+def removed(load: Requested, gone: Requested, kept_ports: Collection[HostPort] = ()) -> Requested:
+    """Return a load without another one. Pods that stay also hold `kept_ports`."""
+    return Requested(
+        {name: max(0, amount - gone.amounts.get(name, 0)) for name, amount in load.amounts.items()},
+        max(0, load.pods - gone.pods),
+        load.host_ports - gone.host_ports.difference(kept_ports),
+        _fewer(load.anti_affinity, gone.anti_affinity),
+        _fewer(load.matched_terms, gone.matched_terms),
+    )
+
+
+def _fewer(terms: PodTerms, gone: PodTerms) -> dict[PodTerm, int]:
+    """Return the terms that are left. `gone` may have terms that the load does not know."""
+    remaining = {term: number - gone.get(term, 0) for term, number in terms.items()}
+    return {term: number for term, number in remaining.items() if number > 0}
+
+
+def without(node: NodeInfo, gone: Requested) -> NodeInfo:
+    """Return a node without a load. Ports that pods which stay also hold are kept."""
+    return replace(node, now=removed(node.now, gone, node.pinned.host_ports))

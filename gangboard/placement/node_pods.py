@@ -1,0 +1,149 @@
+"""The usage of each pod on its node, and sums of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import NamedTuple, TypeVar
+
+from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
+from gangboard.domain.capacity import Amounts, Requested
+from gangboard.domain.pod import Pod
+from gangboard.domain.pod_constraints import HostPort, PodTerm
+from gangboard.placement.amounts import pod_amounts
+
+Key = TypeVar("Key")
+
+
+class Taken(NamedTuple):
+    """The usage of one pod on its node."""
+
+    node: str
+    amounts: Amounts
+    host_ports: frozenset[HostPort]
+    anti_affinity: tuple[PodTerm, ...]
+    unread: tuple[str, ...]
+    stays: bool
+    bound: bool
+    leaves: bool
+    """Somebody deletes it."""
+
+    def counted(self, terms: Iterable[PodTerm]) -> Iterator[PodTerm]:
+        """Yield the terms that it matches as its node has them: not all of them count each pod."""
+        for term in terms:
+            if not term.is_count:
+                yield term
+            elif not self.leaves:
+                yield term if self.bound else term.of_nominated
+
+
+@dataclass(slots=True)
+class Sum:
+    """A load that pods are added to and taken from; what two pods hold is held until both go."""
+
+    amounts: dict[str, int] = field(default_factory=dict)
+    pods: int = 0
+    host_ports: dict[HostPort, int] = field(default_factory=dict)
+    anti_affinity: dict[PodTerm, int] = field(default_factory=dict)
+    matched_terms: dict[PodTerm, int] = field(default_factory=dict)
+
+    def count(self, taken: Taken, sign: int) -> None:
+        """Add a pod (1) or take it away (-1)."""
+        self.pods += sign
+        for resource, amount in taken.amounts.items():
+            _count(self.amounts, resource, sign * amount)
+        for port in taken.host_ports:
+            _count(self.host_ports, port, sign)
+        for term in taken.anti_affinity:
+            _count(self.anti_affinity, term, sign)
+
+    def match(self, taken: Taken, terms: Iterable[PodTerm], sign: int) -> None:
+        """Note that a pod matches these terms (1), or no longer (-1)."""
+        for term in taken.counted(terms):
+            _count(self.matched_terms, term, sign)
+
+    def load(self) -> Requested:
+        """Return it as it is now."""
+        return Requested(
+            dict(self.amounts),
+            self.pods,
+            frozenset(self.host_ports),
+            dict(self.anti_affinity),
+            dict(self.matched_terms),
+        )
+
+
+@dataclass(slots=True)
+class NodePods:
+    """The pods of one node, whether the node is known or not."""
+
+    uids: set[str] = field(default_factory=set)
+    now: Sum = field(default_factory=Sum)
+    pinned: Sum = field(default_factory=Sum)
+    unread: dict[str, int] = field(default_factory=dict)
+
+    def count(self, taken: Taken, sign: int) -> None:
+        """Add a pod (1) or take it away (-1)."""
+        self.now.count(taken, sign)
+        if taken.stays:
+            self.pinned.count(taken, sign)
+        for resource in taken.unread:
+            _count(self.unread, resource, sign)
+
+    def match(self, taken: Taken, terms: Iterable[PodTerm], sign: int) -> None:
+        """Note that a pod of it matches these terms (1), or no longer (-1)."""
+        self.now.match(taken, terms, sign)
+        if taken.stays:
+            self.pinned.match(taken, terms, sign)
+
+
+def _count(into: dict[Key, int], key: Key, by: int) -> None:
+    """Add to an entry, and drop it at zero. The result then depends on neither order nor history."""
+    remaining = into.get(key, 0) + by
+    if remaining:
+        into[key] = remaining
+    else:
+        into.pop(key, None)
+
+
+def same_but_counts(taken: Taken, before: Taken) -> bool:
+    """Whether they differ at most in whether they count for topology spread."""
+    return taken == before or taken == before._replace(bound=taken.bound, leaves=taken.leaves)
+
+
+def terms_of(pod: Pod) -> tuple[PodTerm, ...]:
+    """Return the terms of a pod that say where pods may go."""
+    if pod.is_finished:
+        return ()
+    needs = pod.needs
+    terms = needs.anti_affinity
+    if pod.node:
+        return tuple(term for term in terms if term.is_by_host or not term.is_exact)
+    terms = tuple(term for term in terms if not term.is_open)
+    pod_affinity = () if needs.pod_affinity is None else (needs.pod_affinity,)
+    return (*terms, *pod_affinity, *(spread.counted for spread in needs.spreads))
+
+
+def taken_of(pod: Pod) -> Taken | None:
+    """Return the usage of a pod. None: it is finished or has no node."""
+    node = pod.node or pod.nominated_node
+    if not node or pod.is_finished:
+        return None
+    return Taken(
+        node=sys.intern(node),
+        amounts=_amounts(tuple(pod.requests.items())),
+        host_ports=pod.needs.host_ports,
+        anti_affinity=pod.needs.anti_affinity,
+        unread=pod.unread_requests,
+        stays=pod.stays,
+        bound=pod.is_placed,
+        leaves=pod.is_terminating,
+    )
+
+
+@bounded_cache(16384, 32 * MEBIBYTE)
+def _amounts(requests: tuple[tuple[str, Decimal], ...]) -> Amounts:
+    """Return the amounts of one pod, the same object for the many pods that ask the same."""
+    return pod_amounts(dict(requests))

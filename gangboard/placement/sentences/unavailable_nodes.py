@@ -1,0 +1,97 @@
+"""Nodes in maintenance, as evidence, and devices that pods cannot get, as half a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from gangboard.domain.capacity import NodeInfo
+from gangboard.domain.objects import Condition, node_ref
+from gangboard.domain.placement_result import Filter, ShapeFit
+from gangboard.domain.text import listed
+from gangboard.domain.verdict import Evidence
+from gangboard.facts.gang import Unit
+from gangboard.placement.amounts import amount_of, bare, wanted
+from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.gang_nodes import nodes_for
+from gangboard.placement.sentences.wording import unit_keys
+from gangboard.placement.unavailable_nodes import nodes_in_maintenance, restored_nodes
+
+_KEPT_OUT = (Filter.CORDON, Filter.TAINT, Filter.NOT_READY)
+_SHOWN_NODES = 3
+
+
+def maintenance_evidence(unit: Unit) -> Iterator[Evidence]:
+    """Yield the conditions of a few nodes that would suit, and that a cordon or a taint keeps from members.
+
+    The scheduler reads no such condition, so the condition explains nothing about a node that takes pods.
+    """
+    if unit.placing is None or not unit.placing.shapes:
+        return
+    snapshot = nodes_for(unit)
+    nodes = nodes_in_maintenance(snapshot)
+    if not nodes:
+        return
+    kept_out = np.logical_or.reduce(
+        [
+            feasible_nodes_of(snapshot, shape_fit.shape).excluded_by(why)
+            for shape_fit in unit.placing.shapes
+            for why in _KEPT_OUT
+        ]
+    )
+    for node in [node for node in nodes if kept_out[snapshot.row(node.name)]][:_SHOWN_NODES]:
+        for condition in node.lifecycle:
+            yield Evidence(condition.type, _condition_text(node, condition), node_ref(node.name))
+
+
+def _condition_text(node: NodeInfo, condition: Condition) -> str:
+    """Return `n0: Upgrade: firmware 2.1`: the node, then why, if it says that."""
+    return ": ".join(part for part in (node.name, condition.reason, condition.message) if part)
+
+
+# Devices
+
+_NAMED = 2
+
+
+def withheld_devices(
+    unit: Unit, shapes: Sequence[ShapeFit], before: str = ""
+) -> tuple[str, tuple[Evidence, ...]]:
+    """Return `; 8 GPUs of node b are not allocatable (0 of 8)` and the nodes that it names.
+
+    Empty where all devices of nodes that would do can be had. `before` is the sentence that it ends: both call a
+    resource the same.
+    """
+    requested = {name for shape_fit in shapes for name in wanted(shape_fit.shape)}
+    snapshot = nodes_for(unit)
+    nodes = restored_nodes(snapshot, [shape_fit.shape for shape_fit in shapes], unit_keys(unit))
+    withheld = [
+        (node, name)
+        for node in sorted(nodes.values(), key=lambda node: node.name)
+        for name in sorted(requested & node.withheld.keys())
+    ]
+    if not withheld:
+        return "", ()
+    texts = [_device_text(node, name, named=name in before) for node, name in withheld[:_NAMED]]
+    if len(withheld) > _NAMED:
+        remaining = len({node.name for node, _ in withheld[_NAMED:]})
+        texts.append(f"so are devices of {remaining} more node{'' if remaining == 1 else 's'}")
+    evidence = tuple(
+        Evidence("not allocatable", f"{node.name}: {_share(node, name)}", node_ref(node.name))
+        for node, name in withheld[:_NAMED]
+    )
+    return f"; {listed(texts)}", evidence
+
+
+def _device_text(node: NodeInfo, name: str, *, named: bool) -> str:
+    amount = node.withheld[name]
+    verb = "is" if amount == 1 else "are"
+    what = amount_of(name, amount, named=named)
+    return f"{what} of node {node.name} {verb} not allocatable ({_share(node, name)})"
+
+
+def _share(node: NodeInfo, name: str) -> str:
+    """Return `0 of 8`; the node is as it would be with all its devices."""
+    whole = node.allocatable[name]
+    return f"{bare(name, whole - node.withheld[name])} of {bare(name, whole)}"

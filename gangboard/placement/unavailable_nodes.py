@@ -1,0 +1,139 @@
+"""Nodes that pods cannot use for now: cordoned, in maintenance, or with devices that are not allocatable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from gangboard.domain.capacity import NodeInfo, Shape
+from gangboard.domain.objects import Condition
+from gangboard.domain.placement_result import When
+from gangboard.domain.pod_constraints import CORDON, Taint
+from gangboard.placement.amounts import wanted
+from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.node_snapshot import NodeSnapshot
+
+_KEY = "restored"
+LEAVING = (
+    "karpenter.sh/disrupted",
+    "karpenter.sh/disruption",
+    "ToBeDeletedByClusterAutoscaler",
+    "aws-node-termination-handler/",
+    "cloud.google.com/impending-node-termination",
+)
+"""How taints begin by which a controller says that it drains a node to take it away or to work on it."""
+
+
+def maintenance_words(lifecycle: Iterable[Condition], taints: Iterable[Taint]) -> tuple[str, ...]:
+    """Return what says of a node that it is drained or worked on: condition types and keys of taints."""
+    keys = (taint.key for taint in taints if taint.key.startswith(LEAVING))
+    return tuple(dict.fromkeys([*(said.type for said in lifecycle), *keys]))
+
+
+def nodes_in_maintenance(snapshot: NodeSnapshot) -> tuple[NodeInfo, ...]:
+    """Return the nodes that say so: no advice leads pods to them."""
+    if "in maintenance" not in snapshot.cache:
+        snapshot.cache["in maintenance"] = tuple(node for node in snapshot.nodes if node.lifecycle)
+    nodes: tuple[NodeInfo, ...] = snapshot.cache["in maintenance"]
+    return nodes
+
+
+# Cordons
+
+
+def uncordoned(node: NodeInfo) -> NodeInfo:
+    """Return the node without its cordon."""
+    taints = tuple(taint for taint in node.taints if taint.key != CORDON)
+    return replace(node, taints=taints, unschedulable=False)
+
+
+def uncordonable_nodes(
+    snapshot: NodeSnapshot, shapes: Iterable[Shape], keys: tuple[str, ...] = ()
+) -> Mapping[str, NodeInfo]:
+    """Return the nodes that only their cordon keeps from pods of a shape, by name, without the cordon.
+
+    Nodes in maintenance are left out: an admin or a controller cordoned them for that.
+    """
+    opened = _uncordoned(snapshot)
+    usable = np.zeros(len(snapshot), dtype=np.bool_)
+    for shape in shapes:
+        before, after = (feasible_nodes_of(nodes, shape) for nodes in (snapshot, opened))
+        usable |= after.eligible(keys) & ~before.eligible(keys)
+    return {opened.names[row]: opened.nodes[row] for row in np.flatnonzero(usable).tolist()}
+
+
+def _uncordoned(snapshot: NodeSnapshot) -> NodeSnapshot:
+    """Return the snapshot without cordons, made once."""
+    if "uncordoned" not in snapshot.cache:
+        kinds = snapshot.taint_groups()
+        cordoned = [
+            kind.unschedulable or any(taint.key == CORDON for taint in kind.taints)
+            for kind in kinds.nodes
+        ]
+        rows = np.flatnonzero(np.array(cordoned, dtype=np.bool_)[kinds.codes]) if cordoned else ()
+        nodes = [snapshot.nodes[row] for row in rows]
+        snapshot.cache["uncordoned"] = snapshot.changed(
+            {node.name: uncordoned(node) for node in nodes if not node.lifecycle}
+        )
+    opened: NodeSnapshot = snapshot.cache["uncordoned"]
+    return opened
+
+
+# Devices and huge pages: in `capacity`, and not in `allocatable`
+
+
+def restored_nodes(
+    snapshot: NodeSnapshot, shapes: Iterable[Shape], keys: tuple[str, ...] = ()
+) -> Mapping[str, NodeInfo]:
+    """Return the nodes that would take more pods of a shape with all their devices, by name, as they are then.
+
+    Nodes that the pods cannot use for another reason are left out.
+    """
+    restored = _restored(snapshot)
+    if not restored:
+        return {}
+    whole = _all_restored(snapshot, restored)
+    useful: dict[str, NodeInfo] = {}
+    for shape in shapes:
+        requested = wanted(shape)
+        if not any(requested.keys() & node.withheld.keys() for node in restored.values()):
+            continue
+        before, after = (feasible_nodes_of(nodes, shape) for nodes in (snapshot, whole))
+        is_more = (after.max_pods(When.DRAINED) > before.max_pods(When.DRAINED)) & after.eligible(
+            keys
+        )
+        for row in np.flatnonzero(is_more).tolist():
+            node = whole.nodes[row]
+            if requested.keys() & node.withheld.keys():
+                useful[node.name] = node
+    return useful
+
+
+def _restored(snapshot: NodeSnapshot) -> dict[str, NodeInfo]:
+    if _KEY not in snapshot.cache:
+        snapshot.cache[_KEY] = {
+            node.name: replace(node, allocatable=_all_of(node))
+            for node in snapshot.nodes
+            if node.withheld
+        }
+    restored: dict[str, NodeInfo] = snapshot.cache[_KEY]
+    return restored
+
+
+def _all_of(node: NodeInfo) -> dict[str, int]:
+    restored = {
+        name: max(0, node.allocatable.get(name, 0)) + amount
+        for name, amount in node.withheld.items()
+    }
+    return {**node.allocatable, **restored}
+
+
+def _all_restored(snapshot: NodeSnapshot, restored: Mapping[str, NodeInfo]) -> NodeSnapshot:
+    """Return the snapshot with all devices of all nodes, made once."""
+    place = (_KEY, "whole")
+    if place not in snapshot.cache:
+        snapshot.cache[place] = snapshot.changed(restored)
+    whole: NodeSnapshot = snapshot.cache[place]
+    return whole
