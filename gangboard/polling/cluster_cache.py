@@ -52,6 +52,7 @@ from gangboard.polling.trends import TrendWriter
 from gangboard.polling.visibility import PODS_KEY
 from gangboard.polling.watched import Watched
 from gangboard.store.cluster_leases import ClusterLease
+from gangboard.store.gangs import VerdictInputs
 
 _OF_AUTOSCALERS = frozenset(resource.key for resource in AUTOSCALING)
 _OF_CLAIMS = frozenset(resource.key for resource in CLAIMS)
@@ -97,6 +98,10 @@ class ClusterCache:
     """Resource key → uid → resourceVersion, to skip what has not changed."""
     names: dict[str, dict[str, tuple[str, str]]] = field(default_factory=lambda: defaultdict(dict))
     """Resource key → uid → (namespace, name)."""
+    contents: dict[str, bytes] = field(default_factory=dict)
+    """uid → digest of the object as stored."""
+    last_inputs: dict[str, VerdictInputs] = field(default_factory=dict)
+    """Gang → inputs of its stored verdict, until the new holder has decided which gangs to judge."""
     nodes: dict[str, Node] = field(default_factory=dict)
     events: dict[str, dict[str, KeptEvent]] = field(default_factory=lambda: defaultdict(dict))
     """uid of the object that events are about → uid of the event → what decides whether it is kept."""

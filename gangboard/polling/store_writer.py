@@ -17,7 +17,7 @@ from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.watched import SENTENCES_KEPT, Watched
-from gangboard.store.objects import owner_uid, pack, uid_or_none
+from gangboard.store.objects import content_digest, owner_uid, pack, uid_or_none
 from gangboard.store.observations import (
     CHUNK,
     ObjectRow,
@@ -188,10 +188,13 @@ class StoreWriter:
             delete_objects(cluster_id, deleted)
             if fresh:
                 save_views(cluster_id, fresh)
+        contents = self._cache.contents
         for (_, change), row in zip(changed, rows, strict=True):
             kept.put_stored(row.uid, change.model, row.data)
+            contents[row.uid] = content_digest(row.data)
         for uid in deleted:
             kept.drop(uid)
+            contents.pop(uid, None)
         self._stored.update((view.resource, view) for view in fresh)
         for watched in views:
             watched.changed = False
