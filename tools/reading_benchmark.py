@@ -11,11 +11,11 @@ from multiprocessing.connection import Connection as Pipe
 from typing import Any
 from unittest.mock import patch
 
-from gangboard.decode.page import Page, read_event, read_page
+from gangboard.decode.list_watch_decoder import Page, read_event, read_page
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.kube.discovery import path_for
-from gangboard.kube.listing import pages
+from gangboard.kube.list_pager import pages
 from gangboard.kube.watching import Watch
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.cluster_cache import resources

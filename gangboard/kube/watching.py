@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 
 from gangboard.kube.connection import Connection, Query
+from gangboard.kube.error_translation import WIRE_FAULTS
 from gangboard.kube.errors import KubeError, KubeErrorCode
-from gangboard.kube.faults import WIRE_FAULTS
 from gangboard.kube.framing import FramingError, LineSplitter, LineTooLongError, Unchunker
 from gangboard.kube.transport import DeadlineSocket, TLSConnection
 

@@ -27,8 +27,8 @@ from gangboard.facts.wholeness import is_whole
 from gangboard.plugins import registry
 from gangboard.polling.assessment_index import waiting_pod_sets
 from gangboard.polling.cluster_cache import ClusterCache
+from gangboard.polling.gang_rows import differs, gang_row
 from gangboard.polling.input_digests import InputDigests, is_repeatable, is_settled, is_stopped
-from gangboard.polling.rows import differs, gang_row
 from gangboard.polling.visibility import (
     groups_seen,
     is_followed,

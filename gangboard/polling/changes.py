@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gangboard.decode.page import DecodeProblem
+from gangboard.decode.list_watch_decoder import DecodeProblem
 from gangboard.domain.watch_state import WatchState
 
 

@@ -38,7 +38,6 @@ from gangboard.polling.blueprints import BlueprintTracker
 from gangboard.polling.capacity import CapacityWriter
 from gangboard.polling.contact_meter import ContactMeter
 from gangboard.polling.discovery_schedule import DiscoverySchedule
-from gangboard.polling.kept_rows import KeptGangs, KeptObjects
 from gangboard.polling.leftovers import Leftovers
 from gangboard.polling.node_usage import NodeUsageTracker
 from gangboard.polling.pending import Pending
@@ -46,6 +45,7 @@ from gangboard.polling.pod_claims import CLAIMS, PodClaimTracker
 from gangboard.polling.preemptions import Preemptions
 from gangboard.polling.queues import QueueTracker
 from gangboard.polling.rechecks import Rechecks
+from gangboard.polling.row_cache import GangRowCache, ObjectCache
 from gangboard.polling.silence import Silence
 from gangboard.polling.suspend_history import SuspendHistory
 from gangboard.polling.trends import TrendWriter
@@ -127,8 +127,8 @@ class ClusterCache:
     assessed_all: bool = False
     """Every gang was judged since these caches were made."""
     suspend_history: SuspendHistory = field(default_factory=SuspendHistory)
-    objects: KeptObjects = field(init=False)
-    gangs: KeptGangs = field(init=False)
+    objects: ObjectCache = field(init=False)
+    gangs: GangRowCache = field(init=False)
     node_usage: NodeUsageTracker = field(init=False)
     assessments: AssessmentIndex = field(default_factory=AssessmentIndex)
     preemptions: Preemptions = field(init=False)
@@ -143,8 +143,8 @@ class ClusterCache:
     def __post_init__(self) -> None:
         """Make the parts that know others."""
         models = {key: watched.resource.model for key, watched in self.watched.items()}
-        self.objects = KeptObjects(self.claim.cluster_id, models)
-        self.gangs = KeptGangs(self.claim.cluster_id)
+        self.objects = ObjectCache(self.claim.cluster_id, models)
+        self.gangs = GangRowCache(self.claim.cluster_id)
         self.node_usage = NodeUsageTracker(self.ownership_graph, self._ref_of)
         self.pending = Pending(self.assessments)
         self.autoscaling = AutoscalingTracker(self.ownership_graph, self.watched)

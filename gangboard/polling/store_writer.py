@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
-from gangboard.decode.page import DecodeProblem
+from gangboard.decode.list_watch_decoder import DecodeProblem
 from gangboard.domain.event import Event
 from gangboard.domain.watch_state import WatchState
 from gangboard.plugins import registry

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from gangboard.decode.page import DecodeProblem
+from gangboard.decode.list_watch_decoder import DecodeProblem
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.errors import KubeError

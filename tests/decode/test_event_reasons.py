@@ -11,7 +11,7 @@ import gangboard
 from gangboard.decode.events import EVENT_REASONS
 
 ROOT = Path(gangboard.__path__[0])
-ROOMS = ("domain", "placement", "polling", "rules")
+ROOMS = ("domain", "facts", "placement", "polling", "rules")
 
 
 def is_reason_of_an_event(node: ast.expr) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gangboard.decode.list_watch_decoder import DecodeProblem
 from gangboard.decode.nodes import NODE
-from gangboard.decode.page import DecodeProblem
 from gangboard.decode.pods import POD
 from gangboard.domain.watch_state import WatchState
 from gangboard.facts.gang import Unobserved

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from gangboard.kube.listing import pages
+from gangboard.kube.list_pager import pages
 from gangboard.kube.watching import Watch as RealWatch
 from gangboard.polling import reflector
 from gangboard.store.models import Gang, ResourceState, VerdictSpan

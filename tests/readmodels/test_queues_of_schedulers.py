@@ -11,7 +11,7 @@ import pytest
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.quota import Queue, QueueLevel, Quota, QuotaTerm
-from gangboard.polling.rows import _queue_of_groups
+from gangboard.polling.gang_rows import _queue_of_groups
 from gangboard.readmodels.queue_links import queue_of_gang
 from gangboard.readmodels.queue_quotas import quota_rows
 from gangboard.readmodels.queue_rows import QueueRow
