@@ -16,7 +16,7 @@ from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.kube.discovery import path_for
 from gangboard.kube.list_pager import pages
-from gangboard.kube.watching import Watch
+from gangboard.kube.watch import Watch
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.cluster_cache import resources
 from gangboard.polling.poll import poll_once

@@ -35,22 +35,18 @@ from gangboard.plugins import registry
 from gangboard.polling.assessment_index import AssessmentIndex
 from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingTracker
 from gangboard.polling.blueprints import BlueprintTracker
-from gangboard.polling.capacity import CapacityWriter
-from gangboard.polling.contact_meter import ContactMeter
+from gangboard.polling.capacity import CapacityWriter, TrendWriter
 from gangboard.polling.discovery_schedule import DiscoverySchedule
-from gangboard.polling.leftovers import Leftovers
 from gangboard.polling.node_usage import NodeUsageTracker
-from gangboard.polling.pending import Pending
+from gangboard.polling.pending_gangs import Pending, Rechecks
 from gangboard.polling.pod_claims import CLAIMS, PodClaimTracker
 from gangboard.polling.preemptions import Preemptions
 from gangboard.polling.queues import QueueTracker
-from gangboard.polling.rechecks import Rechecks
+from gangboard.polling.reachability import ContactMeter, Silence
+from gangboard.polling.resource_watch import Watched
 from gangboard.polling.row_cache import GangRowCache, ObjectCache
-from gangboard.polling.silence import Silence
-from gangboard.polling.suspend_history import SuspendHistory
-from gangboard.polling.trends import TrendWriter
 from gangboard.polling.visibility import PODS_KEY
-from gangboard.polling.watched import Watched
+from gangboard.polling.watch_history import Leftovers, SuspendHistory
 from gangboard.store.cluster_leases import ClusterLease
 from gangboard.store.gangs import VerdictInputs
 

@@ -14,9 +14,16 @@ from gangboard.domain.event import Event
 from gangboard.domain.watch_state import WatchState
 from gangboard.plugins import registry
 from gangboard.polling.assessor import Assessor
-from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.watched import SENTENCES_KEPT, Watched
+from gangboard.polling.resource_watch import (
+    SENTENCES_KEPT,
+    Batch,
+    Changed,
+    Listed,
+    News,
+    Seen,
+    Watched,
+)
 from gangboard.store.objects import content_digest, owner_uid, pack, uid_or_none
 from gangboard.store.observations import (
     CHUNK,

@@ -15,7 +15,7 @@ import pytest
 from gangboard.kube import watch_connection_pool
 from gangboard.kube.connection import Connection
 from gangboard.kube.errors import KubeError
-from gangboard.kube.watching import Watch
+from gangboard.kube.watch import Watch
 from tests.kube.server import GOES_ON, Request, Server, Wire
 
 Serve = Callable[..., Server]

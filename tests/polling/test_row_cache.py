@@ -16,8 +16,8 @@ from django.db.models.functions import Now
 from gangboard.domain.pod import Pod
 from gangboard.polling import poll, row_cache, store_writer
 from gangboard.polling.assessor import Assessor
-from gangboard.polling.changes import Batch, Changed
 from gangboard.polling.cluster_cache import ClusterCache, resources
+from gangboard.polling.resource_watch import Batch, Changed
 from gangboard.polling.row_cache import GangRowCache, ObjectCache
 from gangboard.polling.store_writer import StoreWriter
 from gangboard.store.cluster_leases import LeaseLostError, acquire_lease

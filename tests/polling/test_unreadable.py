@@ -10,9 +10,9 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.domain.watch_state import WatchState
 from gangboard.facts.gang import Unobserved
+from gangboard.polling.resource_watch import Watched
 from gangboard.polling.store_writer import PROBLEMS_SHOWN
 from gangboard.polling.visibility import unreadable
-from gangboard.polling.watched import Watched
 from gangboard.store.models import Gang, ResourceState
 from tests.polling.conftest import Watching
 

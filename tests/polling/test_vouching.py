@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 from gangboard.kube.list_pager import pages
-from gangboard.kube.watching import Watch as RealWatch
+from gangboard.kube.watch import Watch as RealWatch
 from gangboard.polling import reflector
 from gangboard.store.models import Gang, ResourceState, VerdictSpan
 from tests.polling.conftest import Watching

@@ -19,7 +19,7 @@ from gangboard.facts.gang import NO_ROOM
 from gangboard.owners.job import OWNER as JOB
 from gangboard.owners.jobset import OWNER
 from gangboard.placement.usage import Usage
-from gangboard.polling.suspend_history import SuspendHistory
+from gangboard.polling.watch_history import SuspendHistory
 from gangboard.queues.kueue import QUEUE
 from gangboard.queues.kueue.flavors import FLAVORS
 from tests import situations

@@ -21,10 +21,10 @@ from typing import Any
 
 from gangboard.decode.fitting import key_fields
 from gangboard.decode.jobs import DEFAULT_GRACE
-from gangboard.decode.minimums import set_minimum
 from gangboard.decode.owner_meta import labels_as
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
+from gangboard.decode.quantities import set_minimum
 from gangboard.decode.wire import or_one, read_conditions, read_meta
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.owner import Owner, Role

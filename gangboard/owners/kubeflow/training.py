@@ -8,9 +8,9 @@ from dataclasses import replace
 from gangboard.decode.fitting import key_fields
 from gangboard.decode.jobs import DEFAULT_GRACE, read_manager
 from gangboard.decode.managers import last_writer
-from gangboard.decode.minimums import set_minimum
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
+from gangboard.decode.quantities import set_minimum
 from gangboard.decode.wire import or_one, read_conditions, read_meta, read_time
 from gangboard.domain.action import Verb
 from gangboard.domain.api_resource import Resource
