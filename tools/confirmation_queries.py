@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import connection
-from django.http import HttpResponse
+from django.http import HttpResponseBase
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -20,27 +20,10 @@ from gangboard.store.models import Cluster, Grant
 from gangboard.store.secrets import seal
 from gangboard.web.forms import write_target
 from simulator import Simulator
-from simulator.scripts import Fleet, NodePool, Role
-from simulator.scripts import Gang as GangScript
-from simulator.shapes import PodTemplate
+from tools.jobset_fleet import FLEET, NAMESPACE
 from tools.pages_benchmark import throwaway_database
 
 PATH = "/actions/confirm/"
-JOBS = 50
-_NAME, _NAMESPACE = "train", "research"
-_FLEET = Fleet(
-    "measures",
-    (NodePool("cpu", 4, cpu="128", memory="1Ti"),),
-    (
-        GangScript(
-            _NAMESPACE,
-            "JobSet",
-            _NAME,
-            "running",
-            roles=(Role("workers", PodTemplate(), jobs=JOBS, pods=1),),
-        ),
-    ),
-)
 
 
 def queries_shown() -> int:
@@ -55,7 +38,7 @@ def queries_sent() -> int:
 
 @cache
 def _queries() -> tuple[int, int]:
-    with throwaway_database(), Simulator(_FLEET, story=False) as simulator:
+    with throwaway_database(), Simulator(FLEET, story=False) as simulator:
         return count_queries(simulator)
 
 
@@ -63,12 +46,12 @@ def count_queries(simulator: Simulator) -> tuple[int, int]:
     """Return the queries of the page and of its button, in the connected database, for all Jobs of the JobSet."""
     credentials = read_kubeconfig(simulator.kubeconfig_text())
     cluster = add_cluster(
-        name=_FLEET.name, document=credentials.to_document(), server=credentials.server
+        name="confirmation", document=credentials.to_document(), server=credentials.server
     )
     Cluster.objects.update(actor_credentials=seal(credentials.to_document()))
     poll_once(cluster.name)
     user = User.objects.create_user("operator")
-    Grant.objects.create(user=user, role="operator", cluster=cluster, namespace=_NAMESPACE)
+    Grant.objects.create(user=user, role="operator", cluster=cluster, namespace=NAMESPACE)
     client = Client()
     client.force_login(user)
     session = client.session
@@ -84,11 +67,11 @@ def count_queries(simulator: Simulator) -> tuple[int, int]:
 
 
 def _targets(simulator: Simulator, cluster: Cluster) -> list[str]:
-    jobs = [job["metadata"] for job in simulator.objects.list("batch/v1", "Job", _NAMESPACE)]
+    jobs = [job["metadata"] for job in simulator.objects.list("batch/v1", "Job", NAMESPACE)]
     return [
         write_target(
             ActionTarget(
-                *(cluster.name, "batch", "Job", _NAMESPACE),
+                *(cluster.name, "batch", "Job", NAMESPACE),
                 name=job["name"],
                 uid=job["uid"],
                 generation=job["generation"],
@@ -98,6 +81,6 @@ def _targets(simulator: Simulator, cluster: Cluster) -> list[str]:
     ]
 
 
-def _expect(response: HttpResponse, status: int) -> None:
+def _expect(response: HttpResponseBase, status: int) -> None:
     if response.status_code != status:
         raise RuntimeError(f"{PATH} answered {response.status_code}, not {status}")

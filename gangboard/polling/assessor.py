@@ -327,7 +327,7 @@ class Assessor:
         claims = {root: cache.autoscaling.subjects(members[root]) for root in roots}
         makers = {root: cache.ownership_graph.makers(members[root]) for root in roots}
         events = {
-            root: cache.event_uids(
+            root: cache.events.about(
                 (*members[root], *makers[root], *claims[root], *placeholders[root])
             )
             for root in roots

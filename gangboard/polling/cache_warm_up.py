@@ -61,7 +61,7 @@ def warm_up(cache: ClusterCache) -> None:
             understood &= _recall(cache, resource, version, bytes(data))
     cache.preemptions.note_roots()
     if understood:
-        _drop_orphaned_events(cache)
+        cache.events.drop_orphaned()
     gangs = Gang.objects.filter(cluster_id=cache.claim.cluster_id, gone_at=None)
     columns = ("uid", "recheck_at", "stage", "code", "memory")
     for uid, recheck_at, stage, code, memory in gangs.values_list(*columns).iterator():
@@ -110,11 +110,3 @@ def stored_objects(cache: ClusterCache) -> Iterator[tuple[Any, ...]]:
         if time.monotonic() - renewed_at > RENEW_EVERY:
             renew_lease(cache.claim)
             renewed_at = time.monotonic()
-
-
-def _drop_orphaned_events(cache: ClusterCache) -> None:
-    """Events of objects that are gone are known by their rows only: let those go."""
-    orphaned = [uid for uid in cache.events if not cache.ownership_graph.gangs_told_of(uid)]
-    claims = cache.autoscaling.drop_pods(orphaned)
-    for about in (*claims, *(uid for uid in orphaned if not cache.autoscaling.keeps(uid))):
-        cache.drop_events(cache.events.pop(about, {}).keys())

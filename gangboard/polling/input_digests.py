@@ -82,8 +82,8 @@ class InputDigests:
         placeholders = graph.placeholders(root, members)
         claims = cluster.autoscaling.subjects(members)
         makers = graph.makers(members)
-        events = cluster.event_uids((*members, *makers, *claims, *placeholders))
-        blueprints = (one.meta.ref.uid for one in cluster.blueprints.of(members))
+        events = cluster.events.about((*members, *makers, *claims, *placeholders))
+        blueprints = (blueprint.meta.ref.uid for blueprint in cluster.blueprints.of(members))
         digest = blake2b(self._of_all, digest_size=16)
         for uids in (members, foreign, placeholders, events, blueprints):
             contents = sorted(cluster.contents.get(uid, b"") for uid in uids)

@@ -160,10 +160,10 @@ class StoreWriter:
         From where to go on comes in the last, so that after a crash in between all is read again.
         """
         changed = list(self._changed.values())
-        deleted = [*self._deleted, *self._cache.stale_events]
+        deleted = [*self._deleted, *self._cache.events.stale]
         self._changed.clear()
         self._deleted.clear()
-        self._cache.stale_events.clear()
+        self._cache.events.stale.clear()
         while len(changed) + len(deleted) > CHUNK:
             room = CHUNK - len(changed[:CHUNK])
             self._write(changed[:CHUNK], deleted[:room], [])

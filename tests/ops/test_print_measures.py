@@ -8,13 +8,14 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from tools import confirmation_queries, package_size
+from tools import confirmation_queries, package_size, watch_event_walk
 from tools.management.commands.print_measures import MEASURES
 
 
 @pytest.mark.django_db
 def test_each_measure_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confirmation_queries, "throwaway_database", nullcontext)
+    for module in (confirmation_queries, watch_event_walk):
+        monkeypatch.setattr(module, "throwaway_database", nullcontext)
     out = StringIO()
     call_command("print_measures", stdout=out, no_color=True)
     lines = out.getvalue().splitlines()

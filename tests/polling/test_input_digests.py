@@ -23,7 +23,8 @@ from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.domain.watch_state import WatchState
 from gangboard.facts.gang import NO_ROOM, GangFacts, Unobserved
 from gangboard.polling import assessor, input_digests, poll
-from gangboard.polling.cluster_cache import ClusterCache, KeptEvent
+from gangboard.polling.cluster_cache import ClusterCache
+from gangboard.polling.event_index import KeptEvent
 from gangboard.polling.input_digests import InputDigests, is_repeatable
 from gangboard.polling.visibility import tells_absence
 from gangboard.store.gangs import VerdictInputs, pack_memory, unpack_inputs, unpack_memory
@@ -52,7 +53,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> Verdicts:
 
 def _with_digest() -> set[str]:
     rows = Gang.objects.values_list("name", "memory")
-    return {name for name, memory in rows if unpack_inputs(memory).digest}
+    return {name for name, memory in rows if unpack_inputs(bytes(memory)).digest}
 
 
 def _names() -> set[str]:
@@ -180,7 +181,7 @@ def _fewer_members(cache: ClusterCache, root: str) -> None:
 
 
 def _event(cache: ClusterCache, root: str) -> None:
-    cache.events[root]["event"] = KeptEvent(0.0, ("Failed", "kubelet"))
+    cache.events.by_object[root]["event"] = KeptEvent(0.0, ("Failed", "kubelet"))
     cache.contents["event"] = b"an event"
 
 
@@ -195,11 +196,11 @@ def _heartbeat(cache: ClusterCache, root: str) -> None:
 
 
 def _queue(cache: ClusterCache, root: str) -> None:
-    cache.queues.is_named_by = lambda _: True  # type: ignore[method-assign]
+    cache.queues.is_named_by = lambda uids: True  # type: ignore[method-assign]
 
 
 def _resume(cache: ClusterCache, root: str) -> None:
-    change = SuspendChange(False, None, datetime.now(UTC))
+    change = SuspendChange(False, "kubectl", datetime.now(UTC))
     cache.suspend_history._changes[root] = (change,)
 
 
@@ -249,7 +250,7 @@ def test_what_no_verdict_reads_is_not_in_it(watch: Watch) -> None:
 
 def test_a_gang_with_victims_has_none(watch: Watch) -> None:
     cache, root = _settled_cluster(watch)
-    cache.preemptions.victims_for = lambda _: {"pod": root}  # type: ignore[method-assign]
+    cache.preemptions.victims_for = lambda takers: {"pod": root}  # type: ignore[method-assign]
     assert InputDigests(cache, datetime.now(UTC)).of(root) == b""
     assert InputDigests(cache, datetime.now(UTC)).of("nobody") == b""
 
