@@ -28,7 +28,7 @@ OURS = {
     "actions/hold_proofs.py::_due": _STORED,
     "actions/service.py::_met": _ACTION,
     "pages/confirm/queries.py::_owner_offer": _ACTION,
-    "polling/kept_rows.py::read": "The ownership graph checks the namespace of each reference.",
+    "polling/row_cache.py::read": "The ownership graph checks the namespace of each reference.",
     "readmodels/actions.py::with_ends": _ACTION,
     "readmodels/capacity.py::_gang_names": "The poller has noted which pods are on a node; the rows are the viewer's.",
     "pages/gang/events.py::recent_events": "The rows are those of the gang's namespace already.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gangboard.kube.framing import FramingError, LineSplitter, LineTooLongError, Unchunker
+from gangboard.kube.watch import FramingError, LineSplitter, LineTooLongError, Unchunker
 
 STREAM = b'6\r\n{"a":1\r\n4;x=y\r\n}\n{}\r\n1\r\n\n\r\n0\r\nTrailer: x\r\n\r\nmore'
 

@@ -19,13 +19,12 @@ from gangboard.logs import get_logger
 from gangboard.plugins import registry
 from gangboard.polling import controller_builds
 from gangboard.polling.assessor import Assessor
-from gangboard.polling.changes import News
 from gangboard.polling.cluster_cache import ClusterCache, resources
+from gangboard.polling.reachability import heard_at
 from gangboard.polling.reflector import Reflector
-from gangboard.polling.silence import heard_at
+from gangboard.polling.resource_watch import News, Watched
 from gangboard.polling.store_writer import CONTACT_EVERY, StoreWriter, is_overdue
 from gangboard.polling.visibility import are_pods_grouped
-from gangboard.polling.watched import Watched
 from gangboard.store.cluster_leases import renew_lease
 from gangboard.store.observations import (
     read_again,

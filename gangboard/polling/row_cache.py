@@ -65,7 +65,7 @@ class _RecentRows(Generic[Row]):
         self._bytes = 0
 
 
-class KeptObjects(_RecentRows[Any]):
+class ObjectCache(_RecentRows[Any]):
     """Objects as the store has them, decoded: what the verdicts on gangs are made from."""
 
     def __init__(self, cluster_id: int, models: dict[str, type[Any]]) -> None:
@@ -91,7 +91,7 @@ class KeptObjects(_RecentRows[Any]):
             self.drop(uid)
 
 
-class KeptGangs(_RecentRows[dict[str, Any]]):
+class GangRowCache(_RecentRows[dict[str, Any]]):
     """Gangs as the store has them: column → value."""
 
     def __init__(self, cluster_id: int) -> None:

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.decode.page import build_model, read_event, read_page
+from gangboard.decode.list_watch_decoder import build_model, read_event, read_page
 from gangboard.decode.pods import POD
 from gangboard.domain.api_resource import DecodeError
 from tests.decode.reading import Json, list_body, read, with_identity

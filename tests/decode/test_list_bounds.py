@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from gangboard.decode.page import MOST_OBJECTS, TooLargeError, read_page
+from gangboard.decode.list_watch_decoder import MOST_OBJECTS, TooLargeError, read_page
 from gangboard.decode.pods import POD
 from tests.decode.reading import list_body, with_identity
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from gangboard.decode.density import MOST_OF_OBJECT, MOST_OF_PAGE, is_denser
 from gangboard.decode.fitting import lacks_fields
 from gangboard.decode.owner_meta import with_labels
 from gangboard.decode.problems import DecodeProblem, PartlyDecoded
+from gangboard.decode.size_guard import MOST_OF_OBJECT, MOST_OF_PAGE, is_denser
 from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.api_resource import DecodeError, Resource
 from gangboard.domain.owner import Owner

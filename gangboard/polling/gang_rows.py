@@ -14,7 +14,14 @@ from gangboard.domain.verdict import Verdict
 from gangboard.facts.bottleneck import bottleneck_of
 from gangboard.facts.gang import GangFacts
 from gangboard.plugins import registry
-from gangboard.store.gangs import Detail, gang_id, pack_advice, pack_detail, pack_memory
+from gangboard.store.gangs import (
+    Detail,
+    VerdictInputs,
+    gang_id,
+    pack_advice,
+    pack_detail,
+    pack_memory,
+)
 
 _BOOKKEEPING = {"observed_at", "changed_version", "memory", "recheck_at"}
 """Columns that move without any page showing it."""
@@ -31,10 +38,11 @@ def gang_row(
     now: datetime,
     *,
     watched: bool,
+    inputs: VerdictInputs | None = None,
 ) -> dict[str, Any]:
     """Return a value for every column of the table; `before` is the row as stored, if any.
 
-    `watched`: every change since `before` was seen as it happened.
+    `watched`: every change since `before` was seen as it happened. `inputs`: of this verdict.
     """
     finding, members = verdict.finding, verdict.members
     begin = _begin(verdict, before, facts.owner.meta.created_at, now, watched=watched)
@@ -99,7 +107,7 @@ def gang_row(
                 verdict.domains,
             )
         ),
-        "memory": pack_memory(verdict.memory),
+        "memory": pack_memory(verdict.memory, inputs),
         "first_seen_at": before["first_seen_at"] if before else now,
     }
 

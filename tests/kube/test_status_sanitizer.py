@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gangboard.kube.statuses import read_status, without_value
+from gangboard.kube.status_sanitizer import read_status, without_value
 
 POD_SPEC = json.dumps(
     {"Containers": [{"Env": [{"Name": "PASSWORD", "Value": "hunter2: {secret}"}]}], "x": "y" * 300},

@@ -14,11 +14,11 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from gangboard.domain.pod import Pod
-from gangboard.polling import kept_rows, poll, store_writer
+from gangboard.polling import poll, row_cache, store_writer
 from gangboard.polling.assessor import Assessor
-from gangboard.polling.changes import Batch, Changed
 from gangboard.polling.cluster_cache import ClusterCache, resources
-from gangboard.polling.kept_rows import KeptGangs, KeptObjects
+from gangboard.polling.resource_watch import Batch, Changed
+from gangboard.polling.row_cache import GangRowCache, ObjectCache
 from gangboard.polling.store_writer import StoreWriter
 from gangboard.store.cluster_leases import LeaseLostError, acquire_lease
 from gangboard.store.models import Gang, Lease, WatchedObject
@@ -212,14 +212,14 @@ def test_only_what_was_asked_for_last_is_kept_within_its_bytes(
     for pod in pods:
         store_object(cluster, PODS, pod)
     uids = [pod.meta.ref.uid for pod in pods]
-    monkeypatch.setattr(kept_rows, "OBJECT_BYTES", 2 * len(pack(pods[0])))
-    kept = KeptObjects(cluster.pk, {PODS: Pod})
+    monkeypatch.setattr(row_cache, "OBJECT_BYTES", 2 * len(pack(pods[0])))
+    kept = ObjectCache(cluster.pk, {PODS: Pod})
     assert kept.read(uids) == dict(zip(uids, pods, strict=True))
     assert [uid for uid in uids if kept.get(uid) is not None] == uids[2:]
     kept.get(uids[2])
     kept.read(uids[:1])
     assert [uid for uid in uids if kept.get(uid) is not None] == [uids[0], uids[2]]
-    kept.put(uids[0], pods[0], kept_rows.OBJECT_BYTES + 1)
+    kept.put(uids[0], pods[0], row_cache.OBJECT_BYTES + 1)
     assert len(kept) == 0, "what is too large by itself is not kept either"
     kept.read(uids[:2])
     assert len(kept) == 2, "and its bytes are not counted any more"
@@ -228,11 +228,11 @@ def test_only_what_was_asked_for_last_is_kept_within_its_bytes(
 @pytest.mark.django_db
 def test_what_no_verdict_asks_for_is_not_kept() -> None:
     cluster = make_cluster()
-    kept, pod, node = KeptObjects(cluster.pk, {}), a_pod(), a_node(uid="uid-train-0")
+    kept, pod, node = ObjectCache(cluster.pk, {}), a_pod(), a_node(uid="uid-train-0")
     kept.put_stored(pod.meta.ref.uid, pod, pack(pod))
     assert len(kept) == 1
     kept.put_stored(pod.meta.ref.uid, node, pack(node))
     assert len(kept) == 0, "nor what had its row before"
-    gangs, gone = KeptGangs(cluster.pk), make_gang(cluster, gone_at=NOW)
+    gangs, gone = GangRowCache(cluster.pk), make_gang(cluster, gone_at=NOW)
     assert gangs.read([gone.uid])[gone.uid]["gone_at"] == NOW
     assert len(gangs) == 0

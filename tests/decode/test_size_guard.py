@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from gangboard.decode.density import MOST_OF_OBJECT, MOST_OF_PAGE, is_denser
-from gangboard.decode.page import TooLargeError, read_event, read_object, read_page
+from gangboard.decode.list_watch_decoder import TooLargeError, read_event, read_object, read_page
 from gangboard.decode.pods import POD
+from gangboard.decode.size_guard import MOST_OF_OBJECT, MOST_OF_PAGE, is_denser
 from gangboard.domain.api_resource import DecodeError
 from tests.decode.reading import list_body, with_identity
 

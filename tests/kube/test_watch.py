@@ -12,7 +12,7 @@ import pytest
 
 from gangboard.kube.connection import Connection
 from gangboard.kube.errors import KubeError
-from gangboard.kube.watching import Watch
+from gangboard.kube.watch import Watch
 from tests.kube.server import GOES_ON, Clock, Request, Server, Wire, listening
 
 Serve = Callable[..., Server]

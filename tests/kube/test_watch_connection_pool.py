@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from gangboard.kube import kept_connections
+from gangboard.kube import watch_connection_pool
 from gangboard.kube.connection import Connection
 from gangboard.kube.errors import KubeError
-from gangboard.kube.watching import Watch
+from gangboard.kube.watch import Watch
 from tests.kube.server import GOES_ON, Request, Server, Wire
 
 Serve = Callable[..., Server]
@@ -257,7 +257,7 @@ def test_one_that_was_idle_for_long_is_not_used(
     server = serve(ends)
     connection = connect(server)
     watched(connection)
-    monkeypatch.setattr(kept_connections, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(watch_connection_pool, "IDLE_SECONDS", 0.0)
     watched(connection)
     assert server.connections == 2
 

@@ -15,7 +15,7 @@ import urllib3.exceptions
 
 from gangboard.kube.destinations import SETTING
 from gangboard.kube.errors import KubeError, KubeErrorCode, clean_text
-from gangboard.kube.statuses import read_status
+from gangboard.kube.status_sanitizer import read_status
 from gangboard.kube.transport import TLS_BROKEN_OFF, HandshakeTimeoutError, ResolveTimeoutError
 from gangboard.network_addresses import ForbiddenAddressError
 

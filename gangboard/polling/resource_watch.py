@@ -1,16 +1,123 @@
-"""What is known of how one resource of one cluster can be seen."""
+"""One watched resource: how it can be seen, how far its API server has come, and the batches that its reflector hands on.
+
+A watch does not tell whether an API server has gone back, because it was restored from a backup, say. kube-apiserver 1.36
+and 1.37 accept one from a resourceVersion that they have not reached again. They drop all events and bookmarks up to it,
+and go on behind it. A list without a resourceVersion asks etcd, whichever server behind a load balancer answers. So lists
+decide.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
-from gangboard.decode.page import DecodeProblem
+from gangboard.decode.list_watch_decoder import DecodeProblem
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.errors import KubeError
-from gangboard.polling.revisions import Revision
+from gangboard.kube.watch import is_lower
+
+COMPARE_EVERY = 60.0
+"""Seconds between two comparisons of a watch that has no other reason for them."""
+RESTORES_APART = 300.0
+"""Seconds after a restore in which no other restore is noticed: servers that contradict each other cost
+one list of everything each time."""
+
+
+class RestoredError(Exception):
+    """The API server is at a lower resourceVersion than before, so the stored objects may be wrong."""
+
+
+@dataclass(slots=True)
+class Revision:
+    """The newest resourceVersion that an API server has shown of one resource.
+
+    Each resource has its own: events, for example, may be in another etcd.
+    """
+
+    compares_from: float = 0.0
+    """Moment of `time.monotonic()` before which nothing is compared."""
+    newest: str = ""
+    is_doubtful: bool = False
+    """A watch failed or went back: compare before the next watch."""
+    compared_at: float = -math.inf
+    """Moment of `time.monotonic()` at which a list was compared last."""
+
+    def rise_to(self, version: str) -> None:
+        """Take the resourceVersion of a line of a watch."""
+        if not is_lower(version, self.newest):
+            self.newest = version
+
+    def is_due(self, *, regularly: bool) -> bool:
+        """Whether to compare before the next watch; `regularly`: also without a doubt, from time to time."""
+        now = time.monotonic()
+        if now < self.compares_from:
+            return False
+        return self.is_doubtful or (regularly and now - self.compared_at >= COMPARE_EVERY)
+
+    def compare(self, version: str) -> None:
+        """Take the resourceVersion of a list. Raises RestoredError where it is lower than before."""
+        if is_lower(version, self.newest):
+            if time.monotonic() >= self.compares_from:
+                raise RestoredError(f"resourceVersion {version} after {self.newest}")
+            return
+        self.newest, self.is_doubtful, self.compared_at = version, False, time.monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A new or changed object."""
+
+    uid: str
+    resource_version: str
+    namespace: str
+    name: str
+    model: Any
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one read of one resource brought."""
+
+    resource: str
+    changed: list[Changed] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    problems: list[DecodeProblem] = field(default_factory=list)
+    understood: list[tuple[str, str]] = field(default_factory=list)
+    """(namespace, name) of objects that were a problem before and are not any more."""
+    resource_version: str = ""
+    """From which the next watch goes on once this is stored; empty before that."""
+
+    def __len__(self) -> int:
+        return len(self.changed) + len(self.deleted) + len(self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A complete list came to its end: what was not in it is gone."""
+
+    resource: str
+    resource_version: str
+    seen: frozenset[str]
+    """uids of every object in it, those that were not understood included."""
+    troubled: frozenset[tuple[str, str]]
+    """(namespace, name) of objects in it that were not understood: they exist all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How a resource can be seen has changed."""
+
+    resource: str
+    state: WatchState
+    sentence: str = ""
+
+
+News = Batch | Listed | Seen
+
 
 MOST_SILENCE = 60.0
 """Seconds of silent watches after which a resource is listed, at the next window: within 90 s in all."""

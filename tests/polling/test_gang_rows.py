@@ -11,7 +11,7 @@ import pytest
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Finding, Members, Verdict
 from gangboard.facts.gang import GangFacts
-from gangboard.polling.rows import differs, gang_row
+from gangboard.polling.gang_rows import differs, gang_row
 from tests.domain_objects import a_job
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
