@@ -17,7 +17,7 @@ from gangboard.facts.attempt_history import attempt_start
 from gangboard.facts.gang import GangFacts, Unit
 from gangboard.facts.preemption import last_preemption
 from gangboard.facts.retry import fits_since
-from gangboard.facts.unit_counts import is_full, ready_count, succeeded
+from gangboard.facts.unit_counts import ready_count
 
 _MEMORY_OF_GONE = timedelta(days=1)
 """A unit can go and come back under its name, as Jobs do in a restart of their JobSet."""
@@ -36,7 +36,7 @@ def count_members(facts: GangFacts, units: Iterable[Unit]) -> Members:
     created = scheduled = done = 0
     for unit in found:
         pods = standing(unit.pods, unit.jobs)
-        gone = max(0, succeeded(unit) - unit.succeeded) if unit.jobs else 0
+        gone = max(0, unit.succeeded - unit.succeeded_pods) if unit.jobs else 0
         created += len(pods) + gone
         scheduled += gone + sum(
             pod.is_placed
@@ -44,7 +44,7 @@ def count_members(facts: GangFacts, units: Iterable[Unit]) -> Members:
             and (pod.phase == "Succeeded" or not pod.is_terminating)
             for pod in pods
         )
-        done += succeeded(unit)
+        done += unit.succeeded
     return Members(
         desired=min(max(facts.owner.desired, sum(unit.desired for unit in found)), MOST_PODS),
         quorum=min(sum(quorums), MOST_PODS) if quorums else None,
@@ -109,9 +109,9 @@ def _remember_unit(unit: Unit, before: Mapping[str, UnitMemory]) -> UnitMemory:
     old = before.get(unit.name, UnitMemory())
     created = len(unit.current)
     is_same = old.created_since is not None and old.created == created
-    there = ready_count(unit) + succeeded(unit)
+    there = ready_count(unit) + unit.succeeded
     runs = bool(unit.ready) and there >= unit.needed
-    is_at_size = bool(unit.ready) and is_full(unit)
+    is_at_size = bool(unit.ready) and unit.is_full
     taken = last_preemption(unit)
     return replace(
         old,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 
 from gangboard.domain.owner import Owner
@@ -99,12 +99,3 @@ def _is_firm(pod: Pod) -> bool:
     A pod that has succeeded stays so while it is being deleted.
     """
     return pod.phase == "Succeeded" or (pod.phase != "Failed" and not pod.is_terminating)
-
-
-def pods_by_job(pods: Iterable[Pod], jobs: Iterable[Owner]) -> Mapping[str, tuple[Pod, ...]]:
-    """Return the pods of each Job by the Job's uid; Jobs without pods have an empty entry."""
-    found: dict[str, list[Pod]] = {job.meta.ref.uid: [] for job in jobs}
-    for pod in pods:
-        if pod.meta.controller is not None and pod.meta.controller.uid in found:
-            found[pod.meta.controller.uid].append(pod)
-    return {uid: tuple(of_job) for uid, of_job in found.items()}

@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gangboard.diagnosis.bare_objects import group_size, loose_groups, pods_by_group
-from gangboard.diagnosis.current_attempt import natural, pods_by_job
+from gangboard.diagnosis.current_attempt import natural
 from gangboard.diagnosis.object_links import COMPOSITE, POD_GROUP, WORKLOAD
 from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.group import Group, Policy
@@ -60,7 +60,7 @@ class _Division:
             for name, group in reversed(self._groups.items())
             if (maker := _maker(group)) is not None
         }
-        self._pods_of = pods_by_job(facts.pods, facts.jobs)
+        self._pods_of = facts.pods_by_job
         self._foreign_pods = pods_by_group(facts.foreign_pods)
         self._loose = loose_groups(facts.groups, (*facts.pods, *facts.foreign_pods))
         self._roles = {role.name: role for role in facts.owner.roles}

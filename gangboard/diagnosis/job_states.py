@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from gangboard.diagnosis.current_attempt import natural, pods_by_job, standing
+from gangboard.diagnosis.current_attempt import natural, standing
 from gangboard.diagnosis.scheduling_mode import GroupIndex, scheduling_of
 from gangboard.domain.health import Health
 from gangboard.domain.hold import Hold
@@ -13,7 +13,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.verdict import NOT_STARTING, Finding, JobState, MemberState
 from gangboard.facts.gang import GangFacts, Unit
-from gangboard.facts.job_holds import hold_of, holds_by_job, is_held
+from gangboard.facts.job_holds import is_held
 from gangboard.plugins import registry
 
 # What a container waits for in every ordinary start.
@@ -25,16 +25,15 @@ def job_states(
 ) -> tuple[JobState, ...]:
     """Return the state of each Job, in the order of the facts; `findings` are by unit name."""
     unit_of = {job.meta.ref.uid: unit.name for unit in units for job in unit.jobs}
-    pods = pods_by_job(facts.pods, facts.jobs)
-    holds, groups = holds_by_job(facts.holds), GroupIndex(facts.groups)
+    groups = GroupIndex(facts.groups)
     return tuple(
         _job_state(
             facts,
             groups,
             job,
-            pods[job.meta.ref.uid],
+            facts.pods_by_job[job.meta.ref.uid],
             findings.get(unit_of[job.meta.ref.uid]),
-            hold_of(job, holds),
+            facts.hold_of(job),
         )
         for job in facts.jobs
     )

@@ -11,7 +11,6 @@ from gangboard.domain.event import Event
 from gangboard.domain.text import names, quote, sentence, shorten
 from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import newest_creation
-from gangboard.facts.unit_counts import missing
 
 # By the Job controller and others (controller_utils.go).
 _PODS_REFUSED = frozenset({"FailedCreate"})
@@ -158,7 +157,7 @@ def _pods_refused(unit: Unit, refusal: CreationRefusal) -> tuple[int | None, boo
     `pods` counts every pod as one; other resources tell of all only where one Job makes them all.
     """
     alike = len(unit.jobs) == 1 or all(limit.resource == "pods" for limit in refusal.limits)
-    number = missing(unit) if alike and not refusal.of_jobs else None
+    number = unit.missing if alike and not refusal.of_jobs else None
     return number, unit.desired < unit.owner.desired
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.capacity import ClusterRoom
@@ -14,7 +15,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Controller, ObjectRef
-from gangboard.domain.owner import Owner, Role, SuspendChange
+from gangboard.domain.owner import Outcome, Owner, Role, SuspendChange
 from gangboard.domain.placing import Placing
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import UnusableClaims
@@ -24,6 +25,12 @@ from gangboard.domain.quota import QueueTree
 from gangboard.domain.suspension import RecordedSuspend
 from gangboard.domain.traits import NO_TRAITS, KindTraits, QueueTraits
 from gangboard.domain.verdict import UnitMemory
+
+JobKey = tuple[str, str, str]
+"""(uid of the controller, namespace, name) of a Job."""
+
+GOOD_ENDINGS = frozenset({"SuccessPolicy", "CompletionsReached"})
+"""Reasons of `SuccessCriteriaMet`. All other endings announce a failure (KEP-3998, KEP-3939)."""
 
 NO_ROOM = ClusterRoom(why="nodes: not read yet")
 
@@ -49,9 +56,9 @@ class Victim:
     since: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GangFacts:
-    """Everything known about one gang at one moment.
+    """Everything known about one gang at one moment. What follows from that is worked out once, on demand.
 
     `owner` is the topmost object of a known kind. A bare PodGroup, Workload or pod is presented as
     an owner too, so that no rule needs a case of its own for it.
@@ -132,39 +139,65 @@ class GangFacts:
     """uid of a pod → the role of the owner that it belongs to, of owners that make pods without Jobs."""
     takers: Mapping[str, ObjectRef] = field(default_factory=dict)
     """uid of a pod or group that took room from this gang, as events tell → the gang of that one."""
-    queue_statuses: Mapping[str, QueueStatus] = field(init=False, repr=False, compare=False)
-    """How a queue stands to its owner and to each Job, by uid."""
-    is_queued: bool = field(init=False, repr=False, compare=False)
-    """Whether a queue decides about any of them."""
-    named: Mapping[tuple[str, str, str], Owner | Group] = field(
-        init=False, repr=False, compare=False
-    )
-    """(API group, kind, name) → what stands in `middle`, and what in `groups` is an object."""
 
-    unmet: Mapping[str, tuple[Unmet, ...]] = field(init=False, repr=False, compare=False)
-    """Name of a role of its owner that waits for others → the dependencies that are not met yet."""
-    holding: frozenset[str] = field(init=False, repr=False, compare=False)
-    """uids of its pods that hold a node and are not on their way out."""
-    ready: int = field(init=False, repr=False, compare=False)
-    """How many of its pods are ready."""
+    @cached_property
+    def queue_statuses(self) -> Mapping[str, QueueStatus]:
+        """How a queue stands to the owner and to each Job, by uid."""
+        return queue_statuses_of(self.owner, self.jobs, self.entries, self.queue_visibility)
 
-    def __post_init__(self) -> None:
-        """Work out once what rules ask for each of its Jobs and roles."""
-        object.__setattr__(self, "unmet", unmet_dependencies(self.owner))
-        found = queue_statuses_of(self.owner, self.jobs, self.entries, self.queue_visibility)
-        object.__setattr__(self, "queue_statuses", found)
-        object.__setattr__(self, "is_queued", any(one.is_managed for one in found.values()))
+    @cached_property
+    def is_queued(self) -> bool:
+        """Whether a queue decides about the owner or any Job."""
+        return any(status.is_managed for status in self.queue_statuses.values())
+
+    @cached_property
+    def holds_by_job(self) -> Mapping[JobKey, Hold]:
+        """The Hold on each Job that has one. The oldest of several counts."""
+        by_age = sorted(self.holds, key=age_of_hold, reverse=True)
+        return {hold_key(hold): hold for hold in by_age}
+
+    def hold_of(self, job: Owner) -> Hold | None:
+        """Return the Hold on a Job, by the Job's name and the uid of its controller, or None.
+
+        The policy compares the same (real-control-plane.md §3), so a Hold for a deleted JobSet is on no Job
+        of its successor.
+        """
+        return self.holds_by_job.get(job_key(job)) if job.meta.controller is not None else None
+
+    @cached_property
+    def pods_by_job(self) -> Mapping[str, tuple[Pod, ...]]:
+        """The pods of each Job by the Job's uid. Jobs without pods have an empty entry."""
+        pods: dict[str, list[Pod]] = {job.meta.ref.uid: [] for job in self.jobs}
+        for pod in self.pods:
+            if pod.meta.controller is not None and pod.meta.controller.uid in pods:
+                pods[pod.meta.controller.uid].append(pod)
+        return {uid: tuple(of_job) for uid, of_job in pods.items()}
+
+    @cached_property
+    def named(self) -> Mapping[tuple[str, str, str], Owner | Group]:
+        """The owners in `middle` and the groups with an object, by (API group, kind, name)."""
         groups = (group for group in self.groups if group.entry is None)
-        things: tuple[Owner | Group, ...] = (*self.middle, *groups)
-        named = {(one.meta.ref.group, one.meta.ref.kind, one.meta.ref.name): one for one in things}
-        object.__setattr__(self, "named", named)
-        holding = (
+        refs = [(thing.meta.ref, thing) for thing in (*self.middle, *groups)]
+        return {(ref.group, ref.kind, ref.name): thing for ref, thing in refs}
+
+    @cached_property
+    def unmet(self) -> Mapping[str, tuple[Unmet, ...]]:
+        """Name of a waiting role of the owner → its dependencies that are not met yet."""
+        return unmet_dependencies(self.owner)
+
+    @cached_property
+    def holding(self) -> frozenset[str]:
+        """uids of the pods that hold a node and are not being deleted."""
+        return frozenset(
             pod.meta.ref.uid
             for pod in self.pods
-            if pod.is_placed and pod.is_live and not pod.is_terminating
+            if pod.node and not pod.is_finished and pod.meta.deleting_since is None
         )
-        object.__setattr__(self, "holding", frozenset(holding))
-        object.__setattr__(self, "ready", sum(pod.is_ready for pod in self.pods))
+
+    @cached_property
+    def ready(self) -> int:
+        """The number of ready pods."""
+        return sum(pod.is_ready for pod in self.pods)
 
     @property
     def makers(self) -> tuple[Owner, ...]:
@@ -194,7 +227,7 @@ class GangFacts:
         return self.queue_statuses[self.owner.meta.ref.uid]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Unit:
     """The thing that gets a stage: a group; without groups a child Job, a role, or the owner."""
 
@@ -226,39 +259,91 @@ class Unit:
     together: Unit | None = None
     """All workers without a group as one, where others beside it wait for nodes as well: why they have
     none is a matter of all of them."""
-    live: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
-    """Pods that the scheduler counts as members."""
-    current: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
-    """Live pods that are not on their way out."""
-    unplaced: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
-    """Current pods without a node."""
-    refused: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
-    """Current pods without a node of which the scheduler says Unschedulable; not those that only wait for
-    another pod of their group (`Pod.is_innocent`)."""
-    placed: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
-    """Current pods on a node."""
-    ready: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
-    """Pods that run and are ready."""
 
-    def __post_init__(self) -> None:
-        """Sort the pods once: every rule asks for them, and large gangs have thousands."""
-        live = tuple(pod for pod in self.pods if pod.is_live)
-        current = tuple(pod for pod in live if not pod.is_terminating)
-        unplaced = tuple(pod for pod in current if not pod.is_placed)
-        sorted_out = {
-            "live": live,
-            "current": current,
-            "unplaced": unplaced,
-            "refused": tuple(
-                pod
-                for pod in unplaced
-                if self.facts.failed_scheduling(pod) == "Unschedulable" and not pod.is_innocent
-            ),
-            "placed": tuple(pod for pod in current if pod.is_placed),
-            "ready": tuple(pod for pod in self.pods if pod.is_ready),
-        }
-        for name, pods in sorted_out.items():
-            object.__setattr__(self, name, pods)
+    # A large gang has thousands of pods, and each rule asks for these.
+
+    @cached_property
+    def live(self) -> tuple[Pod, ...]:
+        """Pods that the scheduler counts as members."""
+        return tuple(pod for pod in self.pods if not pod.is_finished)
+
+    @cached_property
+    def current(self) -> tuple[Pod, ...]:
+        """Live pods that are not being deleted."""
+        return tuple(pod for pod in self.live if pod.meta.deleting_since is None)
+
+    @cached_property
+    def unplaced(self) -> tuple[Pod, ...]:
+        """Current pods without a node."""
+        return tuple(pod for pod in self.current if not pod.node)
+
+    @cached_property
+    def refused(self) -> tuple[Pod, ...]:
+        """Current pods without a node that the scheduler calls Unschedulable.
+
+        Pods that only wait for another pod of their group are not among them (`Pod.is_innocent`).
+        """
+        return tuple(
+            pod
+            for pod in self.unplaced
+            if self.facts.failed_scheduling(pod) == "Unschedulable" and not pod.is_innocent
+        )
+
+    @cached_property
+    def placed(self) -> tuple[Pod, ...]:
+        """Current pods on a node."""
+        return tuple(pod for pod in self.current if pod.node)
+
+    @cached_property
+    def ready(self) -> tuple[Pod, ...]:
+        """Pods that run and are ready."""
+        return tuple(pod for pod in self.pods if pod.is_ready)
+
+    @cached_property
+    def succeeded_pods(self) -> int:
+        """The number of existing pods that have succeeded."""
+        return sum(pod.phase == "Succeeded" for pod in self.pods)
+
+    @cached_property
+    def succeeded(self) -> int:
+        """The number of members that have succeeded.
+
+        Succeeded pods are collected with their node, and their Job still counts them. A Job that met its
+        success policy needs no more pods than it has.
+        """
+        by_jobs = sum(
+            job.desired if _has_succeeded(job) else job.succeeded_pods for job in self.jobs
+        )
+        return max(self.succeeded_pods, by_jobs)
+
+    @cached_property
+    def active_jobs(self) -> tuple[Owner, ...]:
+        """Jobs that are neither finished nor suspended."""
+        return tuple(job for job in self.jobs if job.finish is None and not job.suspended)
+
+    @cached_property
+    def given_up(self) -> int:
+        """The number of members that stay away because their index failed for good.
+
+        With `backoffLimitPerIndex` the Job goes on without such an index, and makes pods for others as
+        long as there are some (firstPendingIndexes in pkg/controller/job).
+        """
+        return sum(_indexes_short(job) for job in self.active_jobs if job.failed_index_count)
+
+    @cached_property
+    def seats(self) -> int:
+        """The number of pods that should be alive now: wanted, without those done or given up."""
+        return max(0, self.wanted - self.succeeded - self.given_up)
+
+    @cached_property
+    def missing(self) -> int:
+        """The number of pods that should be alive and do not exist."""
+        return max(0, self.seats - len(self.current))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every seat has a ready pod."""
+        return len(self.ready) >= self.seats
 
     @property
     def now(self) -> datetime:
@@ -286,7 +371,31 @@ class Unit:
         found = (pod.scheduler_name for pod in self.unplaced if pod.other_scheduler)
         return next(found, "")
 
-    @property
-    def succeeded(self) -> int:
-        """Pods of the current attempt that have succeeded."""
-        return sum(pod.phase == "Succeeded" for pod in self.pods)
+
+def job_key(job: Owner) -> JobKey:
+    """Return the key of a Job in `GangFacts.holds_by_job`."""
+    ref, controller = job.meta.ref, job.meta.controller
+    return controller.uid if controller else "", ref.namespace, ref.name
+
+
+def hold_key(hold: Hold) -> JobKey:
+    """Return the key of the Job that a Hold is for."""
+    return hold.owner_uid, hold.meta.ref.namespace, hold.job_name
+
+
+def age_of_hold(hold: Hold) -> tuple[bool, float, str]:
+    """Return the sort key of Holds: the oldest first, unknown ages last."""
+    created = hold.meta.created_at
+    return created is None, created.timestamp() if created else 0.0, hold.meta.ref.name
+
+
+def _has_succeeded(job: Owner) -> bool:
+    if job.finish is not None:
+        return job.finish.outcome is Outcome.SUCCEEDED
+    return job.ending in GOOD_ENDINGS
+
+
+def _indexes_short(job: Owner) -> int:
+    at_once = 1 if job.parallelism is None else job.parallelism
+    left = max(0, (job.completions or 0) - job.succeeded_pods)
+    return min(at_once, left) - min(at_once, max(0, left - job.failed_index_count))

@@ -9,7 +9,7 @@ from gangboard.domain.pod import Pod
 from gangboard.facts.attempt_history import attempt_start, latest
 from gangboard.facts.dependencies import followers_due
 from gangboard.facts.gang import Unit
-from gangboard.facts.unit_counts import missing, on_sick_nodes
+from gangboard.facts.unit_counts import on_sick_nodes
 
 COUNT_GRACE = timedelta(seconds=30)
 """Pods and groups come one by one: a count below what is needed is news after this long."""
@@ -84,7 +84,7 @@ def next_recheck(unit: Unit) -> datetime | None:
     """Return the next time at which waiting alone can change what is said of its start."""
     newest, unchanged = newest_creation(unit.unplaced), unchanged_since(unit)
     times = (
-        creation_due(unit) if missing(unit) else None,
+        creation_due(unit) if unit.missing else None,
         newest + ATTEMPT_GRACE if newest is not None else None,
         unchanged + COUNT_GRACE if unchanged is not None else None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep
@@ -11,47 +11,17 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import MOST_NAMED, names, quote, shorten
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import GangFacts, age_of_hold, hold_key, job_key
 from gangboard.facts.suspensions import minute_of, suspension_of, suspension_words
-
-JobKey = tuple[str, str, str]
-"""(uid of the controller, namespace, name) of a Job."""
 
 _UNKNOWN = "no Hold, by whom is not known"
 _NOT_SEEN = "whether by a Hold is not known"
 
 
-def holds_by_job(holds: Iterable[Hold]) -> Mapping[JobKey, Hold]:
-    """Return the Holds by what they are on; of several on one Job the oldest counts."""
-    return {_of_hold(hold): hold for hold in sorted(holds, key=_age, reverse=True)}
-
-
-def hold_of(job: Owner, holds: Mapping[JobKey, Hold]) -> Hold | None:
-    """Return the Hold on a Job, None without one: by the Job's name and the uid of its controller.
-
-    That is what the policy compares (real-control-plane.md §3), so a Hold made for a JobSet that
-    was deleted is on no Job of the one made anew.
-    """
-    return holds.get(_of_job(job)) if job.meta.controller is not None else None
-
-
 def hold_on(job: Owner, holds: Iterable[Hold]) -> Hold | None:
-    """Return the one of these Holds that is on a Job, as `hold_of` for a single Job."""
-    return hold_of(job, holds_by_job(holds))
-
-
-def _of_hold(hold: Hold) -> JobKey:
-    return hold.owner_uid, hold.meta.ref.namespace, hold.job_name
-
-
-def _of_job(job: Owner) -> JobKey:
-    controller = job.meta.controller
-    return controller.uid if controller else "", job.meta.ref.namespace, job.meta.ref.name
-
-
-def _age(hold: Hold) -> tuple[bool, float, str]:
-    created = hold.meta.created_at
-    return created is None, created.timestamp() if created else 0.0, hold.meta.ref.name
+    """Return the one of these Holds that is on a Job, as `GangFacts.hold_of`."""
+    found = (hold for hold in sorted(holds, key=age_of_hold) if hold_key(hold) == job_key(job))
+    return next(found, None) if job.meta.controller is not None else None
 
 
 def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[AdvisedStep, ...]:
@@ -94,7 +64,7 @@ def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[Advised
 def _is_meant(facts: GangFacts, job: Owner) -> bool:
     """Whether a person meant to suspend a Job: its Hold says so, the record, or the field manager."""
     known = suspension_of(facts, job)
-    return hold_on(job, facts.holds) is not None or (known is not None and known.by_person)
+    return facts.hold_of(job) is not None or (known is not None and known.by_person)
 
 
 def how_to_resume(facts: GangFacts, suspended: Sequence[Owner], ending: str) -> AdvisedStep:
@@ -105,8 +75,7 @@ def how_to_resume(facts: GangFacts, suspended: Sequence[Owner], ending: str) -> 
     The policy turns the resume of a Job back that has a Hold (real-control-plane.md §3), so where
     Holds cannot be read one may have to go as well.
     """
-    holds = holds_by_job(facts.holds)
-    held = [(hold, one) for one in suspended if (hold := hold_of(one, holds)) is not None]
+    held = [(hold, one) for one in suspended if (hold := facts.hold_of(one)) is not None]
     whose = {one.meta.ref.uid for _, one in held}
     free = [one.meta for one in suspended if one.meta.ref.uid not in whose]
     parts = []
@@ -139,11 +108,10 @@ def is_held(job: Owner, hold: Hold | None) -> bool:
 
 def listed_with_holders(facts: GangFacts, jobs: Iterable[Owner]) -> str:
     """Return `a and b (held by alice since …: disk); c (…)`: suspended Jobs, by whom, since when and why."""
-    holds = holds_by_job(facts.holds)
     held: dict[tuple[str, str], list[tuple[Owner, Hold]]] = {}
     free: dict[str, list[str]] = {}
     for job in jobs:
-        hold = hold_of(job, holds)
+        hold = facts.hold_of(job)
         if hold is not None:
             held.setdefault((_holder(hold), hold.reason), []).append((job, hold))
         else:
@@ -189,8 +157,7 @@ def born_suspended(facts: GangFacts, jobs: Iterable[Owner]) -> str:
     """
     if facts.owner.restarts < 1:
         return ""
-    holds = holds_by_job(facts.holds)
-    found = [job.meta.ref.name for job in jobs if _is_born_suspended(job, hold_of(job, holds))]
+    found = [job.meta.ref.name for job in jobs if _is_born_suspended(job, facts.hold_of(job))]
     if not found:
         return ""
     restart = facts.owner.restarts
@@ -206,10 +173,9 @@ def _is_born_suspended(job: Owner, hold: Hold | None) -> bool:
 
 def hold_evidence(facts: GangFacts, jobs: Iterable[Owner]) -> tuple[Evidence, ...]:
     """Return what there is to see about who suspended these Jobs: their Holds, and our own word."""
-    holds = holds_by_job(facts.holds)
     found = []
     for job in jobs:
-        hold = hold_of(job, holds)
+        hold = facts.hold_of(job)
         if hold is not None:
             found.append(Evidence("Hold", _described(hold), hold.meta.ref))
         elif job.last_action:
@@ -223,11 +189,11 @@ def idle_holds(facts: GangFacts) -> tuple[Evidence, ...]:
     A Hold suspends nothing by itself: it is armed until somebody suspends the Job, and without its
     policy it is a note.
     """
-    jobs = {_of_job(job): job for job in facts.jobs}
+    jobs = {job_key(job): job for job in facts.jobs}
     return tuple(
         Evidence("Hold without effect", f"{_described(hold)}: {why}", hold.meta.ref)
         for hold in facts.holds
-        if (why := _why_idle(jobs.get(_of_hold(hold)), hold.job_name))
+        if (why := _why_idle(jobs.get(hold_key(hold)), hold.job_name))
     )
 
 

@@ -12,7 +12,7 @@ from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.gang import Unit
 from gangboard.facts.preemption import Preemption, takers_text
 from gangboard.facts.scheduler_text import has_rejected_pods
-from gangboard.facts.unit_counts import missing, on_sick_nodes, ready_count, succeeded
+from gangboard.facts.unit_counts import on_sick_nodes, ready_count
 
 NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
 """Reasons of `DisruptionTarget` that say that the pod's node failed or is gone."""
@@ -42,7 +42,7 @@ def are_kept_away(unit: Unit) -> bool:
     """Whether members that it lacks were tried and refused: by the scheduler, or when made."""
     if has_rejected_pods(unit):
         return True
-    return missing(unit) > 0 and newest_creation_refusal(unit) is not None
+    return unit.missing > 0 and newest_creation_refusal(unit) is not None
 
 
 def disrupted(unit: Unit) -> tuple[Pod, ...]:
@@ -71,7 +71,7 @@ def how_many_run(unit: Unit) -> str:
     """Return `3 of 4 members run`, with the quorum where it is not the size, or how the gang stands."""
     ready = ready_count(unit)
     text = f"{out_of(ready, unit.wanted, 'member')} {'runs' if ready == 1 else 'run'}"
-    done = succeeded(unit)
+    done = unit.succeeded
     if done:
         text = f"{text}, {done} {'has' if done == 1 else 'have'} succeeded"
     elif not ready and unit.quorum is None:

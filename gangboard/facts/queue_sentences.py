@@ -17,7 +17,6 @@ from gangboard.domain.verdict import Evidence
 from gangboard.facts.attempt_history import latest
 from gangboard.facts.gang import GangFacts, Unit
 from gangboard.facts.grace_periods import CREATION_GRACE
-from gangboard.facts.job_holds import hold_of, holds_by_job
 from gangboard.facts.suspensions import suspend_evidence
 
 HEALTH = {
@@ -37,7 +36,6 @@ def kept_jobs(facts: GangFacts, jobs: Iterable[Owner]) -> tuple[Owner, ...]:
     """
     if facts.owner.suspended or not facts.is_queued:
         return ()
-    holds = holds_by_job(facts.holds)
     return tuple(
         job
         for job in jobs
@@ -45,7 +43,7 @@ def kept_jobs(facts: GangFacts, jobs: Iterable[Owner]) -> tuple[Owner, ...]:
         and job.suspended
         and job.finish is None
         and facts.queue_statuses[job.meta.ref.uid].is_managed
-        and hold_of(job, holds) is None
+        and facts.hold_of(job) is None
     )
 
 

@@ -13,7 +13,7 @@ from gangboard.domain.text import label, names, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
-from gangboard.facts.unit_counts import is_formed, missing, succeeded
+from gangboard.facts.unit_counts import is_formed
 from gangboard.owners.grove.lookup import clique_of, error_of, podgangs_of
 from gangboard.plugins.rule import UnitRule
 
@@ -31,7 +31,7 @@ _REFUSED = re.compile(r'forbidden|denied the request|failed calling webhook|"[^"
 
 def find_not_expressible(unit: Unit) -> Finding | None:
     """Return a finding while a backend has not made groups of a PodGang and says that it cannot."""
-    if unit.group is not None or unit.placed or not (unit.unplaced or missing(unit)):
+    if unit.group is not None or unit.placed or not (unit.unplaced or unit.missing):
         return None
     podgangs = podgangs_of(unit)
     event = _refusal(unit, podgangs)
@@ -73,14 +73,14 @@ def _refusal(unit: Unit, podgangs: Sequence[Group]) -> Event | None:
 
 def find_error(unit: Unit) -> Finding | None:
     """Return a finding while something of a unit is not made and Grove says what it failed at."""
-    if is_formed(unit) or not missing(unit):
+    if is_formed(unit) or not unit.missing:
         return None
     error = error_of(unit)
     if error is None:
         return None
     text = error.detail["error"]
     rule = _rule_for(error)
-    there = len(unit.current) + succeeded(unit)
+    there = len(unit.current) + unit.succeeded
     exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}"
     return unit_finding(
         rule,

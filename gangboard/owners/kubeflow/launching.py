@@ -16,7 +16,6 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
 from gangboard.facts.lost_members import how_many_run
-from gangboard.facts.unit_counts import is_full
 from gangboard.owners.kubeflow.training import role_of
 from gangboard.owners.kubeflow.wire import LAUNCHER, WORKER
 from gangboard.plugins.rule import UnitRule
@@ -38,7 +37,7 @@ def find_not_made(unit: Unit) -> Finding | None:
 
 def find_waiting(unit: Unit) -> Finding | None:
     """Return a finding while the launcher has its place, is not up, and workers are not ready."""
-    if not _is_launcher(unit) or unit.missing_jobs or unit.unplaced or is_full(unit):
+    if not _is_launcher(unit) or unit.missing_jobs or unit.unplaced or unit.is_full:
         return None
     again = sum(one.restarts for pod in unit.pods for one in pod.containers)
     again += sum(job.retries for job in unit.jobs)

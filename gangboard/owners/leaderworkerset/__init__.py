@@ -46,7 +46,7 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
-from gangboard.facts.unit_counts import is_formed, missing
+from gangboard.facts.unit_counts import is_formed
 from gangboard.owners.leaderworkerset import groups
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.plugins.rule import UnitRule
@@ -190,7 +190,7 @@ def _find_refused(unit: Unit) -> Finding | None:
     From 1.35 on the API server refuses a StatefulSet with `maxUnavailable: 0`, which 0.8.0 makes of a
     LeaderWorkerSet that has it. 0.9.0 makes another one, which runs (both seen on 1.37.0).
     """
-    if is_formed(unit) or not missing(unit):
+    if is_formed(unit) or not unit.missing:
         return None
     refusal = newest_creation_refusal(unit)
     found = _NO_SET.search(refusal.event.note) if refusal is not None else None

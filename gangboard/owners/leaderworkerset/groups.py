@@ -11,7 +11,6 @@ from gangboard.domain.text import label, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
-from gangboard.facts.unit_counts import missing
 from gangboard.plugins.rule import UnitRule
 
 _CONDITION = "WorkloadSchedulingReady"
@@ -58,7 +57,7 @@ def _refusal(unit: Unit) -> Condition | None:
     said = find_condition(unit.owner.conditions, _CONDITION)
     if said is None or not said.is_false or unit.group is not None:
         return None
-    return said if missing(unit) or unit.unplaced else None
+    return said if unit.missing or unit.unplaced else None
 
 
 def _finding(unit: Unit, said: Condition, rule: UnitRule) -> Finding:

@@ -12,7 +12,7 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.creation_refusal import read_creation_refusal, remedy
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
-from gangboard.facts.unit_counts import is_formed, missing, succeeded
+from gangboard.facts.unit_counts import is_formed
 from gangboard.owners.ray.wire import CLUSTER_LABEL, GROUP_LABEL, HEAD, is_cluster
 from gangboard.plugins.rule import UnitRule
 
@@ -87,16 +87,16 @@ def find_refused(unit: Unit) -> Finding | None:
     if cluster is None or failure is None or not failure.is_true:
         return None
     is_of_head = failure.reason == _NO_HEAD
-    if failure.reason not in CREATION_FAILURES or is_formed(unit) or not missing(unit):
+    if failure.reason not in CREATION_FAILURES or is_formed(unit) or not unit.missing:
         return None
     refusal = read_creation_refusal(_as_event(cluster, failure))
-    there = len(unit.current) + succeeded(unit)
+    there = len(unit.current) + unit.succeeded
     exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}."
     is_behind_head = is_of_head and not is_head(unit) and not unit.group_name
     why = (
         "KubeRay makes them after the head, which it cannot make."
         if is_behind_head
-        else refusal.about("the rest" if there else "them" if missing(unit) > 1 else "it")
+        else refusal.about("the rest" if there else "them" if unit.missing > 1 else "it")
     )
     return unit_finding(
         REFUSED,

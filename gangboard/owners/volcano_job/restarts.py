@@ -21,7 +21,7 @@ from gangboard.facts.dead_nodes import bring_back, give_up
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
-from gangboard.facts.unit_counts import missing, sick_nodes
+from gangboard.facts.unit_counts import sick_nodes
 from gangboard.plugins.rule import UnitRule
 
 _CONTROLLER = "Volcano's controller (vc-controller-manager)"
@@ -34,7 +34,7 @@ def find(unit: Unit) -> Finding | None:
         return None
     leaving = [pod for pod in unit.pods if pod.is_live and pod.is_terminating]
     is_refused = newest_creation_refusal(unit) is not None
-    if not leaving and (is_refused or not missing(unit)):
+    if not leaving and (is_refused or not unit.missing):
         return None  # what its pods lack is another reason
     ready = len(unit.ready)
     counts = f"{restart.text}: {out_of(ready, unit.wanted, 'pod')} {is_or_are(ready)} ready"
@@ -78,7 +78,7 @@ def _sick_nodes_of(pods: list[Pod], unit: Unit) -> tuple[Node, ...]:
 
 
 def _is_to_make(unit: Unit) -> str:
-    number = missing(unit)
+    number = unit.missing
     rest = "the other pod" if number == 1 else f"the other {number} pods"
     text = f"{_CONTROLLER} has not made {rest} yet"
     if unit.facts.events_known:

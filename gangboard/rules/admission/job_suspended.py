@@ -21,21 +21,18 @@ from gangboard.facts.gang import GangFacts, Unit
 from gangboard.facts.job_holds import (
     born_suspended,
     hold_evidence,
-    hold_of,
-    holds_by_job,
     listed_with_holders,
     resume_advice,
 )
 from gangboard.facts.queue_sentences import kept_jobs
 from gangboard.facts.suspensions import suspend_evidence
-from gangboard.facts.unit_counts import is_full, missing
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding when the unit has suspended Jobs and lacks nothing else."""
     suspended = _stopped(unit.facts, unit.jobs)
-    if not suspended or unit.owner.suspended or not is_full(unit) or missing(unit):
+    if not suspended or unit.owner.suspended or not unit.is_full or unit.missing:
         return None
     stopped = _stopped(unit.facts, unit.facts.jobs)
     listed = listed_with_holders(unit.facts, stopped)
@@ -65,12 +62,11 @@ def _stopped(facts: GangFacts, jobs: Sequence[Owner]) -> list[Owner]:
     if not suspended:
         return []
     queued = {job.meta.ref.uid for job in kept_jobs(facts, suspended)}
-    holds = holds_by_job(facts.holds)
     return [
         job
         for job in suspended
         if job.meta.ref.uid not in queued
-        and (job.role_name not in facts.unmet or hold_of(job, holds) is not None)
+        and (job.role_name not in facts.unmet or facts.hold_of(job) is not None)
     ]
 
 

@@ -17,7 +17,7 @@ from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
 from gangboard.facts.suspensions import authors_words, pause_of
-from gangboard.facts.unit_counts import active_jobs, asks_for_nothing, is_paused
+from gangboard.facts.unit_counts import asks_for_nothing, is_paused
 from gangboard.placement.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
 
@@ -25,7 +25,7 @@ from gangboard.plugins.rule import UnitRule
 def find(unit: Unit) -> Finding | None:
     """Return a finding when nothing of the unit that could run asks for pods."""
     if is_paused(unit):
-        jobs = active_jobs(unit)
+        jobs = unit.active_jobs
     elif asks_for_nothing(unit):
         jobs = (unit.owner,) if unit.owner.parallelism == 0 else ()
     else:

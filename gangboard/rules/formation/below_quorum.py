@@ -37,11 +37,7 @@ from gangboard.facts.unit_counts import (
     failing_jobs,
     is_bare_group,
     is_formed,
-    is_full,
     live_count,
-    missing,
-    seats,
-    succeeded,
 )
 from gangboard.placement.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
@@ -51,7 +47,7 @@ _CORE = "scheduling.k8s.io"
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a gang of which some pods exist, and not enough, or existed."""
-    if unit.quorum is None or is_full(unit):
+    if unit.quorum is None or unit.is_full:
         return None
     if is_formed(unit):
         return _short_part(unit)
@@ -59,7 +55,7 @@ def find(unit: Unit) -> Finding | None:
         return None
     if waiting_roles(unit) or failing_jobs(unit):
         return None
-    if missing(unit) and newest_creation_refusal(unit) is not None:
+    if unit.missing and newest_creation_refusal(unit) is not None:
         return None
     since = unchanged_since(unit)
     due = since + COUNT_GRACE if since is not None else None
@@ -151,8 +147,8 @@ def _rest(unit: Unit) -> str:
         went = f"were preempted by {takers_text(taken)}" if taken is not None else "are gone"
         return f"; those that it had {went}."
     others = sum(pod.is_live for pod in unit.foreign_pods)
-    if seats(unit) + others < (unit.quorum or 0) and not succeeded(unit) and not unit.held:
-        return f", and its owner asks for only {seats(unit)}."
+    if unit.seats + others < (unit.quorum or 0) and not unit.succeeded and not unit.held:
+        return f", and its owner asks for only {unit.seats}."
     if not unit.facts.events_known:
         return ". Events cannot be read, so a refusal would not be seen."
     if not _would_tell(unit):
@@ -171,7 +167,7 @@ def _would_tell(unit: Unit) -> bool:
 def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
     """Return how the quorum is reached: by held pods, by more pods, or by a lower one."""
     others = sum(pod.is_live and not pod.is_terminating for pod in unit.foreign_pods)
-    quorum, possible = unit.quorum or 0, seats(unit) + others
+    quorum, possible = unit.quorum or 0, unit.seats + others
     held = [job for job in unit.jobs if job.suspended and job.finish is None]
     if held and possible < quorum <= possible + unit.held:
         return (how_to_resume(unit.facts, held, "."),)
@@ -208,7 +204,7 @@ def _ask_for_more(unit: Unit, number: int) -> str:
     is_of_parts = bool(unit.facts.traits.parts)
     if not owner.meta.ref.is_job and not is_of_parts:
         return more
-    fixed = is_of_parts or _is_list_too_short(owner, seats(unit) + number)
+    fixed = is_of_parts or _is_list_too_short(owner, unit.seats + number)
     method = change_method(AdviceKind.SIZE, ChangedObject.GANG_JOB, unit.facts.kubernetes)
     return f"{more} ({ChangeMethod.RECREATE if fixed else method})"
 

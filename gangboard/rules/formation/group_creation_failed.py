@@ -15,7 +15,6 @@ from gangboard.facts.creation_refusal import raise_quota, read_creation_refusal
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import newest_creation
-from gangboard.facts.unit_counts import missing
 from gangboard.plugins.rule import UnitRule
 
 _TEMPLATE_NAME = "podGroupTemplates[0].name"
@@ -28,7 +27,7 @@ _REASONS = frozenset({"FailedWorkloadCompilation", "FailedWorkloadCreate"})
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while pods are missing, no group exists and nothing newer disproves it."""
-    if unit.group is not None or unit.group_name or not missing(unit):
+    if unit.group is not None or unit.group_name or not unit.missing:
         return None
     event = _newest(unit)
     if event is None:

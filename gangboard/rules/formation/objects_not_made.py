@@ -15,7 +15,6 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import newest_creation
-from gangboard.facts.unit_counts import missing
 from gangboard.plugins.rule import UnitRule
 
 # What a Kubernetes client says of a kind that is not served (apimachinery, meta.NoKindMatchError).
@@ -24,7 +23,7 @@ _NOT_SERVED = re.compile(r'no matches for kind "(?P<kind>\w+)" in version "(?P<v
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while pods are missing and nothing was made after the newest such event."""
-    if not unit.facts.not_made or not missing(unit):
+    if not unit.facts.not_made or not unit.missing:
         return None
     newest = unit.facts.not_made[0]
     if _was_made_since(unit, newest):

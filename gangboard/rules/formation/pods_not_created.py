@@ -27,14 +27,11 @@ from gangboard.facts.preemption import (
 )
 from gangboard.facts.state_since import unmade_since
 from gangboard.facts.unit_counts import (
-    active_jobs,
     failing_jobs,
     is_bare_group,
     is_empty_plan,
     is_formed,
     is_paused,
-    missing,
-    succeeded,
 )
 from gangboard.plugins.rule import UnitRule
 
@@ -49,7 +46,7 @@ def find(unit: Unit) -> Finding | None:
         return None
     is_group = is_bare_group(unit) or is_empty_plan(unit)
     is_empty_group = is_group and not unit.pods and not unit.foreign_pods
-    if not is_empty_group and (is_formed(unit) or missing(unit) <= held_back_pods(unit)):
+    if not is_empty_group and (is_formed(unit) or unit.missing <= held_back_pods(unit)):
         return None
     if unit.quorum is not None and unit.current:
         return None
@@ -81,7 +78,7 @@ def _message(unit: Unit) -> str:
         return f"{label(unit.owner.meta.ref)} has not made {listed}."
     if is_empty_plan(unit):
         return _of_plan(unit)
-    there = len(unit.current) + succeeded(unit)
+    there = len(unit.current) + unit.succeeded
     if is_bare_group(unit) and not there:
         need = f", which needs {unit.needed}" if unit.needed else ""
         group = unit.group_name and label_of_group(unit.group_name)
@@ -144,7 +141,7 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
     if unexplained_jobs(unit):
         maker = unit.facts.traits.controller
         return (f"Start {maker} if it does not run: {_NO_WORD}.",) if maker else ()
-    if not active_jobs(unit):
+    if not unit.active_jobs:
         return ()
     planned = _without_group(unit)
     if planned:
@@ -194,7 +191,7 @@ def _without_group(unit: Unit) -> str:
     It makes pods only then, and is silent when the PodGroup is refused (observed on 1.37.0 with a
     quota on `count/podgroups.scheduling.k8s.io`).
     """
-    jobs = {job.meta.ref.uid for job in active_jobs(unit)}
+    jobs = {job.meta.ref.uid for job in unit.active_jobs}
     if any(
         one.meta.controller is not None and one.meta.controller.uid in jobs
         for one in unit.facts.groups
@@ -207,7 +204,7 @@ def _without_group(unit: Unit) -> str:
 
 
 def _evidence(unit: Unit) -> tuple[Evidence, ...]:
-    there = len(unit.current) + succeeded(unit)
+    there = len(unit.current) + unit.succeeded
     found = [Evidence("pods", f"{there} of {unit.wanted}", unit.owner.meta.ref)]
     found += [
         Evidence(unit.facts.traits_of(one.meta.ref).managed_by_field, one.managed_by, one.meta.ref)

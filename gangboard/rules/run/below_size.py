@@ -21,15 +21,15 @@ from gangboard.facts.missing_members import (
     missing_reason,
 )
 from gangboard.facts.state_since import quorum_since
-from gangboard.facts.unit_counts import given_up, is_full, ready_count, runs_enough
+from gangboard.facts.unit_counts import ready_count, runs_enough
 from gangboard.placement.sentences.finding import advice_of, reason_of
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a gang at its quorum whose other members cannot come or do not."""
-    short = given_up(unit)
-    if (is_full(unit) and not short) or not runs_enough(unit):
+    short = unit.given_up
+    if (unit.is_full and not short) or not runs_enough(unit):
         return None
     if not short and not are_kept_away(unit):
         until = growing_until(unit)

@@ -18,13 +18,12 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.gang import Unit
 from gangboard.facts.queue_sentences import queue_text, system
-from gangboard.facts.unit_counts import is_full
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a unit that is whole, where some of its pods are on nodes that were not assigned."""
-    if not is_full(unit):
+    if not unit.is_full:
         return None
     entries = [entry for entry in unit.facts.entries if entry.admitted and entry.is_in_use]
     strays = {pod.meta.ref.uid: pod for entry in entries for pod in _strays(unit, entry)}
