@@ -10,14 +10,15 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from types import FrameType
 
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
 from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.pod import Container, Pod
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.build_gang import GangObjects, build_gang
+from gangboard.facts.cluster_view import ClusterView
+from gangboard.facts.gang import Gang
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 _JOBS, _PODS_OF_A_JOB = 50, 4
@@ -32,7 +33,7 @@ def verdict_calls() -> int:
     first verdict fills the caches of the process, so the second one is counted.
     """
     assess(_healthy_jobset())
-    facts = _healthy_jobset()
+    gang = _healthy_jobset()
     calls = 0
 
     def count_call(_frame: FrameType, event: str, _argument: object) -> None:
@@ -41,7 +42,7 @@ def verdict_calls() -> int:
 
     sys.setprofile(count_call)
     try:
-        verdict = assess(facts)
+        verdict = assess(gang)
     finally:
         sys.setprofile(None)
     if verdict.finding.health is not Health.RUNNING:
@@ -49,7 +50,7 @@ def verdict_calls() -> int:
     return calls
 
 
-def _healthy_jobset() -> GangFacts:
+def _healthy_jobset() -> Gang:
     names = tuple(f"run-workers-{number}" for number in range(_JOBS))
     role = Role("workers", _JOBS, _PODS_OF_A_JOB, _REQUESTS, child_names=names)
     jobset = Owner(
@@ -61,14 +62,11 @@ def _healthy_jobset() -> GangFacts:
     jobs = [_job(name, jobset) for name in names]
     pods = [_pod(number, job) for job in jobs for number in range(_PODS_OF_A_JOB)]
     nodes = [Node(_meta("", "Node", job.meta.ref.name), _condition("Ready")) for job in jobs]
-    return assemble(
-        jobset,
-        [*jobs, *pods],
-        now=NOW,
-        nodes={node.meta.ref.name: node for node in nodes},
-        gang_api_version="v1beta1",
-        memory_since=NOW - timedelta(minutes=10),
+    cluster = ClusterView(
+        nodes={node.meta.ref.name: node for node in nodes}, gang_api_version="v1beta1"
     )
+    objects = GangObjects([*jobs, *pods], memory_since=NOW - timedelta(minutes=10))
+    return build_gang(jobset, objects, cluster, NOW)
 
 
 def _meta(group: str, kind: str, name: str, version: str = "v1", of: Owner | None = None) -> Meta:

@@ -12,17 +12,17 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from gangboard.diagnosis.bare_objects import group_size, loose_groups, pods_by_group
-from gangboard.diagnosis.current_attempt import natural
-from gangboard.diagnosis.object_links import COMPOSITE, POD_GROUP, WORKLOAD
-from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
+from gangboard.domain.text import natural
 from gangboard.domain.verdict import UnitMemory
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.bare_objects import group_size, loose_groups, pods_by_group
+from gangboard.facts.gang import Gang
 from gangboard.facts.replicas import name_of_several
+from gangboard.facts.unit import Unit
+from gangboard.facts.workload_entries import COMPOSITE, POD_GROUP, WORKLOAD, takes_pods
 from gangboard.plugins import registry
 
 MOST_APART = 64
@@ -44,56 +44,56 @@ class _Share:
     """Pods that the owner makes itself for these roles."""
 
 
-def units(facts: GangFacts) -> tuple[Unit, ...]:
+def units(gang: Gang) -> tuple[Unit, ...]:
     """Return the units of a gang, at least one, each with another name."""
-    return _with_events(facts, _unique(_Division(facts).units()))
+    return _with_events(gang, _unique(_Division(gang).units()))
 
 
 class _Division:
     """Deals Jobs, pods and roles out to groups, Jobs and roles."""
 
-    def __init__(self, facts: GangFacts) -> None:
-        self._facts = facts
-        self._groups = {group.name: group for group in facts.groups if takes_pods(group)}
+    def __init__(self, gang: Gang) -> None:
+        self._gang = gang
+        self._groups = {group.name: group for group in gang.groups if takes_pods(group)}
         self._made_by = {
             maker.uid: name
             for name, group in reversed(self._groups.items())
             if (maker := _maker(group)) is not None
         }
-        self._pods_of = facts.pods_by_job
-        self._foreign_pods = pods_by_group(facts.foreign_pods)
-        self._loose = loose_groups(facts.groups, (*facts.pods, *facts.foreign_pods))
-        self._roles = {role.name: role for role in facts.owner.roles}
+        self._pods_of = gang.pods_by_job
+        self._foreign_pods = pods_by_group(gang.foreign_pods)
+        self._loose = loose_groups(gang.groups, (*gang.pods, *gang.foreign_pods))
+        self._roles = {role.name: role for role in gang.owner.roles}
         self._role_of_child = {
-            name: role.name for role in facts.owner.roles for name in role.child_names
+            name: role.name for role in gang.owner.roles for name in role.child_names
         }
-        self._made = {job.meta.ref.name for job in facts.jobs}
+        self._made = {job.meta.ref.name for job in gang.jobs}
         self._jobs_of: dict[str, list[Owner]] = defaultdict(list)
-        for job in facts.jobs:
+        for job in gang.jobs:
             self._jobs_of[self._role_name(job)].append(job)
         self._by_template: dict[str, list[str]] = defaultdict(list)
         for name, group in self._groups.items():
             self._by_template[group.template_name].append(name)
         self._only_group = self._group_of_owner()
-        self._group_of = {job.meta.ref.uid: self._group_of_job(job) for job in facts.jobs}
+        self._group_of = {job.meta.ref.uid: self._group_of_job(job) for job in gang.jobs}
         self._in_group: dict[str, _Share] = defaultdict(_Share)
         self._in_job: dict[str, _Share] = {}
         self._in_role: dict[str, _Share] = {}
         self._rest: list[Pod] = []
-        ref = facts.owner.meta.ref
+        ref = gang.owner.meta.ref
         kind = registry.owner_kind(ref.group, ref.kind)
         self._role_of = kind.role_of if kind is not None else None
         self._group_by_pods = self._groups_of_roles()
 
     def units(self) -> Iterator[Unit]:
         """Yield groups, then Jobs, missing Jobs of roles, and the owner's own pods."""
-        for job in self._facts.jobs:
+        for job in self._gang.jobs:
             self._deal_job(job)
-        for role in self._facts.owner.roles:
+        for role in self._gang.owner.roles:
             self._deal_role(role)
-        for pod in self._facts.pods:
+        for pod in self._gang.pods:
             self._deal_pod(pod)
-        if self._facts.owner.meta.ref.kind in (POD_GROUP, COMPOSITE, WORKLOAD):
+        if self._gang.owner.meta.ref.kind in (POD_GROUP, COMPOSITE, WORKLOAD):
             for name in self._groups.keys() - self._loose:
                 self._in_group.setdefault(name, _Share())  # also without pods
         groups = {name: self._in_group[name] for name in sorted(self._in_group, key=natural)}
@@ -121,7 +121,7 @@ class _Division:
 
         Planned for JobSet v0.13 (`spec.scheduling: {}`): until pods exist, nothing else tells.
         """
-        makers = {one.meta.ref.uid for one in self._facts.makers if not one.meta.ref.is_job}
+        makers = {one.meta.ref.uid for one in self._gang.makers if not one.meta.ref.is_job}
         made = [
             name
             for name, group in self._groups.items()
@@ -168,7 +168,7 @@ class _Division:
     def _groups_of_roles(self) -> dict[str, str]:
         """Return role → the group that most of its pods name, or none, of roles without Jobs that have pods."""
         found: dict[str, Counter[str]] = defaultdict(Counter)
-        for pod in self._facts.pods if self._role_of is not None else ():
+        for pod in self._gang.pods if self._role_of is not None else ():
             if self._role_of is not None:
                 found[self._role_of(pod)][self._group_named(pod)] += 1
         return {
@@ -249,7 +249,7 @@ class _Division:
             return max(0, len(bare) - share.own)
         if share.jobs or share.missing:
             return len(bare)
-        owner = self._facts.owner
+        owner = self._gang.owner
         if len(self._in_group) == 1 and not self._in_job and not self._in_role:
             return max(0, owner.desired - len(self._rest))
         if group is None or owner.meta.ref.kind not in (COMPOSITE, WORKLOAD):
@@ -277,16 +277,16 @@ class _Division:
 
     def _owner_unit(self, others: list[Unit]) -> Unit:
         """Return the unit of what the owner makes without a Job or group in between."""
-        owner = self._facts.owner
+        owner = self._gang.owner
         rest = owner.desired - sum(unit.desired for unit in others)
         unit = self._unit(owner.meta.ref.name, owner.meta.ref.kind, _Share(pods=self._rest))
         desired = max(rest, len(self._rest)) if others else owner.desired
         return replace(unit, desired=desired)
 
     def _unit(self, name: str, noun: str, share: _Share) -> Unit:
-        suspended = () if self._facts.owner.suspended else map(_held, share.jobs)
+        suspended = () if self._gang.owner.suspended else map(_held, share.jobs)
         return Unit(
-            facts=self._facts,
+            gang=self._gang,
             name=name,
             noun=noun,
             desired=sum(job.desired for job in share.jobs)
@@ -351,24 +351,24 @@ def _unique(found: Iterable[Unit]) -> list[Unit]:
     return list(taken.values())
 
 
-def _with_events(facts: GangFacts, found: list[Unit]) -> tuple[Unit, ...]:
+def _with_events(gang: Gang, found: list[Unit]) -> tuple[Unit, ...]:
     """Return the units with their memory and the events about them or about no unit in particular."""
     unit_of: dict[str, str] = {}
     for unit in found:
         things = (*unit.jobs, *unit.pods, *((unit.group,) if unit.group is not None else ()))
         unit_of.update(dict.fromkeys((thing.meta.ref.uid for thing in things), unit.name))
-    unit_of.pop(facts.owner.meta.ref.uid, None)
+    unit_of.pop(gang.owner.meta.ref.uid, None)
     by_unit: dict[str, list[int]] = defaultdict(list)
-    for number, event in enumerate(facts.events):
+    for number, event in enumerate(gang.events):
         by_unit[unit_of.get(event.regarding.uid, "")].append(number)
     of_all = by_unit.get("", [])
     return tuple(
         replace(
             unit,
             events=tuple(
-                facts.events[number] for number in sorted((*of_all, *by_unit.get(unit.name, ())))
+                gang.events[number] for number in sorted((*of_all, *by_unit.get(unit.name, ())))
             ),
-            memory=facts.memory.get(unit.name, UnitMemory()),
+            memory=gang.memory.get(unit.name, UnitMemory()),
         )
         for unit in found
     )

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from gangboard.diagnosis.current_attempt import natural, standing
 from gangboard.diagnosis.scheduling_mode import GroupIndex, scheduling_of
 from gangboard.domain.health import Health
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Container, Pod
+from gangboard.domain.text import natural
 from gangboard.domain.verdict import NOT_STARTING, Finding, JobState, MemberState
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.current_attempt import standing
+from gangboard.facts.gang import Gang
 from gangboard.facts.job_holds import is_held
+from gangboard.facts.unit import Unit
 from gangboard.plugins import registry
 
 # What a container waits for in every ordinary start.
@@ -21,26 +23,26 @@ _ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing"})
 
 
 def job_states(
-    facts: GangFacts, units: Iterable[Unit], findings: Mapping[str, Finding]
+    gang: Gang, units: Iterable[Unit], findings: Mapping[str, Finding]
 ) -> tuple[JobState, ...]:
     """Return the state of each Job, in the order of the facts; `findings` are by unit name."""
     unit_of = {job.meta.ref.uid: unit.name for unit in units for job in unit.jobs}
-    groups = GroupIndex(facts.groups)
+    groups = GroupIndex(gang.groups)
     return tuple(
         _job_state(
-            facts,
+            gang,
             groups,
             job,
-            facts.pods_by_job[job.meta.ref.uid],
+            gang.pods_by_job[job.meta.ref.uid],
             findings.get(unit_of[job.meta.ref.uid]),
-            facts.hold_of(job),
+            gang.hold_of(job),
         )
-        for job in facts.jobs
+        for job in gang.jobs
     )
 
 
 def _job_state(
-    facts: GangFacts,
+    gang: Gang,
     groups: GroupIndex,
     job: Owner,
     pods: tuple[Pod, ...],
@@ -48,8 +50,8 @@ def _job_state(
     hold: Hold | None,
 ) -> JobState:
     nodes = {pod.node for pod in pods if pod.is_live and pod.is_placed}
-    queue = facts.queue_statuses[job.meta.ref.uid]
-    has_own_entry = bool(queue.entries) and not queue.by_owner and job is not facts.owner
+    queue = gang.queue_statuses[job.meta.ref.uid]
+    has_own_entry = bool(queue.entries) and not queue.by_owner and job is not gang.owner
     return JobState(
         ref=job.meta.ref,
         generation=job.meta.generation,
@@ -61,8 +63,8 @@ def _job_state(
         created=len(standing(pods, (job,))),
         ready=sum(pod.is_ready for pod in pods),
         nodes=tuple(sorted(nodes, key=natural)),
-        restarts=facts.owner.job_restarts.get(job.meta.ref.name, 0) or job.retries,
-        scheduling=scheduling_of(facts, job, pods, groups),
+        restarts=gang.owner.job_restarts.get(job.meta.ref.name, 0) or job.retries,
+        scheduling=scheduling_of(gang, job, pods, groups),
         finding=finding,
         hold=hold.meta.ref.name if hold else "",
         held_since=hold.meta.created_at if hold else None,
@@ -74,11 +76,11 @@ def _job_state(
     )
 
 
-def member_states(facts: GangFacts) -> tuple[MemberState, ...]:
+def member_states(gang: Gang) -> tuple[MemberState, ...]:
     """Return the state of each pod, in the order of the facts."""
-    jobs = {job.meta.ref.uid: job.meta.ref.name for job in facts.jobs}
-    stays = {pod.meta.ref.uid for pod in standing(facts.pods, facts.jobs)}
-    ref = facts.owner.meta.ref
+    jobs = {job.meta.ref.uid: job.meta.ref.name for job in gang.jobs}
+    stays = {pod.meta.ref.uid for pod in standing(gang.pods, gang.jobs)}
+    ref = gang.owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
     role_of = kind.role_of if kind is not None else None
     return tuple(
@@ -96,13 +98,13 @@ def member_states(facts: GangFacts) -> tuple[MemberState, ...]:
             container=worst.name if worst is not None else "",
             exit_code=_exit_code(worst) if worst is not None else None,
         )
-        for pod in facts.pods
-        for state, label, reason in (_member(facts, pod),)
+        for pod in gang.pods
+        for state, label, reason in (_member(gang, pod),)
         for worst in (_worst_container(pod) if pod.containers else None,)
     )
 
 
-def _member(facts: GangFacts, pod: Pod) -> tuple[Health, str, str]:
+def _member(gang: Gang, pod: Pod) -> tuple[Health, str, str]:
     """Return state, word and reason of one pod."""
     if pod.phase == "Succeeded":
         return Health.SUCCEEDED, "succeeded", ""
@@ -113,8 +115,8 @@ def _member(facts: GangFacts, pod: Pod) -> tuple[Health, str, str]:
         return Health.DEGRADED, "terminating", why
     if not pod.is_placed:
         return _unplaced(pod)
-    node = facts.nodes.get(pod.node)
-    if not pod.is_ready and node is not None and not node.is_ready and facts.nodes_known:
+    node = gang.cluster.nodes.get(pod.node)
+    if not pod.is_ready and node is not None and not node.is_ready and gang.cluster.nodes_known:
         return Health.DEGRADED, "node not ready", pod.node
     if pod.is_ready:
         return Health.RUNNING, "ready", ""

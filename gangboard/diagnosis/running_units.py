@@ -8,14 +8,13 @@ from datetime import datetime
 
 from gangboard.domain.text import all_of, is_or_are, sentence_case
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 
 RUNNING = "running"
 
 
-def running_finding(
-    facts: GangFacts, running: Sequence[tuple[Unit, Finding]], total: int
-) -> Finding:
+def running_finding(gang: Gang, running: Sequence[tuple[Unit, Finding]], total: int) -> Finding:
     """Return the one finding for the units that run, `total` being the number of all units."""
     first = running[0][1]
     if total == 1:
@@ -24,8 +23,8 @@ def running_finding(
     ready = sum(len(unit.ready) for unit in units)
     wanted = sum(unit.wanted for unit in units)
     evidence = (
-        Evidence("pods ready", str(ready), facts.owner.meta.ref),
-        Evidence("pods asked for", str(wanted), facts.owner.meta.ref),
+        Evidence("pods ready", str(ready), gang.owner.meta.ref),
+        Evidence("pods asked for", str(wanted), gang.owner.meta.ref),
     )
     if len(units) == total:
         message = _all_run(ready, sum(unit.succeeded for unit in units), wanted)

@@ -12,11 +12,12 @@ from gangboard.domain.capacity import PlacementRequest
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.placing import Placing
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.gang import GangFacts, Unit
+from gangboard.facts.gang import Gang
+from gangboard.facts.unit import Unit
 from gangboard.plugins import registry
 from gangboard.plugins.rule import GangRule, UnitRule
 
-Subject = TypeVar("Subject", GangFacts, Unit)
+Subject = TypeVar("Subject", Gang, Unit)
 Arithmetic = Callable[[Unit], Placing | None]
 
 # Worst first; 4 is for symptoms. What could not be looked at must never look better than it may be,
@@ -116,7 +117,7 @@ def first(
     return None
 
 
-def _crash(what: str, stage: Stage, subject: GangFacts | Unit, error: Exception) -> Finding:
+def _crash(what: str, stage: Stage, subject: Gang | Unit, error: Exception) -> Finding:
     unit = subject.name if isinstance(subject, Unit) else ""
     about = f" of {unit}" if unit else ""
     return Finding(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gangboard.domain.objects import ObjectRef
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import (
     on_sick_nodes,
     ready_count,
@@ -102,7 +102,7 @@ def _others_run(unit: Unit) -> bool:
     """
     if unit.group is not None or unit.group_name:
         return False
-    return unit.facts.ready > 0 and (whole_in_attempt(unit) or _was_whole_before_silence(unit))
+    return unit.gang.ready > 0 and (whole_in_attempt(unit) or _was_whole_before_silence(unit))
 
 
 def _was_whole_before_silence(unit: Unit) -> bool:
@@ -127,7 +127,7 @@ def restart_under_way(unit: Unit) -> Restart | None:
 
 def _restarts_pods(unit: Unit) -> bool:
     """Whether the owner says that it makes pods anew which it makes without Jobs: one by one, in one attempt."""
-    return unit.owner.restarting and not unit.facts.jobs
+    return unit.owner.restarting and not unit.gang.jobs
 
 
 def _restart_of_owner(unit: Unit) -> Restart | None:

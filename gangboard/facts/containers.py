@@ -12,7 +12,7 @@ from gangboard.domain.pod import Container, Pod
 from gangboard.domain.shell import command
 from gangboard.domain.text import count
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 
 _SHOWN = 3
 OUT_OF_MEMORY = "OOMKilled"
@@ -83,7 +83,7 @@ def find_container_problem(
 
 def container_health(unit: Unit) -> Health:
     """Return degraded, or blocked when no member of the whole gang runs."""
-    return Health.DEGRADED if unit.facts.ready else Health.BLOCKED
+    return Health.DEGRADED if unit.gang.ready else Health.BLOCKED
 
 
 def container_evidence(problem: ContainerProblem) -> tuple[Evidence, ...]:

@@ -6,7 +6,7 @@ from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.node import Node
 from gangboard.domain.shell import command
 from gangboard.domain.text import names
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import on_sick_nodes
 
 

@@ -15,12 +15,12 @@ from gangboard.domain.text import (
 )
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.creation_refusal import newest_creation_refusal, remedy
-from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import (
     best_scheduler_message,
     scheduler_errors,
     scheduler_messages,
 )
+from gangboard.facts.unit import Unit
 
 
 def missing_reason(unit: Unit, reason: str = "") -> str:
@@ -54,7 +54,7 @@ def _without_indexes(unit: Unit) -> list[Owner]:
 
 def _indexes_of(unit: Unit, job: Owner) -> str:
     """Return `3`, and where a gang has several Jobs `3 of Job run-workers-0`."""
-    several = len(unit.facts.jobs) > 1
+    several = len(unit.gang.jobs) > 1
     return f"{job.failed_indexes} of {label(job.meta.ref)}" if several else job.failed_indexes
 
 

@@ -15,8 +15,8 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.facts.attempt_history import attempt_start, latest
 from gangboard.facts.containers import ContainerProblem
-from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import SchedulerMessage
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import ready_count
 
 
@@ -128,7 +128,7 @@ def unmade_since(unit: Unit, due: datetime | None) -> datetime | None:
     counted = sum(job.active_pods or 0 for job in unit.jobs)
     if counted > there or any(job.failed_pods or job.retries for job in unit.jobs):
         return None
-    is_other_gone = bool(unit.missing_jobs and unit.facts.pods) or unit.owner.restarts
+    is_other_gone = bool(unit.missing_jobs and unit.gang.pods) or unit.owner.restarts
     return None if is_other_gone else due
 
 

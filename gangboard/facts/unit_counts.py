@@ -9,7 +9,7 @@ from __future__ import annotations
 from gangboard.domain.node import Node
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.pod import Pod
-from gangboard.facts.gang import GOOD_ENDINGS, Unit
+from gangboard.facts.unit import GOOD_ENDINGS, Unit
 
 _CORE = "scheduling.k8s.io"
 
@@ -72,19 +72,19 @@ def is_bad_ending(reason: str) -> bool:
 def sick_nodes(unit: Unit) -> tuple[Node, ...]:
     """Return nodes that are not ready and have live pods of it that are not ready, by name."""
     found = {pod.node for pod in on_sick_nodes(unit)}
-    return tuple(unit.facts.nodes[name] for name in sorted(found))
+    return tuple(unit.gang.cluster.nodes[name] for name in sorted(found))
 
 
 def on_sick_nodes(unit: Unit) -> tuple[Pod, ...]:
     """Return live pods that are not ready, on nodes that are not ready."""
-    if not unit.facts.nodes_known:
+    if not unit.gang.cluster.nodes_known:
         return ()
     return tuple(
         pod
         for pod in unit.live
         if not pod.is_ready
-        and pod.node in unit.facts.nodes
-        and not unit.facts.nodes[pod.node].is_ready
+        and pod.node in unit.gang.cluster.nodes
+        and not unit.gang.cluster.nodes[pod.node].is_ready
     )
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever, LeverState, Readiness
 from gangboard.policy.decision import (
     Decision,
@@ -30,18 +30,18 @@ _SHORT_BUILD = 12
 """Characters of a build that are shown."""
 
 
-def _is_left_alone(gang: GangIndex, levers: ClusterLevers) -> bool:
+def _is_left_alone(gang: Gang, levers: ClusterLevers) -> bool:
     """Whether its Jobs may be suspended one by one: asked for, and seen honoured."""
     return bool(gang.owner.independent_claim) and levers.native_honoured
 
 
-def _missing(gang: GangIndex, _job: Owner, levers: ClusterLevers) -> PlanRefusal | None:
+def _missing(gang: Gang, _job: Owner, levers: ClusterLevers) -> PlanRefusal | None:
     if not gang.owner.independent_claim:
         return PlanRefusal(f"{gang.name} would resume it")
     return None if levers.native_honoured else PlanRefusal(_not_honoured(gang, levers))
 
 
-def _not_honoured(gang: GangIndex, levers: ClusterLevers) -> str:
+def _not_honoured(gang: Gang, levers: ClusterLevers) -> str:
     build = f" ({levers.build})" if levers.build else ""
     return (
         f"{gang.name} asked for Independent ({gang.owner.independent_claim}), "
@@ -49,14 +49,14 @@ def _not_honoured(gang: GangIndex, levers: ClusterLevers) -> str:
     )
 
 
-def _passed_over(gang: GangIndex, levers: ClusterLevers) -> tuple[str, ...]:
+def _passed_over(gang: Gang, levers: ClusterLevers) -> tuple[str, ...]:
     """Say that independent Jobs were asked for and nobody was seen to honour it."""
     if not gang.owner.independent_claim or levers.native_honoured:
         return ()
     return (f"{_not_honoured(gang, levers)}.",)
 
 
-def _suspend(gang: GangIndex, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+def _suspend(gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
     if subject is gang.owner:
         return _one_by_one(gang, desired)
     if subject.suspended:
@@ -70,7 +70,7 @@ def _suspend(gang: GangIndex, subject: Owner, desired: DesiredAction) -> Decisio
     )
 
 
-def _resume(gang: GangIndex, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+def _resume(gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
     """Return the resume of a Job that nothing holds: nobody undoes that.
 
     It is proved by dry run first unless its controller lets it be: a Hold may be there unseen.
@@ -92,12 +92,12 @@ def _resume(gang: GangIndex, subject: Owner, desired: DesiredAction) -> Decision
     )
 
 
-def _one_by_one(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefusal:
+def _one_by_one(gang: Gang, desired: DesiredAction) -> Decision | PlanRefusal:
     """Return a patch of each Job that is not as it is asked for."""
     suspend = desired.verb is Verb.SUSPEND
     changed = tuple(
         job
-        for job in gang.jobs.values()
+        for job in gang.child_jobs.values()
         if job.finish is None
         and job.meta.deleting_since is None
         and job.suspended is not suspend
@@ -120,12 +120,12 @@ def _one_by_one(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefus
     )
 
 
-def _patches(gang: GangIndex, jobs: tuple[Owner, ...], desired: DesiredAction) -> tuple[Step, ...]:
+def _patches(gang: Gang, jobs: tuple[Owner, ...], desired: DesiredAction) -> tuple[Step, ...]:
     suspend = desired.verb is Verb.SUSPEND
     return tuple(suspend_job(gang, job, desired.action, suspend=suspend) for job in jobs)
 
 
-def _of_all(gang: GangIndex, *, suspend: bool) -> tuple[str, ...]:
+def _of_all(gang: Gang, *, suspend: bool) -> tuple[str, ...]:
     if not suspend:
         return (gang_resumed(gang), "Its Jobs are resumed one by one.")
     return (

@@ -14,7 +14,7 @@ from gangboard.domain.group import Policy
 from gangboard.domain.hold import ACTION_ANNOTATION, PAUSED_PARALLELISM
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
-from gangboard.facts.gang_index import GangIndex, is_paused
+from gangboard.facts.gang import Gang, is_paused
 from gangboard.plugins.lever import Lever, LeverState, Readiness, Rule
 from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal, shown, watch
 from gangboard.policy.phrases import job_resumed, pods_of_job
@@ -33,7 +33,7 @@ _VARIABLES = {
 """Variables of the rule in CEL; the API's default is 1."""
 
 
-def _pause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
+def _pause(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
     kept = job.parallelism or 0
     notes = {ACTION_ANNOTATION: desired.action, PAUSED_PARALLELISM: str(kept)}
     return Decision(
@@ -55,7 +55,7 @@ def _pause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
     )
 
 
-def _unpause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
+def _unpause(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
     kept = job.paused_parallelism or 0
     stays = job.suspended or gang.wait_of(job) is not None
     notes = {ACTION_ANNOTATION: desired.action, PAUSED_PARALLELISM: None}
@@ -88,10 +88,10 @@ def _unavailable(levers: ClusterLevers) -> PlanRefusal | None:
     return PlanRefusal("pausing by parallelism 0 is not enabled here", _switch(levers), opt_in=True)
 
 
-def _missing(gang: GangIndex, job: Owner, _levers: ClusterLevers) -> PlanRefusal | None:
+def _missing(gang: Gang, job: Owner, _levers: ClusterLevers) -> PlanRefusal | None:
     if not job.parallelism:
         return PlanRefusal("it asks for no pods already (parallelism 0)")
-    group = gang.groups.get(job.group_name) or gang.groups_of.get(job.meta.ref.uid)
+    group = gang.pod_groups.get(job.group_name) or gang.pod_groups_by_owner.get(job.meta.ref.uid)
     if group is not None and group.policy is Policy.GANG and group.meta.api_version == _IMMUTABLE:
         # Observed on 1.36.3: 403 "cannot change parallelism for a Job referencing …".
         return PlanRefusal(
@@ -104,13 +104,13 @@ def _switch(levers: ClusterLevers) -> str:
     return f"manage.py set_lever {quote(levers.cluster or 'NAME')} parallelism on"
 
 
-def _stopped(_gang: GangIndex, job: Owner) -> str:
+def _stopped(_gang: Gang, job: Owner) -> str:
     if not is_paused(job):
         return ""
     return f"paused already (parallelism 0, {job.paused_parallelism} is kept)"
 
 
-def _undoes(_gang: GangIndex, job: Owner) -> bool:
+def _undoes(_gang: Gang, job: Owner) -> bool:
     return is_paused(job)
 
 

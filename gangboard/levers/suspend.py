@@ -5,7 +5,7 @@ from __future__ import annotations
 from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.owner import Owner
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever, LeverState
 from gangboard.policy.decision import (
     Decision,
@@ -17,10 +17,11 @@ from gangboard.policy.decision import (
     watch,
 )
 from gangboard.policy.phrases import gang_resumed, gang_stopped
+from gangboard.policy.registry_lookups import described_kind
 from gangboard.policy.requests import FieldChange, patch_owner
 
 
-def _change(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+def _change(gang: Gang, owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
     suspend = desired.verb is Verb.SUSPEND
     if owner.suspended is suspend:
         state = "suspended already" if suspend else "not suspended"
@@ -28,7 +29,7 @@ def _change(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision |
     refused = generation_unknown(owner.meta)
     if refused is not None:
         return refused
-    kind = gang.kind_of(owner)
+    kind = described_kind(owner)
     path, is_missing = kind.suspend_field, kind.suspend_map_missing
     # What is not suspended may lack the field; then only the generation tells.
     old = True if owner.suspended else None
@@ -45,9 +46,9 @@ def _change(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision |
     )
 
 
-def _stopped(gang: GangIndex) -> tuple[str, ...]:
+def _stopped(gang: Gang) -> tuple[str, ...]:
     jobs = ("Its Jobs stay, suspended; those that have finished are not touched.",)
-    return (gang_stopped(gang), *(jobs if gang.jobs else ()))
+    return (gang_stopped(gang), *(jobs if gang.child_jobs else ()))
 
 
 def _readiness(_levers: ClusterLevers, _kinds: str, shut: str) -> LeverState:

@@ -15,7 +15,7 @@ from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
 from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever, LeverState, Made, Readiness, Rule
 from gangboard.policy.decision import (
     Decision,
@@ -36,7 +36,7 @@ _JOBS = "batch.volcano.sh"
 _LONGEST_NAME = 253
 
 
-def _change(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+def _change(gang: Gang, owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
     stops = desired.verb is Verb.SUSPEND
     if owner.suspended is stops:
         return nothing_to_do(f"{gang.name} is {'suspended already' if stops else 'not suspended'}")
@@ -60,7 +60,7 @@ def _change(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision |
     )
 
 
-def _restarting(gang: GangIndex, owner: Owner) -> PlanRefusal | None:
+def _restarting(gang: Gang, owner: Owner) -> PlanRefusal | None:
     if owner.detail[PHASE] not in ("Restarting", "Completing", "Terminating"):
         return None
     phase = owner.detail[PHASE].lower()
@@ -75,7 +75,7 @@ def _left(owner: Owner) -> int:
     return int(owner.detail[MOST_RETRIES]) - int(owner.detail[RETRIES]) - 1
 
 
-def _out_of_retries(gang: GangIndex, owner: Owner) -> PlanRefusal | None:
+def _out_of_retries(gang: Gang, owner: Owner) -> PlanRefusal | None:
     if _left(owner) > 0:
         return None
     return PlanRefusal(

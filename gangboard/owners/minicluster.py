@@ -19,7 +19,7 @@ from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _GROUP, _KIND = "flux-framework.org", "MiniCluster"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from gangboard.domain.advice import Advice, Harm, harm_of
 from gangboard.domain.placing import Constraint, PlacementCause
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.advice_ends import (
     counting_on,
     deletions,

@@ -44,7 +44,7 @@ class Deletions:
 
 def deletions(what_if: WhatIf) -> Deletions | None:
     """Return what is being deleted, where that changes anything for the members."""
-    endings = endings_of(what_if.unit.facts.room, what_if.snapshot)
+    endings = endings_of(what_if.unit.gang.cluster.room, what_if.snapshot)
     if not endings.all:
         return None
     going = endings.to_come(what_if.unit.now, what_if.own_uid, deleted=True)
@@ -135,7 +135,7 @@ def _refs(names: Sequence[str]) -> tuple[ObjectRef, ...]:
 
 def wait_for_end(what_if: WhatIf) -> Iterator[Advice]:
     """Name the pods whose deadlines come first, where their end is enough."""
-    endings = endings_of(what_if.unit.facts.room, what_if.snapshot)
+    endings = endings_of(what_if.unit.gang.cluster.room, what_if.snapshot)
     if not endings.all:
         return
     held = endings.held(what_if.deciding, where(what_if))

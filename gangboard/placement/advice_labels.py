@@ -46,7 +46,7 @@ def select_another(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[A
         found = [value for value, request in tried.items() if _fits_when_empty(what_if, request)]
     if not found:
         return
-    method = change_method(AdviceKind.SELECT, changed_object, what_if.unit.facts.kubernetes)
+    method = change_method(AdviceKind.SELECT, changed_object, what_if.unit.gang.cluster.kubernetes)
     others = listed([f"{wish.key}={value}" for value in found[:_SHOWN]]).replace(" and ", " or ")
     then = then_fits(what_if) if now else then_fit_when_empty(what_if)
     text = f"Select {others} instead of {wish.key}={wish.value}, which no node has: {then}"
@@ -90,7 +90,9 @@ def mend_sources(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Adv
     dropped = listed([f"{key}={value}" for key, value in sorted(selected) if key in own])
     it = "it" if len(own) == 1 else "them"
     if then := _then_without(what_if, own):
-        method = change_method(AdviceKind.SELECT, changed_object, what_if.unit.facts.kubernetes)
+        method = change_method(
+            AdviceKind.SELECT, changed_object, what_if.unit.gang.cluster.kubernetes
+        )
         text = (
             f"Remove {dropped} from the node selector of {label(what_if.unit.owner.meta.ref)}, as no node "
             f"with {kept} has {it}: {then}"

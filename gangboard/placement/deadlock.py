@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gangboard.domain.capacity import Load, NodeRoom, PlacementRequest, Resident
 from gangboard.domain.placing import FitAnswer, When
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.fits import fits
 from gangboard.placement.neighbours import more
 from gangboard.placement.pod_removal import without
@@ -29,17 +29,17 @@ def find_rival(unit: Unit) -> tuple[Resident, Resident] | None:
     if placing.assessment.now.answer is not FitAnswer.NO:
         return None
     # A nominated pod keeps its room for some minutes only (1.35): such gangs take turns.
-    if not any(pod.is_placed for pod in unit.facts.pods) or any(
+    if not any(pod.is_placed for pod in unit.gang.pods) or any(
         pod.nominated_node for pod in unit.unplaced
     ):
         return None
-    residents = unit.facts.room.residents()
+    residents = unit.gang.cluster.room.residents()
     own = next((one for one in residents if one.root == unit.owner.meta.ref.uid), None)
     if own is None or own.whole or not own.kept:
         return None
     hosts = {name for shape in placing.shapes for name in shape.eligibility.eligible}
     for rival in _rivals(residents, own, hosts):
-        if _holds(unit.facts.room.nodes, placing.request, own, rival):
+        if _holds(unit.gang.cluster.room.nodes, placing.request, own, rival):
             return own, rival
     return None
 

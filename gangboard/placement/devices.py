@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from gangboard.domain.capacity import PlacementRequest, PodSet, Shape, Toleration
 from gangboard.domain.pod import Pod
-from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_text import node_reasons, scheduler_messages
+from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import snapshot_of
@@ -31,12 +31,12 @@ def may_be_served(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tuple[str, .
     of them that they are insufficient. Nothing is returned for a cluster older than 1.36, and where
     no node is selected at all.
     """
-    if unit.facts.kubernetes is not None and unit.facts.kubernetes < _SERVED_SINCE:
+    if unit.gang.cluster.kubernetes is not None and unit.gang.cluster.kubernetes < _SERVED_SINCE:
         return ()
     asked = [name for name in wanted(shape) if "/" in name and "kubernetes.io/" not in name]
     if not asked:
         return ()
-    snapshot = snapshot_of(unit.facts.room)
+    snapshot = snapshot_of(unit.gang.cluster.room)
     plain = Shape(shape.name, {}, shape.node_selector, shape.affinity, _EVERYWHERE)
     selected = feasible_nodes_of(snapshot, plain).eligible()
     found = []

@@ -6,7 +6,7 @@ from gangboard.domain.capacity import PodSet, Shape
 from gangboard.domain.placing import Excluded, Filter, ShapeFit
 from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.verdict import FitReason, FitRow
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.matching import undecidable
 
 

@@ -22,7 +22,7 @@ from gangboard.domain.capacity import (
 )
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, listed
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.devices import may_be_served
 from gangboard.placement.neighbours import NO_TERMS, fewer, matcher
@@ -105,7 +105,7 @@ def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tu
     taken = {pod.node for pod in on_nodes(unit)}
     if not keys or not taken:
         return None, ()
-    labels = {node.name: node.labels for node in unit.facts.room.nodes if node.name in taken}
+    labels = {node.name: node.labels for node in unit.gang.cluster.room.nodes if node.name in taken}
     found = {
         tuple(labels[name][key] for key in keys)
         if name in labels and all(key in labels[name] for key in keys)
@@ -133,7 +133,7 @@ def _pod_sets(
     `alone`: the spread of pods that are of one kind is the only thing that is about where they are.
     """
     kinds: dict[_Kind, list[Pod]] = {}
-    matched = matcher(unit.facts.room, pods)
+    matched = matcher(unit.gang.cluster.room, pods)
     for pod in pods:
         kind = (
             tuple(sorted(pod.requests.items())),
@@ -173,14 +173,14 @@ def _may_come(unit: Unit, pod_affinity: PodTerm) -> bool:
     """
     coming = [
         pod
-        for pod in (*unit.facts.pods, *unit.foreign_pods)
+        for pod in (*unit.gang.pods, *unit.foreign_pods)
         if pod.is_live
         and not pod.is_placed
         and pod_affinity.matches(pod.meta.ref.namespace, pod.labels)
     ]
     if not coming or any(pod.needs.pod_affinity != pod_affinity for pod in coming):
         return bool(coming)
-    snapshot = snapshot_of(unit.facts.room)
+    snapshot = snapshot_of(unit.gang.cluster.room)
     return not any(
         pod_affinity in load.matched_terms and pod_affinity.topology_key in snapshot[at].labels
         for at, load in snapshot.sparse().terms_now.items()
@@ -200,7 +200,7 @@ def _may_count_more(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
     Until they are bound the scheduler counts them on the node that it looks at and on no other
     (RunFilterPluginsWithNominatedPods); on 1.35 those that wait at the gate everywhere.
     """
-    snapshot = snapshot_of(unit.facts.room)
+    snapshot = snapshot_of(unit.gang.cluster.room)
     term = spread.counted.of_nominated
     number = sum(load.matched_terms.get(term, 0) for load in snapshot.sparse().terms_now.values())
     own = [
@@ -273,7 +273,7 @@ def _name(unit: Unit, pods: Sequence[Pod]) -> str:
 
 def _role_names(unit: Unit, pods: Sequence[Pod]) -> str:
     """Return the roles of pods that no Job makes; empty where they are many or not known."""
-    known = unit.facts.roles_of_pods
+    known = unit.gang.roles_of_pods
     names = sorted({known.get(pod.meta.ref.uid, "") for pod in pods})
     return listed(names) if all(names) and len(names) <= _MOST_ROLES else ""
 
@@ -287,7 +287,7 @@ def nodes_for(unit: Unit) -> NodeSnapshot:
     A node to which one of them is nominated carries its load, and it must not stand in its own way.
     Ports that members on such a node hold there stay.
     """
-    snapshot = snapshot_of(unit.facts.room)
+    snapshot = snapshot_of(unit.gang.cluster.room)
     kept: dict[str, list[Pod]] = {}
     for pod in waiting(unit):
         if pod.nominated_node:
@@ -295,7 +295,7 @@ def nodes_for(unit: Unit) -> NodeSnapshot:
     if not kept:
         return snapshot
     members = on_nodes(unit)
-    matched = matcher(unit.facts.room, waiting(unit))
+    matched = matcher(unit.gang.cluster.room, waiting(unit))
     changed: dict[str, NodeRoom] = {}
     for name, pods in kept.items():
         at = snapshot.place(name)

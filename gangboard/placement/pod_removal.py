@@ -10,7 +10,7 @@ import numpy as np
 
 from gangboard.domain.capacity import Load, NodeRoom
 from gangboard.domain.pod import Pod
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for, waiting
@@ -26,13 +26,13 @@ def nodes_to_free(unit: Unit) -> NodeSnapshot:
     """
     snapshot = nodes_for(unit)
     there: dict[str, list[Pod]] = {}
-    members = {pod.meta.ref.uid: pod for pod in (*unit.facts.pods, *unit.foreign_pods)}
+    members = {pod.meta.ref.uid: pod for pod in (*unit.gang.pods, *unit.foreign_pods)}
     for pod in members.values():
         if pod.is_live and pod.is_placed and not pod.is_terminating and not pod.stays:
             there.setdefault(pod.node, []).append(pod)
     if not there:
         return snapshot
-    matched = matcher(unit.facts.room, waiting(unit))
+    matched = matcher(unit.gang.cluster.room, waiting(unit))
     changed: dict[str, NodeRoom] = {}
     for name, pods in there.items():
         at = snapshot.place(name)

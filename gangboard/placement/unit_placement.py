@@ -8,8 +8,8 @@ import numpy as np
 
 from gangboard.domain.capacity import PodSet, Spread
 from gangboard.domain.placing import Constraint, PlacementCause, Placing, ShapeFit, When
-from gangboard.facts.gang import Unit
 from gangboard.facts.retry import last_refusal
+from gangboard.facts.unit import Unit
 from gangboard.placement.anti_affinity import most_one_per_domain
 from gangboard.placement.assess import assess
 from gangboard.placement.domains import domains_of
@@ -27,7 +27,7 @@ def placing_of(unit: Unit) -> Placing | None:
     if not waiting(unit):
         return None
     request = request_of(unit)
-    why = unit.facts.room.why or _rules_of_its_own(unit)
+    why = unit.gang.cluster.room.why or _rules_of_its_own(unit)
     if why:
         return Placing(request, why=why)
     snapshot = nodes_for(unit)

@@ -11,7 +11,7 @@ import numpy as np
 from gangboard.domain.capacity import NodeRoom, PlacementRequest, PodSet, Shape
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.placing import Assessment, Fit, FitAnswer, PlacementCause, When
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import is_eligible, pods_that_fit

@@ -12,10 +12,10 @@ from gangboard.domain.action import ClusterLevers
 from gangboard.domain.owner import Owner
 
 if TYPE_CHECKING:
-    from gangboard.facts.gang_index import GangIndex
+    from gangboard.facts.gang import Gang
     from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal
 
-    Decide = Callable[[GangIndex, Owner, DesiredAction], Decision | PlanRefusal]
+    Decide = Callable[[Gang, Owner, DesiredAction], Decision | PlanRefusal]
     """(gang, what is suspended or resumed: its owner or one of its Jobs, what is asked) → what is done."""
 
 
@@ -86,15 +86,15 @@ class Lever:
     """(the cluster, labels of the kinds that have it, why nothing may be sent or empty) → its state there."""
     unavailable: Callable[[ClusterLevers], PlanRefusal | None] | None = None
     """Why it cannot be pulled anywhere in that cluster: half a sentence. None where it always can."""
-    missing: Callable[[GangIndex, Owner, ClusterLevers], PlanRefusal | None] | None = None
+    missing: Callable[[Gang, Owner, ClusterLevers], PlanRefusal | None] | None = None
     """Why it cannot be pulled on this very object: half a sentence. None where it always can."""
-    stopped: Callable[[GangIndex, Owner], str] | None = None
+    stopped: Callable[[Gang, Owner], str] | None = None
     """How it has stopped a Job already, `held already, by Hold x`, or empty."""
-    undoes: Callable[[GangIndex, Owner], bool] | None = None
+    undoes: Callable[[Gang, Owner], bool] | None = None
     """Whether there is something of it to be taken back from a Job, whatever state that is in."""
-    passed_over: Callable[[GangIndex, ClusterLevers], tuple[str, ...]] | None = None
+    passed_over: Callable[[Gang, ClusterLevers], tuple[str, ...]] | None = None
     """What to warn of where another lever is pulled because this one, which comes before it, is missing."""
-    goes_first: Callable[[GangIndex, ClusterLevers], bool] | None = None
+    goes_first: Callable[[Gang, ClusterLevers], bool] | None = None
     """Of a lever for one Job: whether it is the one for the owner as a whole, too, all Jobs one by one."""
     writes: tuple[str, ...] | None = ()
     """The field that it changes; None for the suspend field of the kind, empty where it changes none."""
@@ -135,7 +135,7 @@ class Lever:
     renewals: str = ""
     """What of its owner a Job stays stopped through: `a restart or a resume`. Then its absence counts anew."""
 
-    def why_not(self, gang: GangIndex, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
+    def why_not(self, gang: Gang, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
         """Return why it cannot be pulled on an object in its cluster: half a sentence."""
         closed = self.unavailable(levers) if self.unavailable is not None else None
         if closed is not None or self.missing is None:

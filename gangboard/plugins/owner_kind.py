@@ -17,8 +17,8 @@ from gangboard.plugins.lever import Lever
 from gangboard.plugins.rule import UnitRule
 
 if TYPE_CHECKING:
-    from gangboard.facts.gang import Unit
-    from gangboard.facts.gang_index import GangIndex
+    from gangboard.facts.gang import Gang
+    from gangboard.facts.unit import Unit
 
 
 Jobs = Collection[Owner]
@@ -31,13 +31,13 @@ class JobConduct:
 
     manager: str
     """Its field manager, which undoes a bare suspend of a Job."""
-    undone_when: Callable[[GangIndex], str]
+    undone_when: Callable[[Gang], str]
     """When it undoes that: `within a second`."""
-    reactions: Callable[[GangIndex, Owner, Lever, frozenset[str]], tuple[str, ...]]
+    reactions: Callable[[Gang, Owner, Lever, frozenset[str]], tuple[str, ...]]
     """(gang, a Job, its lever, uids of those stopped with it) → what it will do with that Job."""
-    outcome: Callable[[GangIndex, Jobs, Lever], tuple[str, ...]]
+    outcome: Callable[[Gang, Jobs, Lever], tuple[str, ...]]
     """What becomes of the owner while these Jobs are stopped, and of them when it ends."""
-    warnings: Callable[[GangIndex, Owner, Lever, frozenset[str]], tuple[str, ...]]
+    warnings: Callable[[Gang, Owner, Lever, frozenset[str]], tuple[str, ...]]
     """What to think about before a Job is stopped; as for `reactions`."""
 
 

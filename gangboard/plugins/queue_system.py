@@ -13,7 +13,7 @@ from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_QUEUE_WORDS, QueueTraits
 from gangboard.plugins.lever import Lever
 
 if TYPE_CHECKING:
-    from gangboard.facts.gang_index import GangIndex
+    from gangboard.facts.gang import Gang
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class QueueSystem:
     """How an owner that it manages is stopped and started. None where it leaves no way."""
     tested: str = ""
     """With which controller, or whose CRDs, and on which Kubernetes: Markdown for docs/kinds.md."""
-    job_reactions: Callable[[GangIndex], tuple[str, ...]] | None = None
+    job_reactions: Callable[[Gang], tuple[str, ...]] | None = None
     """What it does when one Job of an owner that it manages is stopped."""
-    job_warnings: Callable[[GangIndex, Owner, Lever], tuple[str, ...]] | None = None
+    job_warnings: Callable[[Gang, Owner, Lever], tuple[str, ...]] | None = None
     """(gang, the Job, the lever) → what to think about before a Job is stopped whose owner it manages, or
     which it manages by itself."""

@@ -10,7 +10,8 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Finding
 
 if TYPE_CHECKING:
-    from gangboard.facts.gang import GangFacts, Unit
+    from gangboard.facts.gang import Gang
+    from gangboard.facts.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class GangRule:
     title: str
     order: int
     """Lower is tried first; the first that finds something decides the whole gang."""
-    find: Callable[[GangFacts], Finding | None]
+    find: Callable[[Gang], Finding | None]
     of_unit: UnitRule | None = None
     """The same reason, code and title where it is true of a part of the gang only."""
 

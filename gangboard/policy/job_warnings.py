@@ -6,13 +6,13 @@ from gangboard.domain.action import ClusterLevers
 from gangboard.domain.dependencies import reached_jobs
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, is_or_are, out_of
-from gangboard.facts.gang_index import GangIndex, is_paused
+from gangboard.facts.gang import Gang, is_paused
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import OwnerKind
 
 
 def about_force(
-    gang: GangIndex, job: Owner, kind: OwnerKind, lever: Lever, levers: ClusterLevers
+    gang: Gang, job: Owner, kind: OwnerKind, lever: Lever, levers: ClusterLevers
 ) -> tuple[str, ...]:
     """Say what a bare suspend comes to that nobody was seen to leave alone."""
     pods, conduct = job.active_pods, kind.conduct
@@ -26,7 +26,7 @@ def about_force(
     return (undone, *(lever.passed_over(gang, levers) if lever.passed_over is not None else ()))
 
 
-def of_resume(gang: GangIndex, job: Owner) -> tuple[str, ...]:
+def of_resume(gang: Gang, job: Owner) -> tuple[str, ...]:
     """Return what a person should know before this Job runs again."""
     found = []
     role = gang.roles.get(job.role_name)

@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from gangboard.domain.group import Policy, label_of_group
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, is_or_are, names, plural
-from gangboard.facts.gang_index import GangIndex, asks_for_pods, is_paused, seats_of
+from gangboard.facts.gang import Gang, asks_for_pods, is_paused, seats_of
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import JobConduct, Jobs
 from gangboard.policy.phrases import they_are
 
 
-def warnings(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
+def warnings(gang: Gang, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
     """Return what to know before they are stopped; nothing that runs any more comes first."""
     found = [
         _last_running(gang, jobs, lever),
@@ -28,12 +28,12 @@ def warnings(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
     return tuple(text for text in found if text)
 
 
-def stops_all(gang: GangIndex, jobs: Jobs, lever: Lever) -> bool:
+def stops_all(gang: Gang, jobs: Jobs, lever: Lever) -> bool:
     """Whether something of the gang runs now and nothing will: no Job that is left runs or will start."""
     return _stops_what_runs(gang, jobs) and not _still_to_start(gang, jobs, lever)
 
 
-def while_it_lasts(gang: GangIndex, conduct: JobConduct) -> str:
+def while_it_lasts(gang: Gang, conduct: JobConduct) -> str:
     """Say that a forced suspend is likely undone, with all that follows from it."""
     return (
         f"Forced: {conduct.manager} will likely undo each {conduct.undone_when(gang)}, and its pods are "
@@ -44,13 +44,13 @@ def while_it_lasts(gang: GangIndex, conduct: JobConduct) -> str:
 # What runs
 
 
-def _stops_what_runs(gang: GangIndex, jobs: Jobs) -> bool:
+def _stops_what_runs(gang: Gang, jobs: Jobs) -> bool:
     """Whether all that runs is among them. An owner that is suspended stops the rest by itself."""
     uids = _uids(jobs)
     return not gang.owner.suspended and bool(gang.running) and gang.running <= uids
 
 
-def _still_to_start(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
+def _still_to_start(gang: Gang, jobs: Jobs, lever: Lever) -> list[str]:
     """Return the roles of other Jobs that will start by themselves: nothing stopped waits for them.
 
     A Job that is not made, or is suspended without a Hold, starts when a dependency is met or a queue
@@ -58,7 +58,7 @@ def _still_to_start(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
     """
     uids, blocked = _uids(jobs), _blocked(gang, jobs, lever)
     roles = {name: None for name, number in gang.absent.items() if number}
-    for uid, job in gang.jobs.items():
+    for uid, job in gang.child_jobs.items():
         role = gang.roles.get(job.role_name)
         waits = bool(role and role.depends_on) or gang.wait_of(job) is not None
         stopped = not job.suspended or is_paused(job) or bool(gang.holds_on(job))
@@ -67,7 +67,7 @@ def _still_to_start(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
     return [name for name in roles if name not in blocked]
 
 
-def _last_running(gang: GangIndex, jobs: Jobs, lever: Lever) -> str:
+def _last_running(gang: Gang, jobs: Jobs, lever: Lever) -> str:
     if not _stops_what_runs(gang, jobs):
         return ""
     kind, name = gang.owner.meta.ref.kind, gang.name
@@ -87,7 +87,7 @@ def _last_running(gang: GangIndex, jobs: Jobs, lever: Lever) -> str:
 # What waits for them
 
 
-def _dependents(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
+def _dependents(gang: Gang, jobs: Jobs, lever: Lever) -> list[str]:
     """Name the roles that depend on them: those not made yet wait now, the others later.
 
     A dependency is looked at when Jobs are made and when their owner is resumed (depends_on.go, JobSet
@@ -115,9 +115,7 @@ def _depend(blocked: dict[str, str]) -> str:
     return f"{names(blocked)} {plural(len(blocked), 'depend')} on {names(on)}"
 
 
-def _blocked(
-    gang: GangIndex, jobs: Jobs, lever: Lever, *, only_absent: bool = False
-) -> dict[str, str]:
+def _blocked(gang: Gang, jobs: Jobs, lever: Lever, *, only_absent: bool = False) -> dict[str, str]:
     """Return the roles that cannot start without these Jobs → the role of theirs it comes down to.
 
     Directly or through each other. `only_absent`: of roles whose Jobs exist nothing is said, and
@@ -147,12 +145,12 @@ def _blocked(
 # The group that they share with others
 
 
-def _shared_groups(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
+def _shared_groups(gang: Gang, jobs: Jobs, lever: Lever) -> list[str]:
     shared = Counter(job.group_name for job in jobs if job.group_name)
     return [_shared_group(gang, jobs, lever, group, own) for group, own in shared.items()]
 
 
-def _shared_group(gang: GangIndex, jobs: Jobs, lever: Lever, name: str, own: int) -> str:
+def _shared_group(gang: Gang, jobs: Jobs, lever: Lever, name: str, own: int) -> str:
     """Say what is left of a PodGroup that other Jobs name too (observed on 1.37.0).
 
     `own`: how many of the Jobs name it.
@@ -160,7 +158,7 @@ def _shared_group(gang: GangIndex, jobs: Jobs, lever: Lever, name: str, own: int
     others, state = gang.sharers.get(name, 0) - own, lever.state
     if others < 1:
         return ""
-    group, one = gang.groups.get(name), len(jobs) == 1
+    group, one = gang.pod_groups.get(name), len(jobs) == 1
     who = "It shares" if one else f"{own} of them {plural(own, 'share')}"
     shares = f"{who} {label_of_group(name)} with {count(others, 'other Job')}"
     if group is None:

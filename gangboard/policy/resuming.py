@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever
 from gangboard.policy import job_warnings, refusals
@@ -19,7 +19,7 @@ from gangboard.policy.decision import (
 from gangboard.policy.pulled import Pulled
 
 
-def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+def decide(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
     """Return how a child Job is resumed, or why it is not."""
     name = label(job.meta.ref)
     if desired.until is not None:
@@ -44,9 +44,7 @@ def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | Plan
     return _pull(bare, gang, job, desired) if bare else refusals.no_job_lever(gang, job)
 
 
-def _pull(
-    lever: Lever, gang: GangIndex, job: Owner, desired: DesiredAction
-) -> Pulled | PlanRefusal:
+def _pull(lever: Lever, gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
     found = lever.resume(gang, job, desired)
     if isinstance(found, PlanRefusal):
         return found

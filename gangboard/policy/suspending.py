@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import OwnerKind
@@ -19,11 +19,11 @@ from gangboard.policy.decision import (
     generation_unknown,
     nothing_to_do,
 )
-from gangboard.policy.indexing import kind_above, kind_of, queue_system
 from gangboard.policy.pulled import Pulled
+from gangboard.policy.registry_lookups import kind_above, kind_of, queue_system
 
 
-def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+def decide(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
     """Return how a child Job is suspended, or why it is not."""
     refused = (
         refusals.job_out_of_reach(gang, job)
@@ -49,7 +49,7 @@ def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Pulled | Plan
     return Pulled(lever, _completed(gang, job, kind, lever, desired, decision, remarks))
 
 
-def _stopped_already(gang: GangIndex, job: Owner) -> PlanRefusal | None:
+def _stopped_already(gang: Gang, job: Owner) -> PlanRefusal | None:
     for lever in registry.levers():
         how = lever.stopped(gang, job) if lever.stopped is not None else ""
         if how:
@@ -58,7 +58,7 @@ def _stopped_already(gang: GangIndex, job: Owner) -> PlanRefusal | None:
 
 
 def _choose(
-    gang: GangIndex, job: Owner, desired: DesiredAction, levers: list[Lever]
+    gang: Gang, job: Owner, desired: DesiredAction, levers: list[Lever]
 ) -> tuple[Lever | PlanRefusal, tuple[str, ...]]:
     """Return the best lever that works here, and what to warn of because others do not."""
     if desired.levers.forced:
@@ -79,15 +79,15 @@ def _choose(
     return refusals.all_of(begin, reasons, instead), ()
 
 
-def _can_stop_all(gang: GangIndex) -> bool:
+def _can_stop_all(gang: Gang) -> bool:
     kind = kind_of(gang.owner)
     if gang.owner.suspended or kind is None:
         return False
-    return bool(gang.entries) if gang.is_queued else bool(kind.levers)
+    return bool(gang.queue.entries) if gang.queue.is_managed else bool(kind.levers)
 
 
 def _completed(
-    gang: GangIndex,
+    gang: Gang,
     job: Owner,
     kind: OwnerKind,
     lever: Lever,
@@ -113,20 +113,20 @@ def _completed(
 
 
 def _reactions(
-    gang: GangIndex, job: Owner, kind: OwnerKind, lever: Lever, chosen: frozenset[str]
+    gang: Gang, job: Owner, kind: OwnerKind, lever: Lever, chosen: frozenset[str]
 ) -> Iterator[str]:
     conduct, system = kind.conduct, queue_system(gang)
     if conduct is not None:
         yield from conduct.reactions(gang, job, lever, chosen)
         if not chosen:
             yield from conduct.outcome(gang, (job,), lever)
-    if gang.is_queued and system is not None and system.job_reactions is not None:
+    if gang.queue.is_managed and system is not None and system.job_reactions is not None:
         yield from system.job_reactions(gang)
 
 
-def _of_queue(gang: GangIndex, job: Owner, lever: Lever) -> tuple[str, ...]:
+def _of_queue(gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
     system = queue_system(gang)
-    concerned = gang.is_queued or job.meta.ref.uid in gang.queued_jobs
+    concerned = gang.queue.is_managed or job.meta.ref.uid in gang.queued_jobs
     if not concerned or system is None or system.job_warnings is None:
         return ()
     return system.job_warnings(gang, job, lever)

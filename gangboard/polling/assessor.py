@@ -10,7 +10,6 @@ from typing import Any
 
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.autoscaling import Autoscaling
 from gangboard.domain.capacity import ClusterRoom
@@ -22,7 +21,9 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import Verdict
 from gangboard.domain.watch_state import WatchState
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.build_gang import GangObjects, build_gang
+from gangboard.facts.cluster_view import ClusterView
+from gangboard.facts.gang import Gang as GangModel
 from gangboard.facts.wholeness import is_whole
 from gangboard.plugins import registry
 from gangboard.polling.assessment_index import waiting_pod_sets
@@ -72,10 +73,9 @@ class _Moment:
     """What all gangs that are judged together share."""
 
     now: datetime
-    room: ClusterRoom
+    cluster: ClusterView
     version: int
-    """Of the room."""
-    autoscaling: Autoscaling
+    """Version of `cluster.room`."""
     watched: bool
     """All changes since these gangs were judged last were seen as they happened."""
 
@@ -113,7 +113,8 @@ class Assessor:
         cache.unobserved = now_unobserved
         why = why_no_room(cache.watched, now)
         usage = cache.node_usage
-        moment = _Moment(now, usage.at(why), usage.version, autoscaling, self._is_watched(now))
+        cluster = self._cluster_view(now, usage.at(why), autoscaling)
+        moment = _Moment(now, cluster, usage.version, self._is_watched(now))
         changed = False
         for start in range(0, len(wanted), GANGS_AT_ONCE):
             changed |= self._assess_some(wanted[start : start + GANGS_AT_ONCE], moment)
@@ -182,7 +183,10 @@ class Assessor:
                 break
             while (part := cache.pending.take(PENDING_AT_ONCE)) is not None:
                 roots, room, version = part
-                changed |= self._assess_some(roots, replace(moment, room=room, version=version))
+                cluster = replace(moment.cluster, room=room)
+                changed |= self._assess_some(
+                    roots, replace(moment, cluster=cluster, version=version)
+                )
                 if not settle and time.monotonic() > stop_at:
                     return changed
         return changed
@@ -202,7 +206,7 @@ class Assessor:
             cache.node_usage.mark_whole(root)
         before = cache.gangs.read(present)
         present = self._without_leftovers(present, before, moment.now)
-        rows = [self._row(facts, before, moment) for facts in self._facts(present, before, moment)]
+        rows = [self._row(gang, before, moment) for gang in self._facts(present, before, moment)]
         fresh = [row for row in rows if differs(row, before.get(row["uid"]))]
         said = {row["uid"] for row in fresh}
         quiet = [
@@ -227,30 +231,30 @@ class Assessor:
         return kept
 
     def _row(
-        self, facts: GangFacts, before: dict[str, dict[str, Any]], moment: _Moment
+        self, gang: GangModel, before: dict[str, dict[str, Any]], moment: _Moment
     ) -> dict[str, Any]:
-        verdict = assess(facts)
-        uid = facts.owner.meta.ref.uid
+        verdict = assess(gang)
+        uid = gang.owner.meta.ref.uid
         if verdict.recheck_at is not None:
             self._cache.rechecks.schedule(uid, verdict.recheck_at)
-        self._note(facts, verdict, moment.version)
+        self._note(gang, verdict, moment.version)
         claim, name = self._cache.claim, self._cache.cluster_name
         old, watched = before.get(uid), moment.watched
-        return gang_row(claim.cluster_id, name, facts, verdict, old, moment.now, watched=watched)
+        return gang_row(claim.cluster_id, name, gang, verdict, old, moment.now, watched=watched)
 
-    def _note(self, facts: GangFacts, verdict: Verdict, version: int) -> None:
+    def _note(self, gang: GangModel, verdict: Verdict, version: int) -> None:
         """Remember what the next look at the room needs to know of this gang."""
-        root, finding = facts.owner.meta.ref, verdict.finding
-        pods: Sequence[Pod] = facts.pods
+        root, finding = gang.owner.meta.ref, verdict.finding
+        pods: Sequence[Pod] = gang.pods
         if root.kind == "Pod":
             # Single pods that have their node are no gangs whose like somebody makes room for.
             pods = [pod for pod in pods if not pod.is_placed]
         self._cache.assessments.note(
-            root.uid, pods, facts.room, version=version, pending=bool(verdict.fit)
+            root.uid, pods, gang.cluster.room, version=version, pending=bool(verdict.fit)
         )
-        holds = any(pod.is_live and (pod.node or pod.nominated_node) for pod in facts.pods)
+        holds = any(pod.is_live and (pod.node or pod.nominated_node) for pod in gang.pods)
         if holds and not is_whole(finding.stage.value, finding.code):
-            waits = waiting_pod_sets(facts.pods, facts.room, facts.groups)
+            waits = waiting_pod_sets(gang.pods, gang.cluster.room, gang.groups)
             self._cache.node_usage.mark_broken(root.uid, waits)
         else:
             self._cache.node_usage.mark_whole(root.uid)
@@ -284,7 +288,7 @@ class Assessor:
 
     def _facts(
         self, roots: Sequence[str], before: dict[str, dict[str, Any]], moment: _Moment
-    ) -> Iterable[GangFacts]:
+    ) -> Iterable[GangModel]:
         cache = self._cache
         members = {root: cache.ownership_graph.members(root) for root in roots}
         foreign_pods = {root: cache.ownership_graph.foreign_pods(root) for root in roots}
@@ -310,10 +314,6 @@ class Assessor:
                 *victims[root],
             )
         }
-        discovery = cache.discovery
-        kubernetes = kubernetes_minor(discovery.server_version) if discovery is not None else None
-        groups, unseen = groups_seen(cache.watched), {one.resource for one in cache.unobserved}
-        known = known_kinds(cache.watched, moment.now)
         objects = cache.objects.read(wanted)
         stopped = {
             uid: one.meta.ref.namespace
@@ -332,41 +332,57 @@ class Assessor:
             troubles, look_again_at = cache.pod_claims.troubles(members[root], moment.now)
             if look_again_at is not None:
                 cache.rechecks.schedule(root, look_again_at)
-            yield assemble(
+            yield build_gang(
                 objects[root],
-                [objects[uid] for uid in members[root] if uid in objects and uid != root],
-                foreign_pods=[objects[uid] for uid in foreign_pods[root] if uid in objects],
-                placeholders=[objects[uid] for uid in placeholders[root] if uid in objects],
-                events=told,
-                nodes=cache.nodes,
-                nodes_known=self._is_known(NODE.key),
-                events_known=self._is_known("events.events.k8s.io"),
-                holds_known=self._are_holds_known(moment.now),
-                queue_visibility=queue_visibility(cache.watched, moment.now),
-                queue_systems=tuple(queue.label for queue in registry.admission_systems()),
-                gang_api_version=groups.version if groups is not None else "",
-                groups_unobserved=groups is not None and groups.resource.key in unseen,
-                known_kinds=known,
-                unobserved=cache.unobserved_in(objects[root].meta.ref.namespace),
-                memory=unpack_memory(old["memory"]) if old else {},
-                memory_since=old["first_seen_at"] if old else None,
-                now=moment.now,
-                room=moment.room,
-                kubernetes=kubernetes,
-                autoscaling=moment.autoscaling,
-                claims=troubles,
-                blueprints=cache.blueprints.of(members[root]),
-                owned_elsewhere=cache.ownership_graph.is_owned_elsewhere(root),
-                suspensions=cache.suspend_history.of(members[root]),
-                recorded_suspends={uid: suspends[uid] for uid in members[root] if uid in suspends},
-                victims=[
-                    (pod, taker)
-                    for uid, taker in victims[root].items()
-                    if isinstance(pod := objects.get(uid), Pod)
-                ],
-                takers=cache.takers(told, entries),
-                queues=cache.queues.named_by((*entries, *queued)),
+                GangObjects(
+                    members=[objects[uid] for uid in members[root] if uid in objects],
+                    foreign_pods=[objects[uid] for uid in foreign_pods[root] if uid in objects],
+                    placeholders=[objects[uid] for uid in placeholders[root] if uid in objects],
+                    blueprints=cache.blueprints.of(members[root]),
+                    owned_elsewhere=cache.ownership_graph.is_owned_elsewhere(root),
+                    events=told,
+                    unobserved=cache.unobserved_in(objects[root].meta.ref.namespace),
+                    memory=unpack_memory(old["memory"]) if old else {},
+                    memory_since=old["first_seen_at"] if old else None,
+                    queues=cache.queues.named_by((*entries, *queued)),
+                    claims=troubles,
+                    suspensions=cache.suspend_history.of(members[root]),
+                    recorded_suspends={
+                        uid: suspends[uid] for uid in members[root] if uid in suspends
+                    },
+                    victims=[
+                        (pod, taker)
+                        for uid, taker in victims[root].items()
+                        if isinstance(pod := objects.get(uid), Pod)
+                    ],
+                    takers=cache.takers(told, entries),
+                ),
+                moment.cluster,
+                moment.now,
             )
+
+    def _cluster_view(
+        self, now: datetime, room: ClusterRoom, autoscaling: Autoscaling
+    ) -> ClusterView:
+        """Return what holds for all gangs now. `cache.unobserved` is up to date."""
+        cache = self._cache
+        discovery = cache.discovery
+        groups = groups_seen(cache.watched)
+        unseen = {one.resource for one in cache.unobserved}
+        return ClusterView(
+            nodes=cache.nodes,
+            nodes_known=self._is_known(NODE.key),
+            room=room,
+            autoscaling=autoscaling,
+            kubernetes=kubernetes_minor(discovery.server_version) if discovery else None,
+            gang_api_version=groups.version if groups is not None else "",
+            groups_unobserved=groups is not None and groups.resource.key in unseen,
+            known_kinds=known_kinds(cache.watched, now),
+            events_known=self._is_known("events.events.k8s.io"),
+            holds_known=self._are_holds_known(now),
+            queue_visibility=queue_visibility(cache.watched, now),
+            queue_systems=tuple(queue.label for queue in registry.admission_systems()),
+        )
 
     def _is_known(self, key: str) -> bool:
         return self._cache.watched[key].state == WatchState.OK

@@ -27,7 +27,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import ResourceClaim, StorageClass, VolumeClaim
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue, QueueCheck
-from gangboard.facts.gang import Unobserved
+from gangboard.facts.cluster_view import Unobserved
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError

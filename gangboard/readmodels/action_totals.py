@@ -12,7 +12,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.text import count
 from gangboard.domain.verdict import MemberState
-from gangboard.store.action_context import action_models, find_gangs
+from gangboard.store.gang_objects import action_models, find_gangs
 from gangboard.store.gangs import Detail, unpack_detail
 from gangboard.store.models import Cluster, Gang
 from gangboard.store.uid_lookups import Reference, read_referred

@@ -55,7 +55,7 @@ from gangboard.readmodels.state_labels import Face, face_of, past_sentence
 from gangboard.readmodels.timeline import TimelineRow, make_timeline
 from gangboard.readmodels.waits import TypicalWait
 from gangboard.store.access import Viewer
-from gangboard.store.action_context import read_maker
+from gangboard.store.gang_objects import read_maker
 from gangboard.store.gangs import Detail, unpack_detail
 from gangboard.store.models import Gang
 

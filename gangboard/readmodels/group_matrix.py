@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gangboard.diagnosis.current_attempt import natural
+from gangboard.domain.text import natural
 from gangboard.domain.verdict import JobState, MemberState
 from gangboard.readmodels.printable import printable
 

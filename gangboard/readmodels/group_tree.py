@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gangboard.diagnosis.object_links import COMPOSITE
+from gangboard.facts.workload_entries import COMPOSITE
 from gangboard.readmodels.groups import GroupRow
 
 _DEEPEST = 4

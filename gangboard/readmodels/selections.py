@@ -7,15 +7,16 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gangboard.domain.action import ActionContext, ActionTarget, Verb
+from gangboard.domain.action import ActionTarget, Verb
 from gangboard.domain.text import label, names
+from gangboard.facts.gang import Gang as GangModel
 from gangboard.policy.selection import Selection, of_selection
 from gangboard.readmodels.action_offers import gang_offers, no_right, owner_subject
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
-from gangboard.store.action_context import find_gangs, read_action_context
+from gangboard.store.gang_objects import find_gangs, read_gang
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster, Gang
 from gangboard.store.uid_lookups import Reference, follow
@@ -65,16 +66,14 @@ def judge_selections(
     for id_, references in wanted.items():
         levers = replace(read_levers(Cluster.objects.get(pk=id_)), forced=forced)
         uids = [one.uid for one in references]
-        for gang, context in _gangs(viewer, references):
-            found = of_selection(context, levers, uids, verb, now)
+        for gang, model in _gangs(viewer, references):
+            found = of_selection(model, levers, uids, verb, now)
             if found is not None:
                 rows.append(_row(viewer, gang, found, clusters[id_], now))
     return tuple(rows)
 
 
-def _gangs(
-    viewer: Viewer, references: Collection[Reference]
-) -> Iterator[tuple[Gang, ActionContext]]:
+def _gangs(viewer: Viewer, references: Collection[Reference]) -> Iterator[tuple[Gang, GangModel]]:
     """Yield each gang of which these objects are parts, once, where the viewer may act."""
     owners = follow(Gang.objects.filter(gone_at=None), references)
     parts = [one for one in references if one not in owners]
@@ -83,9 +82,9 @@ def _gangs(
     for gang in {gang.pk: gang for gang in in_order}.values():
         if no_right(viewer, gang.cluster_id, gang.namespace):
             continue
-        context = read_action_context(gang.cluster_id, gang)
-        if context is not None:
-            yield gang, context
+        model = read_gang(gang.cluster_id, gang)
+        if model is not None:
+            yield gang, model
 
 
 def _row(

@@ -19,7 +19,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency, Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory, Verdict
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from tests.domain_objects import (
     NOW,
     a_group,
@@ -54,7 +54,7 @@ def gang(
     groups: Sequence[Group] = (),
     jobs: Sequence[Owner] | None = None,
     **fields: Any,
-) -> GangFacts:
+) -> Gang:
     """A JobSet all of whose pods are refused unless pods are given."""
     jobset = a_jobset("run", *roles)
     made = child_jobs(jobset) if jobs is None else jobs

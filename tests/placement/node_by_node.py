@@ -35,7 +35,7 @@ from gangboard.domain.placing import (
     Total,
     When,
 )
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.anti_affinity import OnePerDomain, one_per_domain_of
 from gangboard.placement.anti_affinity import place as one_each_place

@@ -11,7 +11,7 @@ import pytest
 from gangboard.domain.capacity import HOSTNAME, PODS, ClusterRoom, Load, Needs, NodeRoom, Taint
 from gangboard.domain.placing import Constraint, FitAnswer, PlacementCause, Placing, ShapeFit
 from gangboard.domain.verdict import FitReason, FitRow
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.fit_rows import fit_rows
 from gangboard.placement.sentences.excluded import code_of_excluded, homeless
 from gangboard.placement.unit_placement import nodes_for, placing_of, request_of

@@ -9,7 +9,7 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.page import DecodeProblem
 from gangboard.decode.pods import POD
 from gangboard.domain.watch_state import WatchState
-from gangboard.facts.gang import Unobserved
+from gangboard.facts.cluster_view import Unobserved
 from gangboard.polling.store_writer import PROBLEMS_SHOWN
 from gangboard.polling.visibility import unreadable
 from gangboard.polling.watched import Watched

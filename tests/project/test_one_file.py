@@ -51,13 +51,13 @@ OWNER = OwnerKind(
 TOY_RULE = '''
 """A toy that wants thirteen pods is unlucky."""
 
-from gangboard.facts.gang import GangFacts
+from gangboard.facts.gang import Gang
 from gangboard.domain.health import Health, Stage
 from gangboard.plugins.rule import GangRule
 from gangboard.domain.verdict import Finding
 
 
-def find(facts: GangFacts) -> Finding | None:
+def find(facts: Gang) -> Finding | None:
     """Return the finding for a toy of thirteen."""
     if facts.owner.meta.ref.kind != "Toy" or facts.owner.desired != 13:
         return None

@@ -8,14 +8,13 @@ from typing import Any, cast
 
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.quota import Queue, QueueTree
 from gangboard.domain.verdict import Verdict
-from gangboard.facts.gang import NO_ROOM
+from gangboard.facts.cluster_view import NO_ROOM
 from gangboard.owners.job import OWNER as JOB
 from gangboard.owners.jobset import OWNER
 from gangboard.placement.usage import Usage
@@ -37,6 +36,7 @@ from tests.controlplane.queues import (
     wait_kueue_workload,
 )
 from tests.decode.reading import model
+from tests.gangs import assemble
 
 WORKLOADS, *_ = QUEUE.resources
 QUEUES = [one for one in QUEUE.resources if one.model is Queue]

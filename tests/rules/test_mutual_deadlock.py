@@ -8,7 +8,7 @@ import pytest
 from gangboard.domain.capacity import ClusterRoom, Load, Needs, PodSet, Resident
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.members import shape_of
 from tests.domain_objects import a_job
 from tests.placement.making import GPU, node
@@ -86,7 +86,7 @@ def test_the_end_of_a_third_gang_helps() -> None:
 
 def test_nodes_that_were_not_read_prove_nothing() -> None:
     unit = halves()
-    blind = ClusterRoom(why="pods: not read yet", residents=unit.facts.room.residents)
+    blind = ClusterRoom(why="pods: not read yet", residents=unit.gang.cluster.room.residents)
     assert first(plain(4, asks(4), blind, on=("n0", "n1"))) == "partly-placed"
     assert first(replace(unit, placing=None)) == "partly-placed"
 

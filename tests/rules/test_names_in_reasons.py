@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gangboard.domain.capacity import HOSTNAME, Load, Needs, NodeRoom, PodTerm, Requirement, Spread
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.sentences.placement_reason import node_ref
 from tests.domain_objects import a_condition, a_pod, ago
 from tests.rules.asking import found, ran

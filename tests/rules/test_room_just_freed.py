@@ -16,8 +16,8 @@ from gangboard.diagnosis.engine import assess
 from gangboard.domain.capacity import ClusterRoom, Needs
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import UnitMemory, Verdict
-from gangboard.facts.gang import Unit
 from gangboard.facts.retry import retry_due
+from gangboard.facts.unit import Unit
 from tests.domain_objects import (
     NOW,
     a_group,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.scheduler_rules import waiting_for_quota
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 
 _GATE = "scheduling.volcano.sh/queue-allocation-gate"

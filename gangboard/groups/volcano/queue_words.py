@@ -7,7 +7,7 @@ import re
 from gangboard.domain.event import Event
 from gangboard.domain.text import label, out_of, plural
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.groups.volcano.wire import PHASE, REFUSED
 
 NO_QUOTA = re.compile(r"queue resource quota insufficient: (?:insufficient )?(.*)")

@@ -13,7 +13,7 @@ from gangboard.domain.hold import HOLD_LEVER, Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.roles_command import roles_command
 from gangboard.domain.text import label, sentence
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.levers.hold.limits import makes
 from gangboard.levers.hold.steps import create_hold, delete_hold, hold_name
 from gangboard.levers.hold.words import (
@@ -44,7 +44,7 @@ from gangboard.policy.requests import prove, resume_job, suspend_job
 _SMALL = ("The ", "A ", "An ", "No ", "It ", "Its ", "This ")
 
 
-def _suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+def _suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
     """Return create, prove, patch; of a Hold that is there already only prove and patch."""
     refused = _end_impossible(gang, job, desired)
     if refused is not None:
@@ -70,7 +70,7 @@ def _suspend(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision | 
     )
 
 
-def _end_impossible(gang: GangIndex, job: Owner, desired: DesiredAction) -> PlanRefusal | None:
+def _end_impossible(gang: Gang, job: Owner, desired: DesiredAction) -> PlanRefusal | None:
     until = desired.until
     if until is None:
         return None
@@ -85,16 +85,14 @@ def _end_impossible(gang: GangIndex, job: Owner, desired: DesiredAction) -> Plan
     return None
 
 
-def _hold_steps(
-    gang: GangIndex, job: Owner, desired: DesiredAction, create: bool
-) -> tuple[Step, ...]:
+def _hold_steps(gang: Gang, job: Owner, desired: DesiredAction, create: bool) -> tuple[Step, ...]:
     # It comes back so 30 to 55 ms after the Hold was made (observed).
     proof = prove(StepKind.PROVE_HOLD, gang, job, "is turned back")
     patch = suspend_job(gang, job, desired.action, suspend=True)
     return (create_hold(gang, job, desired), proof, patch) if create else (proof, patch)
 
 
-def _resume(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
+def _resume(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
     """Return the removal of the Holds that go, and the resume where no other Hold is left and the Job may run."""
     there, blocked = gang.holds_on(job), desired.blocked or generation_unknown(job.meta)
     staying = tuple(hold for hold in there if desired.ended_hold not in ("", hold.meta.ref.uid))
@@ -123,9 +121,9 @@ def _resume(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
 
 
 def _release_steps(
-    gang: GangIndex, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...], only: bool
+    gang: Gang, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...], only: bool
 ) -> tuple[Step, ...]:
-    removed = tuple(delete_hold(gang.context, hold) for hold in holds)
+    removed = tuple(delete_hold(gang, hold) for hold in holds)
     return removed if only else removed + resume_job(gang, job, desired.action)
 
 
@@ -146,7 +144,7 @@ def _half(text: str) -> str:
     return bare[:1].lower() + bare[1:] if bare.startswith(_SMALL) else bare
 
 
-def _stopped(gang: GangIndex, job: Owner) -> str:
+def _stopped(gang: Gang, job: Owner) -> str:
     holds = gang.holds_on(job)
     if not (job.suspended and holds):
         return ""
@@ -154,7 +152,7 @@ def _stopped(gang: GangIndex, job: Owner) -> str:
     return f"held already, by Hold {holds[0].meta.ref.name}{by}"
 
 
-def _undoes(gang: GangIndex, job: Owner) -> bool:
+def _undoes(gang: Gang, job: Owner) -> bool:
     return bool(gang.holds_on(job))
 
 

@@ -10,7 +10,7 @@ from gangboard.domain.hold import (
 )
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label, shorten
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.policy.decision import (
     DesiredAction,
 )
@@ -68,9 +68,7 @@ def names_of(holds: Iterable[Hold]) -> str:
     return ", ".join(hold.meta.ref.name for hold in holds) or "none"
 
 
-def of_release(
-    gang: GangIndex, job: Owner, staying: Sequence[Hold], blocked: str
-) -> tuple[str, ...]:
+def of_release(gang: Gang, job: Owner, staying: Sequence[Hold], blocked: str) -> tuple[str, ...]:
     """Say that only the Hold is removed, and why the Job does not run after it."""
     name = label(job.meta.ref)
     if blocked:
@@ -85,7 +83,7 @@ def of_release(
     return (f"Only the Hold is removed: {wait.why}, and the Job starts when {wait.until}.",)
 
 
-def meaning_of_hold(gang: GangIndex, job: Owner) -> str:
+def meaning_of_hold(gang: Gang, job: Owner) -> str:
     """Say what a Hold does to a Job that is suspended already."""
     kept = f"Keep this {job.meta.ref.kind} suspended"
     if gang.wait_of(job) is None:
@@ -93,9 +91,7 @@ def meaning_of_hold(gang: GangIndex, job: Owner) -> str:
     return f"{kept} when {_start_of(gang)}."
 
 
-def meaning_of_release(
-    gang: GangIndex, job: Owner, staying: Sequence[Hold], *, blocked: bool
-) -> str:
+def meaning_of_release(gang: Gang, job: Owner, staying: Sequence[Hold], *, blocked: bool) -> str:
     """Say what becomes of a Job whose Hold is removed, where the removal does not resume it."""
     kind = job.meta.ref.kind
     if blocked:
@@ -109,7 +105,7 @@ def meaning_of_release(
     return f"Remove the Hold; the {kind} starts when {_start_of(gang)}."
 
 
-def _start_of(gang: GangIndex) -> str:
+def _start_of(gang: Gang) -> str:
     """Return what starts a Job that waits: its owner, or the queue that manages the Job alone."""
     if gang.wait is not None:
         return f"the {gang.owner.meta.ref.kind} resumes"

@@ -12,7 +12,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import label, names, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import is_formed
 from gangboard.owners.grove.lookup import clique_of, error_of, podgangs_of
 from gangboard.plugins.rule import UnitRule
@@ -65,7 +65,7 @@ def _refusal(unit: Unit, podgangs: Sequence[Group]) -> Event | None:
     uids = {podgang.meta.ref.uid for podgang in podgangs}
     found = [
         event
-        for event in unit.facts.events
+        for event in unit.gang.events
         if event.reason.endswith(_BACKEND_REFUSED) and event.regarding.uid in uids
     ]
     return max(found, key=last_seen_seconds, default=None)

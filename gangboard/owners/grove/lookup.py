@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from gangboard.domain.group import Group
 from gangboard.domain.owner import Owner
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.owners.grove.wire import (
     CLIQUE_LABEL,
     GROUP,
@@ -20,13 +20,13 @@ PODGANGS = "scheduler.grove.io", "PodGang"
 
 def clique_named(unit: Unit, name: str) -> Owner | None:
     """Return a PodClique of the gang that is there."""
-    found = unit.facts.named.get((GROUP, PODCLIQUE, name))
+    found = unit.gang.named.get((GROUP, PODCLIQUE, name))
     return found if isinstance(found, Owner) else None
 
 
 def podgang_named(unit: Unit, name: str) -> Group | None:
     """Return a PodGang of the gang that is there."""
-    found = unit.facts.named.get((*PODGANGS, name))
+    found = unit.gang.named.get((*PODGANGS, name))
     return found if isinstance(found, Group) else None
 
 
@@ -60,7 +60,7 @@ def error_of(unit: Unit, wanted: Callable[[Owner], bool] = _any) -> Owner | None
     """Return the nearest object above the pods of a unit that has an error, its PodClique first."""
     clique = clique_of(unit)
     above = clique.meta.controller if clique is not None else None
-    group = unit.facts.named.get((GROUP, SCALING_GROUP, above.name)) if above is not None else None
+    group = unit.gang.named.get((GROUP, SCALING_GROUP, above.name)) if above is not None else None
     for one in (clique, group, unit.owner):
         if not isinstance(one, Owner):
             continue

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, is_or_are, label, names
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.owners.jobset.policies import FailureRule, Policies, policies_of
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import JobConduct, Jobs
@@ -22,13 +22,13 @@ _UNLIMITED = "AndIgnoreMaxRestarts"
 _IN_PLACE = "InPlaceRestart"
 
 
-def _policies(gang: GangIndex) -> Policies | None:
+def _policies(gang: Gang) -> Policies | None:
     """Return the policies of the JobSet of a gang, which may stand below another owner."""
-    found = (policies_of(one) for one in (gang.owner, *gang.context.middle))
+    found = (policies_of(one) for one in (gang.owner, *gang.middle))
     return next((one for one in found if one is not None), None)
 
 
-def _undone_when(gang: GangIndex) -> str:
+def _undone_when(gang: Gang) -> str:
     """Return when it undoes a bare suspend of a Job: after 72 to 95 ms, or as its pods are gone (observed)."""
     policies = _policies(gang)
     return "once its pods are gone" if policies and policies.in_order else "within a second"
@@ -46,7 +46,7 @@ def tries_again(jobset: Owner) -> bool:
 # When it completes
 
 
-def _outcome(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
+def _outcome(gang: Gang, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
     """Say whether the JobSet can complete meanwhile, and what that does to them."""
     policies = _policies(gang)
     if policies is None:
@@ -95,9 +95,7 @@ def _lost(jobs: Jobs) -> str:
 # When another Job fails
 
 
-def _reactions(
-    gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]
-) -> tuple[str, ...]:
+def _reactions(gang: Gang, job: Owner, lever: Lever, chosen: frozenset[str]) -> tuple[str, ...]:
     """Say what a failure of another Job does to this one; suspending is no failure itself.
 
     Jobs that are stopped with it do not fail either.
@@ -111,7 +109,8 @@ def _reactions(
             f"If another Job fails, {name} fails (it has no failure policy) and {_lost((job,))}.",
         )
     stopped = Counter(
-        gang.jobs[uid].role_name for uid in (chosen & gang.jobs.keys()) | {job.meta.ref.uid}
+        gang.child_jobs[uid].role_name
+        for uid in (chosen & gang.child_jobs.keys()) | {job.meta.ref.uid}
     )
     rules = policies.failure_rules
     found = [
@@ -129,7 +128,7 @@ def _is_about_all(rule: FailureRule) -> bool:
     return not (rule.reasons or rule.roles or rule.patterns)
 
 
-def _concerns_others(gang: GangIndex, stopped: Mapping[str, int], rule: FailureRule) -> bool:
+def _concerns_others(gang: Gang, stopped: Mapping[str, int], rule: FailureRule) -> bool:
     """Whether a rule can be met by another Job, by role → Jobs that are stopped and do not fail."""
     if not rule.roles:
         return True
@@ -145,7 +144,7 @@ def _occasion(rule: FailureRule) -> str:
     return f"{who} fails{' with ' if with_what else ''}{' and '.join(with_what)}"
 
 
-def _act(gang: GangIndex, job: Owner, lever: Lever, action: str) -> str:
+def _act(gang: Gang, job: Owner, lever: Lever, action: str) -> str:
     owner, name = gang.owner, gang.name
     if action == "FailJobSet":
         return f"{name} fails and {_lost((job,))}"
@@ -169,12 +168,12 @@ def _act(gang: GangIndex, job: Owner, lever: Lever, action: str) -> str:
 # What to think about before
 
 
-def _warnings(gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]) -> tuple[str, ...]:
+def _warnings(gang: Gang, job: Owner, lever: Lever, chosen: frozenset[str]) -> tuple[str, ...]:
     found = (_coordinator(gang, job, lever.state), _in_place(gang, job, lever.state, chosen))
     return tuple(text for text in found if text)
 
 
-def _coordinator(gang: GangIndex, job: Owner, state: str) -> str:
+def _coordinator(gang: Gang, job: Owner, state: str) -> str:
     policies = _policies(gang)
     if policies is None or policies.coordinator != job.meta.ref.name:
         return ""
@@ -184,7 +183,7 @@ def _coordinator(gang: GangIndex, job: Owner, state: str) -> str:
     )
 
 
-def _in_place(gang: GangIndex, job: Owner, state: str, chosen: frozenset[str]) -> str:
+def _in_place(gang: Gang, job: Owner, state: str, chosen: frozenset[str]) -> str:
     """Restarted pods wait for all pods of the JobSet (in_place_restart.go, JobSet v0.12)."""
     policies = _policies(gang)
     if policies is None or policies.restart_strategy != _IN_PLACE:

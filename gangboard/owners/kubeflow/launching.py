@@ -14,8 +14,8 @@ from gangboard.domain.shell import command
 from gangboard.domain.text import all_of, count, is_or_are, label, names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.lost_members import how_many_run
+from gangboard.facts.unit import Unit
 from gangboard.owners.kubeflow.training import role_of
 from gangboard.owners.kubeflow.wire import LAUNCHER, WORKER
 from gangboard.plugins.rule import UnitRule
@@ -51,7 +51,7 @@ def _is_launcher(unit: Unit) -> bool:
 
 def _waiting(unit: Unit, rule: UnitRule, what: str, more: str = "") -> Finding | None:
     wanted = sum(role.pods for role in unit.owner.roles if role.name == WORKER)
-    ready = sum(pod.is_ready for pod in _workers(unit.facts.pods))
+    ready = sum(pod.is_ready for pod in _workers(unit.gang.pods))
     if ready >= wanted:
         return None
     workers = f"{all_of(wanted, 'worker')} are" if wanted > 1 else "its worker is"
@@ -80,7 +80,7 @@ def find_failed_workers(unit: Unit) -> Finding | None:
     why = f" ({names(reasons)})" if reasons else ""
     they, them = ("it comes", "its pod is") if len(failed) == 1 else ("they come", "their pods are")
     listed = names(pod.meta.ref.name for pod in failed)
-    runs = any(pod.is_ready for pod in unit.facts.pods)
+    runs = any(pod.is_ready for pod in unit.gang.pods)
     return unit_finding(
         FAILED,
         unit,

@@ -27,7 +27,7 @@ from gangboard.domain.owner import (
 )
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.owners.kubeflow.wire import (
     GROUP,
     JOB_ROLE,

@@ -45,7 +45,7 @@ from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import is_formed
 from gangboard.owners.leaderworkerset import groups
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
@@ -196,7 +196,7 @@ def _find_refused(unit: Unit) -> Finding | None:
     found = _NO_SET.search(refusal.event.note) if refusal is not None else None
     if refusal is None or found is None:
         return None
-    owner = next((one for one in unit.facts.makers if _MAX_UNAVAILABLE in one.detail), unit.owner)
+    owner = next((one for one in unit.gang.makers if _MAX_UNAVAILABLE in one.detail), unit.owner)
     none_away = owner.detail.get(_MAX_UNAVAILABLE, "") in ("0", "0%")
     there = len(unit.current)
     exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}."

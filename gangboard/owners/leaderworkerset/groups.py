@@ -10,7 +10,7 @@ from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.text import label, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 _CONDITION = "WorkloadSchedulingReady"

@@ -11,8 +11,8 @@ from gangboard.domain.pod import STOCK_SCHEDULER
 from gangboard.domain.text import count, is_or_are
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.state_since import first_creation
+from gangboard.facts.unit import Unit
 from gangboard.owners.ray.reasons import cluster_of
 from gangboard.owners.ray.wire import AUTOSCALED, GANG_LABEL
 from gangboard.plugins.rule import UnitRule
@@ -28,7 +28,7 @@ def find_not_ganged(unit: Unit) -> Finding | None:
     The stock scheduler's pods only: for any other KubeRay makes groups of another API, or its scheduler does.
     """
     request = unit.owner.gang_request
-    if request is None or request.api != GANG_LABEL or unit.facts.groups_unobserved:
+    if request is None or request.api != GANG_LABEL or unit.gang.cluster.groups_unobserved:
         return None
     pods = [pod for pod in unit.current if not pod.group_name]
     if not pods or any(pod.scheduler_name != STOCK_SCHEDULER for pod in pods):
@@ -37,7 +37,7 @@ def find_not_ganged(unit: Unit) -> Finding | None:
     if not why:
         return None
     ref, number = unit.owner.meta.ref, len(pods)
-    served = unit.facts.gang_api_version or "none"
+    served = unit.gang.cluster.gang_api_version or "none"
     return unit_finding(
         NOT_GANGED,
         unit,
@@ -57,10 +57,10 @@ def _why(unit: Unit) -> str:
     cluster = cluster_of(unit) or unit.owner
     if AUTOSCALED in cluster.detail:
         return "KubeRay makes no group for a RayCluster with the autoscaler"
-    version = unit.facts.kubernetes
-    if version is None or version <= _LAST_WITH_IT or unit.facts.gang_api_version == _SPOKEN:
+    version = unit.gang.cluster.kubernetes
+    if version is None or version <= _LAST_WITH_IT or unit.gang.cluster.gang_api_version == _SPOKEN:
         return ""
-    served = unit.facts.gang_api_version
+    served = unit.gang.cluster.gang_api_version
     return f"KubeRay needs scheduling.k8s.io/{_SPOKEN}, and this cluster serves {served or 'no PodGroups'}"
 
 

@@ -11,7 +11,7 @@ from gangboard.domain.text import out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.creation_refusal import read_creation_refusal, remedy
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import is_formed
 from gangboard.owners.ray.wire import CLUSTER_LABEL, GROUP_LABEL, HEAD, is_cluster
 from gangboard.plugins.rule import UnitRule
@@ -69,7 +69,7 @@ def _heads(unit: Unit, cluster: str) -> list[Pod]:
     """Return the heads of a RayCluster that are alive and stay."""
     return [
         pod
-        for pod in unit.facts.pods
+        for pod in unit.gang.pods
         if pod.labels.get(GROUP_LABEL) == HEAD
         and pod.labels.get(CLUSTER_LABEL) == cluster
         and pod.is_live
@@ -137,7 +137,7 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 def cluster_of(unit: Unit) -> Owner | None:
     """Return the RayCluster that a unit belongs to, if it is there."""
-    clusters = [one for one in unit.facts.makers if is_cluster(one)]
+    clusters = [one for one in unit.gang.makers if is_cluster(one)]
     if len(clusters) < 2:
         return clusters[0] if clusters else None
     named = {pod.labels.get(CLUSTER_LABEL, "") for pod in unit.pods}

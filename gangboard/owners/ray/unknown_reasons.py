@@ -11,7 +11,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import label, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import is_formed
 from gangboard.owners.ray.reasons import CREATION_FAILURES, cluster_of
 from gangboard.plugins.rule import UnitRule
@@ -69,7 +69,7 @@ def _find(rule: UnitRule, unit: Unit) -> Finding | None:
         rule,
         unit,
         sentence(f"{begun}: {_text(condition)}"),
-        health=Health.DEGRADED if unit.facts.ready else None,
+        health=Health.DEGRADED if unit.gang.ready else None,
         evidence=(Evidence(f"{condition.type}: {condition.reason}", condition.message, ref),),
         since=condition.since,
         named=False,

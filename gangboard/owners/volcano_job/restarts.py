@@ -19,8 +19,8 @@ from gangboard.facts.attempt_history import latest, restart_under_way
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.dead_nodes import bring_back, give_up
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import sick_nodes
 from gangboard.plugins.rule import UnitRule
 
@@ -81,7 +81,7 @@ def _is_to_make(unit: Unit) -> str:
     number = unit.missing
     rest = "the other pod" if number == 1 else f"the other {number} pods"
     text = f"{_CONTROLLER} has not made {rest} yet"
-    if unit.facts.events_known:
+    if unit.gang.cluster.events_known:
         return text
     return f"{text}. Events cannot be read, so a refusal would not be seen"
 
@@ -102,7 +102,7 @@ def _begun(unit: Unit) -> datetime | None:
 
 
 def _advice(unit: Unit, leaving: list[Pod]) -> tuple[AdvisedStep | str, ...]:
-    if not leaving and not unit.facts.events_known:
+    if not leaving and not unit.gang.cluster.events_known:
         return ()
     if not leaving:
         return (f"Start {_CONTROLLER} if it does not run, and look into its log.",)

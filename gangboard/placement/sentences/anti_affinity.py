@@ -9,7 +9,7 @@ import numpy as np
 from gangboard.domain.capacity import HOSTNAME, Shape
 from gangboard.domain.placing import ShapeFit, When
 from gangboard.domain.text import count
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.anti_affinity import values_with_room
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import clashing, has_host_anti_affinity, one_per_domain_keys

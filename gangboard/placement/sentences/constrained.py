@@ -10,7 +10,7 @@ from gangboard.domain.capacity import HOSTNAME
 from gangboard.domain.placing import Assessment, Constraint, FitAnswer, ShapeFit, When
 from gangboard.domain.text import names
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import has_host_anti_affinity
 from gangboard.placement.members import nodes_for

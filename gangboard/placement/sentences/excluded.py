@@ -13,13 +13,13 @@ from gangboard.domain.resources import is_gpu
 from gangboard.domain.suspension import FieldWriter
 from gangboard.domain.text import count, listed, names
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
 from gangboard.facts.node_label_sources import (
     added_labels,
     sources_evidence,
     sources_text,
 )
 from gangboard.facts.suspensions import author_of, writers_words
+from gangboard.facts.unit import Unit
 from gangboard.placement.amount_words import amount_of, amounts_of, bare
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
@@ -54,7 +54,7 @@ def homeless(shapes: Sequence[ShapeFit]) -> ShapeFit | None:
 
 def code_of_excluded(unit: Unit, shapes: Sequence[ShapeFit]) -> str:
     """Return the code: first what the owner asked for, then the filter that removes most nodes."""
-    if not unit.facts.room.nodes:
+    if not unit.gang.cluster.room.nodes:
         return "no-nodes"
     shape = homeless(shapes)
     if shape is None:

@@ -11,7 +11,6 @@ from gangboard.domain.health import Health
 from gangboard.domain.placing import Assessment, ShapeFit, Total
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import newest_creation
 from gangboard.facts.node_claim_nominations import nominations
 from gangboard.facts.preemption import never_preempts
@@ -23,6 +22,7 @@ from gangboard.facts.scheduler_text import (
     scheduler_messages,
 )
 from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.advice import advise
 from gangboard.placement.amount_words import bare
@@ -179,7 +179,7 @@ def _claims(unit: Unit) -> Iterator[Evidence]:
     found = nominations(unit)
     for one in found[:_SHOWN_CLAIMS]:
         yield from one.evidence
-    why = unit.facts.autoscaling.why
+    why = unit.gang.cluster.autoscaling.why
     if found and why:
         yield Evidence("NodeClaims", f"{why}: only Karpenter's events tell whether a node comes")
 
@@ -188,7 +188,7 @@ def _requests(unit: Unit) -> Iterator[Evidence]:
     """Yield what the ProvisioningRequests say that waiting pods consume."""
     for one in provisions(unit):
         yield Evidence(f"ProvisioningRequest {one.request}", one.text, one.ref)
-    why = unit.facts.autoscaling.why_no_requests
+    why = unit.gang.cluster.autoscaling.why_no_requests
     if why and any(pod.provisioning_request for pod in unit.unplaced):
         yield Evidence("ProvisioningRequests", why)
 

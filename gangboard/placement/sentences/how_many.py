@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gangboard.domain.placing import Assessment, ShapeFit, When
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.anti_affinity import is_anti_affinity_unsupported
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for

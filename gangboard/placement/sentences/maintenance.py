@@ -9,7 +9,7 @@ from gangboard.domain.capacity import NodeRoom
 from gangboard.domain.objects import Condition
 from gangboard.domain.placing import Filter
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.eligibility import filters
 from gangboard.placement.maintenance import nodes_in_maintenance
 from gangboard.placement.members import nodes_for

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)

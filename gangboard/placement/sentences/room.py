@@ -10,7 +10,7 @@ import numpy as np
 from gangboard.domain.capacity import PODS
 from gangboard.domain.placing import Assessment, Filter, PlacementCause, ShapeFit, When
 from gangboard.domain.text import count, is_or_are, listed
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.amount_words import amount_of, amounts_of, bare
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of

@@ -8,7 +8,7 @@ from gangboard.domain.capacity import HOSTNAME, PodSet, Spread
 from gangboard.domain.placing import Assessment, When
 from gangboard.domain.text import is_or_are, listed, out_of
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.numbers import crowd_of
 from gangboard.placement.sentences.placement_reason import node_ref

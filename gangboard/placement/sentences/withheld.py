@@ -8,7 +8,7 @@ from gangboard.domain.capacity import NodeRoom
 from gangboard.domain.placing import ShapeFit
 from gangboard.domain.text import listed
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.amount_words import amount_of, bare
 from gangboard.placement.amounts import wanted
 from gangboard.placement.members import nodes_for

@@ -9,7 +9,7 @@ from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import GivenUp, QueueEntry
 from gangboard.domain.text import label
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever, LeverState
 from gangboard.policy.decision import (
     Decision,
@@ -28,19 +28,19 @@ _WORKLOADS = "workloads.kueue.x-k8s.io"
 _FIELD = ("spec", "active")
 
 
-def _change(gang: GangIndex, _owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
-    if not gang.entries:
+def _change(gang: Gang, _owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+    if not gang.queue.entries:
         return PlanRefusal(
-            f"{gang.name} is in queue {gang.queue} of Kueue, which undoes a change of "
+            f"{gang.name} is in queue {gang.queue.queue} of Kueue, which undoes a change of "
             "spec.suspend, and no Workload of Kueue is known for it: it is not made yet, or may not "
             "be read."
         )
     active = desired.verb is Verb.RESUME
-    for entry in gang.entries if active else ():
+    for entry in gang.queue.entries if active else ():
         over = given_up(entry.meta, entry.conditions, active=entry.active)
         if over is not None:
             return _never_queued(entry, over)
-    changed = tuple(entry for entry in gang.entries if entry.active is not active)
+    changed = tuple(entry for entry in gang.queue.entries if entry.active is not active)
     if not changed:
         return nothing_to_do(_state(gang, active=active))
     for entry in changed:
@@ -56,13 +56,13 @@ def _change(gang: GangIndex, _owner: Owner, desired: DesiredAction) -> Decision 
     )
 
 
-def _patch(gang: GangIndex, entry: QueueEntry, *, active: bool) -> Step:
+def _patch(gang: Gang, entry: QueueEntry, *, active: bool) -> Step:
     """Return a JSON patch of `spec.active` of a Workload.
 
     The value itself is not tested: `active` may be absent, which means true. The generation says it.
     """
     ref = entry.meta.ref
-    version = gang.context.api_versions.get(_WORKLOADS) or entry.meta.api_version
+    version = gang.cluster.api_versions.get(_WORKLOADS) or entry.meta.api_version
     return Step(
         StepKind.PATCH,
         f"{'Activate' if active else 'Deactivate'} {label(ref)} of Kueue",
@@ -73,12 +73,12 @@ def _patch(gang: GangIndex, entry: QueueEntry, *, active: bool) -> Step:
     )
 
 
-def _state(gang: GangIndex, *, active: bool) -> str:
+def _state(gang: Gang, *, active: bool) -> str:
     if not active:
         return f"{gang.name} is deactivated in Kueue already"
-    if gang.is_admitted and not gang.owner.suspended:
+    if gang.queue.may_run and not gang.owner.suspended:
         return f"{gang.name} is not suspended"
-    where = f" in queue {gang.queue}" if gang.queue else ""
+    where = f" in queue {gang.queue.queue}" if gang.queue.queue else ""
     return f"{gang.name} is active in Kueue and waits{where}"
 
 
@@ -86,9 +86,9 @@ def _fields(entries: tuple[QueueEntry, ...], *, active: bool) -> dict[str, str]:
     return {f"{label(entry.meta.ref)} spec.active": shown(active) for entry in entries}
 
 
-def _deactivated(gang: GangIndex) -> tuple[str, ...]:
+def _deactivated(gang: Gang) -> tuple[str, ...]:
     """Say what Kueue does with an owner whose Workload is deactivated."""
-    if not gang.is_admitted:
+    if not gang.queue.may_run:
         return (
             f"Kueue takes {gang.name} out of {_queue(gang)} until it is resumed; it has no pods "
             "to lose.",
@@ -100,7 +100,7 @@ def _deactivated(gang: GangIndex) -> tuple[str, ...]:
     )
 
 
-def _activated(gang: GangIndex) -> tuple[str, ...]:
+def _activated(gang: Gang) -> tuple[str, ...]:
     """Say what Kueue does with an owner whose Workload is activated again."""
     return (
         f"Kueue puts {gang.name} back into {_queue(gang)}: it may have to wait, and its pods may "
@@ -108,8 +108,8 @@ def _activated(gang: GangIndex) -> tuple[str, ...]:
     )
 
 
-def _queue(gang: GangIndex) -> str:
-    return f"queue {gang.queue}" if gang.queue else "its queue"
+def _queue(gang: Gang) -> str:
+    return f"queue {gang.queue.queue}" if gang.queue.queue else "its queue"
 
 
 def _never_queued(entry: QueueEntry, over: GivenUp) -> PlanRefusal:
@@ -141,18 +141,18 @@ LEVER = Lever(
 # One Job of an owner that Kueue manages
 
 
-def job_reactions(gang: GangIndex) -> tuple[str, ...]:
+def job_reactions(gang: Gang) -> tuple[str, ...]:
     """Say what Kueue does when one Job of an owner that it manages is stopped."""
-    if gang.is_admitted:
+    if gang.queue.may_run:
         return ("Its quota in Kueue stays reserved.",)
     return (f"Kueue reserves quota for its pods all the same when it admits {gang.name}.",)
 
 
-def job_warnings(gang: GangIndex, job: Owner, lever: Lever) -> tuple[str, ...]:
+def job_warnings(gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
     """Warn of what Kueue does with a Job that is stopped, or with its whole owner."""
-    if gang.is_queued and lever.counts_as_ready:
+    if gang.queue.is_managed and lever.counts_as_ready:
         return ("Kueue goes on counting it as ready: waitForPodsReady does not notice it.",)
-    if gang.is_queued:
+    if gang.queue.is_managed:
         return (
             # Observed: Kueue v0.19.2 has it on with 30m when nothing is configured, and counts the
             # pods of a held Job as not ready.

@@ -13,8 +13,8 @@ from gangboard.domain.text import quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.creation_refusal import raise_quota, read_creation_refusal
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import newest_creation
+from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 _TEMPLATE_NAME = "podGroupTemplates[0].name"
@@ -78,7 +78,7 @@ def _newest(unit: Unit) -> Event | None:
     newest_pod = newest_creation(unit.current)
     found = [
         event
-        for event in (*unit.events, *unit.facts.events)
+        for event in (*unit.events, *unit.gang.events)
         if event.reason in _REASONS
         and event.regarding.uid in jobs
         and event.last_seen is not None

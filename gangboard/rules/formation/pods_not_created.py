@@ -17,7 +17,6 @@ from gangboard.facts.attempt_history import restart_under_way
 from gangboard.facts.creation_refusal import newest_creation_refusal, waits_for_leader
 from gangboard.facts.dependencies import held_back_pods, unexplained_jobs
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import CREATION_GRACE, creation_due
 from gangboard.facts.preemption import (
     has_lost_all,
@@ -26,6 +25,7 @@ from gangboard.facts.preemption import (
     takers_text,
 )
 from gangboard.facts.state_since import unmade_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import (
     failing_jobs,
     is_bare_group,
@@ -99,7 +99,7 @@ def _of_plan(unit: Unit) -> str:
         text, need = f"No PodGroup was made from {label(plan)}", count(unit.wanted, "pod")
         return f"{text}, which needs {need}." if unit.wanted else f"{text}."
     text = f"No PodGroup was made for {label(plan)}"
-    quorums = [one.quorum for one in unit.facts.groups if one.meta.ref.uid == plan.uid]
+    quorums = [one.quorum for one in unit.gang.groups if one.meta.ref.uid == plan.uid]
     need = "".join(f", which needs {count(number, 'group')}" for number in quorums if number)
     return f"{text}{need}."
 
@@ -117,7 +117,7 @@ def _remarks(unit: Unit) -> str:
         remarks.append(f" {count(leaving, 'old pod')} still {plural(leaving, 'terminate')}.")
     if _unplanned(unit):
         remarks.append(" Its Workload, which comes first, has not been made either.")
-    if not unit.facts.events_known:
+    if not unit.gang.cluster.events_known:
         remarks.append(" Events cannot be read, so a refusal would not be seen.")
     return "".join(remarks)
 
@@ -136,10 +136,10 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
         return (f"Make {number} in {group}, or delete it.",)
     is_managed = any(one.managed_by for one in (unit.owner, *unit.jobs))
     leaving = any(pod.is_live and pod.is_terminating for pod in unit.pods)
-    if is_managed or leaving or not unit.facts.events_known:
+    if is_managed or leaving or not unit.gang.cluster.events_known:
         return ()
     if unexplained_jobs(unit):
-        maker = unit.facts.traits.controller
+        maker = unit.gang.traits.controller
         return (f"Start {maker} if it does not run: {_NO_WORD}.",) if maker else ()
     if not unit.active_jobs:
         return ()
@@ -173,15 +173,19 @@ def _unplanned(unit: Unit) -> bool:
     nothing when that is refused: no event, no condition (observed on 1.36.3 with a quota on
     `count/workloads.scheduling.k8s.io`).
     """
-    facts, job = unit.facts, unit.owner
-    if facts.gang_api_version != _V1_36 or facts.groups_unobserved or not job.meta.ref.is_job:
+    gang, job = unit.gang, unit.owner
+    if (
+        gang.cluster.gang_api_version != _V1_36
+        or gang.cluster.groups_unobserved
+        or not job.meta.ref.is_job
+    ):
         return False
     is_gang = job.indexed and job.completions == job.parallelism and (job.parallelism or 0) > 1
     if not is_gang or job.group_name or job.managed_by or unit.current:
         return False
     return not any(
         one.meta.controller is not None and one.meta.controller.uid == job.meta.ref.uid
-        for one in facts.workloads
+        for one in gang.workloads
     )
 
 
@@ -194,10 +198,10 @@ def _without_group(unit: Unit) -> str:
     jobs = {job.meta.ref.uid for job in unit.active_jobs}
     if any(
         one.meta.controller is not None and one.meta.controller.uid in jobs
-        for one in unit.facts.groups
+        for one in unit.gang.groups
     ):
         return ""
-    for one in unit.facts.workloads:
+    for one in unit.gang.workloads:
         if one.meta.controller is not None and one.meta.controller.uid in jobs:
             return label(one.meta.ref)
     return ""
@@ -207,7 +211,7 @@ def _evidence(unit: Unit) -> tuple[Evidence, ...]:
     there = len(unit.current) + unit.succeeded
     found = [Evidence("pods", f"{there} of {unit.wanted}", unit.owner.meta.ref)]
     found += [
-        Evidence(unit.facts.traits_of(one.meta.ref).managed_by_field, one.managed_by, one.meta.ref)
+        Evidence(unit.gang.traits_of(one.meta.ref).managed_by_field, one.managed_by, one.meta.ref)
         for one in {one.meta.ref.uid: one for one in (unit.owner, *unit.jobs)}.values()
         if one.managed_by
     ]

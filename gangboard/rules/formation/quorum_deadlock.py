@@ -14,8 +14,8 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.dependencies import Waiting, held_back_pods, waiting_roles
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.state_since import not_formed_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import live_count
 from gangboard.plugins.rule import UnitRule
 
@@ -61,7 +61,7 @@ def _advice(unit: Unit, wait: Waiting, possible: int) -> tuple[AdvisedStep | str
     lower = AdvisedStep(
         f"Lower minCount of PodGroup {ref.name} to {possible} ({ChangeMethod.IN_PLACE}).",
         AdviceKind.QUORUM,
-        patch_command(unit.facts.traits_of(ref), ref, {"minCount": possible}),
+        patch_command(unit.gang.traits_of(ref), ref, {"minCount": possible}),
     )
     return (lower, apart)
 

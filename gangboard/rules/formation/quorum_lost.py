@@ -14,9 +14,9 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, label, names, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.job_holds import how_to_resume
 from gangboard.facts.queue_sentences import pods_to_be_admitted
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import live_count
 from gangboard.placement.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
@@ -78,7 +78,7 @@ def _advice(unit: Unit, possible: int) -> list[AdvisedStep | str]:
     found: list[AdvisedStep | str] = []
     held = _suspended(unit)
     if held and possible + unit.held >= (unit.quorum or 0):
-        found.append(how_to_resume(unit.facts, held, "."))
+        found.append(how_to_resume(unit.gang, held, "."))
     group = unit.group
     if group is not None and group.meta.api_version in _MUTABLE and group.meta.controller is None:
         found.append(
@@ -96,7 +96,7 @@ def _is_quorum_of_job(unit: Unit) -> bool:
     asked = unit.jobs[0].gang_request if len(unit.jobs) == 1 else None
     if asked is None or asked.quorum is None:
         return False
-    method = change_method(AdviceKind.QUORUM, ChangedObject.GANG_JOB, unit.facts.kubernetes)
+    method = change_method(AdviceKind.QUORUM, ChangedObject.GANG_JOB, unit.gang.cluster.kubernetes)
     return method is ChangeMethod.IN_PLACE
 
 

@@ -18,7 +18,6 @@ from gangboard.domain.pod import STOCK_SCHEDULER, Pod
 from gangboard.domain.text import count, names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.grace_periods import newest_creation
 from gangboard.facts.scheduler_text import (
     ONE_SCHEDULER,
@@ -26,6 +25,7 @@ from gangboard.facts.scheduler_text import (
     scheduler_errors,
 )
 from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.plugins.rule import UnitRule
 
@@ -76,7 +76,7 @@ def _is_refused(unit: Unit, members: Sequence[Pod], said: tuple[SchedulerMessage
     """Whether the names keep members waiting: in a gang always, in a basic group where a scheduler looks at them."""
     if unit.quorum is not None or said:
         return True
-    minor = unit.facts.kubernetes
+    minor = unit.gang.cluster.kubernetes
     if minor is None or minor < _LOOKS_AT_PLACED or any(pod.group_kind for pod in members):
         return False
     waits = any(pod.scheduler_name == STOCK_SCHEDULER for pod in unit.unplaced)

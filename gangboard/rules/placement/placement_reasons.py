@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Finding
-from gangboard.facts.gang import Unit
+from gangboard.facts.unit import Unit
 from gangboard.placement.sentences.finding import placement_finding
 from gangboard.plugins.rule import UnitRule
 

@@ -13,7 +13,6 @@ from gangboard.domain.placing import Assessment, FitAnswer, PlacementCause
 from gangboard.domain.text import count, names, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.retry import fits_now, is_refused_since
 from gangboard.facts.scheduler_text import (
     SchedulerMessage,
@@ -21,6 +20,7 @@ from gangboard.facts.scheduler_text import (
     scheduler_messages,
 )
 from gangboard.facts.state_since import waits_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import lacks_room
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
 from gangboard.placement.sentences.placement_reason import node_ref

@@ -20,8 +20,8 @@ from gangboard.domain.text import (
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempt_history import restart_under_way
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.gang import Unit
 from gangboard.facts.state_since import starts_since
+from gangboard.facts.unit import Unit
 from gangboard.facts.unit_counts import (
     failing_jobs,
     is_paused,

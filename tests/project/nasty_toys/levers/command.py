@@ -9,14 +9,14 @@ from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
 from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.facts.gang_index import GangIndex
+from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever, LeverState, Made, Readiness, Rule
 from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal, nothing_to_do
 from gangboard.policy.phrases import gang_resumed, gang_stopped
 from gangboard.policy.requests import json_text, object_path
 
 
-def _ask(gang: GangIndex, owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+def _ask(gang: Gang, owner: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
     stops = desired.verb is Verb.SUSPEND
     if owner.suspended is stops:
         return nothing_to_do(f"{gang.name} is {'stopped already' if stops else 'not stopped'}")

@@ -1,12 +1,13 @@
-"""Which child Jobs and pods count now: restarts and retries leave old ones behind."""
+"""The owners, Jobs and pods of the current attempt. Restarts and retries leave old ones behind."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
+from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.plugins import registry
@@ -15,16 +16,6 @@ INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 """On pods of an Indexed Job, since Kubernetes 1.28; with older ones pods count as NonIndexed."""
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-_DIGITS = re.compile(r"(\d+)")
-
-
-def natural(name: str) -> tuple[tuple[str, int], ...]:
-    """Return a sort key that puts `w-2` before `w-10`."""
-    parts = _DIGITS.split(name)
-    return tuple(
-        (text, int(number[:18]) if number else -1)
-        for text, number in zip(parts[::2], [*parts[1::2], ""], strict=True)
-    )
 
 
 def current_uids(root: Owner, owners: Iterable[Owner]) -> frozenset[str]:
@@ -52,6 +43,42 @@ def current_uids(root: Owner, owners: Iterable[Owner]) -> frozenset[str]:
 def _is_current(parent: Owner, child: Owner) -> bool:
     kind = registry.owner_kind(parent.meta.ref.group, parent.meta.ref.kind)
     return kind is None or kind.current is None or kind.current(parent, child)
+
+
+def tree_of(
+    root: Owner,
+    owners: Iterable[Owner],
+    current: Collection[str],
+    blueprints: Sequence[Blueprint] = (),
+) -> tuple[Owner, ...]:
+    """Return the root and what it and those below it made, parents first, each completed.
+
+    `current` are the uids that count (`current_attempt.current_uids`). A kind that leaves its size and
+    its roles to what it makes has them from there (`OwnerKind.complete`), so the lowest are completed first.
+    `blueprints` are those of them that are known.
+    """
+    by_uid = {one.meta.ref.uid: one for one in (root, *owners) if one.meta.ref.uid in current}
+    under: dict[str, list[str]] = defaultdict(list)
+    for uid, one in by_uid.items():
+        if one.meta.controller is not None and uid != root.meta.ref.uid:
+            under[one.meta.controller.uid].append(uid)
+    order = [root.meta.ref.uid]
+    for uid in order:
+        order += under[uid]
+    completed: dict[str, Owner] = {}
+    for uid in reversed(order):
+        made = [completed[child] for child in under[uid]]
+        completed[uid] = _completed(by_uid[uid], made, blueprints)
+    return tuple(completed[uid] for uid in order)
+
+
+def _completed(owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]) -> Owner:
+    ref = owner.meta.ref
+    kind = registry.owner_kind(ref.group, ref.kind)
+    if kind is None or kind.complete is None:
+        return owner
+    known = [one for one in blueprints if replace(one.meta.ref, uid="") in owner.blueprints]
+    return kind.complete(owner, children, known)
 
 
 def standing(pods: Iterable[Pod], jobs: Collection[Owner]) -> tuple[Pod, ...]:
