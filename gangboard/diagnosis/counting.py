@@ -39,22 +39,27 @@ def count_members(gang: Gang, units: Iterable[Unit]) -> Members:
         pods = standing(unit.pods, unit.jobs)
         gone = max(0, unit.succeeded - unit.succeeded_pods) if unit.jobs else 0
         created += len(pods) + gone
-        scheduled += gone + sum(
-            pod.is_placed
-            and pod.phase != "Failed"
-            and (pod.phase == "Succeeded" or not pod.is_terminating)
-            for pod in pods
+        scheduled += gone + len(
+            [
+                pod
+                for pod in pods
+                if pod.node
+                and (
+                    pod.phase == "Succeeded"
+                    or (pod.phase != "Failed" and pod.meta.deleting_since is None)
+                )
+            ]
         )
         done += unit.succeeded
     return Members(
-        desired=min(max(gang.owner.desired, sum(unit.desired for unit in found)), MOST_PODS),
+        desired=min(max(gang.owner.desired, sum([unit.desired for unit in found])), MOST_PODS),
         quorum=min(sum(quorums), MOST_PODS) if quorums else None,
         created=created,
         scheduled=scheduled,
-        ready=sum(len(unit.ready) for unit in found),
+        ready=sum([len(unit.ready) for unit in found]),
         succeeded=done,
-        failed=sum(pod.phase == "Failed" for unit in found for pod in unit.pods),
-        held=min(sum(unit.held for unit in found), MOST_PODS),
+        failed=len([pod for unit in found for pod in unit.pods if pod.phase == "Failed"]),
+        held=min(sum([unit.held for unit in found]), MOST_PODS),
     )
 
 

@@ -20,6 +20,7 @@ from gangboard.diagnosis.unit_findings import (
     asides,
     evaluate_unit,
     first,
+    rules_for,
     with_placing,
 )
 from gangboard.diagnosis.units_placed_together import merge_units_placed_together
@@ -58,11 +59,11 @@ def assess(gang: Gang, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     decided = first(registry.gang_rules(), gang, crashes)
     if decided is None:
         parts = tuple(with_placing(unit, arithmetic, crashes) for unit in parts)
-    unit_findings = (
-        [UnitFinding(decided)] if decided else [evaluate_unit(unit, crashes) for unit in parts]
-    )
+    judged = [] if decided else [(unit, rules_for(unit)) for unit in parts]
+    unit_findings = [UnitFinding(decided)] if decided else []
+    unit_findings += [evaluate_unit(unit, rules, crashes) for unit, rules in judged]
     by_unit = {one.unit.name: one.finding for one in unit_findings if one.unit is not None}
-    beside = [] if decided else [found for unit in parts for found in asides(unit, crashes)]
+    beside = [found for unit, rules in judged for found in asides(unit, rules, crashes)]
     unit_findings, whole = merge_waiting_workers(gang, unit_findings, arithmetic, crashes)
     unit_findings, bundles = merge_units_placed_together(gang, unit_findings, arithmetic, crashes)
     wholes = (*bundles, *((whole,) if whole is not None else ()))
@@ -182,4 +183,4 @@ def _priority(gang: Gang) -> str:
 
 def _priority_value(gang: Gang) -> int | None:
     """Return the highest `spec.priority` of the pods, which the API server fills in from the class."""
-    return max((pod.priority for pod in gang.pods if pod.priority is not None), default=None)
+    return max([pod.priority for pod in gang.pods if pod.priority is not None], default=None)

@@ -91,8 +91,7 @@ class _Division:
             self._deal_job(job)
         for role in self._gang.owner.roles:
             self._deal_role(role)
-        for pod in self._gang.pods:
-            self._deal_pod(pod)
+        self._deal_pods()
         if self._gang.owner.meta.ref.kind in (POD_GROUP, COMPOSITE, WORKLOAD):
             for name in self._groups.keys() - self._loose:
                 self._in_group.setdefault(name, _Share())  # also without pods
@@ -137,7 +136,10 @@ class _Division:
         """
         pods = self._pods_of[job.meta.ref.uid]
         if pods:
-            names = Counter(name for pod in pods if (name := self._group_named(pod)))
+            named = [pod for pod in pods if pod.group_name]
+            if not named:
+                return ""
+            names = Counter(name for pod in named if (name := self._group_named(pod)))
             return max(names, key=lambda name: (names[name], name), default="")
         if job.group_name:
             return job.group_name
@@ -180,7 +182,9 @@ class _Division:
 
     def _deal_job(self, job: Owner) -> None:
         name = self._group_of[job.meta.ref.uid]
-        share = self._in_group[name] if name else self._in_job.setdefault(_uid(job), _Share())
+        share = (
+            self._in_group[name] if name else self._in_job.setdefault(job.meta.ref.uid, _Share())
+        )
         share.jobs.append(job)
         role = self._roles.get(self._role_name(job))
         if role is not None:
@@ -209,20 +213,21 @@ class _Division:
         """Whether the owner makes the pods of a role itself, without Jobs."""
         return self._role_of is not None and not role.child_names
 
-    def _deal_pod(self, pod: Pod) -> None:
-        controller = pod.meta.controller
-        job = self._group_of.get(controller.uid) if controller is not None else None
-        group = self._group_named(pod)
-        if group:
-            self._in_group[group].pods.append(pod)
-        elif job:
-            self._in_group[job].pods.append(pod)
-        elif job is not None and controller is not None:
-            self._in_job[controller.uid].pods.append(pod)
-        else:
-            role = self._role_of(pod) if self._role_of is not None else ""
-            share = self._in_role.get(role)
-            (self._rest if share is None else share.pods).append(pod)
+    def _deal_pods(self) -> None:
+        for pod in self._gang.pods:
+            controller = pod.meta.controller
+            job = self._group_of.get(controller.uid) if controller is not None else None
+            group = pod.group_name and self._group_named(pod)
+            if group:
+                self._in_group[group].pods.append(pod)
+            elif job:
+                self._in_group[job].pods.append(pod)
+            elif job is not None and controller is not None:
+                self._in_job[controller.uid].pods.append(pod)
+            else:
+                role = self._role_of(pod) if self._role_of is not None else ""
+                share = self._in_role.get(role)
+                (self._rest if share is None else share.pods).append(pod)
 
     # Units
 
@@ -258,7 +263,7 @@ class _Division:
         return group_size(group, own, self._foreign_pods.get(group.name, []))
 
     def _pods_without_job(self, share: _Share) -> list[Pod]:
-        jobs = {_uid(job) for job in share.jobs}
+        jobs = {job.meta.ref.uid for job in share.jobs}
         return [
             pod
             for pod in share.pods
@@ -284,20 +289,20 @@ class _Division:
         return replace(unit, desired=desired)
 
     def _unit(self, name: str, noun: str, share: _Share) -> Unit:
-        suspended = () if self._gang.owner.suspended else map(_held, share.jobs)
+        suspended = () if self._gang.owner.suspended else share.jobs
         return Unit(
             gang=self._gang,
             name=name,
             noun=noun,
-            desired=sum(job.desired for job in share.jobs)
-            + sum(role.pods for _, role in share.missing)
+            desired=sum([job.desired for job in share.jobs])
+            + sum([role.pods for _, role in share.missing])
             + share.own,
             quorum=None,
             jobs=tuple(share.jobs),
             roles=tuple(share.roles.values()),
             pods=tuple(share.pods),
-            held=sum(suspended),
-            missing_jobs=tuple(name for name, _ in share.missing),
+            held=sum([job.desired for job in suspended if job.suspended and job.finish is None]),
+            missing_jobs=tuple([name for name, _ in share.missing]),
         )
 
 
@@ -329,14 +334,6 @@ def _maker(group: Group) -> Controller | None:
     return group.meta.controller if group.entry is None else None
 
 
-def _uid(job: Owner) -> str:
-    return job.meta.ref.uid
-
-
-def _held(job: Owner) -> int:
-    return job.desired if job.suspended and job.finish is None else 0
-
-
 def _unique(found: Iterable[Unit]) -> list[Unit]:
     """Return the units, a name that is taken replaced by that of the group, or numbered."""
     taken: dict[str, Unit] = {}
@@ -356,7 +353,7 @@ def _with_events(gang: Gang, found: list[Unit]) -> tuple[Unit, ...]:
     unit_of: dict[str, str] = {}
     for unit in found:
         things = (*unit.jobs, *unit.pods, *((unit.group,) if unit.group is not None else ()))
-        unit_of.update(dict.fromkeys((thing.meta.ref.uid for thing in things), unit.name))
+        unit_of.update(dict.fromkeys([thing.meta.ref.uid for thing in things], unit.name))
     unit_of.pop(gang.owner.meta.ref.uid, None)
     by_unit: dict[str, list[int]] = defaultdict(list)
     for number, event in enumerate(gang.events):

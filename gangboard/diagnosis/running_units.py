@@ -20,14 +20,14 @@ def running_finding(gang: Gang, running: Sequence[tuple[Unit, Finding]], total: 
     if total == 1:
         return first
     units = [unit for unit, _ in running]
-    ready = sum(len(unit.ready) for unit in units)
-    wanted = sum(unit.wanted for unit in units)
+    ready = sum([len(unit.ready) for unit in units])
+    wanted = sum([unit.wanted for unit in units])
     evidence = (
         Evidence("pods ready", str(ready), gang.owner.meta.ref),
         Evidence("pods asked for", str(wanted), gang.owner.meta.ref),
     )
     if len(units) == total:
-        message = _all_run(ready, sum(unit.succeeded for unit in units), wanted)
+        message = _all_run(ready, sum([unit.succeeded for unit in units]), wanted)
     else:
         run = "is" if len(units) == 1 else "are"
         message = f"{len(units)} of {total} {_noun(units)}s {run} whole."

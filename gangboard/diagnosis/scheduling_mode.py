@@ -66,8 +66,9 @@ def _mode(gang: Gang, job: Owner, pods: Sequence[Pod], groups: GroupIndex) -> tu
         return _grouped(job, group)
     if template:
         return _without_named_group(gang, pods, template)
-    if alone := next((role.alone for role in gang.owner.roles if role.name == job.role_name), ""):
-        return "not-eligible", alone
+    role = gang.roles.get(job.role_name)
+    if role is not None and role.alone:
+        return "not-eligible", role.alone
     if other := _asks_other_api(gang, pods):
         return other
     asked = _asks_for_gang(gang, job)
@@ -115,15 +116,18 @@ def _ungrouped(gang: Gang, job: Owner, pods: Sequence[Pod], asked: str) -> tuple
 
 def _template_group(gang: Gang, job: Owner) -> str:
     """Return the PodGroup that its pod template, or that of its role, names."""
-    roles = (role.group_name for role in gang.owner.roles if role.name == job.role_name)
-    return job.group_name or next((name for name in roles if name), "")
+    role = gang.roles.get(job.role_name)
+    return job.group_name or (role.group_name if role is not None else "")
 
 
 def _group_of(groups: GroupIndex, job: Owner, pods: Sequence[Pod], template: str) -> Group | None:
     """Return the group its pods are in; before there are pods, the one made or named for it."""
     if pods:
-        names = Counter(pod.group_name for pod in pods if pod.group_name and not pod.ignores_group)
-        name = max(names, key=lambda name: (names[name], name), default="")
+        named = [pod.group_name for pod in pods if pod.group_name and not pod.ignores_group]
+        if not named:
+            return None
+        names = Counter(named)
+        name = max(names, key=lambda name: (names[name], name))
         return groups.by_name.get(name)
     if template:
         return groups.by_name.get(template)

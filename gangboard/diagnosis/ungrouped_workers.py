@@ -15,6 +15,7 @@ from gangboard.diagnosis.unit_findings import (
     UnitFinding,
     evaluate_unit,
     first,
+    rules_for,
     with_placing,
 )
 from gangboard.domain.group import Policy
@@ -147,5 +148,6 @@ def is_decided(unit: Unit) -> bool:
 
 def retold(unit: Unit, whole: Unit, told: Finding, crashes: list[Finding]) -> UnitFinding:
     """Return what is said of a loss whose members are kept away together with those of others."""
-    again = evaluate_unit(replace(unit, together=whole), crashes)
+    part = replace(unit, together=whole)
+    again = evaluate_unit(part, rules_for(part), crashes)
     return UnitFinding(again.finding, unit, (told,))

@@ -45,7 +45,7 @@ class Restart:
 def attempt_start(unit: Unit) -> datetime | None:
     """Return when the current attempt began: a restart makes new Jobs, a resume new pods."""
     jobs = unit.active_jobs or (unit.owner,)
-    return latest(time for job in jobs for time in (job.meta.created_at, job.resumed_at))
+    return latest([time for job in jobs for time in (job.meta.created_at, job.resumed_at)])
 
 
 def whole_in_attempt(unit: Unit) -> bool:

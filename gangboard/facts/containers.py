@@ -66,14 +66,11 @@ def find_container_problem(
 ) -> ContainerProblem | None:
     """Return the container that most pods of the unit have in such a state; None without one.
 
-    Only pods that are on a node and stay there are looked at.
+    Only pods that are on a node and stay there count. A container that runs has no such problem.
     """
-    pairs = [
-        (pod, container)
-        for pod in unit.placed
-        for container in pod.containers
-        if has_problem(container)
-    ]
+    if not unit.halted_containers:
+        return None
+    pairs = [(pod, one) for pod, one in unit.halted_containers if has_problem(one)]
     if not pairs:
         return None
     often = Counter(container.name for _, container in pairs)

@@ -103,15 +103,15 @@ def standing(pods: Iterable[Pod], jobs: Collection[Owner]) -> tuple[Pod, ...]:
     return tuple(found)
 
 
-def _standing_of_job(job: Owner, pods: list[Pod]) -> Iterable[Pod]:
+def _standing_of_job(job: Owner, pods: list[Pod]) -> list[Pod]:
     by_index: dict[str, list[Pod]] = defaultdict(list)
     for pod in pods:
         by_index[pod.labels.get(INDEX_LABEL, "")].append(pod)
     loose = by_index.pop("", [])
-    yield from (max(same, key=_claim) for same in by_index.values())
+    stays = [same[0] if len(same) == 1 else max(same, key=_claim) for same in by_index.values()]
     ranked = sorted(loose, key=_claim, reverse=True)
     firm = sum(map(_is_firm, ranked))
-    yield from ranked[: max(firm, job.desired - len(by_index))]
+    return stays + ranked[: max(firm, job.desired - len(by_index))]
 
 
 def _claim(pod: Pod) -> tuple[bool, bool, datetime, str]:

@@ -264,9 +264,14 @@ class Gang:
         )
 
     @cached_property
+    def ready_pods(self) -> frozenset[str]:
+        """uids of the pods that run and are ready."""
+        return frozenset([pod.meta.ref.uid for pod in self.pods if pod.is_ready])
+
+    @property
     def ready(self) -> int:
         """The number of ready pods."""
-        return sum(pod.is_ready for pod in self.pods)
+        return len(self.ready_pods)
 
     def failed_scheduling(self, pod: Pod) -> str:
         """Return why the last attempt to place a pod failed: `Unschedulable`, `SchedulerError`, or another reason.

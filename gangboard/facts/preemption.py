@@ -99,12 +99,14 @@ def has_lost_all(unit: Unit) -> bool:
 
 def _events(unit: Unit) -> tuple[Event, ...]:
     """Return the events of preemptions that count, newest first."""
+    told = [event for event in unit.events if event.reason == "Preempted"]
+    if not told:
+        return ()
     alive = {pod.meta.ref.uid for pod in unit.current}
     found = [
         event
-        for event in unit.events
-        if event.reason == "Preempted"
-        and event.regarding.kind == "Pod"
+        for event in told
+        if event.regarding.kind == "Pod"
         and event.regarding.uid not in alive
         and event.last_seen is not None
         and _counts(unit, event.last_seen)

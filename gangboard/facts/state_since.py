@@ -43,12 +43,13 @@ def whole_since(unit: Unit) -> datetime | None:
     Where some are done it is known only when they ended before the last one became ready: since
     when they had been ready no object says any more.
     """
-    done = [pod for pod in unit.pods if pod.phase == "Succeeded"]
-    ended = _last(_unready_since(pod) for pod in done) if len(done) >= unit.succeeded else None
+    is_told = unit.succeeded_pods >= unit.succeeded > 0
+    done = [pod for pod in unit.pods if pod.phase == "Succeeded"] if is_told else []
+    ended = _last(_unready_since(pod) for pod in done) if done else None
     if not unit.seats:
         return ended or _last(job.finish.at if job.finish else None for job in unit.jobs)
     times = [pod.ready.since if pod.ready is not None else None for pod in unit.ready]
-    known = sorted(at for at in times if at is not None)
+    known = sorted([at for at in times if at is not None])
     if len(known) < len(times):
         return None
     up = known[unit.seats - 1]

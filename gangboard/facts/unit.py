@@ -10,7 +10,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.group import Group
 from gangboard.domain.owner import Outcome, Owner, Role
 from gangboard.domain.placing import Placing
-from gangboard.domain.pod import Pod
+from gangboard.domain.pod import Container, Pod
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.gang import Gang
 
@@ -51,22 +51,23 @@ class Unit:
     """All workers without a group as one, where others beside it wait for nodes as well: why they have
     none is a matter of all of them."""
 
-    # A large gang has thousands of pods, and each rule asks for these.
+    # A large gang has thousands of pods. A list comprehension is one call, a generator one for each pod.
 
     @cached_property
     def live(self) -> tuple[Pod, ...]:
         """Pods that the scheduler counts as members."""
-        return tuple(pod for pod in self.pods if not pod.is_finished)
+        ended = ("Succeeded", "Failed")
+        return tuple([pod for pod in self.pods if pod.phase not in ended])
 
     @cached_property
     def current(self) -> tuple[Pod, ...]:
         """Live pods that are not being deleted."""
-        return tuple(pod for pod in self.live if pod.meta.deleting_since is None)
+        return tuple([pod for pod in self.live if pod.meta.deleting_since is None])
 
     @cached_property
     def unplaced(self) -> tuple[Pod, ...]:
         """Current pods without a node."""
-        return tuple(pod for pod in self.current if not pod.node)
+        return tuple([pod for pod in self.current if not pod.node])
 
     @cached_property
     def refused(self) -> tuple[Pod, ...]:
@@ -75,25 +76,39 @@ class Unit:
         Pods that only wait for another pod of their group are not among them (`Pod.is_innocent`).
         """
         return tuple(
-            pod
-            for pod in self.unplaced
-            if self.gang.failed_scheduling(pod) == "Unschedulable" and not pod.is_innocent
+            [
+                pod
+                for pod in self.unplaced
+                if self.gang.failed_scheduling(pod) == "Unschedulable" and not pod.is_innocent
+            ]
         )
 
     @cached_property
     def placed(self) -> tuple[Pod, ...]:
         """Current pods on a node."""
-        return tuple(pod for pod in self.current if pod.node)
+        return tuple([pod for pod in self.current if pod.node])
+
+    @cached_property
+    def halted_containers(self) -> tuple[tuple[Pod, Container], ...]:
+        """Containers of placed pods that do not run, each with its pod."""
+        return tuple(
+            [
+                (pod, container)
+                for pod in self.placed
+                for container in pod.containers
+                if container.state != "running"
+            ]
+        )
 
     @cached_property
     def ready(self) -> tuple[Pod, ...]:
         """Pods that run and are ready."""
-        return tuple(pod for pod in self.pods if pod.is_ready)
+        return tuple([pod for pod in self.pods if pod.is_ready])
 
     @cached_property
     def succeeded_pods(self) -> int:
         """The number of existing pods that have succeeded."""
-        return sum(pod.phase == "Succeeded" for pod in self.pods)
+        return len([pod for pod in self.pods if pod.phase == "Succeeded"])
 
     @cached_property
     def succeeded(self) -> int:
@@ -103,14 +118,14 @@ class Unit:
         success policy needs no more pods than it has.
         """
         by_jobs = sum(
-            job.desired if _has_succeeded(job) else job.succeeded_pods for job in self.jobs
+            [job.desired if _has_succeeded(job) else job.succeeded_pods for job in self.jobs]
         )
         return max(self.succeeded_pods, by_jobs)
 
     @cached_property
     def active_jobs(self) -> tuple[Owner, ...]:
         """Jobs that are neither finished nor suspended."""
-        return tuple(job for job in self.jobs if job.finish is None and not job.suspended)
+        return tuple([job for job in self.jobs if job.finish is None and not job.suspended])
 
     @cached_property
     def given_up(self) -> int:
@@ -119,7 +134,7 @@ class Unit:
         With `backoffLimitPerIndex` the Job goes on without such an index, and makes pods for others as
         long as there are some (firstPendingIndexes in pkg/controller/job).
         """
-        return sum(_indexes_short(job) for job in self.active_jobs if job.failed_index_count)
+        return sum([_indexes_short(job) for job in self.active_jobs if job.failed_index_count])
 
     @cached_property
     def seats(self) -> int:
@@ -131,32 +146,32 @@ class Unit:
         """The number of pods that should be alive and do not exist."""
         return max(0, self.seats - len(self.current))
 
-    @property
+    @cached_property
     def is_full(self) -> bool:
         """Whether every seat has a ready pod."""
         return len(self.ready) >= self.seats
 
-    @property
+    @cached_property
     def now(self) -> datetime:
         """The time of the assessment."""
         return self.gang.now
 
-    @property
+    @cached_property
     def owner(self) -> Owner:
         """The gang's owner."""
         return self.gang.owner
 
-    @property
+    @cached_property
     def wanted(self) -> int:
         """Pods that should exist now: desired without those of suspended Jobs."""
         return self.desired - self.held
 
-    @property
+    @cached_property
     def needed(self) -> int:
         """The quorum, or without one all wanted pods."""
         return self.quorum if self.quorum is not None else self.wanted
 
-    @property
+    @cached_property
     def other_scheduler(self) -> str:
         """Name of the scheduler of members that wait, where it is another than that of Kubernetes; else empty."""
         found = (pod.scheduler_name for pod in self.unplaced if pod.other_scheduler)

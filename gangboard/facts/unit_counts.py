@@ -57,10 +57,12 @@ def runs_enough(unit: Unit) -> bool:
 def failing_jobs(unit: Unit) -> tuple[Owner, ...]:
     """Return child Jobs that have failed, or are about to, while their owner has not ended."""
     return tuple(
-        job
-        for job in unit.jobs
-        if (job.finish is not None and job.finish.outcome is Outcome.FAILED)
-        or (job.finish is None and is_bad_ending(job.ending))
+        [
+            job
+            for job in unit.jobs
+            if (job.finish is not None and job.finish.outcome is Outcome.FAILED)
+            or (job.finish is None and job.ending and is_bad_ending(job.ending))
+        ]
     )
 
 
@@ -91,7 +93,7 @@ def on_sick_nodes(unit: Unit) -> tuple[Pod, ...]:
 def is_paused(unit: Unit) -> bool:
     """Whether all Jobs that could run have `parallelism: 0` and no pods are left of them."""
     jobs = unit.active_jobs
-    return bool(jobs) and all(job.parallelism == 0 for job in jobs) and not unit.current
+    return bool(jobs) and not unit.current and all(job.parallelism == 0 for job in jobs)
 
 
 def is_bare_group(unit: Unit) -> bool:
@@ -109,5 +111,6 @@ def is_empty_plan(unit: Unit) -> bool:
 def asks_for_nothing(unit: Unit) -> bool:
     """Whether it is scaled to zero: no pods wanted, none there, and nothing that has ended."""
     nothing = unit.desired == 0 and not unit.current and not unit.missing_jobs
-    is_group = is_bare_group(unit) or is_empty_plan(unit)
-    return nothing and not is_group and all(job.finish is None for job in unit.jobs)
+    if not nothing or is_bare_group(unit) or is_empty_plan(unit):
+        return False
+    return all(job.finish is None for job in unit.jobs)

@@ -41,11 +41,12 @@ def waiting(unit: Unit) -> tuple[Pod, ...]:
     Pods of other gangs in the same group are among them: the scheduler places all of a group
     together. A nominated node is not a place yet.
     """
-    return tuple(
+    others = (
         pod
-        for pod in (*unit.pods, *unit.foreign_pods)
-        if pod.is_live and not pod.is_terminating and not pod.is_placed and not pod.gates
+        for pod in unit.foreign_pods
+        if pod.is_live and not pod.is_terminating and not pod.is_placed
     )
+    return tuple([pod for pod in (*unit.unplaced, *others) if not pod.gates])
 
 
 def request_of(unit: Unit) -> PlacementRequest:

@@ -44,6 +44,10 @@ class UnitRule:
     """The health that it normally has: for pages that list codes."""
     aside: bool = False
     """It is told beside what decides, and never decides itself."""
+    of_waiting: bool = False
+    """It is asked only of a unit with a pod that waits for a node."""
+    of_queued: bool = False
+    """It is asked only of a unit of a gang that a queue decides about, wholly or in part."""
     of_room: bool = False
     """It tells what arithmetic finds of the members that wait. It is also asked of all workers without
     a group together, where several of them wait for nodes."""

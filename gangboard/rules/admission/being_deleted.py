@@ -26,7 +26,7 @@ _STUCK = timedelta(minutes=2)
 
 def find(gang: Gang) -> Finding | None:
     """Return a finding while the gang goes; `blocked` when what should be gone is still there."""
-    leaving = tuple(pod for pod in gang.pods if pod.is_terminating)
+    leaving = tuple([pod for pod in gang.pods if pod.meta.deleting_since is not None])
     if not _goes(gang, leaving):
         return None
     owner = gang.owner.meta

@@ -68,8 +68,8 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
         )
 
     def find_in_unit(unit: Unit) -> Finding | None:
-        # Of its own Jobs first: all Jobs of a large gang are not looked at for each of them.
         gang = unit.gang
+        # Of its own Jobs first: all Jobs of a large gang are not looked at for each of them.
         own = _kept(gang, kept_jobs(gang, unit.jobs), code)
         if not own:
             return _growing(unit, of_unit, code, beginning)
@@ -94,7 +94,9 @@ def _rule(code: QueueCode, title: str, health: Health, beginning: str) -> GangRu
 
     # Before `queue-evaluating`, which is told where nothing else is.
     place = code.position()
-    of_unit = UnitRule(code, Stage.ADMISSION, title, 10 + place, find_in_unit, health=health)
+    of_unit = UnitRule(
+        code, Stage.ADMISSION, title, 10 + place, find_in_unit, health=health, of_queued=True
+    )
     rule = GangRule(code, Stage.ADMISSION, title, 36 + place, find, of_unit)
     return rule
 

@@ -43,13 +43,15 @@ def find(unit: Unit) -> Finding | None:
     ignored = _ignored_gang(unit)
     if ignored is not None:
         return _by_name_alone(unit, ignored)
-    jobs = {job.meta.ref.uid: job for job in unit.jobs}
-    loose = [pod for pod in unit.current if not pod.group_name]
-    asked = [
-        (pod, job)
-        for pod in loose
-        if (job := _maker(pod, jobs, unit.owner)) is not None and _asks(unit, job)
+    makers = {maker.meta.ref.uid: maker for maker in (*unit.jobs, unit.owner)}
+    loose = [
+        (pod, pod.meta.controller.uid)
+        for pod in unit.current
+        if not pod.group_name and pod.meta.controller is not None
     ]
+    controllers = {uid for _, uid in loose} & makers.keys()
+    asking = {uid: makers[uid] for uid in controllers if _asks(unit, makers[uid])}
+    asked = [(pod, asking[uid]) for pod, uid in loose if uid in asking]
     if not asked:
         return None
     number = len(asked)
@@ -158,21 +160,14 @@ def _is_placed(pod: Pod, request: GangRequest) -> bool:
     return is_meant and is_loose and pod.is_live and pod.is_placed
 
 
-def _maker(pod: Pod, jobs: dict[str, Owner], owner: Owner) -> Owner | None:
-    controller = pod.meta.controller
-    if controller is None:
-        return None
-    return owner if controller.uid == owner.meta.ref.uid else jobs.get(controller.uid)
-
-
 def _asks(unit: Unit, job: Owner) -> bool:
     return bool(_template_group(unit, job)) or asks_for_gang(unit.owner, job) is not None
 
 
 def _template_group(unit: Unit, job: Owner) -> str:
     """Return the PodGroup that the template of the Job, or of its role, names."""
-    roles = [role.group_name for role in unit.owner.roles if role.name == job.role_name]
-    return job.group_name or next((name for name in roles if name), "")
+    role = unit.gang.roles.get(job.role_name)
+    return job.group_name or (role.group_name if role is not None else "")
 
 
 def _wish(unit: Unit, job: Owner) -> tuple[str, ObjectRef]:

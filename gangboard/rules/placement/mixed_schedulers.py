@@ -34,9 +34,11 @@ _LOOKS_AT_PLACED = (1, 37)
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while members wait in a group with several scheduler names."""
+    if not unit.group_name or not lacks_room(unit):
+        return None
     members = _members(unit)
     schedulers = Counter(pod.scheduler_name for pod in members if pod.scheduler_name)
-    if not unit.group_name or len(schedulers) < 2 or not lacks_room(unit):
+    if len(schedulers) < 2:
         return None
     said = tuple(one for one in scheduler_errors(unit) if ONE_SCHEDULER in one.raw)
     if not _is_refused(unit, members, said):
@@ -87,5 +89,11 @@ def _is_refused(unit: Unit, members: Sequence[Pod], said: tuple[SchedulerMessage
 
 
 RULE = UnitRule(
-    "mixed-schedulers", Stage.PLACEMENT, "Mixed schedulers", 20, find, health=Health.BLOCKED
+    "mixed-schedulers",
+    Stage.PLACEMENT,
+    "Mixed schedulers",
+    20,
+    find,
+    health=Health.BLOCKED,
+    of_waiting=True,
 )

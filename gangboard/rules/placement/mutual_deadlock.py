@@ -94,5 +94,11 @@ def _waits(gang: Resident) -> int:
 
 
 RULE = UnitRule(
-    "mutual-deadlock", Stage.PLACEMENT, "Mutual deadlock", 46, find, health=Health.BLOCKED
+    "mutual-deadlock",
+    Stage.PLACEMENT,
+    "Mutual deadlock",
+    46,
+    find,
+    health=Health.BLOCKED,
+    of_waiting=True,
 )

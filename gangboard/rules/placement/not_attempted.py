@@ -114,4 +114,12 @@ def _evidence(unit: Unit, silent: tuple[Pod, ...]) -> tuple[Evidence, ...]:
     return tuple(found)
 
 
-RULE = UnitRule("not-attempted", Stage.PLACEMENT, "Not attempted", 95, find, health=Health.BLOCKED)
+RULE = UnitRule(
+    "not-attempted",
+    Stage.PLACEMENT,
+    "Not attempted",
+    95,
+    find,
+    health=Health.BLOCKED,
+    of_waiting=True,
+)

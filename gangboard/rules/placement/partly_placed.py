@@ -92,5 +92,6 @@ RULE = UnitRule(
     50,
     find,
     health=Health.DEGRADED,
+    of_waiting=True,
     of_room=True,
 )

@@ -68,4 +68,6 @@ def _of_victims(unit: Unit) -> datetime | None:
     return max((time for time in times if time is not None), default=None)
 
 
-RULE = UnitRule("preempted", Stage.PLACEMENT, "Preempted", 74, find, health=Health.WAITING)
+RULE = UnitRule(
+    "preempted", Stage.PLACEMENT, "Preempted", 74, find, health=Health.WAITING, of_waiting=True
+)

@@ -120,4 +120,6 @@ def _nodes(unit: Unit) -> tuple[Evidence, ...]:
     )
 
 
-RULE = UnitRule("preempting", Stage.PLACEMENT, "Preempting", 42, find, health=Health.WAITING)
+RULE = UnitRule(
+    "preempting", Stage.PLACEMENT, "Preempting", 42, find, health=Health.WAITING, of_waiting=True
+)

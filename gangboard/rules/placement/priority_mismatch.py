@@ -58,5 +58,11 @@ def _advice(unit: Unit, own: int | None) -> str:
 
 
 RULE = UnitRule(
-    "priority-mismatch", Stage.PLACEMENT, "Priority mismatch", 30, find, health=Health.BLOCKED
+    "priority-mismatch",
+    Stage.PLACEMENT,
+    "Priority mismatch",
+    30,
+    find,
+    health=Health.BLOCKED,
+    of_waiting=True,
 )

@@ -76,5 +76,11 @@ def _read_log(unit: Unit) -> AdvisedStep:
 
 
 RULE = UnitRule(
-    "scheduler-error", Stage.PLACEMENT, "Scheduler error", 40, find, health=Health.BLOCKED
+    "scheduler-error",
+    Stage.PLACEMENT,
+    "Scheduler error",
+    40,
+    find,
+    health=Health.BLOCKED,
+    of_waiting=True,
 )

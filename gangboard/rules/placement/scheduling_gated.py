@@ -85,5 +85,11 @@ def _who_removes(gates: Sequence[str]) -> str:
 
 
 RULE = UnitRule(
-    "scheduling-gated", Stage.PLACEMENT, "Scheduling gates", 10, find, health=Health.WAITING
+    "scheduling-gated",
+    Stage.PLACEMENT,
+    "Scheduling gates",
+    10,
+    find,
+    health=Health.WAITING,
+    of_waiting=True,
 )

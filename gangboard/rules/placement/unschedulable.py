@@ -113,5 +113,12 @@ def _placement(unit: Unit) -> tuple[Evidence, ...]:
 
 
 RULE = UnitRule(
-    "unschedulable", Stage.PLACEMENT, "No room found", 90, find, health=Health.WAITING, of_room=True
+    "unschedulable",
+    Stage.PLACEMENT,
+    "No room found",
+    90,
+    find,
+    health=Health.WAITING,
+    of_waiting=True,
+    of_room=True,
 )

@@ -136,5 +136,11 @@ def _seen(unit: Unit, event: Event) -> datetime:
 
 
 RULE = UnitRule(
-    "waiting-for-nodes", Stage.PLACEMENT, "Waiting for nodes", 44, find, health=Health.WAITING
+    "waiting-for-nodes",
+    Stage.PLACEMENT,
+    "Waiting for nodes",
+    44,
+    find,
+    health=Health.WAITING,
+    of_waiting=True,
 )
