@@ -215,7 +215,7 @@ def on_135(job: Owner, *objects: Made) -> tuple[str, str]:
     pods = [thing for thing in objects if isinstance(thing, Pod)]
     facts = assemble(
         job,
-        objects,  # type: ignore[arg-type]
+        objects,
         now=NOW,
         gang_api_version=V135,
     )

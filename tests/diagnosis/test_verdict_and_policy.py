@@ -54,7 +54,7 @@ def entries_of(draw: st.DrawFn, owner: Owner) -> tuple[QueueEntry, ...]:
 
 
 @st.composite
-def gangs(draw: st.DrawFn) -> tuple[Gang, Gang, ClusterLevers]:
+def gangs(draw: st.DrawFn) -> tuple[Gang, ClusterLevers]:
     fields: dict[str, Any] = {
         "suspended": draw(st.booleans()),
         "queue": draw(LABELS),

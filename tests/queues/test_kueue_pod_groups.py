@@ -71,7 +71,7 @@ def verdict_of(root: Owner | Pod | QueueEntry, *things: Made) -> Verdict:
     members = graph.members(uid(root))
     assert members, f"{root.meta.ref.name} is no gang"
     others = [every[one] for one in members if one != uid(root)]
-    return assess(assemble(root, others, now=NOW, queue_visibility="served"))  # type: ignore[arg-type]
+    return assess(assemble(root, others, now=NOW, queue_visibility="served"))
 
 
 DRIVER = a_pod("spark-driver", on="n0", **in_group("spark"))
