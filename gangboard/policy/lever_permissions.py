@@ -7,7 +7,7 @@ Kinds, levers and admission systems declare it. `patched_resources` and `made` a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gangboard.domain.api_resource import Resource
@@ -65,8 +65,7 @@ def patched_resources(wanted: Wanted) -> tuple[PatchedResource, ...]:
 def made(wanted: Wanted) -> tuple[Made, ...]:
     """Return the resources of which levers create objects, if the cluster serves owners for these."""
     owners = parents(wanted)
-    served = [kind for kind in registry.owner_kinds() if kind.resource.key not in wanted.not_served]
-    used = {key for kind in served for key in (*kind.levers, *kind.child_levers)}
+    used = {key for kind in _served_kinds(wanted) for key in (*kind.levers, *kind.child_levers)}
     return tuple(
         objects
         for lever in registry.levers()
@@ -80,22 +79,22 @@ def only_read(wanted: Wanted) -> tuple[Resource, ...]:
     changed = {patched.resource.key for patched in patched_resources(wanted)}
     return tuple(
         kind.resource
-        for kind in registry.owner_kinds()
-        if kind.levers and kind.resource.key not in changed | wanted.not_served
+        for kind in _served_kinds(wanted)
+        if kind.levers and kind.resource.key not in changed
     )
 
 
 def parents(wanted: Wanted) -> tuple[Parent, ...]:
     """Return the kinds with a lever for single Jobs."""
-    return _served(wanted, lambda kind: bool(kind.child_levers))
+    return tuple(_identity(kind) for kind in _served_kinds(wanted) if kind.child_levers)
 
 
-def _served(wanted: Wanted, is_meant: Callable[[OwnerKind], bool]) -> tuple[Parent, ...]:
-    return tuple(
-        (kind.resource.group, kind.resource.kind)
-        for kind in registry.owner_kinds()
-        if is_meant(kind) and kind.resource.key not in wanted.not_served
-    )
+def _served_kinds(wanted: Wanted) -> list[OwnerKind]:
+    return [kind for kind in registry.owner_kinds() if kind.resource.key not in wanted.not_served]
+
+
+def _identity(kind: OwnerKind) -> Parent:
+    return kind.resource.group, kind.resource.kind
 
 
 def _all(wanted: Wanted) -> Iterator[PatchedResource]:
@@ -123,12 +122,13 @@ def _job(kind: OwnerKind, wanted: Wanted) -> PatchedResource:
     A Job of a kind that makes gangs, such as a CronJob, is an owner.
     """
     keys = [key for other in registry.owner_kinds() for key in other.child_levers]
+    makers = (_identity(other) for other in _served_kinds(wanted) if other.makes_gangs)
     levers = [lever for lever in registry.levers() if lever.key in keys and _is_on(lever, wanted)]
     return PatchedResource(
         kind.resource,
         _fields(kind.suspend_field, (*kind.levers, *keys), wanted),
         kind.own_managers or None,
-        parents=(*parents(wanted), *_served(wanted, lambda kind: kind.makes_gangs)),
+        parents=(*parents(wanted), *makers),
         bounds=tuple(
             bounds for lever in levers if (bounds := lever.bounds(kind.resource.kind)) is not None
         ),
@@ -202,7 +202,7 @@ def _of_kinds(
 ) -> defaultdict[str, set[Right]]:
     """Return lever → rights on owners, on their Jobs, and on the objects that the lever creates."""
     rights: defaultdict[str, set[Right]] = defaultdict(set)
-    kinds = [kind for kind in registry.owner_kinds() if kind.resource.key not in wanted.not_served]
+    kinds = _served_kinds(wanted)
     jobs = [kind.resource for kind in kinds if kind.resource.is_job]
     usable = {
         lever.key: makes
@@ -221,7 +221,7 @@ def _of_kinds(
 
 def _makes(lever: Lever, wanted: Wanted) -> frozenset[Right] | None:
     """Return the rights on the objects that a lever creates; None if it is off or the cluster does not serve them."""
-    if lever.optional and not wanted.parallelism:
+    if not _is_on(lever, wanted):
         return None
     objects = lever.makes(parents(wanted))
     if objects is None:
