@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive bench interleavings agreement attack coverage lock manifests docs clientschema
+.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive bench measures interleavings agreement attack coverage lock manifests docs clientschema
 
 # What tests need (a browser, a type checker) it does not wait for; what is there already, it takes.
 run: $(or $(wildcard $(VENV)/.made),$(VENV)/.runs)
@@ -85,6 +85,10 @@ bench: venv controlplane
 	@$(BIN)/python manage.py benchmark_placement
 	@$(BIN)/python manage.py benchmark_pages
 	@TESTS=exhaustive $(BIN)/python -m pytest tests/live/test_latency.py tests/live/test_hundred_pages.py -q -s
+
+# Numbers that grow unless somebody looks at them, about ten seconds: files and lines, queries of a click, calls of a verdict.
+measures: venv
+	@$(BIN)/python manage.py print_measures
 
 # Attacks on a gangboard that is started for them, about a minute; a line of JSON for each.
 attack: venv

@@ -1,12 +1,13 @@
-"""Where requests go: first to the pages that are a folder each, then to `api` and `web`."""
+"""Where requests go: to `web`, to the pages that are a folder each, and to `api`."""
 
 from django.urls import include, path
 
 urlpatterns = [
+    # Before `pages`, where `actions/node/` would be the id of an action.
+    path("", include("gangboard.web.urls")),
     # Before the API, whose last address answers for everything below /api/v1/.
     path("", include("gangboard.pages.urls")),
     path("", include("gangboard.api.urls")),
-    path("", include("gangboard.web.urls")),
 ]
 handler404 = "gangboard.web.missing_page.answer_missing"
 handler500 = "gangboard.web.server_errors.answer_error"

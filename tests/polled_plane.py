@@ -21,15 +21,14 @@ from urllib3.response import HTTPResponse
 
 from gangboard.decode.events import EVENT
 from gangboard.kube.connection import JSON, Connection, Query
-from gangboard.kube.faults import SentRequest, status_fault
+from gangboard.kube.error_translation import SentRequest, status_fault
 from gangboard.kube.transport import TLSConnection
-from gangboard.polling import reflector, store_writer, window
-from gangboard.polling.changes import News
+from gangboard.polling import poll_window, reflector, store_writer
 from gangboard.polling.cluster_cache import ClusterCache, resources
-from gangboard.polling.contact_meter import ContactMeter
+from gangboard.polling.poll_window import Window
+from gangboard.polling.reachability import ContactMeter
 from gangboard.polling.reflector import Reflector
-from gangboard.polling.watched import Watched
-from gangboard.polling.window import Window
+from gangboard.polling.resource_watch import News, Watched
 from gangboard.store.cluster_leases import acquire_lease
 from gangboard.store.models import Cluster
 from simulator.clock import SteppedClock
@@ -197,7 +196,7 @@ def _polling_at(clock: SteppedClock) -> Iterator[None]:
 
     with (
         mock.patch.object(reflector, "datetime", Then),
-        mock.patch.object(window, "datetime", Then),
+        mock.patch.object(poll_window, "datetime", Then),
         mock.patch.object(store_writer, "datetime", Then),
     ):
         yield

@@ -1,4 +1,4 @@
-"""What it costs to read the pods of a large cluster: a simulated one, in a process of its own."""
+"""CPU cost of reading a large simulated cluster, which runs in a process of its own."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection as Pipe
+from typing import Any
+from unittest.mock import patch
 
-from gangboard.decode.page import Page, read_event, read_page
+from gangboard.decode.list_watch_decoder import Page, read_event, read_page
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.kube.discovery import path_for
-from gangboard.kube.listing import pages
-from gangboard.kube.watching import Watch
+from gangboard.kube.list_pager import pages
+from gangboard.kube.watch import Watch
+from gangboard.polling.assessor import Assessor
 from gangboard.polling.cluster_cache import resources
+from gangboard.polling.poll import poll_once
+from gangboard.store.clusters import add_cluster
 from tools.flooded_cluster import serve
 
 WATCH_SECONDS = 300
+CLUSTER = "benchmark"
 
 PODS = next(resource for resource in resources() if resource.key == "pods")
 PATH = path_for("", "v1", "pods")
@@ -35,12 +41,32 @@ class Cost:
     """With decoding, as a poll reads them."""
 
 
+@dataclass(frozen=True, slots=True)
+class PollCost:
+    """CPU seconds of this process for one complete poll of a cluster."""
+
+    gangs: int
+    total: float
+    judging: float
+    """The part that assesses gangs and stores their verdicts."""
+
+
 class Bench:
     """Reads one cluster over and over."""
 
-    def __init__(self, connection: Connection, pipe: Pipe) -> None:
+    def __init__(self, kubeconfig: str, connection: Connection, pipe: Pipe) -> None:
+        self._kubeconfig = kubeconfig
         self._connection = connection
         self._pipe = pipe
+
+    def poll_twice(self) -> tuple[PollCost, PollCost]:
+        """Poll the cluster into the connected database, and again without any change in between.
+
+        Each poll starts with empty caches, as a worker that takes the cluster over.
+        """
+        credentials = read_kubeconfig(self._kubeconfig)
+        add_cluster(name=CLUSTER, document=credentials.to_document(), server=credentials.server)
+        return _poll(), _poll()
 
     def relist(self) -> Cost:
         """List all pods in pages, twice."""
@@ -95,8 +121,9 @@ def bench(pods: int, changes: int) -> Iterator[Bench]:
     process.start()
     theirs.close()
     try:
-        with Connection(read_kubeconfig(ours.recv())) as connection:
-            yield Bench(connection, ours)
+        kubeconfig = ours.recv()
+        with Connection(read_kubeconfig(kubeconfig)) as connection:
+            yield Bench(kubeconfig, connection, ours)
     finally:
         ours.close()
         process.join()
@@ -106,3 +133,24 @@ def _timed(run: Callable[[], int | None]) -> tuple[float, int]:
     began = time.process_time()
     objects = run()
     return time.process_time() - began, objects or 0
+
+
+def _poll() -> PollCost:
+    judging = 0.0
+    assess = Assessor.assess
+
+    def timed_assess(*args: Any, **options: Any) -> bool:
+        nonlocal judging
+        began = time.thread_time()
+        try:
+            return assess(*args, **options)
+        finally:
+            judging += time.thread_time() - began
+
+    with patch.object(Assessor, "assess", timed_assess):
+        began = time.process_time()
+        (report,) = poll_once(CLUSTER)
+        total = time.process_time() - began
+    if not report.ok:
+        raise RuntimeError(report.sentence)
+    return PollCost(report.gangs, total, judging)

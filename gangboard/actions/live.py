@@ -9,7 +9,13 @@ from typing import Any, TypeVar
 
 from gangboard.actions.actor_client import ActorClient, Json, get_body, object_path
 from gangboard.decode.holds import HOLD
-from gangboard.decode.page import Page, TooLargeError, build_model, read_object, read_page
+from gangboard.decode.list_watch_decoder import (
+    Page,
+    TooLargeError,
+    build_model,
+    read_object,
+    read_page,
+)
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.current_attempt import current_uids
 from gangboard.diagnosis.ownership_tree import tree_of
@@ -21,7 +27,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.kube.discovery import path_for
 from gangboard.kube.errors import KubeError, KubeErrorCode
-from gangboard.kube.listing import pages
+from gangboard.kube.list_pager import pages
 from gangboard.plugins import registry
 from gangboard.plugins.owner_kind import OwnerKind
 

@@ -9,11 +9,8 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.quota import QueueState
-from gangboard.readmodels.action_labels import lever_keys
-from gangboard.readmodels.action_query import WITHIN
 from gangboard.readmodels.cursors import LARGEST_PAGE
 from gangboard.readmodels.known_values import unknown_values
 from gangboard.readmodels.reasons import REASON_ORDERINGS
@@ -23,9 +20,6 @@ from gangboard.store.access import Viewer
 USUAL_PAGE = 100
 HEALTHS = [health.value for health in Health]
 STAGES = [stage.value for stage in Stage]
-VERBS = [verb.value for verb in Verb]
-LEVERS = [*lever_keys()]
-ACTION_STATES = [state.value for state in ActionState]
 QUEUE_STATES = [state.value for state in QueueState]
 
 # Lengths are those of the columns; codes, kinds and queues are open lists: an unknown one is empty.
@@ -101,30 +95,6 @@ class QueueQuery(PageQuery):
     )
 
 
-class ActionQuery(PageQuery):
-    """The query of the list of `actions/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(
-        required=False, max_length=_NAME, help_text="Name of a namespace."
-    )
-    verb = serializers.ChoiceField(VERBS, required=False, help_text="What was asked for.")
-    state = serializers.ChoiceField(
-        ACTION_STATES, required=False, help_text="The state of the action now."
-    )
-    lever = serializers.ChoiceField(
-        LEVERS, required=False, help_text="The lever that was chosen for it."
-    )
-    actor = serializers.CharField(required=False, max_length=_NAME, help_text="Who asked.")
-    q = serializers.CharField(
-        required=False, max_length=200, help_text="Words that must all occur in names or texts."
-    )
-    within = serializers.ChoiceField(
-        tuple(WITHIN), required=False, help_text="Only what was asked for in this time up to now."
-    )
-    open = serializers.BooleanField(default=False, help_text="Only actions that are not over.")
-
-
 class SummaryQuery(Query):
     """The query of `summary/`."""
 
@@ -170,26 +140,6 @@ class WaitQuery(PageQuery):
     """The query of `waits/`."""
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-
-
-class ActionRequestQuery(Query):
-    """The query of a request to act."""
-
-    dry_run = serializers.BooleanField(
-        default=False, help_text="Say what would be done; send nothing, write nothing down."
-    )
-
-
-class HoldQuery(PageQuery):
-    """The query of `holds/`."""
-
-    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
-    namespace = serializers.CharField(
-        required=False, max_length=_NAME, help_text="Name of a namespace."
-    )
-    q = serializers.CharField(
-        required=False, max_length=200, help_text="Words that must all occur in name or namespace."
-    )
 
 
 def read_query(request: Request, query: type[Query]) -> dict[str, Any]:

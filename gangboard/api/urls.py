@@ -2,10 +2,8 @@
 
 from django.urls import URLPattern, path
 
-from gangboard.api.actions import ActionListView, ActionView, UnslashedActionListView
 from gangboard.api.capacity import CapacityView
 from gangboard.api.groups import GroupListView, GroupView
-from gangboard.api.holds import HoldListView
 from gangboard.api.metrics.views import metrics
 from gangboard.api.nodes import NodeDetailView
 from gangboard.api.probes import healthz, readyz
@@ -26,11 +24,6 @@ urlpatterns: list[URLPattern] = [
     path("api/v1/groups/<str:group_id>/", GroupView.as_view(), name="api-group"),
     path("api/v1/queues/", QueueListView.as_view(), name="api-queues"),
     path("api/v1/queues/<str:cluster>/<str:name>/", QueueView.as_view(), name="api-queue"),
-    path("api/v1/actions/", ActionListView.as_view(), name="api-actions"),
-    # A POST without the slash would be redirected, and most clients make a GET of that.
-    path("api/v1/actions", UnslashedActionListView.as_view()),
-    path("api/v1/actions/<str:action_id>/", ActionView.as_view(), name="api-action"),
-    path("api/v1/holds/", HoldListView.as_view(), name="api-holds"),
     path("api/v1/reasons/", ReasonsView.as_view(), name="api-reasons"),
     path("api/v1/capacity/", CapacityView.as_view(), name="api-capacity"),
     path("api/v1/nodes/<str:cluster>/<str:name>/", NodeDetailView.as_view(), name="api-node"),

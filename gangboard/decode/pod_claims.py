@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gangboard.decode.needs import CLAIMS, VOLUMES, WirePlacedSpec
+from gangboard.decode.pod_constraints import CLAIMS, VOLUMES, WirePlacedSpec
 from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.pod_claims import OF_DEVICES, OF_VOLUMES, PodClaim
 from gangboard.domain.pod_constraints import Needs

@@ -9,10 +9,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from gangboard.decode.allocation import Allocation, WireAllocated, is_infeasible, placed_requests
+from gangboard.decode.in_place_resize import (
+    Allocation,
+    WireAllocated,
+    is_infeasible,
+    placed_requests,
+)
 from gangboard.decode.jobs import DEFAULT_GRACE
-from gangboard.decode.needs import WirePlacedSpec, read_needs
 from gangboard.decode.pod_claims import read_claims
+from gangboard.decode.pod_constraints import WirePlacedSpec, read_needs
 from gangboard.decode.podspec import NULL
 from gangboard.decode.problems import deliver
 from gangboard.decode.provisioning_requests import WireConsumer

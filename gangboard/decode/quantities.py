@@ -1,8 +1,9 @@
-"""Kubernetes quantities as exact decimals in base units (cores, bytes, devices)."""
+"""Numbers of Kubernetes: quantities as exact decimals in base units, durations, and minimums that may be unset."""
 
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from decimal import Context, Decimal
 from functools import lru_cache
 
@@ -54,3 +55,32 @@ def parse_amount(resource: str, text: str) -> Decimal:
     if abs(units(resource, amount)) > MOST_UNITS:
         raise DecodeError(f"{text!r} is more than a scheduler can count")
     return amount
+
+
+_SECONDS = {
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0,
+}  # fmt: skip
+_PART = re.compile(r"(\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})(ns|us|µs|μs|ms|s|m|h)")
+_WHOLE = re.compile(rf"([+-]?)(0|(?:{_PART.pattern})+)")
+_LONGEST = 64
+
+
+def read_duration(text: str | None) -> timedelta | None:
+    """Return the duration, or None if the text is missing, malformed or too large for a timedelta."""
+    found = _WHOLE.fullmatch(text) if text and len(text) <= _LONGEST else None
+    if found is None:
+        return None
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(found[2]))
+    try:
+        return timedelta(seconds=-seconds if found[1] == "-" else seconds)
+    except OverflowError:
+        return None
+
+
+def set_minimum(number: int | None) -> int | None:
+    """Return a `minCount`, `minMember` or `minAvailable` as served; None where it is not set.
+
+    Go clients write 0 for a number that the user did not give, and no controller starts a gang of none. A field that is a
+    pointer in Go is left out instead, so a part may have a real minimum of 0.
+    """
+    return number if number is not None and number > 0 else None

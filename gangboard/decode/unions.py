@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from gangboard.decode.minimums import set_minimum
+from gangboard.decode.quantities import set_minimum
 from gangboard.decode.wire import Int32, Wire
 
 WireUnion = dict[str, msgspec.Raw]

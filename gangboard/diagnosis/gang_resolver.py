@@ -88,10 +88,9 @@ class GangResolver:
             pods |= self._bare_pods(group, root)
         return tuple(sorted({*owners, *pods, *groups, *self._attached(owners, pods)}))
 
-    def foreign_pods(self, root: str) -> tuple[str, ...]:
+    def foreign_pods(self, root: str, members: Iterable[str]) -> tuple[str, ...]:
         """Return the uids of pods outside a gang that name one of its groups, in order."""
-        links = self._links
-        members = self.members(root)
+        links, members = self._links, tuple(members)
         # Of a Workload of 1.35 only the entries count that the gang is in, unless it is all of it.
         places = {
             place
@@ -102,12 +101,12 @@ class GangResolver:
         found = {pod for place in places for pod in links.pods_naming[place]}
         return tuple(sorted(pod for pod in found if self.root_of(pod) != root))
 
-    def placeholders(self, root: str) -> tuple[str, ...]:
+    def placeholders(self, members: Iterable[str]) -> tuple[str, ...]:
         """Return the uids of some placeholders without a node of the groups that pods of a gang name, in order."""
         links = self._links
         found = (
             pod
-            for place in set(self._named_by(self.members(root)))
+            for place in set(self._named_by(members))
             for pod in links.pods_naming[place]
             if links.pods[pod].is_placeholder and not links.pods[pod].node
         )

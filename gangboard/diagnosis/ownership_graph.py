@@ -130,13 +130,24 @@ class OwnershipGraph:
         above = (link.controller, *link.others)
         return any(one in links.owners and not links.owns(one, namespace) for one in above)
 
-    def foreign_pods(self, root: str) -> tuple[str, ...]:
-        """Return the uids of pods outside a gang that name one of its groups, in order."""
-        return self._resolver.foreign_pods(root)
+    def foreign_pods(self, root: str, members: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Return the uids of pods outside a gang that name one of its groups, in order.
 
-    def placeholders(self, root: str) -> tuple[str, ...]:
-        """Return the uids of some pods in no gang, without a node, that name a group that pods of this gang name."""
-        return self._resolver.placeholders(root)
+        `members` are those of the gang, if the caller has them.
+        """
+        return self._resolver.foreign_pods(root, self.members(root) if members is None else members)
+
+    def placeholders(self, root: str, members: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Return the uids of some pods in no gang, without a node, that name a group that pods of this gang name.
+
+        `members` are those of the gang, if the caller has them.
+        """
+        return self._resolver.placeholders(self.members(root) if members is None else members)
+
+    def nodes_of(self, uids: Iterable[str]) -> set[str]:
+        """Return the names of the nodes of these pods. Objects that are no pods are ignored."""
+        pods = self._links.pods
+        return {pods[uid].node for uid in uids if uid in pods and pods[uid].node}
 
     def roots_on_node(self, name: str) -> set[str]:
         """Return the roots of the gangs with a pod on a node."""

@@ -12,14 +12,14 @@ from urllib3.response import HTTPResponse
 
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.destinations import Destinations
-from gangboard.kube.errors import KubeError, KubeErrorCode
-from gangboard.kube.faults import (
+from gangboard.kube.error_translation import (
     WIRE_FAULTS,
     SentRequest,
     answer_fault,
     not_json_fault,
     status_fault,
 )
+from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.tokens import TokenFile
 from gangboard.kube.transport import TLSConnection
 

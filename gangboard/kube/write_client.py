@@ -11,8 +11,8 @@ import msgspec
 
 from gangboard import __version__
 from gangboard.kube.connection import JSON, Connection
+from gangboard.kube.error_translation import audit_id
 from gangboard.kube.errors import KubeError, Reach
-from gangboard.kube.faults import audit_id
 
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"

@@ -9,21 +9,24 @@ from typing import Any
 from django.db import transaction
 
 from gangboard.domain.health import Health
+from gangboard.domain.hold import HOLDS, Hold
 from gangboard.notify.items import Item, span_item
 from gangboard.notify.listeners import BATCH, Listener, Marks, Told, read_listeners
 from gangboard.notify.matching import RUNS, end_rule
 from gangboard.notify.messages import ADMINS
 from gangboard.notify.triggers import Trigger
-from gangboard.readmodels.action_rows import HoldRow
 from gangboard.readmodels.freshness import Freshness, read_freshness
-from gangboard.readmodels.holds import holds
+from gangboard.readmodels.group_gangs import gangs_above
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.watched_objects import select_objects
 from gangboard.store.models import Cluster, Gang, NotifyCursor, VerdictSpan
+from gangboard.store.objects import unpack
 from gangboard.store.outages import SILENT_AFTER
+from gangboard.store.uid_lookups import Reference
 
 WAITS = (Health.WAITING, Health.BLOCKED)
 """Gangs that wait, for a rule that names no health."""
 _COLUMNS = ("pk", "cluster_id", "namespace", "kind", "code", "health", "accelerators", "since")
-_PAGE = 200
 
 
 def match_waiting(*, now: datetime) -> int:
@@ -128,36 +131,43 @@ def _ending_holds(
 ) -> Iterator[Candidate]:
     if not listeners:
         return
-    ids = {cluster.cluster: id_ for id_, cluster in clusters.items()}
-    for hold in _all_holds(now):
-        if hold.until is None or hold.until <= now or hold.cluster not in ids:
-            continue
-        id_ = ids[hold.cluster]
-        item = _hold_item(id_, hold, hold.until)
+    for id_, hold, until, item in _holds_with_end(clusters, now):
         for listener in listeners:
-            soon = hold.until - now <= timedelta(minutes=listener.rule.minutes or 0)
-            if soon and listener.wants_place(id_, hold.namespace):
-                yield listener, f"hold:{id_}/{hold.uid}", hold.until.isoformat(), item
+            soon = until - now <= timedelta(minutes=listener.rule.minutes or 0)
+            if soon and listener.wants_place(id_, hold.meta.ref.namespace):
+                yield listener, f"hold:{id_}/{hold.meta.ref.uid}", until.isoformat(), item
 
 
-def _all_holds(now: datetime) -> Iterator[HoldRow]:
-    cursor: str | None = None
-    while True:
-        page = holds(viewer=ADMINS, limit=_PAGE, cursor=cursor, now=now)
-        yield from page.rows
-        cursor = page.next_cursor
-        if cursor is None:
-            return
+def _holds_with_end(
+    clusters: dict[int, Freshness], now: datetime
+) -> Iterator[tuple[int, Hold, datetime, Item]]:
+    """Yield (cluster id, Hold, end, item) of each Hold whose end is still to come, by place and name."""
+    stored = select_objects(viewer=ADMINS, resources=(HOLDS,)).filter(cluster_id__in=clusters)
+    rows = stored.order_by("cluster__name", "namespace", "name", "uid")
+    holds = [
+        (id_, hold, hold.until)
+        for id_, data in rows.values_list("cluster_id", "data")
+        if (hold := unpack(bytes(data), Hold)).until is not None and hold.until > now
+    ]
+    owners = {
+        (id_, hold.meta.ref.uid): {Reference(id_, hold.meta.ref.namespace, hold.owner_uid)}
+        for id_, hold, _ in holds
+        if hold.owner_uid
+    }
+    gangs = gangs_above(owners, viewer=ADMINS)
+    for id_, hold, until in holds:
+        gang = gangs.get((id_, hold.meta.ref.uid))
+        yield id_, hold, until, _hold_item(id_, hold, until, gang.id if gang else "")
 
 
-def _hold_item(cluster_id: int, hold: HoldRow, until: datetime) -> Item:
+def _hold_item(cluster_id: int, hold: Hold, until: datetime, gang_id: str) -> Item:
     return {
         "type": "hold",
         "cluster": cluster_id,
-        "namespace": hold.namespace,
-        "name": hold.name,
-        "job": hold.job,
-        "gang": hold.gang_id,
+        "namespace": printable(hold.meta.ref.namespace),
+        "name": printable(hold.meta.ref.name),
+        "job": printable(hold.job_name),
+        "gang": gang_id,
         "until": until.isoformat(),
     }
 

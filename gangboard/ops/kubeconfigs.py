@@ -11,7 +11,7 @@ from gangboard import env
 from gangboard.kube.errors import CredentialError
 from gangboard.kube.files import read_small_file, small_text
 from gangboard.kube.kubeconfig import NamedFiles
-from gangboard.polling.cluster_access import Access, kubeconfig_access
+from gangboard.polling.cluster_trial import Access, kubeconfig_access
 from gangboard.store import clusters
 
 STANDARD_INPUT = Path("-")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gangboard.kube.errors import KubeError
 from gangboard.polling.actor_trial import ActorTrial
-from gangboard.polling.cluster_access import Access
+from gangboard.polling.cluster_trial import Access
 from gangboard.readmodels.kubectl import KubectlCommand
 from gangboard.readmodels.trial_steps import actor_steps, trial_steps
 

@@ -11,9 +11,12 @@ from gangboard import pages
 
 _NOT_PAGES = frozenset({"core", "templatetags"})
 
-urlpatterns: list[URLPattern] = [
+_PATTERNS: list[URLPattern] = [
     pattern
     for module in iter_modules(pages.__path__)
     if module.ispkg and module.name not in _NOT_PAGES
     for pattern in import_module(f"{pages.__name__}.{module.name}.urls").urlpatterns
 ]
+
+# Addresses without a parameter come first: `actions/confirm/` is not the id of an action.
+urlpatterns = sorted(_PATTERNS, key=lambda pattern: "<" in str(pattern.pattern))

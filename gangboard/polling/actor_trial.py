@@ -15,8 +15,7 @@ from gangboard.kube.credentials import Credentials
 from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.policy.lever_permissions import LeverRights, Right, Wanted, lever_rights
-from gangboard.polling.cluster_access import Access
-from gangboard.polling.cluster_trial import ANSWER_DEADLINE, CONNECT_DEADLINE, TRIAL_SECONDS
+from gangboard.polling.cluster_trial import ANSWER_DEADLINE, CONNECT_DEADLINE, TRIAL_SECONDS, Access
 from gangboard.store.clusters import gang_namespaces
 from gangboard.store.models import Cluster
 

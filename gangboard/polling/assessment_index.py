@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 
 from gangboard.domain.capacity import ClusterCapacity, PodSet
 from gangboard.domain.group import Group
@@ -13,6 +14,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import Needs, PodTerm
 from gangboard.placement.members import shape_of, unread_text
 from gangboard.placement.neighbours import matcher
+from gangboard.store.objects import pack, unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +66,14 @@ def waiting_pod_sets(
     )
 
 
+_Pods = tuple[tuple[PodKind, int, int], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Note:
     version: int
     """Of the room that it was judged on."""
-    pods: tuple[tuple[PodKind, int, int], ...]
+    pods: _Pods
     """(kind, pods there are, those of them that wait for a node)."""
 
 
@@ -97,6 +102,25 @@ class AssessmentIndex:
             self._add(note, 1)
             self._add(old, -1)
 
+    def pack(self, root: str) -> bytes:
+        """Return the pods of a gang as they were noted, for `restore`."""
+        return pack(self._notes[root].pods)
+
+    def restore(self, notes: Mapping[str, bytes], *, version: int) -> None:
+        """Take in notes on gangs that need no verdict: none of their pods waits for a node."""
+        # Thousands of gangs ask for the same.
+        read = cache(lambda data: unpack(data, _Pods))
+        for root, data in notes.items():
+            old, note = self._notes.get(root), _Note(version, self._shared(read(data)))
+            self._notes[root] = note
+            self._add(note, 1)
+            self._add(old, -1)
+
+    def _shared(self, pods: _Pods) -> _Pods:
+        return tuple(
+            (self._kinds.setdefault(kind, kind), count, waiting) for kind, count, waiting in pods
+        )
+
     def drop(self, root: str) -> None:
         """Forget a gang."""
         self._add(self._notes.pop(root, None), -1)
@@ -117,9 +141,7 @@ class AssessmentIndex:
                 found.append(kind)
         return [(kind, self._waiting[kind]) for kind in found]
 
-    def _count(
-        self, pods: Sequence[Pod], matched: Callable[[Pod], frozenset[PodTerm]]
-    ) -> tuple[tuple[PodKind, int, int], ...]:
+    def _count(self, pods: Sequence[Pod], matched: Callable[[Pod], frozenset[PodTerm]]) -> _Pods:
         there: Counter[PodKind] = Counter()
         waiting: Counter[PodKind] = Counter()
         for pod in pods:

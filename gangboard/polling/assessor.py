@@ -27,7 +27,8 @@ from gangboard.facts.wholeness import is_whole
 from gangboard.plugins import registry
 from gangboard.polling.assessment_index import waiting_pod_sets
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.rows import differs, gang_row
+from gangboard.polling.gang_rows import differs, gang_row
+from gangboard.polling.input_digests import InputDigests, is_repeatable, is_settled, is_stopped
 from gangboard.polling.visibility import (
     groups_seen,
     is_followed,
@@ -43,7 +44,7 @@ from gangboard.polling.visibility import (
     why_no_room,
 )
 from gangboard.store.gang_search import save_search
-from gangboard.store.gangs import unpack_memory
+from gangboard.store.gangs import VerdictInputs, unpack_memory
 from gangboard.store.models import Gang
 from gangboard.store.observations import (
     mark_gangs_gone,
@@ -78,6 +79,7 @@ class _Moment:
     autoscaling: Autoscaling
     watched: bool
     """All changes since these gangs were judged last were seen as they happened."""
+    digests: InputDigests
 
 
 class Assessor:
@@ -105,15 +107,20 @@ class Assessor:
         waiting |= seen_anew | cache.pod_claims.look(now)
         now_unobserved = unobserved(cache.watched, now)
         everything = not cache.assessed_all or now_unobserved != cache.unobserved
-        if everything:
-            waiting |= set(cache.ownership_graph.roots()) | self._stored_roots()
         waiting |= self._read_otherwise() | self._queued_otherwise(now)
+        cache.unobserved = now_unobserved
+        digests = InputDigests(cache, now)
+        if everything:
+            waiting |= self._without_unchanged(
+                cache.ownership_graph.roots() | self._stored_roots(), digests
+            )
         wanted = sorted(waiting)
         waiting.clear()
-        cache.unobserved = now_unobserved
         why = why_no_room(cache.watched, now)
         usage = cache.node_usage
-        moment = _Moment(now, usage.at(why), usage.version, autoscaling, self._is_watched(now))
+        moment = _Moment(
+            now, usage.at(why), usage.version, autoscaling, self._is_watched(now), digests
+        )
         changed = False
         for start in range(0, len(wanted), GANGS_AT_ONCE):
             changed |= self._assess_some(wanted[start : start + GANGS_AT_ONCE], moment)
@@ -127,6 +134,18 @@ class Assessor:
         changed |= cache.capacity.write(why, now, at_once=settle or everything)
         cache.trends.write(now, all_seen=not cache.unobserved)
         return changed
+
+    def _without_unchanged(self, roots: set[str], digests: InputDigests) -> set[str]:
+        """Return the gangs without those of which all inputs are as they were when the stored verdict was made."""
+        cache = self._cache
+        last, cache.last_inputs = cache.last_inputs, {}
+        unchanged = {
+            root: inputs.pod_kinds
+            for root, inputs in last.items()
+            if root not in cache.unjudged and inputs.digest == digests.of(root)
+        }
+        cache.assessments.restore(unchanged, version=cache.node_usage.version)
+        return roots - unchanged.keys()
 
     def _awaits_owners(self) -> bool:
         """Whether owners that groups turned out to have are awaited, before anything was judged: not later on."""
@@ -202,7 +221,10 @@ class Assessor:
             cache.node_usage.mark_whole(root)
         before = cache.gangs.read(present)
         present = self._without_leftovers(present, before, moment.now)
-        rows = [self._row(facts, before, moment) for facts in self._facts(present, before, moment)]
+        rows = [
+            self._row(facts, before, moment, is_settled=is_settled)
+            for facts, is_settled in self._facts(present, before, moment)
+        ]
         fresh = [row for row in rows if differs(row, before.get(row["uid"]))]
         said = {row["uid"] for row in fresh}
         quiet = [
@@ -227,7 +249,12 @@ class Assessor:
         return kept
 
     def _row(
-        self, facts: GangFacts, before: dict[str, dict[str, Any]], moment: _Moment
+        self,
+        facts: GangFacts,
+        before: dict[str, dict[str, Any]],
+        moment: _Moment,
+        *,
+        is_settled: bool,
     ) -> dict[str, Any]:
         verdict = assess(facts)
         uid = facts.owner.meta.ref.uid
@@ -236,7 +263,13 @@ class Assessor:
         self._note(facts, verdict, moment.version)
         claim, name = self._cache.claim, self._cache.cluster_name
         old, watched = before.get(uid), moment.watched
-        return gang_row(claim.cluster_id, name, facts, verdict, old, moment.now, watched=watched)
+        inputs = None
+        if is_settled and is_repeatable(verdict.finding.health, facts.memory, verdict.memory):
+            digest = moment.digests.of(uid)
+            inputs = VerdictInputs(digest, self._cache.assessments.pack(uid))
+        return gang_row(
+            claim.cluster_id, name, facts, verdict, old, moment.now, watched=watched, inputs=inputs
+        )
 
     def _note(self, facts: GangFacts, verdict: Verdict, version: int) -> None:
         """Remember what the next look at the room needs to know of this gang."""
@@ -284,15 +317,17 @@ class Assessor:
 
     def _facts(
         self, roots: Sequence[str], before: dict[str, dict[str, Any]], moment: _Moment
-    ) -> Iterable[GangFacts]:
+    ) -> Iterable[tuple[GangFacts, bool]]:
+        """Yield the facts of each gang, and whether they are settled (`input_digests.is_settled`)."""
         cache = self._cache
         members = {root: cache.ownership_graph.members(root) for root in roots}
-        foreign_pods = {root: cache.ownership_graph.foreign_pods(root) for root in roots}
-        placeholders = {root: cache.ownership_graph.placeholders(root) for root in roots}
+        graph = cache.ownership_graph
+        foreign_pods = {root: graph.foreign_pods(root, members[root]) for root in roots}
+        placeholders = {root: graph.placeholders(root, members[root]) for root in roots}
         claims = {root: cache.autoscaling.subjects(members[root]) for root in roots}
         makers = {root: cache.ownership_graph.makers(members[root]) for root in roots}
         events = {
-            root: cache.event_uids(
+            root: cache.events.about(
                 (*members[root], *makers[root], *claims[root], *placeholders[root])
             )
             for root in roots
@@ -318,7 +353,7 @@ class Assessor:
         stopped = {
             uid: one.meta.ref.namespace
             for uid, one in objects.items()
-            if isinstance(one, Owner) and _is_stopped(one)
+            if isinstance(one, Owner) and is_stopped(one)
         }
         suspends = recorded_suspends(cache.claim.cluster_id, stopped)
         for root in roots:
@@ -332,10 +367,11 @@ class Assessor:
             troubles, look_again_at = cache.pod_claims.troubles(members[root], moment.now)
             if look_again_at is not None:
                 cache.rechecks.schedule(root, look_again_at)
-            yield assemble(
+            sharing = [objects[uid] for uid in foreign_pods[root] if uid in objects]
+            facts = assemble(
                 objects[root],
                 [objects[uid] for uid in members[root] if uid in objects and uid != root],
-                foreign_pods=[objects[uid] for uid in foreign_pods[root] if uid in objects],
+                foreign_pods=sharing,
                 placeholders=[objects[uid] for uid in placeholders[root] if uid in objects],
                 events=told,
                 nodes=cache.nodes,
@@ -367,6 +403,7 @@ class Assessor:
                 takers=cache.takers(told, entries),
                 queues=cache.queues.named_by((*entries, *queued)),
             )
+            yield facts, is_settled((*members_there, *sharing), told)
 
     def _is_known(self, key: str) -> bool:
         return self._cache.watched[key].state == WatchState.OK
@@ -377,11 +414,6 @@ class Assessor:
         if watched.state == WatchState.NOT_SERVED:
             return True
         return watched.listed_at is not None and not is_unobserved(watched, now)
-
-
-def _is_stopped(owner: Owner) -> bool:
-    """Whether an action of gangboard may have stopped it; most objects need no look at the record."""
-    return owner.finish is None and (owner.suspended or owner.paused_parallelism is not None)
 
 
 def _events_of(root: Any, claims: Collection[str], objects: Iterable[Any]) -> list[Event]:

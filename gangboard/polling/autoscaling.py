@@ -15,8 +15,8 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.domain.watch_state import WatchState
 from gangboard.facts.node_claim_nominations import is_about_claim, named_claim
+from gangboard.polling.resource_watch import Watched
 from gangboard.polling.visibility import is_unobserved
-from gangboard.polling.watched import Watched
 
 AUTOSCALING = (NODE_CLAIM, PROVISIONING_REQUEST)
 """What is read of autoscalers, where it is served."""

@@ -13,8 +13,9 @@ from gangboard.domain.watch_state import WatchState
 from gangboard.facts.wholeness import is_whole
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.store.cluster_leases import renew_lease
+from gangboard.store.gangs import unpack_inputs
 from gangboard.store.models import Gang, ResourceState, WatchedObject
-from gangboard.store.objects import UnpackError, unpack
+from gangboard.store.objects import UnpackError, content_digest, unpack
 from gangboard.store.observations import forget_other_decoders
 
 _COLUMNS = ("resource", "uid", "namespace", "name", "resource_version", "data")
@@ -56,13 +57,18 @@ def warm_up(cache: ClusterCache) -> None:
     for resource, uid, namespace, name, version, data in stored_objects(cache):
         cache.versions[resource][uid] = version
         cache.names[resource][uid] = (namespace, name)
+        cache.contents[uid] = content_digest(data)
         if resource in cache.watched:
             understood &= _recall(cache, resource, version, bytes(data))
     cache.preemptions.note_roots()
     if understood:
-        _drop_orphaned_events(cache)
+        cache.events.drop_orphaned()
     gangs = Gang.objects.filter(cluster_id=cache.claim.cluster_id, gone_at=None)
-    for uid, recheck_at, stage, code in gangs.values_list("uid", "recheck_at", "stage", "code"):
+    columns = ("uid", "recheck_at", "stage", "code", "memory")
+    for uid, recheck_at, stage, code, memory in gangs.values_list(*columns).iterator():
+        inputs = unpack_inputs(memory)
+        if inputs.digest:
+            cache.last_inputs[uid] = inputs
         if recheck_at is not None:
             cache.rechecks.schedule(uid, recheck_at)
         if not is_whole(stage, code):
@@ -105,11 +111,3 @@ def stored_objects(cache: ClusterCache) -> Iterator[tuple[Any, ...]]:
         if time.monotonic() - renewed_at > RENEW_EVERY:
             renew_lease(cache.claim)
             renewed_at = time.monotonic()
-
-
-def _drop_orphaned_events(cache: ClusterCache) -> None:
-    """Events of objects that are gone are known by their rows only: let those go."""
-    orphaned = [uid for uid in cache.events if not cache.ownership_graph.gangs_told_of(uid)]
-    claims = cache.autoscaling.drop_pods(orphaned)
-    for about in (*claims, *(uid for uid in orphaned if not cache.autoscaling.keeps(uid))):
-        cache.drop_events(cache.events.pop(about, {}).keys())

@@ -1,4 +1,4 @@
-"""What the Capacity page shows of a cluster, stored when it has changed."""
+"""The numbers of a cluster that the Capacity page and its curves show, stored when they have changed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from gangboard.store.capacity import (
 )
 from gangboard.store.cluster_leases import ClusterLease
 from gangboard.store.observations import next_version, writing
-from gangboard.store.trends import AcceleratorSums
+from gangboard.store.trends import AcceleratorSums, minute_of, record_point
 
 EVERY = 5.0
 """Seconds between two writes at the least."""
@@ -240,3 +240,30 @@ def _texts(amounts: Iterable[tuple[str, int]]) -> dict[str, str]:
 
 def _digest(row: NodeCapacityRow) -> bytes:
     return blake2b(_encode(row), digest_size=16).digest()
+
+
+class TrendWriter:
+    """Writes the minutes of one cluster in which its gangs are judged. The others have no row."""
+
+    def __init__(self, claim: ClusterLease, capacity: CapacityWriter) -> None:
+        self._claim = claim
+        self._capacity = capacity
+        self._written: datetime | None = None
+
+    def write(self, now: datetime, *, all_seen: bool) -> None:
+        """Write this minute, unless it is written. Raises LeaseLostError.
+
+        `all_seen`: nothing that gangs are judged by is hidden. No page is told: one that is read anew
+        for something else shows the point, too.
+        """
+        minute = minute_of(now)
+        if minute == self._written:
+            return
+        with writing(self._claim):
+            record_point(
+                self._claim.cluster_id,
+                at=now,
+                all_seen=all_seen,
+                room=self._capacity.accelerators(),
+            )
+        self._written = minute

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import events_of
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
+from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
@@ -35,37 +36,25 @@ from gangboard.plugins import registry
 from gangboard.polling.assessment_index import AssessmentIndex
 from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingTracker
 from gangboard.polling.blueprints import BlueprintTracker
-from gangboard.polling.capacity import CapacityWriter
-from gangboard.polling.contact_meter import ContactMeter
+from gangboard.polling.capacity import CapacityWriter, TrendWriter
 from gangboard.polling.discovery_schedule import DiscoverySchedule
-from gangboard.polling.kept_rows import KeptGangs, KeptObjects
-from gangboard.polling.leftovers import Leftovers
+from gangboard.polling.event_index import EventIndex
 from gangboard.polling.node_usage import NodeUsageTracker
-from gangboard.polling.pending import Pending
+from gangboard.polling.pending_gangs import Pending, Rechecks
 from gangboard.polling.pod_claims import CLAIMS, PodClaimTracker
 from gangboard.polling.preemptions import Preemptions
 from gangboard.polling.queues import QueueTracker
-from gangboard.polling.rechecks import Rechecks
-from gangboard.polling.silence import Silence
-from gangboard.polling.suspend_history import SuspendHistory
-from gangboard.polling.trends import TrendWriter
+from gangboard.polling.reachability import ContactMeter, Silence
+from gangboard.polling.resource_watch import Watched
+from gangboard.polling.row_cache import GangRowCache, ObjectCache
 from gangboard.polling.visibility import PODS_KEY
-from gangboard.polling.watched import Watched
+from gangboard.polling.watch_history import Leftovers, SuspendHistory
 from gangboard.store.cluster_leases import ClusterLease
+from gangboard.store.gangs import VerdictInputs
 
+_Put = Callable[[Any], set[str]]
 _OF_AUTOSCALERS = frozenset(resource.key for resource in AUTOSCALING)
 _OF_CLAIMS = frozenset(resource.key for resource in CLAIMS)
-EVENTS_PER_OBJECT = 20
-"""The events kept of one object; a crash loop makes thousands."""
-
-
-class KeptEvent(NamedTuple):
-    """What decides which events of an object are kept."""
-
-    seen: float
-    """Unix time of its last sight."""
-    kind: tuple[str, str]
-    """Reason and reporter."""
 
 
 def resources() -> tuple[Resource, ...]:
@@ -97,14 +86,14 @@ class ClusterCache:
     """Resource key → uid → resourceVersion, to skip what has not changed."""
     names: dict[str, dict[str, tuple[str, str]]] = field(default_factory=lambda: defaultdict(dict))
     """Resource key → uid → (namespace, name)."""
+    contents: dict[str, bytes] = field(default_factory=dict)
+    """uid → digest of the object as stored."""
+    last_inputs: dict[str, VerdictInputs] = field(default_factory=dict)
+    """Gang → inputs of its stored verdict, until the new holder has decided which gangs to judge."""
     nodes: dict[str, Node] = field(default_factory=dict)
-    events: dict[str, dict[str, KeptEvent]] = field(default_factory=lambda: defaultdict(dict))
-    """uid of the object that events are about → uid of the event → what decides whether it is kept."""
-    stale_events: set[str] = field(default_factory=set)
-    """uids of events that nobody will ask for any more: their rows can go."""
     rechecks: Rechecks = field(default_factory=Rechecks)
-    leftovers: Leftovers = field(default_factory=Leftovers)
     """Verdicts that waiting alone can change."""
+    leftovers: Leftovers = field(default_factory=Leftovers)
     unobserved: tuple[Unobserved, ...] = ()
     """As of the last assessment of everything."""
     queue_visibility: str | None = None
@@ -122,8 +111,8 @@ class ClusterCache:
     assessed_all: bool = False
     """Every gang was judged since these caches were made."""
     suspend_history: SuspendHistory = field(default_factory=SuspendHistory)
-    objects: KeptObjects = field(init=False)
-    gangs: KeptGangs = field(init=False)
+    objects: ObjectCache = field(init=False)
+    gangs: GangRowCache = field(init=False)
     node_usage: NodeUsageTracker = field(init=False)
     assessments: AssessmentIndex = field(default_factory=AssessmentIndex)
     preemptions: Preemptions = field(init=False)
@@ -134,12 +123,17 @@ class ClusterCache:
     pod_claims: PodClaimTracker = field(init=False)
     queues: QueueTracker = field(init=False)
     blueprints: BlueprintTracker = field(init=False)
+    events: EventIndex = field(init=False)
+    _tables: dict[type, _Put] = field(init=False)
+    """Class of objects that are no members of gangs → what takes them in and returns the roots of the gangs they touch."""
+    _listeners: dict[type, tuple[Callable[[Any], object], ...]] = field(init=False)
+    """Class of objects → what keeps something of them, whatever gang they belong to."""
 
     def __post_init__(self) -> None:
         """Make the parts that know others."""
         models = {key: watched.resource.model for key, watched in self.watched.items()}
-        self.objects = KeptObjects(self.claim.cluster_id, models)
-        self.gangs = KeptGangs(self.claim.cluster_id)
+        self.objects = ObjectCache(self.claim.cluster_id, models)
+        self.gangs = GangRowCache(self.claim.cluster_id)
         self.node_usage = NodeUsageTracker(self.ownership_graph, self._ref_of)
         self.pending = Pending(self.assessments)
         self.autoscaling = AutoscalingTracker(self.ownership_graph, self.watched)
@@ -147,8 +141,34 @@ class ClusterCache:
         self.queues = QueueTracker(self.ownership_graph)
         self.blueprints = BlueprintTracker(self.ownership_graph)
         self.preemptions = Preemptions(self.ownership_graph)
+        self.events = EventIndex(self.ownership_graph, self.preemptions, self.autoscaling)
         self.capacity = CapacityWriter(self.claim, self.node_usage, self.assessments)
         self.trends = TrendWriter(self.claim, self.capacity)
+        self._fill_tables()
+
+    def _fill_tables(self) -> None:
+        self._tables = {
+            Node: self._put_node,
+            Event: self.events.put,
+            NodeClaim: self.autoscaling.put,
+            ProvisioningRequest: self.autoscaling.put,
+            VolumeClaim: self.pod_claims.put,
+            ResourceClaim: self.pod_claims.put,
+            StorageClass: self.pod_claims.put,
+            Queue: self.queues.put,
+            Flavor: self.queues.put_flavor,
+            Blueprint: self.blueprints.put,
+            # Both are about the cluster, not about a gang.
+            AdmissionPolicy: lambda _: set(),
+            QueueCheck: lambda _: set(),
+        }
+        self._listeners = {
+            Node: (self.node_usage.put,),
+            Pod: (self.node_usage.put, self.autoscaling.put_pod, self.pod_claims.put_pod),
+            Owner: (self.node_usage.put, self.blueprints.put_owner, self._put_suspend),
+            QueueEntry: (self.node_usage.put, self.queues.put_waiting),
+            Group: (self.queues.put_waiting,),
+        }
 
     def rest(self) -> None:
         """Nobody asks for a while: close the connections, and keep no rows."""
@@ -159,93 +179,30 @@ class ClusterCache:
     def remember(self, model: Any) -> set[str]:  # any class of the domain
         """Take a new state of an object into the caches; return the uids of gangs it touches."""
         self.take_in(model)
-        touched = self._touch(model)
+        put = self._tables.get(type(model), self._put_member)
+        touched = put(model)
         self.node_usage.touch(touched)
         return touched
 
     def take_in(self, model: Any) -> None:
         """Take in what does not ask which gangs there are."""
-        if isinstance(model, Node | Pod | Owner | QueueEntry):
-            self.node_usage.put(model)
-        if isinstance(model, Pod):
-            self.autoscaling.put_pod(model)
-            self.pod_claims.put_pod(model)
-        if isinstance(model, QueueEntry | Group):
-            self.queues.put_waiting(model)
-        if isinstance(model, Owner):
-            self.blueprints.put_owner(model)
-            self.suspend_history.put(model, datetime.now(UTC))
+        for listener in self._listeners.get(type(model), ()):
+            listener(model)
 
-    def _touch(self, model: Any) -> set[str]:
-        if isinstance(model, Node):
-            before = self.nodes.get(model.meta.ref.name)
-            self.nodes[model.meta.ref.name] = model
-            if before is not None and (before.ready, before.unschedulable) == (
-                model.ready,
-                model.unschedulable,
-            ):
-                return set()
-            return self.ownership_graph.roots_on_node(model.meta.ref.name)
-        if isinstance(model, Event):
-            return self._remember_event(model)
-        if isinstance(model, NodeClaim | ProvisioningRequest):
-            return self.autoscaling.put(model)
-        if isinstance(model, VolumeClaim | ResourceClaim | StorageClass):
-            return self.pod_claims.put(model)
-        if isinstance(model, Queue):
-            return self.queues.put(model)
-        if isinstance(model, Flavor):
-            return self.queues.put_flavor(model)
-        if isinstance(model, AdmissionPolicy | QueueCheck):
-            return set()  # it is about the cluster, not about a gang
-        if isinstance(model, Blueprint):
-            return self.blueprints.put(model)
+    def _put_suspend(self, owner: Owner) -> None:
+        self.suspend_history.put(owner, datetime.now(UTC))
+
+    def _put_node(self, node: Node) -> set[str]:
+        name = node.meta.ref.name
+        before, self.nodes[name] = self.nodes.get(name), node
+        shown = (node.ready, node.unschedulable)
+        if before is not None and (before.ready, before.unschedulable) == shown:
+            return set()
+        return self.ownership_graph.roots_on_node(name)
+
+    def _put_member(self, model: Linked) -> set[str]:
         touched = self.ownership_graph.put(model)
         return touched | self.preemptions.follow(model.meta.ref.uid, touched)
-
-    def _remember_event(self, event: Event) -> set[str]:
-        known = self.ownership_graph.namespace_of(event.regarding.uid)
-        if known not in (None, event.meta.ref.namespace):
-            # The API server checks neither uid nor namespace of `regarding` (seen on 1.37.0).
-            self.drop_events((event.meta.ref.uid,))
-            return set()
-        seen = event.last_seen.timestamp() if event.last_seen else 0.0
-        about = self._keeper_of(event)
-        touched = self.ownership_graph.touch_event(event) | self.ownership_graph.gangs_of(about)
-        touched |= self.preemptions.put(event, about) | self.autoscaling.note(event)
-        kept = KeptEvent(seen, (event.reason, event.reporter))
-        self._keep_events(about, {event.meta.ref.uid: kept})
-        return touched
-
-    def _keeper_of(self, event: Event) -> str:
-        """Return the uid with which an event is kept: the gang's where a pod of it is gone already.
-
-        The event of a preemption often comes after the last word about its pod.
-        """
-        about = event.regarding.uid
-        if event.regarding.kind != "Pod" or self.ownership_graph.root_of(about) is not None:
-            return about
-        return self.preemptions.gang_of(about) or about
-
-    def _keep_events(self, about: str, events: dict[str, KeptEvent]) -> None:
-        """Keep events with the object that they are about.
-
-        Beyond the cap the oldest of those go of which there are most: where nodes come and go a scheduler
-        refuses the same pod a hundred times, and what an autoscaler said once still counts.
-        """
-        kept = self.events[about]
-        kept.update(events)
-        while len(kept) > EVENTS_PER_OBJECT:
-            often = Counter(one.kind for one in kept.values())
-            oldest = min(kept, key=lambda uid: (-often[kept[uid].kind], kept[uid].seen))
-            del kept[oldest]
-            self.drop_events((oldest,))
-
-    def drop_events(self, uids: Iterable[str]) -> None:
-        """Let the rows of these events go."""
-        uids = tuple(uids)
-        self.stale_events.update(uids)
-        self.preemptions.drop(uids)
 
     def forget(self, resource: str, uid: str) -> set[str]:
         """Take a deleted object out of the caches; return the uids of gangs it touches."""
@@ -253,7 +210,7 @@ class ClusterCache:
         namespace_name = self.names[resource].pop(uid, None)
         waiting = self.preemptions.remove(uid)
         self.leftovers.note_deleted(uid)
-        self._hand_down_events(uid)
+        self.events.hand_down(uid)
         if resource == NODE.key and namespace_name is not None:
             touched = self._forget_node(uid, namespace_name[1])
         elif resource in _OF_AUTOSCALERS and namespace_name is not None:
@@ -266,8 +223,7 @@ class ClusterCache:
             if resource == PODS_KEY:
                 self.node_usage.remove_pod(uid)
                 self.pod_claims.drop_pod(uid)
-                for about in self.autoscaling.drop_pods((uid,)):
-                    self.drop_events(self.events.pop(about, {}).keys())
+                self.events.drop_pods((uid,))
             self.suspend_history.remove(uid)
             self.blueprints.remove_owner(uid)
             self.node_usage.remove_owner(uid)
@@ -290,22 +246,6 @@ class ClusterCache:
                 resource = self.watched[key].resource
                 return ObjectRef(resource.group, resource.kind, *names[uid], uid)
         return None
-
-    def _hand_down_events(self, uid: str) -> None:
-        """What is told of a pod that is gone (who preempted it) stays with its gang.
-
-        What is told of a NodeClaim that is gone (why) stays while pods wait that it was made for.
-        """
-        if self.autoscaling.is_asked_for(uid):
-            return
-        events = self.events.pop(uid, None)
-        if not events:
-            return
-        root = self.ownership_graph.root_of(uid)
-        if root is None or root == uid:
-            self.drop_events(events)
-        else:
-            self._keep_events(root, events)
 
     def unobserved_in(self, namespace: str) -> tuple[Unobserved, ...]:
         """Return what the gangs of a namespace need and nobody can look at or read."""
@@ -331,7 +271,3 @@ class ClusterCache:
         roots = {uid: self.preemptions.gang_of(uid) for uid in uids}
         refs = {uid: self._ref_of(root or uid) for uid, root in roots.items()}
         return {uid: ref for uid, ref in refs.items() if ref is not None}
-
-    def event_uids(self, regarding: Iterable[str]) -> list[str]:
-        """Return the uids of the events kept about these objects."""
-        return [event for uid in regarding for event in self.events.get(uid, ())]

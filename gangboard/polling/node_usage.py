@@ -144,18 +144,23 @@ class NodeUsageTracker:
 
     def broken(self) -> list[RunningGang]:
         """Return the gangs that hold room without being whole, in no order."""
-        self._refresh()
+        self._refresh(self._known_stale() & self._broken.keys())
         return [
             self._residents[root] for root in self._broken if self._residents.get(root) is not None
         ]
 
     def _all_residents(self) -> Sequence[RunningGang]:
-        self._refresh()
+        self._refresh(self._known_stale())
         return tuple(self._residents[root] for root in sorted(self._residents))
 
-    def _refresh(self) -> None:
-        stale = self._graph.roots() if self._stale is None else self._stale
-        self._stale = set()
+    def _known_stale(self) -> set[str]:
+        if self._stale is None:
+            self._stale = self._graph.roots()
+        return self._stale
+
+    def _refresh(self, stale: Collection[str]) -> None:
+        """Work out anew what these gangs hold."""
+        self._stale = self._known_stale().difference(stale)
         for root in stale:
             found = self._resident(root)
             if found is None:

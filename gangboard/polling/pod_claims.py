@@ -23,8 +23,8 @@ from gangboard.domain.pod_claims import (
     resource_claim_problem,
     volume_claim_problem,
 )
+from gangboard.polling.resource_watch import Watched
 from gangboard.polling.visibility import tells_absence
-from gangboard.polling.watched import Watched
 
 CLAIMS = (VOLUME_CLAIM, STORAGE_CLASS, RESOURCE_CLAIM)
 """What is read of claims, where it may be."""

@@ -17,9 +17,8 @@ from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.logs import get_logger
 from gangboard.polling.cache_warm_up import warm_up
 from gangboard.polling.cluster_cache import ClusterCache, resources
-from gangboard.polling.revisions import RESTORES_APART, RestoredError, Revision
-from gangboard.polling.watched import Watched
-from gangboard.polling.window import Window
+from gangboard.polling.poll_window import Window
+from gangboard.polling.resource_watch import RESTORES_APART, RestoredError, Revision, Watched
 from gangboard.store.cluster_leases import (
     LEASE_SECONDS,
     ClusterLease,

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from decimal import Decimal
 
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.group import Group
@@ -18,6 +20,7 @@ _Place = tuple[str, str, str]
 _FlavorName = tuple[str, str]
 """API group and name."""
 InQueue = QueueEntry | Group
+_NONE = Decimal(0)
 
 
 class QueueTracker:
@@ -39,6 +42,8 @@ class QueueTracker:
         """uids of the entries whose pods are of a flavor."""
         self._used: dict[str, set[_FlavorName]] = {}
         """The same the other way round."""
+        self._naming: set[str] = set()
+        """uids of the entries and groups that name a queue or a flavor, waiting or not."""
 
     def put(self, queue: Queue) -> set[str]:
         """Take in the state of a queue; return the roots of gangs that are told something else by it."""
@@ -63,6 +68,8 @@ class QueueTracker:
         """Take in what an entry names while it stands in line, or what a group names."""
         ref = one.meta.ref
         self._drop_entry(ref.uid)
+        if one.queue or any(_flavors_of(one)):
+            self._naming.add(ref.uid)
         for name in _flavors_of(one):
             self._used.setdefault(ref.uid, set()).add(name)
             self._users[name].add(ref.uid)
@@ -104,7 +111,19 @@ class QueueTracker:
         del self._flavors[name]
         return self._graph.gangs_of_any(self._users.get(name, ()))
 
+    def is_named_by(self, uids: Iterable[str]) -> bool:
+        """Whether any of these objects names a queue or a flavor."""
+        return not self._naming.isdisjoint(uids)
+
+    def shown(self) -> tuple[object, ...]:
+        """Return what verdicts can show of all queues and flavors, in a fixed order."""
+        queues = tuple(map(_without_use, sorted(self._tree, key=lambda queue: queue.name)))
+        return queues, [
+            (name, flavor.node_labels) for name, flavor in sorted(self._flavors.items())
+        ]
+
     def _drop_entry(self, uid: str) -> None:
+        self._naming.discard(uid)
         for name in self._used.pop(uid, ()):
             self._users[name].discard(uid)
             if not self._users[name]:
@@ -139,6 +158,15 @@ def _flavors_of(one: InQueue) -> Iterator[_FlavorName]:
 def _is_same(before: Queue, after: Queue) -> bool:
     """Whether the two are the same to whoever waits: numbers of use are not told in verdicts."""
     return _told(before) == _told(after)
+
+
+def _without_use(queue: Queue) -> Queue:
+    """Return a queue without the numbers that move with each entry, which no verdict shows."""
+    quotas = tuple(
+        replace(quota, used=_NONE, reserved=_NONE, borrowed=_NONE) for quota in queue.quotas
+    )
+    meta = replace(queue.meta, resource_version="")
+    return replace(queue, meta=meta, quotas=quotas, pending=None, reserving=None, admitted=None)
 
 
 def _told(queue: Queue) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 from gangboard.decode.events import EVENT
-from gangboard.decode.page import (
+from gangboard.decode.list_watch_decoder import (
     DecodeProblem,
     Page,
     TooLargeError,
@@ -24,13 +24,11 @@ from gangboard.domain.watch_state import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import path_for
 from gangboard.kube.errors import KubeError, KubeErrorCode
-from gangboard.kube.listing import pages
-from gangboard.kube.resource_versions import is_lower
-from gangboard.kube.watching import Watch
-from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
-from gangboard.polling.contact_meter import ContactMeter
+from gangboard.kube.list_pager import pages
+from gangboard.kube.watch import Watch, is_lower
+from gangboard.polling.reachability import ContactMeter
+from gangboard.polling.resource_watch import Batch, Changed, Listed, News, PutOff, Seen, Watched
 from gangboard.polling.visibility import PODS_KEY
-from gangboard.polling.watched import PutOff, Watched
 
 BACKOFF = (1.0, 2.0, 4.0, 8.0)
 """Seconds between tries after a failure."""

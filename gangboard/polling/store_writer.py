@@ -10,15 +10,22 @@ from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import EVENT
 from gangboard.decode.fingerprints import decoder_fingerprint
 from gangboard.decode.holds import HOLD
-from gangboard.decode.page import DecodeProblem
+from gangboard.decode.list_watch_decoder import DecodeProblem
 from gangboard.domain.event import Event
 from gangboard.domain.watch_state import WatchState
 from gangboard.plugins import registry
 from gangboard.polling.assessor import Assessor
-from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.watched import SENTENCES_KEPT, Watched
-from gangboard.store.objects import owner_uid, pack, uid_or_none
+from gangboard.polling.resource_watch import (
+    SENTENCES_KEPT,
+    Batch,
+    Changed,
+    Listed,
+    News,
+    Seen,
+    Watched,
+)
+from gangboard.store.objects import content_digest, owner_uid, pack, uid_or_none
 from gangboard.store.observations import (
     CHUNK,
     ObjectRow,
@@ -154,10 +161,10 @@ class StoreWriter:
         From where to go on comes in the last, so that after a crash in between all is read again.
         """
         changed = list(self._changed.values())
-        deleted = [*self._deleted, *self._cache.stale_events]
+        deleted = [*self._deleted, *self._cache.events.stale]
         self._changed.clear()
         self._deleted.clear()
-        self._cache.stale_events.clear()
+        self._cache.events.stale.clear()
         while len(changed) + len(deleted) > CHUNK:
             room = CHUNK - len(changed[:CHUNK])
             self._write(changed[:CHUNK], deleted[:room], [])
@@ -189,10 +196,13 @@ class StoreWriter:
             delete_objects(cluster_id, deleted)
             if fresh:
                 save_views(cluster_id, fresh)
+        contents = self._cache.contents
         for (_, change), row in zip(changed, rows, strict=True):
             kept.put_stored(row.uid, change.model, row.data)
+            contents[row.uid] = content_digest(row.data)
         for uid in deleted:
             kept.drop(uid)
+            contents.pop(uid, None)
         self._stored.update((view.resource, view) for view in fresh)
         for watched in views:
             watched.changed = False

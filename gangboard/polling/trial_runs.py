@@ -10,8 +10,12 @@ from gangboard.kube.errors import CredentialError, KubeError, KubeErrorCode, cle
 from gangboard.kube.kubeconfig import context_names
 from gangboard.logs import get_logger
 from gangboard.polling.actor_trial import try_actor_of
-from gangboard.polling.cluster_access import Access, in_cluster_access, kubeconfig_access
-from gangboard.polling.cluster_trial import try_cluster
+from gangboard.polling.cluster_trial import (
+    Access,
+    in_cluster_access,
+    kubeconfig_access,
+    try_cluster,
+)
 from gangboard.store import clusters
 from gangboard.store.cluster_trials import ClaimedTrial, TrialResult, claim_trial, finish_trial
 from gangboard.store.clusters import ClusterError

@@ -19,7 +19,7 @@ from gangboard.domain.quota import Queue
 from gangboard.domain.watch_state import WatchState
 from gangboard.facts.gang import Unobserved
 from gangboard.plugins import registry
-from gangboard.polling.watched import Watched
+from gangboard.polling.resource_watch import Watched
 
 PODS_KEY = "pods"
 UNOBSERVED_AFTER = timedelta(seconds=120)

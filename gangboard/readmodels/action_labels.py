@@ -1,10 +1,11 @@
-"""The labels of actions: their states, levers and buttons, each written once."""
+"""The labels of actions: their states, steps, levers and buttons, each written once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from gangboard.domain.action import ActionState, Verb
+from gangboard.domain.action import ActionState, StepState, Verb
 from gangboard.plugins import registry
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
@@ -29,6 +30,23 @@ _OTHERS = {
     ActionState.REVERTED: "Reverted",
 }
 """Labels of the others, whatever was asked for."""
+_STEPS: dict[str, Face] = {
+    StepState.PENDING: Face("pending", "not yet", "○", "none"),
+    StepState.SENDING: Face("sending", "being sent", "◌", "starting"),
+    StepState.DONE: Face("done", "done", "✓", "running"),
+    StepState.FAILED: Face("failed", "failed", "✕", "failed"),
+    StepState.UNKNOWN: Face("unknown", "outcome not known", "?", "unknown"),
+    StepState.SKIPPED: Face("skipped", "not needed", "–", "none"),
+}
+_NEVER_SENT = Face("pending", "never sent", "–", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One sentence and the objects for which it is true; no name when it is true for all."""
+
+    text: str
+    names: tuple[str, ...]
 
 
 def state_label(state: ActionState) -> str:
@@ -43,10 +61,10 @@ def lever_keys() -> tuple[str, ...]:
 
 def lever_label(lever: str, *, forced: bool = False) -> str:
     """Return the name of a lever; a forced plain suspend is not called what nobody has seen."""
-    found = registry.lever(lever)
-    if found is None:
+    known = registry.lever(lever)
+    if known is None:
         return printable(lever)
-    return found.forced_label if forced else found.label
+    return known.forced_label if forced else known.label
 
 
 def shared_label(verb: str, labels: Iterable[str]) -> str:
@@ -55,10 +73,23 @@ def shared_label(verb: str, labels: Iterable[str]) -> str:
     return words.pop() if len(words) == 1 else verb.capitalize()
 
 
+def notes(texts: Iterable[tuple[str, Sequence[str]]]) -> tuple[Note, ...]:
+    """Return each sentence once, with the names of its objects, from (name, sentences)."""
+    names: dict[str, list[str]] = {}
+    objects = 0
+    for name, sentences in texts:
+        objects += 1
+        for text in dict.fromkeys(sentences):
+            names.setdefault(text, []).append(name)
+    return tuple(
+        Note(text, () if len(named) == objects else tuple(named)) for text, named in names.items()
+    )
+
+
 def undo_label(lever: str, button: str, verb: str) -> str:
     """Return the word on the button that undoes an action, from its button; `verb` is the undoing one."""
-    found = registry.lever(lever)
-    return (found.undo_buttons.get(button) if found is not None else None) or verb.capitalize()
+    known = registry.lever(lever)
+    return (known.undo_buttons.get(button) if known is not None else None) or verb.capitalize()
 
 
 def action_face(
@@ -88,8 +119,18 @@ def action_face(
 def _done_label(suspends: bool, lever: str, state: str, only_released: bool) -> str:
     if not suspends:
         return "Released" if only_released else "Resumed"
-    found = registry.lever(lever)
-    if found is None:
+    known = registry.lever(lever)
+    if known is None:
         return "Suspended"
-    # `Held` is said only when it was watched and has held.
-    return found.applied if state == ActionState.APPLIED else found.done
+    # `Held` only after the watch: until then the Hold is not proved.
+    return known.applied if state == ActionState.APPLIED else known.done
+
+
+def step_face(state: str, *, over: bool = False) -> Face:
+    """Return the face of a step's state; one from a newer release still prints.
+
+    `over`: the action has ended, so a pending step is never sent.
+    """
+    if over and state == StepState.PENDING:
+        return _NEVER_SENT
+    return _STEPS.get(state) or Face(state, printable(state), "?", "unknown")

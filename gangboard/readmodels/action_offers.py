@@ -17,7 +17,7 @@ from gangboard.policy.refusals import cluster_closed, unowned
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.printable import printable, printable_lines
 from gangboard.store.access import Viewer
 from gangboard.store.action_context import read_action_context
 from gangboard.store.levers import read_all_levers, read_levers
@@ -202,11 +202,6 @@ class _OfferBuilder:
             gang_id=self.gang_id,
             primary=primary,
         )
-
-
-def printable_lines(text: str) -> str:
-    """Return a text of several lines, each of them fit to print."""
-    return "\n".join(printable(line) for line in text.splitlines())
 
 
 def _board_offer(row: GangRow, cluster: Freshness, why_not: str) -> OfferRow:

@@ -1,30 +1,44 @@
-"""Actions, offers and Holds as the pages and API show them to one viewer."""
+"""Actions and offers as pages, API and messages show them to a viewer."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from operator import attrgetter
 
-from gangboard.domain.action import ActionState, Plan
+from gangboard.domain.action import ActionState, Plan, StepState, Verb
+from gangboard.pages.core.rows import shown, shown_property
+from gangboard.readmodels.action_labels import lever_keys
 from gangboard.readmodels.ages import duration_text
-from gangboard.readmodels.audit_labels import event_label
 from gangboard.readmodels.state_labels import Face
 
+VERBS = tuple(verb.value for verb in Verb)
+LEVERS = lever_keys()
+ACTION_STATES = tuple(state.value for state in ActionState)
+STEP_STATES = tuple(state.value for state in StepState)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OfferRow:
-    """One button of one object: pressed it asks, off it says why."""
+    """What the caller may do to an object now."""
 
-    verb: str
-    label: str
-    """The word on the button: `Suspend`, `Resume`, or that of its lever, such as `Hold`."""
-    allowed: bool
-    lever: str
-    """Empty when not allowed, and where it is chosen only when somebody asks (the Board)."""
-    why_not: str
-    warnings: tuple[str, ...]
+    verb: str = shown("Verb", choices=VERBS)
+    label: str = shown(
+        "Button",
+        "The word on the button: the verb, or a narrower word such as Hold or Release.",
+    )
+    meaning: str = shown(
+        "Meaning",
+        "What it does, where the label alone does not say it.",
+        empty_is_null=True,
+        default="",
+    )
+    allowed: bool = shown("Allowed")
+    lever: str = shown("Lever", choices=LEVERS, empty_is_null=True)
+    """Empty when not allowed, and on the Board, where the confirmation chooses the lever."""
+    why_not: str = shown("Why not", empty_is_null=True)
+    warnings: tuple[str, ...] = shown("Warnings")
     cluster: str
     api_group: str
     kind: str
@@ -34,39 +48,50 @@ class OfferRow:
     generation: int
     gang_id: str = ""
     needs: str = ""
-    """What to install or switch on so that it would be allowed: commands, one a line."""
-    meaning: str = ""
-    """What the button does, in a sentence. Empty where the label says it."""
+    """Commands that would make it allowed, one a line."""
     primary: bool = True
-    """The verb that changes something as things are now; the other one is for completeness."""
+    """True for the verb that changes something as things are now."""
     # Not part of what is printed: a plan may name times, and a button does not.
     plan: Plan | None = field(default=None, repr=False, compare=False)
     """None when the viewer may not act there at all, and on the Board."""
 
 
 @dataclass(frozen=True, slots=True)
-class StepRow:
-    """One step of an action."""
+class TargetRow:
+    """The object of an action, as the caller saw it."""
 
-    name: str
-    method: str
-    path: str
-    patch: str
-    dry_run: bool
-    state: str
-    result: str
-    at: datetime | None
+    cluster: str = shown("Cluster")
+    api_group: str = shown("API group")
+    kind: str = shown("Kind")
+    namespace: str = shown("Namespace")
+    name: str = shown("Name")
+    uid: str = shown("uid")
+    generation: int | None = shown("Generation")
 
 
 @dataclass(frozen=True, slots=True)
-class ActionEnd:
+class StepRow:
+    """One request of an action to an API server."""
+
+    name: str = shown("Step")
+    method: str = shown("Method", "POST, DELETE, PATCH (a JSON patch) or MERGE (a merge patch).")
+    path: str = shown("Path")
+    patch: str = shown("Patch", "The exact body; of a DELETE its preconditions.")
+    dry_run: bool = shown("Dry run", "It changes nothing: it proves the lever.")
+    state: str = shown("State", choices=STEP_STATES)
+    result: str = shown("Result", "What came of it, in a sentence.", empty_is_null=True)
+    at: datetime | None = shown("When")
+
+
+@dataclass(frozen=True, slots=True)
+class ActionEndRow:
     """What put an end to what an action had suspended."""
 
-    by: str
-    at: datetime
-    action_id: str
+    by: str = shown("By", "Who resumed it.")
+    at: datetime = shown("When")
+    action_id: str = shown("Action")
     after_seconds: float = 0.0
-    """For how long it was suspended."""
+    """How long it was suspended."""
 
     @property
     def sentence(self) -> str:
@@ -77,65 +102,88 @@ class ActionEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field before and after an action."""
+
+    field: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ActionRow:
-    """One action."""
+    """An action: what was asked, what was sent, and how it ended."""
 
-    id: str
-    verb: str
-    cluster: str
-    api_group: str
-    kind: str
-    namespace: str
-    name: str
-    uid: str
-    generation: int | None
-    gang_id: str
-    state: str
-    is_final: bool
-    face: Face
-    """The state in words for people: `Suspended, watching`, `Held`, `Reverted by jobset` …"""
-    lever: str
-    lever_label: str
-    reason: str
-    actor: str
-    via: str
-    """page, api or gangboard."""
-    forced: bool
-    message: str
-    """How it stands, in a sentence."""
-    warnings: tuple[str, ...]
-    reactions: tuple[str, ...]
-    before: Mapping[str, str]
-    after: Mapping[str, str]
-    steps: tuple[StepRow, ...]
-    button: str
-    """The word on the button that asks for it: `Suspend`, `Resume`, or a narrower one such as `Hold`."""
-    reverted_by: str
-    held_seconds: float | None
-    until: datetime | None
-    batch: str
-    requested_at: datetime
-    sent_at: datetime | None
-    applied_at: datetime | None
-    finished_at: datetime | None
-    nodes: tuple[str, ...] = ()
-    """Where its pods were when it was looked at, right before it was acted on."""
-    stop_asked: bool = False
-    """Whether somebody has stopped it: it is not over until a worker has seen that."""
-    ended: ActionEnd | None = None
-    """What put an end to it since; None where it is in force, or was not looked for."""
-    watched_until: datetime | None = None
-    """Until when it is watched at least. None before it is applied, and when it is over."""
+    id: str = shown("Action")
+    verb: str = shown("Verb", choices=VERBS)
+    button: str = shown(
+        "Button",
+        "The word on the button that asks for it: the verb, or a narrower word such as Hold.",
+    )
+    target: TargetRow = shown("What")
+    gang_id: str = shown("Gang", "The gang that the object belongs to.", empty_is_null=True)
+    state: str = shown("State", choices=ACTION_STATES)
+    is_final: bool = shown(
+        "Final",
+        "Nothing more is done. `verified` can still become `reverted` later.",
+        api_name="final",
+    )
 
-    @property
-    def is_unsent(self) -> bool:
-        """Whether it would still be sent."""
-        return not self.is_final and self.sent_at is None and not self.stop_asked
-
-    @property
+    @shown_property("State in words", "The state in words for people, such as `Held`.")
     def label(self) -> str:
         """The state as a page spells it."""
         return self.face.label
+
+    lever: str = shown("Lever", choices=LEVERS, empty_is_null=True)
+    reason: str = shown("Reason")
+    actor: str = shown("By")
+    via: str = shown("Via", "page, api or gangboard (the end of a Hold).")
+    forced: bool = shown("Forced")
+    message: str = shown("Result", "How it stands, in a sentence.")
+    warnings: tuple[str, ...] = shown("Warnings")
+    reactions: tuple[str, ...] = shown("Reactions", "Who will react to it, and how.")
+    before: Mapping[str, str] = shown("Before")
+    after: Mapping[str, str] = shown("After")
+    steps: tuple[StepRow, ...] = shown("Steps")
+    reverted_by: str = shown("Reverted by", "The field manager that undid it.", empty_is_null=True)
+    held_seconds: float | None = shown("It held for")
+    ended: ActionEndRow | None = shown(
+        "Ended",
+        "Of a suspend: the next resume that was done. Null where there is none.",
+        default=None,
+    )
+    until: datetime | None = shown("Until")
+    batch: str = shown(
+        "Batch", "Actions that were confirmed together have the same.", empty_is_null=True
+    )
+    requested_at: datetime = shown("When")
+    sent_at: datetime | None = shown("Sent")
+    applied_at: datetime | None = shown("Applied")
+    finished_at: datetime | None = shown("Ended")
+    face: Face = shown("State", in_api=False)
+    lever_label: str
+    nodes: tuple[str, ...] = ()
+    """Nodes of its pods right before the action."""
+    stop_asked: bool = False
+    """A person has stopped it. It is final once a worker has seen that."""
+    watched_until: datetime | None = None
+    """Earliest end of the watch. None before the action is applied, and once it is final."""
+
+    cluster = property(attrgetter("target.cluster"))
+    kind = property(attrgetter("target.kind"))
+    namespace = property(attrgetter("target.namespace"))
+    name = property(attrgetter("target.name"))
+    uid = property(attrgetter("target.uid"))
+
+    @property
+    def changes(self) -> tuple[FieldChange, ...]:
+        """The fields that it changes."""
+        return changes_of(self.before, self.after)
+
+    @property
+    def is_unsent(self) -> bool:
+        """Whether a worker would still send it."""
+        return not self.is_final and self.sent_at is None and not self.stop_asked
 
     @property
     def tone(self) -> str:
@@ -148,158 +196,6 @@ class ActionRow:
         return self.state == ActionState.VERIFIED
 
 
-@dataclass(frozen=True, slots=True)
-class ActionPage:
-    """Some actions, the newest first, and the cursor of the next page, None when there is none."""
-
-    rows: tuple[ActionRow, ...]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class BatchRow:
-    """Actions that were confirmed together, in the order in which they were asked for."""
-
-    batch: str
-    rows: tuple[ActionRow, ...]
-    stoppable: int
-    """How many are not sent yet and may be stopped by the viewer."""
-
-    @property
-    def unsent(self) -> int:
-        """How many are not sent yet."""
-        return sum(row.is_unsent for row in self.rows)
-
-    @property
-    def nothing_to_stop(self) -> str:
-        """Why there is nothing to stop, in one sentence."""
-        sent = sum(row.sent_at is not None for row in self.rows)
-        ended = sum(row.sent_at is None and row.is_final for row in self.rows)
-        parts = (
-            (sent, "had been sent already"),
-            (ended, "had ended before"),
-            (len(self.rows) - sent - ended, "had been stopped before"),
-        )
-        said = [f"{count} {words}" for count, words in parts if count]
-        return f"Nothing was left to stop: {', '.join(said)}."
-
-    @property
-    def open(self) -> int:
-        """How many are not over."""
-        return sum(not row.is_final for row in self.rows)
-
-    @property
-    def counts(self) -> tuple[tuple[str, int], ...]:
-        """How many are in each state, by its label."""
-        return tuple(sorted(Counter(row.label for row in self.rows).items()))
-
-
-@dataclass(frozen=True, slots=True)
-class AuditRow:
-    """One line of the audit."""
-
-    id: int
-    at: datetime
-    actor: str
-    event: str
-    cluster: str
-    namespace: str
-    object_name: str
-    sentence: str
-    action_id: str
-    """Empty when it is about no action."""
-    number: int
-    """Its place in the chain, and its hash there."""
-    digest: str
-    source: str
-    """The address from which it came; for admins of everything, empty for others."""
-
-    @property
-    def event_label(self) -> str:
-        """The event in words."""
-        return event_label(self.event)
-
-    @property
-    def object_label(self) -> str:
-        """The object in words: `User ada` for `User/ada`."""
-        return self.object_name.replace("/", " ", 1)
-
-
-@dataclass(frozen=True, slots=True)
-class AuditGroup:
-    """One action, or one line about none."""
-
-    newest: AuditRow
-    """The line that the page shows."""
-    lines: tuple[AuditRow, ...]
-    """All lines of the action, oldest first. Empty for a line without an action."""
-
-
-@dataclass(frozen=True, slots=True)
-class AuditGroupPage:
-    """Some actions and lines, the newest first, and the cursor of the next page."""
-
-    groups: tuple[AuditGroup, ...]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class AuditPage:
-    """Some lines of the audit, the newest first, and the cursor of the next page."""
-
-    rows: tuple[AuditRow, ...]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class HoldRow:
-    """One Hold that is in a cluster."""
-
-    cluster: str
-    namespace: str
-    name: str
-    uid: str
-    job: str
-    owner_kind: str
-    owner_name: str
-    """Empty when the owner is not there and nothing names it."""
-    owner_uid: str
-    gang_id: str
-    """Empty when the owner is not there any more."""
-    by: str
-    reason: str
-    action_id: str
-    """The action that made it; empty when it was made by hand."""
-    since: datetime | None
-    until: datetime | None
-    in_force: bool | None
-    """Whether a resume would be turned back; None when that is not known."""
-    checked_at: datetime | None
-    """When that was last proved or refuted."""
-    lost: bool
-    """The JobSet that it held is not there any more."""
-    sentence: str
-    """What is the matter with it, or empty."""
-    face: Face
-    job_uid: str = ""
-    """Of the Job with that name now; empty when there is none."""
-    job_generation: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UnseenHolds:
-    """A cluster whose Holds cannot be listed: not the same as having none."""
-
-    cluster: str
-    state: str
-    """silent, not-served, forbidden, failing, listing …"""
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class HoldPage:
-    """Some Holds by place and name, and the clusters that could not be looked at."""
-
-    rows: tuple[HoldRow, ...]
-    unseen: tuple[UnseenHolds, ...]
-    next_cursor: str | None
+def changes_of(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[FieldChange, ...]:
+    """Return the fields that get a new value. A field without a value before has a dash."""
+    return tuple(FieldChange(name, before.get(name, "–"), value) for name, value in after.items())

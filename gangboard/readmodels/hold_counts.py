@@ -12,8 +12,8 @@ from django.db.models import Count, Exists, OuterRef, Subquery
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.hold import HOLDS
 from gangboard.domain.watch_state import WatchState
+from gangboard.plugins import registry
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.holds import owner_keys
 from gangboard.readmodels.unseen import unseen_state
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
@@ -61,13 +61,18 @@ def hold_counts(*, viewer: Viewer, clusters: Mapping[int, Freshness]) -> tuple[H
     )
 
 
+def owner_keys() -> tuple[str, ...]:
+    """Return the keys of the resources whose Jobs can be held."""
+    return tuple(kind.resource.key for kind in registry.kinds_with_holds())
+
+
 def _sees_owners(id_: int, states: Mapping[tuple[int, str], ResourceState]) -> bool:
     found = (states.get((id_, key)) for key in owner_keys())
     return all(state is None or state.state == WatchState.OK for state in found)
 
 
 def _word(proof: bool | None, is_lost: bool, levers: ClusterLevers) -> InForce:
-    """Return what the list of Holds says of it, see `readmodels.holds`."""
+    """Return what the list of Holds says of it, see `pages.holds.queries`."""
     if is_lost or levers.hold is PolicyState.MISSING:
         return InForce.NO
     if proof is None:

@@ -20,6 +20,11 @@ def printable(text: str, longest: int = LONGEST) -> str:
     return _UNPRINTABLE.sub(_mark, _BLANKS.sub(_one_line, short))
 
 
+def printable_lines(text: str) -> str:
+    """Return a text of several lines, each of them fit to print."""
+    return "\n".join(printable(line) for line in text.splitlines())
+
+
 def _one_line(blanks: re.Match[str]) -> str:
     """Return one blank for those that begin a new line or column, and all others as they are."""
     found = blanks.group()

@@ -1,10 +1,20 @@
-"""The search by words of every list: each word must occur somewhere in what a person reads of a row."""
+"""Conditions of the filters of lists: words that occur in a row, equal columns, and times."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
 
 from django.db.models import Q
+from django.utils import timezone
+
+WITHIN: Mapping[str, tuple[str, timedelta]] = {
+    "1h": ("last hour", timedelta(hours=1)),
+    "12h": ("last 12 h", timedelta(hours=12)),
+    "24h": ("last 24 h", timedelta(hours=24)),
+    "7d": ("last 7 days", timedelta(days=7)),
+}
+"""Words of the filter `within`, with label and time."""
 
 _MOST_WORDS = 8
 """Words of a search that are looked at."""
@@ -36,3 +46,14 @@ def all_words_in(text: str, texts: Iterable[str]) -> bool:
     """Whether each word of a search occurs in one of the texts, in upper or lower case."""
     found = [one.lower() for one in texts]
     return all(any(word.lower() in one for one in found) for word in search_words(text))
+
+
+def all_equal(columns: Mapping[str, str]) -> Q:
+    """Return the condition that each column has its value. An empty value is no condition."""
+    return Q(**{column: value for column, value in columns.items() if value})
+
+
+def since(column: str, within: str) -> Q:
+    """Return the condition that a time is within WITHIN up to now. Another word is no condition."""
+    known = WITHIN.get(within)
+    return Q() if known is None else Q(**{f"{column}__gte": timezone.now() - known[1]})

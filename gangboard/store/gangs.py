@@ -17,6 +17,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Finding, FitRow, GangMode, JobState, MemberState, UnitMemory
 from gangboard.store.models import Gang
 
+_INPUTS = ""
 Stored = TypeVar("Stored")
 """A Detail, or a class with some of its fields."""
 
@@ -37,11 +38,31 @@ class Detail:
     """uid of a group → topology key → where its pods are."""
 
 
+@dataclass(frozen=True, slots=True)
+class VerdictInputs:
+    """What a verdict was made from: the next holder of the cluster judges the gang again where that has changed."""
+
+    digest: bytes
+    """Empty if it must be judged again in any case."""
+    pod_kinds: bytes = b""
+    """Its pods by what they ask for, as `polling.assessment_index` packs them."""
+
+
+class _Memory(msgspec.Struct):
+    """The column `memory`: what is remembered by unit, and the inputs, under a name that no unit has.
+
+    Other releases read them as a unit without any memory, and forget it.
+    """
+
+    inputs: VerdictInputs = msgspec.field(default=VerdictInputs(b""), name=_INPUTS)
+
+
 _OUTLINE_BATCH = 200
 """Rows of one update: a poll that wants to write waits for no more than that."""
 _encoder = msgspec.msgpack.Encoder()
 _detail = msgspec.msgpack.Decoder(Detail)
 _memory = msgspec.msgpack.Decoder(dict[str, UnitMemory])
+_inputs = msgspec.msgpack.Decoder(_Memory)
 
 
 def gang_id(cluster_name: str, uid: str) -> str:
@@ -94,14 +115,21 @@ def unpack_advice(advice: list[Any]) -> tuple[AdvisedStep, ...]:
     return msgspec.convert(_steps(advice), tuple[AdvisedStep, ...])
 
 
-def pack_memory(memory: dict[str, UnitMemory]) -> bytes:
+def pack_memory(memory: dict[str, UnitMemory], inputs: VerdictInputs | None = None) -> bytes:
     """Encode for the column `memory`."""
-    return _encoder.encode(memory)
+    return _encoder.encode(memory if inputs is None else {_INPUTS: inputs, **memory})
 
 
 def unpack_memory(data: bytes) -> dict[str, UnitMemory]:
-    """Decode the column `memory`."""
-    return _memory.decode(bytes(data)) if data else {}
+    """Decode what the column `memory` has of units."""
+    memory = _memory.decode(bytes(data)) if data else {}
+    memory.pop(_INPUTS, None)
+    return memory
+
+
+def unpack_inputs(data: bytes) -> VerdictInputs:
+    """Decode what the column `memory` has of the inputs of the verdict."""
+    return _inputs.decode(bytes(data)).inputs if data else VerdictInputs(b"")
 
 
 def outline_gone_gangs(*, gone_for: timedelta) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from typing import Any, TypeVar
 
 import msgspec
@@ -29,6 +30,11 @@ _UID_LENGTH = 64
 def pack(model: object) -> bytes:
     """Encode a dataclass of the domain."""
     return _encoder.encode(model)
+
+
+def content_digest(data: bytes) -> bytes:
+    """Return a short digest of what `pack` made."""
+    return blake2b(data, digest_size=16).digest()
 
 
 UnpackError = msgspec.DecodeError

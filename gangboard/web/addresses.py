@@ -11,10 +11,10 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from gangboard.readmodels import cursors
-from gangboard.readmodels.action_query import WITHIN
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.trends import DAY, FORTNIGHT, Period
+from gangboard.readmodels.word_search import WITHIN
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -1,4 +1,4 @@
-"""What a person asks for, as it stands in an address or a form.
+"""Objects in addresses, forms and ids of elements.
 
 One object is one word there: `eu-train/batch/Job/research/workers-0/UID/3`.
 """
@@ -6,152 +6,16 @@ One object is one word there: `eu-train/batch/Job/research/workers-0/UID/3`.
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Any, ClassVar
-from urllib.parse import urlencode
 
-from django import forms
-from django.core.exceptions import ValidationError
+from gangboard.domain.action import ActionTarget
+from gangboard.readmodels.action_rows import OfferRow, TargetRow
 
-from gangboard.actions.requests import MOST_AT_ONCE
-from gangboard.domain.action import ActionRequest, ActionTarget, Verb
-from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
-from gangboard.readmodels.action_rows import ActionRow, OfferRow
-from gangboard.web.time_zone import zone_named
-
-LONGEST_KEY = 100
 LONGEST_TARGET = 1200
 """Characters; seven names of Kubernetes fit."""
 _TARGET_PIECES = 7
-_LONGEST_UNTIL = 32
-_GANG = re.compile(r"[0-9a-f]{1,32}")
-_NO_TIME = "The end is not a time: write it as 2026-11-21T18:00."
-_NO_VERB = "The address does not say whether to suspend or resume."
 
-Named = OfferRow | ActionRow | ActionTarget
-"""What has the names of one object."""
-
-
-class LenientField(forms.Field):
-    """A text that cannot be wrong: `read` makes of it what can be used."""
-
-    def __init__(self, read: Callable[[str], object]) -> None:
-        super().__init__(required=False)
-        self._read = read
-
-    def to_python(self, value: str | None) -> object:
-        """Return what can be used of it."""
-        return self._read(value or "")
-
-
-class TargetsField(forms.Field):
-    """The objects, a word for each."""
-
-    widget = forms.MultipleHiddenInput
-    default_error_messages = {  # noqa: RUF012  # as in its base class
-        "required": "Nothing is selected. Select at least one and ask again."
-    }
-
-    def to_python(self, value: Any) -> tuple[ActionTarget, ...]:
-        """Return the objects, each once. Raises ValidationError."""
-        words: list[str] = list(dict.fromkeys(value))
-        if len(words) > MOST_AT_ONCE:
-            raise ValidationError(
-                f"{len(words)} objects are too many for one confirmation; {MOST_AT_ONCE} are the most."
-            )
-        targets = tuple(target for word in words if (target := read_target(word)) is not None)
-        if len(targets) < len(words):
-            raise ValidationError("The address names an object that cannot exist.")
-        return targets
-
-
-class UntilField(forms.Field):
-    """The end of a Hold, with or without a zone."""
-
-    def to_python(self, value: str | None) -> datetime | None:
-        """Return the time as it was typed; None if none is given. Raises ValidationError."""
-        text = self.bound_data(value, None)
-        try:
-            return datetime.fromisoformat(text) if text else None
-        except ValueError as error:
-            raise ValidationError(_NO_TIME) from error
-
-    def bound_data(self, data: str | None, initial: object) -> str:  # noqa: ARG002  # Django's signature
-        """Return what was typed, as the form shows it again."""
-        return (data or "").strip()[:_LONGEST_UNTIL]
-
-
-class ActionForm(forms.Form):
-    """One confirmation: what, with which reason, until when. Its first error is the one that is told."""
-
-    shortest_reason: ClassVar[int] = SHORTEST_REASON
-    longest_reason: ClassVar[int] = LONGEST_REASON
-    verb = forms.TypedChoiceField(
-        choices=[(verb.value, verb.value) for verb in Verb],
-        coerce=Verb,
-        error_messages={"required": _NO_VERB, "invalid_choice": _NO_VERB},
-    )
-    target = TargetsField()
-    reason = LenientField(lambda text: text.replace("\x00", "").strip()[:LONGEST_REASON])
-    zone = LenientField(lambda text: str(zone_named(text)) if text else "")
-    """Name of the zone in which the end was typed; empty: UTC."""
-    until = UntilField(required=False)
-    key = LenientField(lambda text: text.replace("\x00", "")[:LONGEST_KEY])
-    """Made by the server with the form: pressing twice asks once."""
-    forced = LenientField(lambda text: text == "1")
-    gang = LenientField(lambda text: text if _GANG.fullmatch(text) else "")
-    """The gang from whose page it was asked, to go back to."""
-
-    def clean_until(self) -> datetime | None:
-        """Return the end in UTC: in the zone of the form where it names none. Raises ValidationError."""
-        until: datetime | None = self.cleaned_data["until"]
-        if until is None:
-            return None
-        zone = until.tzinfo or zone_named(self.cleaned_data["zone"])
-        try:
-            return until.replace(tzinfo=zone).astimezone(UTC)
-        except (ValueError, OverflowError) as error:
-            raise ValidationError(_NO_TIME) from error
-
-    @property
-    def nothing_asked(self) -> str:
-        """Why nobody can tell what is asked for, in a sentence; empty when one can."""
-        return next(
-            (str(self.errors[name][0]) for name in ("verb", "target") if name in self.errors), ""
-        )
-
-    @property
-    def requests(self) -> tuple[ActionRequest, ...]:
-        """What is asked for, object by object. Several share a key, each with its uid behind it."""
-        given = self.cleaned_data
-        key, targets = given["key"], given["target"]
-        several = bool(key) and len(targets) > 1
-        return tuple(
-            ActionRequest(
-                verb=given["verb"],
-                target=target,
-                reason=given["reason"],
-                until=given.get("until"),
-                idempotency_key=f"{key}.{target.uid}" if several else key,
-                forced=given["forced"],
-                via="page",
-            )
-            for target in targets
-        )
-
-    @property
-    def query(self) -> str:
-        """Return the query of the confirmation's address."""
-        given = self.cleaned_data
-        pairs = [
-            ("verb", given["verb"].value),
-            *(("target", write_target(target)) for target in given["target"]),
-            *([("gang", given["gang"])] if given["gang"] else []),
-            *([("forced", "1")] if given["forced"] else []),
-        ]
-        return urlencode(pairs)
+Named = OfferRow | TargetRow | ActionTarget
+"""Classes with the names of one object."""
 
 
 def write_target(named: Named) -> str:

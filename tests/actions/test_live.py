@@ -11,7 +11,7 @@ import pytest
 from gangboard.actions import live
 from gangboard.actions.actor_client import ActorClient
 from gangboard.actions.live import Live
-from gangboard.kube import listing
+from gangboard.kube import list_pager
 from gangboard.kube.errors import KubeError
 from tests.actions.site import Site, untouched
 
@@ -44,7 +44,7 @@ def fault_of(cluster: Endless) -> KubeError:
 
 
 def test_pages_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "MOST_PAGES", 5)
+    monkeypatch.setattr(list_pager, "MOST_PAGES", 5)
     cluster = Endless(lambda _number: {"items": []})
     fault = fault_of(cluster)
     assert fault.code == "too-large"
@@ -80,7 +80,7 @@ def test_pages_that_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
         now += 9
         return {"items": []}
 
-    monkeypatch.setattr("gangboard.kube.listing.time.monotonic", lambda: now)
+    monkeypatch.setattr("gangboard.kube.list_pager.time.monotonic", lambda: now)
     cluster = Endless(nine_seconds)
     fault = fault_of(cluster)
     assert (fault.code, len(cluster.asked)) == ("timeout", 7)  # 63 s are the first over 60

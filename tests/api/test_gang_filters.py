@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from gangboard.decode.page import build_model, read_object
+from gangboard.decode.list_watch_decoder import build_model, read_object
 from gangboard.plugins import registry
 from gangboard.store.models import Cluster, Gang
 from tests.api.conftest import World, found, make_gang, token_of

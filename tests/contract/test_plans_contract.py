@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from gangboard.decode.holds import HOLD
-from gangboard.decode.page import build_model
+from gangboard.decode.list_watch_decoder import build_model
 from gangboard.domain.action import (
     ActionContext,
     ActionRequest,

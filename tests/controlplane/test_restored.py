@@ -1,4 +1,4 @@
-"""What a restored API server tells its watches, which `gangboard.polling.revisions` is made for.
+"""What a restored API server tells its watches, which `gangboard.polling.resource_watch` is made for.
 
 Seen on 1.37 and 1.36, with etcd and kube-apiserver stopped, the data of etcd put back, and both started:
 
@@ -28,8 +28,7 @@ import urllib3
 
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
-from gangboard.kube.resource_versions import is_lower
-from gangboard.kube.watching import Watch
+from gangboard.kube.watch import Watch, is_lower
 from tests.controlplane.certificates import make_certificates
 from tests.controlplane.client import ApiError, Client, wait
 from tests.controlplane.fixtures import require_built

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from gangboard.decode.page import build_model, read_page
+from gangboard.decode.list_watch_decoder import build_model, read_page
 from gangboard.decode.problems import DecodeProblem
 from gangboard.domain.api_resource import Resource
 

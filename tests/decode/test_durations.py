@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from gangboard.decode.durations import read_duration
+from gangboard.decode.quantities import read_duration
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from gangboard.decode.events import EVENT, EVENT_REASONS
-from gangboard.decode.page import build_model, read_page
+from gangboard.decode.list_watch_decoder import build_model, read_page
 from gangboard.domain.event import Event
 from tests.decode.reading import list_body, model, with_identity
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gangboard.decode.page import build_model
+from gangboard.decode.list_watch_decoder import build_model
 from gangboard.domain.api_resource import Resource
 from gangboard.plugins import registry
 

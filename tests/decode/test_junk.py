@@ -11,8 +11,8 @@ from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
 from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
+from gangboard.decode.list_watch_decoder import build_model, read_event, read_page
 from gangboard.decode.nodes import NODE
-from gangboard.decode.page import build_model, read_event, read_page
 from gangboard.decode.pods import POD
 from gangboard.domain.api_resource import DecodeError, Resource
 from gangboard.plugins.registry import grouping_apis, owner_kinds, queue_systems

@@ -10,7 +10,7 @@ SCRIPT = """
 import sys, threading
 import django
 django.setup()
-from gangboard.decode.page import read_event, read_page
+from gangboard.decode.list_watch_decoder import read_event, read_page
 from gangboard.polling.cluster_cache import resources
 
 sys.setswitchinterval(1e-6)

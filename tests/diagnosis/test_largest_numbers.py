@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.decode.page import build_model, read_page
+from gangboard.decode.list_watch_decoder import build_model, read_page
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.object_links import Linked
@@ -21,7 +21,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.owner import MOST_PODS, Owner
 from gangboard.domain.verdict import Verdict
 from gangboard.plugins.registry import grouping_apis, owner_kinds, queue_systems
-from gangboard.polling.rows import gang_row
+from gangboard.polling.gang_rows import gang_row
 from gangboard.store.objects import pack
 from tests.domain_objects import NOW, a_group, a_job, a_jobset, a_pod, a_role
 from tests.largest_objects import LARGEST, body_of, largest, lines_of

@@ -10,7 +10,7 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from gangboard.decode import needs, quantities
+from gangboard.decode import pod_constraints, quantities
 from gangboard.decode.podspec import WireContainer
 from gangboard.decode.selectors import WirePodTerm
 from gangboard.domain import bounded_cache as module
@@ -27,27 +27,29 @@ HEAVIER = 40
 LONG = "x" * (MIB // HEAVIER)
 
 
-def spec(number: int) -> needs.WirePlacedSpec:
+def spec(number: int) -> pod_constraints.WirePlacedSpec:
     """A pod with 4,000 tolerations in less than 16 KiB."""
     many = b"[" + b"{}," * 4000 + b'{"key":"%d"}]' % number
-    return needs.WirePlacedSpec(tolerations=msgspec.Raw(many))
+    return pod_constraints.WirePlacedSpec(tolerations=msgspec.Raw(many))
 
 
-def port(number: int) -> needs.WirePlacedSpec:
+def port(number: int) -> pod_constraints.WirePlacedSpec:
     """A pod with one host port, of an address that is none."""
     address = f"{LONG}{number}".encode()
     ports = b'[{"hostPort":1,"hostIP":"%b"}]' % address
     container = WireContainer(name="a", ports=msgspec.Raw(ports))
-    return needs.WirePlacedSpec(containers=[container])
+    return pod_constraints.WirePlacedSpec(containers=[container])
 
 
 HOSTILE: dict[str, tuple[Callable[[int], object], int, int]] = {
     # what is asked, how often, MiB that may be kept were all as heavy as it is taken for
-    "tolerations": (lambda number: needs.read_needs(spec(number), "team", ()), 12, 100),
-    "a host port": (lambda number: needs.read_needs(port(number), "team", ()), 120, 70),
+    "tolerations": (lambda number: pod_constraints.read_needs(spec(number), "team", ()), 12, 100),
+    "a host port": (lambda number: pod_constraints.read_needs(port(number), "team", ()), 120, 70),
     "a name in a device class": (
-        lambda number: needs.read_needs(
-            needs.WirePlacedSpec(), "team", (f"deviceclass.resource.kubernetes.io/{LONG}{number}",)
+        lambda number: pod_constraints.read_needs(
+            pod_constraints.WirePlacedSpec(),
+            "team",
+            (f"deviceclass.resource.kubernetes.io/{LONG}{number}",),
         ),
         120,
         70,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.decode.page import read_page
+from gangboard.decode.list_watch_decoder import read_page
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.group import Group, Policy

@@ -20,8 +20,8 @@ from typing import Any, cast
 from urllib3.response import HTTPResponse
 
 from gangboard.kube.connection import JSON, Connection, Query
+from gangboard.kube.error_translation import SentRequest, status_fault
 from gangboard.kube.errors import KubeError
-from gangboard.kube.faults import SentRequest, status_fault
 from gangboard.kube.transport import TLSConnection
 from simulator.plane import Plane
 from simulator.requests import parse

@@ -44,7 +44,7 @@ def serve(server_certificate: Issued) -> Iterator[Callable[..., Server]]:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """What the client takes for the time."""
     found = Clock()
-    for module in ("connection", "transport", "watching"):
+    for module in ("connection", "transport", "watch"):
         monkeypatch.setattr(f"gangboard.kube.{module}.time", found)
     return found
 

@@ -15,7 +15,7 @@ from gangboard.kube import api_client
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import CredentialError, KubeError
-from gangboard.kube.watching import Watch
+from gangboard.kube.watch import Watch
 from gangboard.kube.write_client import WriteClient
 from tests.kube.conftest import TOKEN
 from tests.kube.reads import PODS, ok
@@ -33,7 +33,7 @@ def modules_after(code: str) -> set[str]:
 
 
 def test_who_does_not_connect_does_not_pay_for_the_client() -> None:
-    loaded = modules_after("import gangboard.kube.write_client, gangboard.kube.watching")
+    loaded = modules_after("import gangboard.kube.write_client, gangboard.kube.watch")
     assert "gangboard.kube.connection" in loaded
     assert "kubernetes" not in loaded
 

@@ -18,7 +18,7 @@ import pytest
 
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
-from gangboard.kube.faults import SentRequest, answer_fault, connect_fault
+from gangboard.kube.error_translation import SentRequest, answer_fault, connect_fault
 from gangboard.kube.transport import tls_context
 from tests.kube.certificates import Issued, issue
 from tests.kube.reads import PODS, ok, refused

@@ -11,7 +11,7 @@ import yaml
 from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER, Wanted
 from gangboard.actions.permissions.printing import yaml_text
 from gangboard.polling.actor_trial import ActorTrial, try_actor
-from gangboard.polling.cluster_access import kubeconfig_access
+from gangboard.polling.cluster_trial import kubeconfig_access
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from gangboard.decode.page import build_model
+from gangboard.decode.list_watch_decoder import build_model
 from gangboard.domain.action import ClusterLevers, Step, Verb
 from gangboard.domain.owner import Owner
 from gangboard.plugins import registry

@@ -16,8 +16,8 @@ from gangboard.kube.credentials import read_kubeconfig
 from gangboard.polling import poll
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.poll import PollReport, poll_once
-from gangboard.polling.watched import Watched
-from gangboard.polling.window import Window
+from gangboard.polling.poll_window import Window
+from gangboard.polling.resource_watch import Watched
 from gangboard.store.cluster_leases import acquire_lease, release_lease
 from gangboard.store.clusters import add_cluster
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject

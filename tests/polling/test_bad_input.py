@@ -14,7 +14,7 @@ import pytest
 from django.utils import timezone
 
 from gangboard.kube.credentials import read_kubeconfig
-from gangboard.kube.listing import pages
+from gangboard.kube.list_pager import pages
 from gangboard.polling import reflector
 from gangboard.store.clusters import replace_credentials
 from gangboard.store.models import Gang, ResourceState

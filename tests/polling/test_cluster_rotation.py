@@ -18,7 +18,7 @@ from gangboard.polling import worker as worker_process
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.cluster_rotation import _following, in_waiting_order
 from gangboard.polling.poll_slots import PollSlots
-from gangboard.polling.window import Window
+from gangboard.polling.poll_window import Window
 from gangboard.store import cluster_leases
 from gangboard.store.cluster_leases import (
     NEVER_HELD,

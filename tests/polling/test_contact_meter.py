@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gangboard.polling import contact_meter
-from gangboard.polling.contact_meter import ContactMeter
+from gangboard.polling import reachability
+from gangboard.polling.reachability import ContactMeter
 
 
 class Clock:
@@ -21,7 +21,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(contact_meter, "time", made)
+    monkeypatch.setattr(reachability, "time", made)
     return made
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from gangboard.domain.group import Group
 from gangboard.kube import discovery
 from gangboard.kube.discovery import Discovery, ServedVersion
-from gangboard.polling import poll, reflector, window
+from gangboard.polling import poll, poll_window, reflector
 from gangboard.polling.cluster_cache import resources
 from gangboard.store.models import Gang, ResourceState, WatchedObject
 from gangboard.store.objects import unpack
@@ -37,7 +37,7 @@ def _serve_as(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
                 resources["scheduling.k8s.io", plural] = (later,)
         return replace(found, resources=resources)
 
-    monkeypatch.setattr(window, "discover", discover)
+    monkeypatch.setattr(poll_window, "discover", discover)
 
 
 def _play(monkeypatch: pytest.MonkeyPatch, version: str) -> None:

@@ -15,9 +15,9 @@ from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError
-from gangboard.polling import cache_warm_up, discovery_schedule, poll, window
+from gangboard.polling import cache_warm_up, discovery_schedule, poll, poll_window
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.window import Window
+from gangboard.polling.poll_window import Window
 from gangboard.store.cluster_leases import ClusterLease, acquire_lease, renew_lease
 from gangboard.store.models import WatchedObject
 from tests.polling.conftest import HOLDER, Watching, eventually
@@ -86,7 +86,7 @@ class _Gate:
             assert self.opened.wait(PATIENCE), "the gate was not opened"
             return discover(*given, **options)
 
-        monkeypatch.setattr(window, "discover", ask_when_open)
+        monkeypatch.setattr(poll_window, "discover", ask_when_open)
 
 
 def test_a_server_that_hangs_keeps_its_worker_and_is_named(
@@ -94,7 +94,7 @@ def test_a_server_that_hangs_keeps_its_worker_and_is_named(
 ) -> None:
     """The question goes on until the lease was renewed, and then until its deadline."""
     watching = watch()
-    monkeypatch.setattr(window, "CONTACT_EVERY", 0.2)
+    monkeypatch.setattr(poll_window, "CONTACT_EVERY", 0.2)
     monkeypatch.setattr(discovery_schedule, "UNKNOWN_PAUSE", 0.0)
     gate = _Gate(monkeypatch)
 
@@ -103,7 +103,7 @@ def test_a_server_that_hangs_keeps_its_worker_and_is_named(
         assert acquire_lease(watching.cluster.pk, "another") is None
         gate.opened.set()
 
-    monkeypatch.setattr(window, "renew_lease", renew_and_open)
+    monkeypatch.setattr(poll_window, "renew_lease", renew_and_open)
     watching.simulator.faults.hang(path="/version")
     _hold(watching, 2 * PATIENCE, deadline=1.5)
     assert watching.fresh().problem == "timeout"
@@ -138,7 +138,7 @@ def test_a_slow_question_does_not_blind_a_cluster_that_is_known(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(discovery_schedule, "INTERVAL", 0.0)
-    monkeypatch.setattr(window, "REFRESH_SECONDS", 0.2)
+    monkeypatch.setattr(poll_window, "REFRESH_SECONDS", 0.2)
     watching = watch()
     watching.settle()
     before = watching.objects(PODS)
@@ -194,7 +194,7 @@ def test_what_was_known_stays_while_a_part_fails(
     before = watching.objects(PODS)
     watching.forget()
     fault = watching.simulator.faults.status(500, path="/api", verb="discovery", count=1)
-    monkeypatch.setattr(window, "REFRESH_SECONDS", PATIENCE)
+    monkeypatch.setattr(poll_window, "REFRESH_SECONDS", PATIENCE)
     _hold(watching, 1.0)
     assert fault.hits == 1
     assert watching.objects(PODS) == before > 0

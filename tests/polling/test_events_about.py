@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gangboard.polling import poll
-from gangboard.polling.cluster_cache import EVENTS_PER_OBJECT
+from gangboard.polling.event_index import EVENTS_PER_OBJECT
 from gangboard.store.models import Gang, WatchedObject
 from tests.polling.conftest import Watching
 
@@ -71,7 +71,9 @@ def test_many_events_of_one_reason_push_out_none_of_another(watch: Watch) -> Non
         watching.simulator.objects.put(refused)
     watching.window()
     cache = poll._caches[watching.cluster.pk]
-    names = {cache.names["events.events.k8s.io"][uid][1] for uid in cache.event_uids(["0aa1-job"])}
+    names = {
+        cache.names["events.events.k8s.io"][uid][1] for uid in cache.events.about(["0aa1-job"])
+    }
     newest = {f"refused.{second}" for second in range(EVENTS_PER_OBJECT + 1, 2 * EVENTS_PER_OBJECT)}
     assert names == {"nominated.1", *newest}
 

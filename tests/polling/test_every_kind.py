@@ -14,7 +14,7 @@ from django.utils import timezone
 from gangboard.kube import discovery
 from gangboard.kube.discovery import Discovery
 from gangboard.plugins import registry
-from gangboard.polling import window
+from gangboard.polling import poll_window
 from gangboard.readmodels.clusters import ResourceRow, cluster_detail
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Gang
@@ -96,7 +96,7 @@ def test_one_that_comes_later_is_read_then(
     watching = watch("late", extra=custom())
     fill(watching)
     with monkeypatch.context() as moment:
-        moment.setattr(window, "discover", not_yet)
+        moment.setattr(poll_window, "discover", not_yet)
         assert watching.once().ok
     assert {row.state for row in shown(watching).values()} == {"not-served"}
     assert verdicts() == expected

@@ -6,8 +6,8 @@ import pytest
 
 from gangboard.domain.watch_state import WatchState
 from gangboard.groups.core import Kubernetes
+from gangboard.polling.resource_watch import Watched
 from gangboard.polling.visibility import groups_seen
-from gangboard.polling.watched import Watched
 
 PODGROUPS, WORKLOADS = "podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io"
 RESOURCES = {resource.key: resource for resource in Kubernetes.resources}

@@ -14,10 +14,9 @@ import pytest
 from gangboard.decode.nodes import NODE
 from gangboard.kube.connection import Connection
 from gangboard.polling import reflector
-from gangboard.polling.changes import Batch, News
-from gangboard.polling.contact_meter import ContactMeter
+from gangboard.polling.reachability import ContactMeter
 from gangboard.polling.reflector import Reflector
-from gangboard.polling.watched import Watched
+from gangboard.polling.resource_watch import Batch, News, Watched
 
 SOON = 30.0
 """Seconds within which a reader must have ended; what these ones read takes longer."""

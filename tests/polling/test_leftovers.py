@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gangboard.polling import leftovers
-from gangboard.polling.leftovers import MOST, PATIENCE, Leftovers
+from gangboard.polling import watch_history
+from gangboard.polling.watch_history import MOST_DELETED, PATIENCE, Leftovers
 from gangboard.store.models import Gang, WatchedObject
 from tests.polling.conftest import Watching
 
@@ -50,10 +50,10 @@ def test_an_object_counts_as_a_leftover_for_two_minutes() -> None:
 
 def test_a_bounded_number_is_remembered() -> None:
     seen = Leftovers(Clock())
-    for number in range(MOST + 5):
+    for number in range(MOST_DELETED + 5):
         seen.note_deleted(str(number))
     assert seen.patience_left("4") == 0
-    assert seen.patience_left(str(MOST + 4)) == PATIENCE
+    assert seen.patience_left(str(MOST_DELETED + 4)) == PATIENCE
 
 
 def test_what_a_deleted_owner_leaves_is_no_gang_until_the_patience_ends(
@@ -72,6 +72,6 @@ def test_what_a_deleted_owner_leaves_is_no_gang_until_the_patience_ends(
     stored = WatchedObject.objects.filter(resource="jobs.batch", uid__in=uids)
     gangs = Gang.objects.filter(uid__in=uids, gone_at=None)
     assert (stored.count(), gangs.count()) == (len(jobs), 0)
-    monkeypatch.setattr(leftovers, "PATIENCE", 0.0)
+    monkeypatch.setattr(watch_history, "PATIENCE", 0.0)
     watching.forget()
     watching.windows_until(lambda: gangs.count() == len(jobs))

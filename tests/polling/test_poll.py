@@ -13,11 +13,11 @@ from django.db.models.functions import Now
 
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.connection import Connection
-from gangboard.kube.listing import pages
+from gangboard.kube.list_pager import pages
 from gangboard.polling import poll, reflector, store_writer
 from gangboard.polling.cluster_cache import resources
 from gangboard.polling.poll import poll_once
-from gangboard.polling.window import LISTS_AT_ONCE, Window
+from gangboard.polling.poll_window import LISTS_AT_ONCE, Window
 from gangboard.store.cluster_leases import LeaseLostError, acquire_lease
 from gangboard.store.gang_search import has_name
 from gangboard.store.models import Cluster, Gang, Lease, WatchedObject

@@ -13,8 +13,8 @@ import pytest
 from gangboard.decode.events import EVENT
 from gangboard.domain.node import Node
 from gangboard.kube.connection import Connection
-from gangboard.kube.watching import Watch as RealWatch
-from gangboard.polling import poll, reflector, revisions, watched
+from gangboard.kube.watch import Watch as RealWatch
+from gangboard.polling import poll, reflector, resource_watch
 from gangboard.store.models import Gang, WatchedObject
 from gangboard.store.objects import unpack
 from tests.polling.conftest import HOLDER, Watching
@@ -55,7 +55,7 @@ def short(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def compared_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(revisions, "COMPARE_EVERY", 0.0)
+    monkeypatch.setattr(resource_watch, "COMPARE_EVERY", 0.0)
 
 
 def cordon(watching: Watching, *, is_cordoned: bool, note: str) -> str:
@@ -207,6 +207,6 @@ def test_a_watch_that_says_nothing_and_does_not_end_is_not_trusted(
     assert poll.poll_window(watching.cluster.pk, HOLDER)
     assert watching.state(PODS).contact_at == vouched_at
     assert POD[2] in pods(watching)
-    monkeypatch.setattr(watched, "MOST_SILENCE", 0.0)
+    monkeypatch.setattr(resource_watch, "MOST_SILENCE", 0.0)
     assert poll.poll_window(watching.cluster.pk, HOLDER)
     assert POD[2] not in pods(watching)

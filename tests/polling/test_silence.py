@@ -13,9 +13,9 @@ from gangboard.decode.pods import POD
 from gangboard.domain.watch_state import WatchState
 from gangboard.polling import poll
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.silence import SILENT_AFTER, Silence
+from gangboard.polling.reachability import SILENT_AFTER, Silence
+from gangboard.polling.resource_watch import Watched
 from gangboard.polling.visibility import is_unobserved
-from gangboard.polling.watched import Watched
 from gangboard.store.models import Cluster, Gang, Outage, ResourceState, VerdictSpan
 from tests.polling.conftest import Watching
 

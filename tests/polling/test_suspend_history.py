@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from gangboard.domain.owner import SuspendChange
-from gangboard.polling.suspend_history import MOST, SuspendHistory
+from gangboard.polling.watch_history import MOST_CHANGES, SuspendHistory
 from gangboard.store.models import VerdictSpan
 from tests.domain_objects import NOW, a_job, ago
 from tests.polling.conftest import Watching
@@ -48,7 +48,9 @@ def test_few_are_kept_and_none_of_what_is_gone() -> None:
     kept = SuspendHistory()
     versions(kept, *((bool(index % 2), str(index), 0) for index in range(500)))
     changes = kept.of(["uid-train"])["uid-train"]
-    assert [change.manager for change in changes] == [str(at) for at in range(500 - MOST, 500)]
+    assert [change.manager for change in changes] == [
+        str(at) for at in range(500 - MOST_CHANGES, 500)
+    ]
     kept.remove("uid-train")
     assert kept.of(["uid-train"]) == {}
     versions(kept, (False, "a", 1))

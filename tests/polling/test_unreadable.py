@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gangboard.decode.list_watch_decoder import DecodeProblem
 from gangboard.decode.nodes import NODE
-from gangboard.decode.page import DecodeProblem
 from gangboard.decode.pods import POD
 from gangboard.domain.watch_state import WatchState
 from gangboard.facts.gang import Unobserved
+from gangboard.polling.resource_watch import Watched
 from gangboard.polling.store_writer import PROBLEMS_SHOWN
 from gangboard.polling.visibility import unreadable
-from gangboard.polling.watched import Watched
 from gangboard.store.models import Gang, ResourceState
 from tests.polling.conftest import Watching
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from gangboard.kube.listing import pages
-from gangboard.kube.watching import Watch as RealWatch
+from gangboard.kube.list_pager import pages
+from gangboard.kube.watch import Watch as RealWatch
 from gangboard.polling import reflector
 from gangboard.store.models import Gang, ResourceState, VerdictSpan
 from tests.polling.conftest import Watching

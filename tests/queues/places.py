@@ -19,7 +19,7 @@ from gangboard.facts.gang import NO_ROOM
 from gangboard.owners.job import Job
 from gangboard.owners.jobset import JobSet
 from gangboard.placement.usage import Usage
-from gangboard.polling.suspend_history import SuspendHistory
+from gangboard.polling.watch_history import SuspendHistory
 from gangboard.queues.kueue import Kueue
 from gangboard.queues.kueue.queues import FLAVORS
 from tests import situations

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from gangboard.decode.pods import POD
 from gangboard.domain.verdict import Verdict
 from gangboard.owners.job import Job
-from gangboard.polling.suspend_history import SuspendHistory
+from gangboard.polling.watch_history import SuspendHistory
 from tests.controlplane.client import Client, wait
 from tests.controlplane.objects import JOBSET, JobOptions, job, jobset
 from tests.controlplane.queues import KUEUE, in_queue, local_queue

@@ -10,7 +10,8 @@ from gangboard.domain.action import ActionTarget
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.verdict import MemberState
-from gangboard.readmodels.action_totals import ActionTotals, read_totals
+from gangboard.pages.confirm.queries import read_totals
+from gangboard.pages.confirm.rows import ActionTotals
 from gangboard.store.gangs import pack_detail, unpack_detail
 from gangboard.store.models import Gang
 from tests.domain_objects import a_job, requests

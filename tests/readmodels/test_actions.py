@@ -11,20 +11,14 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from gangboard.domain.action import ActionState
-from gangboard.readmodels.action_export import action_document, csv_lines, json_lines
+from gangboard.pages.actions.queries import ActionFilters, all_actions, read_actions
+from gangboard.pages.actions.views import csv_lines, json_lines
+from gangboard.pages.audit.queries import AuditFilters, audit_lines
+from gangboard.pages.confirm.batches import read_batch
 from gangboard.readmodels.action_labels import shared_label, state_label
 from gangboard.readmodels.action_rows import ActionRow
-from gangboard.readmodels.actions import (
-    ActionFilters,
-    AuditFilters,
-    CursorError,
-    action_row,
-    actions_of_gang,
-    actions_page,
-    audit_page,
-    batch_row,
-    export_rows,
-)
+from gangboard.readmodels.actions import action_row, actions_of_gang
+from gangboard.readmodels.cursors import CursorError
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster
 from tests.factories import NOW, make_cluster
@@ -39,7 +33,7 @@ def cluster() -> Cluster:
 
 
 def shown(viewer: Viewer, **filters: Any) -> list[str]:
-    return [row.name for row in actions_page(viewer=viewer, filters=ActionFilters(**filters)).rows]
+    return [row.name for row in read_actions(viewer=viewer, filters=ActionFilters(**filters)).rows]
 
 
 def read(viewer: Viewer, cluster: Cluster, **columns: Any) -> ActionRow:
@@ -158,8 +152,8 @@ def test_a_reader_sees_its_namespace_only(cluster: Cluster) -> None:
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
     assert shown(reader) == ["mine"]
     assert shown(reader, cluster="us-train") == []
-    assert [row.name for row in export_rows(reader, ActionFilters())] == ["mine"]
-    assert "canary" not in "".join(csv_lines(export_rows(reader, ActionFilters(q="canary"))))
+    assert [row.name for row in all_actions(reader, ActionFilters())] == ["mine"]
+    assert "canary" not in "".join(csv_lines(all_actions(reader, ActionFilters(q="canary"))))
 
 
 def test_the_record_outlives_its_cluster(owner: Viewer, cluster: Cluster) -> None:
@@ -202,7 +196,7 @@ def test_pages_follow_each_other_also_while_actions_come_in(
     walked: list[str] = []
     cursor: str | None = None
     while True:
-        page = actions_page(viewer=owner, filters=ActionFilters(), cursor=cursor, limit=3)
+        page = read_actions(viewer=owner, filters=ActionFilters(), cursor=cursor, limit=3)
         walked += [row.name for row in page.rows]
         cursor = page.next_cursor
         if cursor is None:
@@ -214,9 +208,9 @@ def test_pages_follow_each_other_also_while_actions_come_in(
 @pytest.mark.parametrize("cursor", ["x", "e30", "WyItcmVxdWVzdGVkX2F0LC1pZCIsWzEsMl1d"])
 def test_a_cursor_that_is_not_ours(owner: Viewer, cursor: str) -> None:
     with pytest.raises(CursorError):
-        actions_page(viewer=owner, filters=ActionFilters(), cursor=cursor)
+        read_actions(viewer=owner, filters=ActionFilters(), cursor=cursor)
     with pytest.raises(CursorError):
-        audit_page(viewer=owner, filters=AuditFilters(), cursor=cursor)
+        audit_lines(viewer=owner, filters=AuditFilters(), cursor=cursor)
 
 
 def test_a_page_costs_three_queries(
@@ -225,7 +219,7 @@ def test_a_page_costs_three_queries(
     for _ in range(20):
         make_action(cluster, steps=(("patch", "Suspend", "done", ""),))
     with django_assert_num_queries(3):
-        actions_page(viewer=owner, filters=ActionFilters(), limit=10)
+        read_actions(viewer=owner, filters=ActionFilters(), limit=10)
     with django_assert_num_queries(2):
         actions_of_gang(viewer=owner, gang_id="gang-1")
 
@@ -250,7 +244,7 @@ def test_a_suspend_that_was_resumed_says_by_whom_and_how_long_it_lasted(
     resume = act(3, "resume", "admin")
     again = act(10, "suspend", "olga")
     make_action(cluster, uid="two", verb="resume", requested_at=NOW + timedelta(hours=1))
-    rows = {row.id: row for row in actions_page(viewer=owner, filters=ActionFilters()).rows}
+    rows = {row.id: row for row in read_actions(viewer=owner, filters=ActionFilters()).rows}
     end = rows[held].ended
     assert end is not None
     assert (end.sentence, end.at, end.action_id) == (
@@ -295,7 +289,7 @@ def test_lines_of_the_audit_of_the_last_hours(
     now = timezone.now()
     for name, hours in (("now", 0), ("night", 9), ("old", 24 * 8)):
         make_audit(cluster, "research", name, at=now - timedelta(hours=hours))
-    page = audit_page(viewer=owner, filters=AuditFilters(within=within))
+    page = audit_lines(viewer=owner, filters=AuditFilters(within=within))
     assert [row.sentence for row in page.rows] == found
 
 
@@ -310,16 +304,16 @@ def test_a_batch_is_in_the_order_of_asking(
     make_action(cluster, name="first", batch="b1")
     make_action(cluster, name="second", batch="b1", state="sent", finished_at=None)
     make_action(cluster, name="canary", batch="b1", namespace="other")
-    batch = batch_row(viewer=owner, batch="b1")
+    batch = read_batch(viewer=owner, batch="b1")
     assert batch is not None
     assert [row.name for row in batch.rows] == ["first", "second", "canary"]
-    assert (batch.open, batch.counts) == (1, (("Held", 2), ("Sent", 1)))
+    assert (batch.unsent, batch.stoppable) == (0, 0)
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
-    seen = batch_row(viewer=reader, batch="b1")
+    seen = read_batch(viewer=reader, batch="b1")
     assert seen is not None
     assert [row.name for row in seen.rows] == ["first", "second"]
-    assert batch_row(viewer=stranger, batch="b1") is None
-    assert batch_row(viewer=owner, batch="") is None
+    assert read_batch(viewer=stranger, batch="b1") is None
+    assert read_batch(viewer=owner, batch="") is None
 
 
 # --- the record as a file
@@ -331,7 +325,7 @@ def test_a_batch_is_in_the_order_of_asking(
 )
 def test_no_cell_of_the_csv_is_a_formula(owner: Viewer, cluster: Cluster, reason: str) -> None:
     make_action(cluster, reason=reason, actor_name=reason, message=reason)
-    text = "".join(csv_lines(export_rows(owner, ActionFilters())))
+    text = "".join(csv_lines(all_actions(owner, ActionFilters())))
     heading, line = list(csv.reader(io.StringIO(text)))
     cells = dict(zip(heading, line, strict=True))
     for column in ("reason", "actor", "message"):
@@ -342,7 +336,7 @@ def test_no_cell_of_the_csv_is_a_formula(owner: Viewer, cluster: Cluster, reason
 
 def test_cells_with_quotes_and_breaks_stay_one_cell(owner: Viewer, cluster: Cluster) -> None:
     make_action(cluster, reason='a "b", c')
-    lines = list(csv_lines(export_rows(owner, ActionFilters())))
+    lines = list(csv_lines(all_actions(owner, ActionFilters())))
     assert len(lines) == 2
     assert '"a ""b"", c"' in lines[1]
 
@@ -350,20 +344,20 @@ def test_cells_with_quotes_and_breaks_stay_one_cell(owner: Viewer, cluster: Clus
 def test_json_lines_are_whole_and_in_order(owner: Viewer, cluster: Cluster) -> None:
     for number in range(3):
         make_action(cluster, name=f"=a{number}", steps=(("patch", "Suspend", "done", ""),))
-    found = [json.loads(line) for line in json_lines(export_rows(owner, ActionFilters()))]
+    found = [json.loads(line) for line in json_lines(all_actions(owner, ActionFilters()))]
     assert [line["target"]["name"] for line in found] == ["=a2", "=a1", "=a0"]
     row = action_row(viewer=owner, action_id=found[0]["id"])
     assert row is not None
-    assert action_document(row) == found[0]
+    assert list(json_lines([row])) == list(json_lines(all_actions(owner, ActionFilters())))[:1]
 
 
 def test_an_export_is_read_page_by_page(
     owner: Viewer, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gangboard.readmodels.actions.LARGEST_PAGE", 2)
+    monkeypatch.setattr("gangboard.pages.actions.queries.LARGEST_PAGE", 2)
     for number in range(5):
         make_action(cluster, name=f"a{number}")
-    names = [row.name for row in export_rows(owner, ActionFilters())]
+    names = [row.name for row in all_actions(owner, ActionFilters())]
     assert names == ["a4", "a3", "a2", "a1", "a0"]
 
 
@@ -371,7 +365,7 @@ def test_an_export_is_read_page_by_page(
 
 
 def lines(viewer: Viewer, **filters: Any) -> list[str]:
-    page = audit_page(viewer=viewer, filters=AuditFilters(**filters))
+    page = audit_lines(viewer=viewer, filters=AuditFilters(**filters))
     return [row.sentence for row in page.rows]
 
 
@@ -406,9 +400,9 @@ def test_the_audit_is_filtered_and_paged(owner: Viewer, cluster: Cluster) -> Non
     assert lines(owner, event="switch") == ["a switch"]
     assert lines(owner, actor="p3") == ["line three"]
     assert lines(owner, q="line four") == ["line four"]
-    first = audit_page(viewer=owner, filters=AuditFilters(event="denied"), limit=3)
+    first = audit_lines(viewer=owner, filters=AuditFilters(event="denied"), limit=3)
     assert first.rows[0].action_id == action.pk
-    rest = audit_page(
+    rest = audit_lines(
         viewer=owner, filters=AuditFilters(event="denied"), limit=3, cursor=first.next_cursor
     )
     assert [row.sentence for row in (*first.rows, *rest.rows)] == [

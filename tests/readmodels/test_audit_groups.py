@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gangboard.readmodels.action_query import ACTION_EVENTS, ADMIN_EVENTS
-from gangboard.readmodels.actions import AuditFilters, audit_export_rows, audit_groups
-from gangboard.readmodels.audit_labels import event_label
+from gangboard.pages.audit.queries import AuditFilters, all_audit_lines, audit_groups
+from gangboard.pages.audit.rows import ACTION_EVENTS, ADMIN_EVENTS, event_label
 from gangboard.store.access import Scope, Viewer
 from tests.factories import make_cluster
 from tests.recorded_actions import make_action, make_audit
@@ -54,7 +53,7 @@ def test_a_search_finds_an_action_by_an_older_line(recorded: None) -> None:
 
 
 def test_files_keep_every_line(recorded: None) -> None:
-    assert len(list(audit_export_rows(OWNER, AuditFilters()))) == 6
+    assert len(list(all_audit_lines(OWNER, AuditFilters()))) == 6
 
 
 def test_each_event_has_words() -> None:

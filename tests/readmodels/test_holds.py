@@ -8,8 +8,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.objects import Controller
-from gangboard.readmodels.action_rows import HoldPage, HoldRow
-from gangboard.readmodels.holds import CursorError, HoldFilters, holds
+from gangboard.pages.holds.queries import HoldFilters, read_holds
+from gangboard.pages.holds.rows import HoldPage, HoldRow
+from gangboard.readmodels.cursors import CursorError
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState, WatchedObject
 from tests.actions.stored_holds import record
@@ -43,7 +44,7 @@ def policy(monkeypatch: pytest.MonkeyPatch) -> Any:
     def say(state: PolicyState, sentence: str = "") -> None:
         found = ClusterLevers(has_actor=True, hold=state, hold_sentence=sentence)
         monkeypatch.setattr(
-            "gangboard.readmodels.holds.read_all_levers",
+            "gangboard.pages.holds.queries.read_all_levers",
             lambda clusters: {cluster.pk: found for cluster in clusters},
         )
 
@@ -68,7 +69,7 @@ def check(cluster: Cluster, in_force: bool | None, sentence: str = "") -> None:
 
 
 def read(viewer: Viewer, **filters: Any) -> HoldPage:
-    return holds(viewer=viewer, filters=HoldFilters(**filters), now=NOW)
+    return read_holds(viewer=viewer, filters=HoldFilters(**filters), now=NOW)
 
 
 def only(viewer: Viewer) -> HoldRow:
@@ -86,12 +87,12 @@ def test_a_proved_hold(owner: Viewer, cluster: Cluster) -> None:
         f"hold-{JOB}",
         JOB,
     )
-    assert (row.owner_kind, row.owner_name, row.owner_uid) == ("JobSet", "llama", gang.uid)
+    assert (row.owner.kind, row.owner.name, row.owner.uid) == ("JobSet", "llama", gang.uid)
     assert (row.by, row.reason, row.gang_id) == ("olga", "gpu-07 throws ECC errors", gang.pk)
     assert row.since == NOW - timedelta(minutes=20)
     assert row.until == NOW + timedelta(hours=6)
     assert (row.in_force, row.checked_at) == (True, NOW - timedelta(seconds=8))
-    assert (row.face.label, row.face.tone, row.sentence, row.lost) == (
+    assert (row.face.label, row.face.tone, row.message, row.lost) == (
         "In force",
         "suspended",
         "",
@@ -111,7 +112,7 @@ def test_a_hold_that_did_not_stand_its_proof(owner: Viewer, cluster: Cluster) ->
     held(cluster)
     check(cluster, False, "A resume was let through.")
     row = only(owner)
-    assert (row.in_force, row.face.label, row.sentence) == (
+    assert (row.in_force, row.face.label, row.message) == (
         False,
         "Not in force",
         "A resume was let through.",
@@ -125,11 +126,11 @@ def test_without_its_policy_a_hold_holds_nothing(
     check(cluster, True)
     policy(PolicyState.MISSING, "The policy gangboard-hold is not installed.")
     row = only(owner)
-    assert (row.in_force, row.sentence) == (False, "The policy gangboard-hold is not installed.")
+    assert (row.in_force, row.message) == (False, "The policy gangboard-hold is not installed.")
     policy(PolicyState.CHANGED, "The policy gangboard-hold was changed.")
     row = only(owner)
     # What was proved a moment ago stays proved; that the policy is another one is said.
-    assert (row.in_force, row.sentence) == (True, "The policy gangboard-hold was changed.")
+    assert (row.in_force, row.message) == (True, "The policy gangboard-hold was changed.")
 
 
 def test_a_jobset_made_anew_has_lost_its_hold(owner: Viewer, cluster: Cluster) -> None:
@@ -140,17 +141,17 @@ def test_a_jobset_made_anew_has_lost_its_hold(owner: Viewer, cluster: Cluster) -
     store_object(cluster, JOBS, make_job_object(JOB, "new-job", new))
     row = only(owner)
     assert (row.lost, row.in_force, row.face.label) == (True, False, "Hold lost")
-    assert row.sentence == (
+    assert row.message == (
         f"Hold lost: this Hold is for uid {gang.uid}, but JobSet/llama has another uid. JobSet/llama was "
         "re-created, or the Hold names another object."
     )
-    assert (row.owner_name, row.owner_uid) == ("llama", gang.uid)
+    assert (row.owner.name, row.owner.uid) == ("llama", gang.uid)
 
 
 def test_a_jobset_that_is_gone(owner: Viewer, cluster: Cluster) -> None:
     gang = held(cluster)
     WatchedObject.objects.exclude(resource=HOLDS).delete()
-    assert only(owner).sentence == (
+    assert only(owner).message == (
         f"Hold lost: namespace research has no JobSet with uid {gang.uid}."
     )
 
@@ -160,7 +161,7 @@ def test_a_hold_whose_jobset_nobody_remembers(owner: Viewer, cluster: Cluster) -
     WatchedObject.objects.exclude(resource=HOLDS).delete()
     gang.delete()
     row = only(owner)
-    assert (row.owner_kind, row.owner_name, row.gang_id, row.lost) == ("JobSet", "", "", True)
+    assert (row.owner.kind, row.owner.name, row.gang_id, row.lost) == ("JobSet", "", "", True)
 
 
 def test_jobsets_that_cannot_be_read_are_not_gone(owner: Viewer, cluster: Cluster) -> None:
@@ -178,13 +179,13 @@ def test_a_silent_cluster_says_nothing_about_force(owner: Viewer, cluster: Clust
     page = read(owner)
     (row,) = page.rows
     assert row.in_force is None
-    assert row.sentence == (
+    assert row.message == (
         "Cluster eu-train does not answer, so whether the Hold is in force is unknown."
     )
     assert [unseen.state for unseen in page.unseen] == ["silent"]
     Cluster.objects.update(problem="")
     page = read(owner)
-    assert page.rows[0].sentence == (
+    assert page.rows[0].message == (
         "Cluster eu-train is not being read, so whether the Hold is in force is unknown."
     )
     assert [unseen.sentence for unseen in page.unseen] == [
@@ -196,14 +197,14 @@ def test_a_hold_on_a_job_that_runs_says_so(owner: Viewer, cluster: Cluster) -> N
     gang = make_jobset(cluster)
     make_hold(cluster, gang, JOB, action="", by="")
     row = only(owner)
-    assert row.sentence == f"Job {JOB} is not suspended: a Hold does not stop a Job that runs."
+    assert row.message == f"Job {JOB} is not suspended: a Hold does not stop a Job that runs."
     assert (row.action_id, row.by) == ("", "")
 
 
 def test_a_job_between_two_attempts(owner: Viewer, cluster: Cluster) -> None:
     held(cluster)
     WatchedObject.objects.filter(resource=JOBS, name=JOB).delete()
-    assert only(owner).sentence == (
+    assert only(owner).message == (
         f"Job {JOB} does not exist now. If it is created again, it starts suspended."
     )
 
@@ -214,7 +215,7 @@ def test_a_hold_past_its_end(owner: Viewer, cluster: Cluster, is_ours: bool) -> 
     past = NOW - timedelta(seconds=1)
     hold = make_hold(cluster, make_jobset(cluster, suspended={JOB}), JOB, until=past)
     record(cluster, hold, past if is_ours else None, id=hold.action)
-    assert only(owner).sentence == (
+    assert only(owner).message == (
         "The end of the Hold has passed, but it is not released yet."
         if is_ours
         else "The end of the Hold has passed. gangboard did not set that end, so a person has to release it."
@@ -303,11 +304,11 @@ def test_filters_and_pages(owner: Viewer, cluster: Cluster) -> None:
     walked: list[str] = []
     cursor: str | None = None
     while True:
-        page = holds(viewer=owner, limit=2, cursor=cursor, now=NOW)
+        page = read_holds(viewer=owner, limit=2, cursor=cursor, now=NOW)
         walked += [row.job for row in page.rows]
         cursor = page.next_cursor
         if cursor is None:
             break
     assert walked == [f"llama-workers-{index}" for index in range(5)]
     with pytest.raises(CursorError):
-        holds(viewer=owner, cursor="x", now=NOW)
+        read_holds(viewer=owner, cursor="x", now=NOW)

@@ -12,7 +12,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.quota import Queue, QueueLevel, Quota, QuotaTerm
 from gangboard.pages.gang.queue_waits import queue_of_gang
-from gangboard.polling.rows import _queue_of_groups
+from gangboard.polling.gang_rows import _queue_of_groups
 from gangboard.readmodels.queue_quotas import quota_rows
 from gangboard.readmodels.queue_rows import QueueRow
 from gangboard.readmodels.queues import QueueFilters, list_queues, queue_detail

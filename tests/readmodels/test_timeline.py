@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from gangboard.pages.gang.timeline import make_timeline
 from gangboard.readmodels.action_labels import action_face
-from gangboard.readmodels.action_rows import ActionRow
+from gangboard.readmodels.action_rows import ActionRow, TargetRow
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -17,13 +17,7 @@ def an_action(number: int, verb: str, nodes: tuple[str, ...], state: str = "veri
     return ActionRow(
         id=f"a{number}",
         verb=verb,
-        cluster="east",
-        api_group="batch",
-        kind="Job",
-        namespace="team-a",
-        name="train-w-1",
-        uid=f"uid-{number}",
-        generation=1,
+        target=TargetRow("east", "batch", "Job", "team-a", "train-w-1", f"uid-{number}", 1),
         gang_id="g",
         state=state,
         is_final=True,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.http import QueryDict
 
-from gangboard.api.serializers.actions import ActionRequestSerializer
 from gangboard.domain.action import ActionRequest, ActionTarget, Verb
-from gangboard.web.forms import ActionForm
+from gangboard.pages.actions.request_serializers import ActionRequestSerializer
+from gangboard.pages.confirm.forms import ActionForm
 
 WORD = "eu-train/batch/Job/research/workers-0/uid-0/3"
 TARGET = ActionTarget("eu-train", "batch", "Job", "research", "workers-0", "uid-0", 3)

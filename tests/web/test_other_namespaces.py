@@ -11,9 +11,9 @@ from django.utils import timezone
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
+from gangboard.pages.holds.queries import read_holds
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.hold_counts import InForce, hold_counts
-from gangboard.readmodels.holds import holds
 from gangboard.store.models import Cluster, Gang
 from tests.domain_objects import a_group, a_job, a_jobset, a_meta, a_node, a_queue, an_entry
 from tests.factories import PODGROUPS, make_gang, store_object
@@ -75,8 +75,8 @@ def test_a_hold_names_no_object_of_another_namespace(viewer: Person) -> None:
 @pytest.mark.usefixtures("alien_holds")
 def test_a_hold_whose_owner_is_not_in_its_namespace_is_lost_for_everybody(cluster: Cluster) -> None:
     owner, now = make_owner(), timezone.now()
-    rows = holds(viewer=owner.viewer, now=now).rows
-    assert [(row.lost, row.owner_name, row.gang_id) for row in rows] == [(True, "", "")] * 6
+    rows = read_holds(viewer=owner.viewer, now=now).rows
+    assert [(row.lost, row.owner.name, row.gang_id) for row in rows] == [(True, "", "")] * 6
     clusters = read_freshness(viewer=owner.viewer, now=now)
     counted = {
         one.in_force: one.holds for one in hold_counts(viewer=owner.viewer, clusters=clusters)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from gangboard.domain.action import Verb
 from gangboard.domain.owner import Owner
-from gangboard.readmodels.selections import judge_selections
+from gangboard.pages.confirm.queries import judge_selections
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Action, Cluster, Gang, WatchedObject
 from gangboard.store.objects import pack, unpack

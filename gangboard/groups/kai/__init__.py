@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from gangboard.decode.fitting import KeyField
-from gangboard.decode.minimums import set_minimum
 from gangboard.decode.problems import deliver
+from gangboard.decode.quantities import set_minimum
 from gangboard.decode.resource_lists import Amounts, Quantity
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta, read_text, read_time
 from gangboard.domain.group import Group, GroupTemplate, Policy

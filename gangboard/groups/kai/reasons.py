@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from gangboard.decode.durations import read_duration
+from gangboard.decode.quantities import read_duration
 from gangboard.decode.wire import read_time
 from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.health import Health, Stage

@@ -19,10 +19,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gangboard.decode.jobs import DEFAULT_GRACE, requests_of, size_of
-from gangboard.decode.minimums import set_minimum
 from gangboard.decode.owner_meta import labels_as
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
+from gangboard.decode.quantities import set_minimum
 from gangboard.decode.wire import or_one, read_conditions
 from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.owner import Owner, Role

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gangboard.decode.jobs import DEFAULT_GRACE, requests_of, shared_text, size_of
-from gangboard.decode.minimums import set_minimum
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
+from gangboard.decode.quantities import set_minimum
 from gangboard.decode.wire import or_one, read_conditions, read_time
 from gangboard.domain.action import Verb
 from gangboard.domain.objects import Condition, find_condition, first_true, resumed_at

@@ -1,1 +1,1 @@
-"""The audit by the API. Its page is still in `web.audit`."""
+"""The audit: requests, refusals, sign-ins, changes of settings and exports. Lines are never changed."""

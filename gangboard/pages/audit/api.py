@@ -11,10 +11,10 @@ from gangboard.api.fields import problems
 from gangboard.api.paging import cursor_errors, list_response, read_list_query
 from gangboard.api.parameters import PageQuery
 from gangboard.api.views import ReadView
-from gangboard.pages.audit.queries import audit_lines
+from gangboard.pages.audit.queries import AuditFilters, audit_lines
 from gangboard.pages.audit.rows import AuditLineRow
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
-from gangboard.readmodels.action_query import WITHIN, AuditFilters
+from gangboard.readmodels.word_search import WITHIN
 
 
 class AuditQuery(PageQuery):

@@ -2,41 +2,123 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gangboard.pages.audit.rows import AuditLineRow
-from gangboard.readmodels.action_query import AuditFilters
-from gangboard.readmodels.actions import audit_page
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from gangboard.pages.audit.rows import AuditGroup, AuditGroupPage, AuditLinePage, AuditLineRow
+from gangboard.readmodels.cursors import LARGEST_PAGE, SortKey, read_page
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.word_search import all_equal, all_occur_in, since
 from gangboard.store.access import Viewer
+from gangboard.store.models import AuditEntry
+
+_KEYS = (SortKey("at", descending=True), SortKey("pk", descending=True))
+_SEARCHED = ("object_name", "namespace", "cluster_name", "sentence", "actor_name")
 
 
 @dataclass(frozen=True, slots=True)
-class AuditLinePage:
-    """Some lines, the newest first, and the cursor of the next page."""
+class AuditFilters:
+    """Filters of the audit. An empty filter leaves all."""
 
-    rows: tuple[AuditLineRow, ...]
-    next_cursor: str | None
+    cluster: str = ""
+    namespace: str = ""
+    actor: str = ""
+    event: str = ""
+    q: str = ""
+    """Words that must all occur in names or sentence."""
+    within: str = ""
+    """One of WITHIN: written since then. Another word leaves all."""
 
 
 def audit_lines(
-    *, viewer: Viewer, filters: AuditFilters, cursor: str | None, limit: int
+    *, viewer: Viewer, filters: AuditFilters, cursor: str | None = None, limit: int = 50
 ) -> AuditLinePage:
-    """Return one page of the audit (1 query): the lines of the Audit page. Raises CursorError."""
-    found = audit_page(viewer=viewer, filters=filters, cursor=cursor, limit=limit)
-    rows = tuple(
-        AuditLineRow(
-            number=row.number,
-            at=row.at,
-            event=row.event,
-            sentence=row.sentence,
-            object=row.object_name or None,
-            actor=row.actor,
-            cluster=row.cluster or None,
-            namespace=row.namespace or None,
-            action_id=row.action_id or None,
-            source=row.source or None,
-            digest=row.digest,
-        )
-        for row in found.rows
+    """Return one page of the audit, the newest line first (1 query). Raises CursorError."""
+    lines = _select(viewer=viewer, filters=filters)
+    page, next_cursor = read_page(lines, _KEYS, cursor=cursor, limit=limit)
+    return AuditLinePage(tuple(_row(viewer, entry) for entry in page), next_cursor)
+
+
+def audit_groups(
+    *, viewer: Viewer, filters: AuditFilters, cursor: str | None = None, limit: int = 50
+) -> AuditGroupPage:
+    """Return one page of the audit with one entry an action (at most 2 queries). Raises CursorError.
+
+    An action stands where its newest line is. Its lines are those that the filters leave.
+    """
+    lines = _select(viewer=viewer, filters=filters)
+    page, next_cursor = read_page(_newest_of_each_action(lines), _KEYS, cursor=cursor, limit=limit)
+    ids = {entry.action_id for entry in page if entry.action_id}
+    by_action: dict[str, list[AuditLineRow]] = {}
+    for entry in lines.filter(action_id__in=ids).order_by("pk") if ids else ():
+        row = _row(viewer, entry)
+        by_action.setdefault(row.action_id, []).append(row)
+    groups = tuple(
+        AuditGroup(_row(viewer, entry), tuple(by_action.get(entry.action_id or "", ())))
+        for entry in page
     )
-    return AuditLinePage(rows, found.next_cursor)
+    return AuditGroupPage(groups, next_cursor)
+
+
+def all_audit_lines(viewer: Viewer, filters: AuditFilters) -> Iterator[AuditLineRow]:
+    """Yield every line that the filters leave, the newest first. Reads page by page to bound memory."""
+    cursor: str | None = None
+    while True:
+        page = audit_lines(viewer=viewer, filters=filters, cursor=cursor, limit=LARGEST_PAGE)
+        yield from page.rows
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def _select(*, viewer: Viewer, filters: AuditFilters) -> QuerySet[AuditEntry]:
+    """Return the lines that the viewer may see, unordered.
+
+    Lines about a namespace are for viewers of that namespace. Lines about a whole cluster or the
+    whole installation are for their admins.
+    """
+    columns = {
+        "cluster_name": filters.cluster,
+        "namespace": filters.namespace,
+        "actor_name": filters.actor,
+        "event": filters.event,
+    }
+    visible = (viewer.gang_filter() & ~Q(namespace="")) | _wide_lines(viewer)
+    wanted = all_equal(columns) & since("at", filters.within) & all_occur_in(filters.q, _SEARCHED)
+    return AuditEntry.objects.filter(visible, wanted)
+
+
+def _wide_lines(viewer: Viewer) -> Q:
+    if viewer.is_admin:
+        return Q(namespace="")
+    own = [
+        scope.cluster_id
+        for scope in viewer.scopes
+        if scope.role == "admin" and not scope.namespace and scope.cluster_id is not None
+    ]
+    return Q(namespace="", cluster_id__in=own)
+
+
+def _newest_of_each_action(lines: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+    """Return the lines without an action, and of each action the newest of these lines."""
+    newer = lines.filter(action_id=OuterRef("action_id"), pk__gt=OuterRef("pk"))
+    return lines.filter(Q(action_id=None) | ~Exists(newer))
+
+
+def _row(viewer: Viewer, entry: AuditEntry) -> AuditLineRow:
+    return AuditLineRow(
+        number=entry.number,
+        at=entry.at,
+        event=entry.event,
+        sentence=printable(entry.sentence),
+        object_name=printable(entry.object_name),
+        actor=printable(entry.actor_name),
+        cluster=printable(entry.cluster_name),
+        namespace=printable(entry.namespace),
+        action_id=entry.action_id or "",
+        source=printable(entry.source) if viewer.is_admin else "",
+        digest=entry.digest,
+        id=entry.pk,
+    )

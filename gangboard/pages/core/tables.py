@@ -1,7 +1,8 @@
-"""The columns of a page and the lines of a CSV file, made from the declaration of a row."""
+"""The columns of a page and the lines of files, made from the declaration of a row."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gangboard.pages.core.rows import Field, fields_of
+from gangboard.pages.core.serializers import serializer_of
 from gangboard.readmodels.csv_lines import write_csv
 from gangboard.readmodels.printable import printable
 
@@ -107,10 +109,23 @@ def table_of(
     )
 
 
+def labels_of(row: type, names: Iterable[str]) -> dict[str, str]:
+    """Return the labels of some fields, for a list whose cells have a template of its own."""
+    labels = {field.name: field.declaration.label for field in fields_of(row)}
+    return {name: labels[name] for name in names}
+
+
 def csv_of(row: type, rows: Iterable[Any]) -> Iterator[str]:
     """Yield the lines of the CSV file of some rows: the fields of the API, under their names."""
     names = tuple(field.name for field in fields_of(row) if field.declaration.in_api)
     return write_csv(rows, names)
+
+
+def json_lines_of(row: type, rows: Iterable[Any]) -> Iterator[str]:
+    """Yield one line of JSON for each row: the fields of the API, as the API writes them."""
+    serializer = serializer_of(row)()
+    for item in rows:
+        yield json.dumps(serializer.to_representation(item), ensure_ascii=False) + "\n"
 
 
 def _cell(field: Field, item: Any) -> Cell:

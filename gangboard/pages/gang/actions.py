@@ -6,9 +6,9 @@ from gangboard.domain.health import Health
 from gangboard.pages.gang.next_steps import NextStep, make_steps_to_take
 from gangboard.pages.gang.rows import GangDetail
 from gangboard.pages.gang.tree import offer_now, suspends_of, unsettled
+from gangboard.readmodels.action_labels import Note, notes
 from gangboard.readmodels.printable import printable
 from gangboard.web.live.fragments import Fragment
-from gangboard.web.preview import Note, notes
 
 SHOWN_LABELS = 8
 """Labels that are shown at once; the others unfold."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
-from gangboard.api.serializers.actions import OfferSerializer, TargetSerializer
 from gangboard.api.serializers.groups import GroupOfGangSerializer, UnseenGroupsSerializer
 from gangboard.domain.action import ActionTarget
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.verdict import GangMode, Members
 from gangboard.pages.core.rows import shown, shown_property
+from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.gang.events import EventRow
 from gangboard.pages.gang.findings import FindingRow
 from gangboard.pages.gang.groups import GroupMatrix
@@ -20,7 +20,7 @@ from gangboard.pages.gang.next_steps import NamedObjects
 from gangboard.pages.gang.queue_waits import QueueWait
 from gangboard.pages.gang.stages import StageStep
 from gangboard.pages.gang.timeline import TimelineRow, make_timeline
-from gangboard.readmodels.action_rows import ActionRow, OfferRow
+from gangboard.readmodels.action_rows import ActionRow, OfferRow, TargetRow
 from gangboard.readmodels.fit import FitShape
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.group_visibility import UnseenGroups
@@ -91,10 +91,10 @@ class JobRow:
         "Queue", "How a queue stands to it; null: it has no entry of its own."
     )
     actions: tuple[OfferRow, ...] = shown(
-        "Actions", "What the caller may do to it now.", serializer=OfferSerializer, default=()
+        "Actions", "What the caller may do to it now.", default=()
     )
     target: ActionTarget = shown(
-        "Target", "The Job as `POST actions/` takes it.", serializer=TargetSerializer
+        "Target", "The Job as `POST actions/` takes it.", serializer=serializer_of(TargetRow)
     )
     part: str
     state: Face
@@ -148,7 +148,7 @@ class MakerRow:
     sentence: str = shown("Next", empty_is_null=True)
     """When it makes the next one, or that it makes none."""
     actions: tuple[OfferRow, ...] = shown(
-        "Actions", "What the caller may do to it now.", serializer=OfferSerializer, default=()
+        "Actions", "What the caller may do to it now.", default=()
     )
     open_action: ActionRow | None = None
     """The action on it that is not over."""
@@ -243,7 +243,6 @@ class GangDetail:
     actions: tuple[OfferRow, ...] = shown(
         "Actions",
         "What the caller may do to the owner now.",
-        serializer=OfferSerializer,
         default=(),
     )
     fit: tuple[FitShape, ...] = shown("Fit", "One entry per shape with waiting pods.", default=())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlencode
 
 from django import template
@@ -14,15 +14,12 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from gangboard.domain.text import listed
-from gangboard.readmodels.action_labels import lever_label
-from gangboard.readmodels.action_rows import ActionRow, OfferRow, UnseenHolds
+from gangboard.readmodels.action_labels import lever_label, step_face
+from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.ages import age_text, duration_text
-from gangboard.readmodels.group_visibility import UnseenGroups
 from gangboard.readmodels.pools import NodeSquare
-from gangboard.readmodels.queue_visibility import UnseenQueues
 from gangboard.readmodels.rights import rights_of
 from gangboard.readmodels.state_labels import Face
-from gangboard.readmodels.step_labels import step_face
 from gangboard.store.access import Viewer
 from gangboard.store.gang_search import LABEL
 from gangboard.web.addresses import Option, Select
@@ -30,6 +27,12 @@ from gangboard.web.forms import Named, element_key, write_target
 from gangboard.web.live.fragments import Fragment
 
 register = template.Library()
+
+
+class _HasCluster(Protocol):
+    @property
+    def cluster(self) -> str:
+        """Name of a cluster."""
 
 
 @register.simple_tag(takes_context=True)
@@ -152,18 +155,9 @@ def only(items: Sequence[object]) -> object | None:
 
 
 @register.filter
-def cluster_names(unseen: Iterable[UnseenGroups | UnseenHolds | UnseenQueues]) -> str:
+def cluster_names(unseen: Iterable[_HasCluster]) -> str:
     """Print the clusters that could not be looked at, each once."""
-    return listed(tuple(dict.fromkeys(one.cluster for one in unseen)))
-
-
-@register.filter
-def changes(row: ActionRow) -> list[dict[str, str]]:
-    """Return the fields that an action changes, as they were and as it makes them."""
-    return [
-        {"field": field, "before": row.before.get(field, "–"), "after": after}
-        for field, after in row.after.items()
-    ]
+    return listed(tuple(dict.fromkeys(row.cluster for row in unseen)))
 
 
 @register.simple_tag

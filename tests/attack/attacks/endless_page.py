@@ -16,7 +16,7 @@ MOST_MIB, MOST_SECONDS = 16, 1.0
 """Of a processor: how busy the others are is not the question."""
 READ = f"""
 import json, resource, time
-from gangboard.decode.page import read_page
+from gangboard.decode.list_watch_decoder import read_page
 from gangboard.decode.pods import POD
 from gangboard.domain.api_resource import DecodeError
 

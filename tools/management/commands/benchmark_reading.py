@@ -5,13 +5,15 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from gangboard.ops.printing import PrintingCommand
-from tools.reading_benchmark import Cost, bench
+from tools.pages_benchmark import throwaway_database
+from tools.reading_benchmark import Cost, PollCost, bench
 
 
 class Command(PrintingCommand):
     help = (
-        "Start a large simulated cluster, list its pods and take in changes of them over and over, and "
-        "print the CPU that this process took: for the bytes, and with decoding them as a poll does."
+        "Start a large simulated cluster and print the CPU that this process takes: to list its pods and "
+        "to take in changes of them, for the bytes and with decoding; and for two complete polls of it into "
+        "a database of their own, the second without any change in the cluster."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,6 +29,20 @@ class Command(PrintingCommand):
             for _run in range(runs):
                 self._print("relist", "pods", cluster.relist())
                 self._print("watch", "changes", cluster.watch(changes))
+        # A cluster of its own: its pods are as they were made.
+        with bench(pods, 0) as cluster, throwaway_database():
+            self._print_polls(pods, *cluster.poll_twice())
+
+    def _print_polls(self, pods: int, first: PollCost, unchanged: PollCost) -> None:
+        for name, poll in (("first", first), ("unchanged", unchanged)):
+            self.stdout.write(
+                f"{name} poll of {pods:,} pods and {poll.gangs:,} gangs: {poll.total:.2f} s of CPU, "
+                f"{poll.judging:.2f} s of it for verdicts"
+            )
+        self.stdout.write(
+            f"unchanged / first: {unchanged.total / first.total:.2f}, "
+            f"verdicts {unchanged.judging / first.judging:.2f}"
+        )
 
     def _print(self, what: str, objects: str, cost: Cost) -> None:
         self.stdout.write(

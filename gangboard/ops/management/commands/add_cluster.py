@@ -18,8 +18,7 @@ from gangboard.ops.trial_lines import actor_lines, step_lines, unanswered_lines
 from gangboard.ops.who import command_author
 from gangboard.policy.lever_permissions import Wanted
 from gangboard.polling.actor_trial import try_actor
-from gangboard.polling.cluster_access import Access, in_cluster_access
-from gangboard.polling.cluster_trial import Trial, try_cluster
+from gangboard.polling.cluster_trial import Access, Trial, in_cluster_access, try_cluster
 from gangboard.readmodels.trial_steps import trial_steps
 from gangboard.store import clusters
 

@@ -11,7 +11,7 @@ from gangboard.ops.kubeconfigs import expiry_sentence, read_access, save_actor
 from gangboard.ops.trial_lines import actor_lines, unanswered_lines
 from gangboard.ops.who import command_author
 from gangboard.polling.actor_trial import try_actor_of
-from gangboard.polling.cluster_access import Access, mounted_access
+from gangboard.polling.cluster_trial import Access, mounted_access
 from gangboard.store import clusters
 from gangboard.store.models import Cluster
 

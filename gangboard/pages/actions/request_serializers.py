@@ -1,0 +1,160 @@
+"""The JSON of a request to act, and of the plan that a dry run answers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+
+from gangboard.api.fields import WordField
+from gangboard.domain.action import ActionRequest, ActionTarget, Verb
+from gangboard.domain.hold import LONGEST_REASON
+from gangboard.readmodels.action_rows import LEVERS, VERBS
+
+_NAME = 253
+
+
+class ZonedTimeField(serializers.DateTimeField):
+    """A moment in RFC 3339; without an offset it could be any of 27 moments, and is refused."""
+
+    def enforce_timezone(self, value: datetime) -> datetime:
+        """Return the moment in UTC. Raises ValidationError."""
+        if value.tzinfo is None:
+            raise ValidationError("Say the offset too, such as 2026-11-21T18:00:00Z.")
+        try:
+            return value.astimezone(UTC)
+        except OverflowError as error:
+            raise ValidationError("This is not a time that a calendar knows.") from error
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """A body in which an unknown field is an error: a typing error must never widen a request."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the typed fields. Raises ValidationError."""
+        if isinstance(data, dict):
+            unknown = [str(name) for name in data if name not in self.fields]
+            if unknown:
+                names = ", ".join(self.fields)
+                raise ValidationError(
+                    {name: [f"There is no field “{name}”; they are: {names}."] for name in unknown}
+                )
+        return super().to_internal_value(data)
+
+
+class StrictTextField(serializers.CharField):
+    """A text, and nothing else that could be read as one."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the text. Raises ValidationError for numbers too."""
+        if not isinstance(data, str):
+            raise ValidationError("This must be a string.")
+        return super().to_internal_value(data)
+
+
+class StrictWholeField(serializers.IntegerField):
+    """A whole number, and not a text or a truth value that could be read as one."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the number. Raises ValidationError."""
+        if isinstance(data, bool) or not isinstance(data, int):
+            raise ValidationError("This must be a whole number.")
+        return super().to_internal_value(data)
+
+
+class StrictFlagField(serializers.BooleanField):
+    """`true` or `false`, and no word that could be read as one."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the flag. Raises ValidationError."""
+        if not isinstance(data, bool):
+            raise ValidationError("This must be true or false.")
+        return data
+
+
+class TargetRequestSerializer(StrictSerializer):
+    """The object, as the caller saw it."""
+
+    cluster = StrictTextField(max_length=63)
+    api_group = StrictTextField(
+        max_length=_NAME, allow_blank=True, help_text="Empty for the core group."
+    )
+    kind = StrictTextField(max_length=63)
+    namespace = StrictTextField(max_length=_NAME)
+    name = StrictTextField(max_length=_NAME)
+    uid = StrictTextField(max_length=64)
+    generation = StrictWholeField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=2**63 - 1,
+        help_text="What the caller saw; when the object has moved on, the answer is 409.",
+    )
+
+
+class ActionRequestSerializer(StrictSerializer):
+    """A request to suspend or resume one object."""
+
+    verb = serializers.ChoiceField(VERBS)
+    target = TargetRequestSerializer()
+    reason = StrictTextField(
+        max_length=LONGEST_REASON,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Why: it stands in the record and in the Hold. Only a dry run needs none.",
+    )
+    until = ZonedTimeField(
+        required=False,
+        allow_null=True,
+        help_text="When gangboard releases the Hold by itself; for Holds only.",
+    )
+    force = StrictFlagField(
+        required=False,
+        default=False,
+        help_text="Probing, for admins: try a lever that is not proved. It is a plain suspend that "
+        "is watched like every other, and usually ends `reverted` with who undid it.",
+    )
+
+    def create(self, validated_data: dict[str, Any]) -> ActionRequest:
+        """Return what is asked for; `save` brings the idempotency key, which is no field of the body."""
+        return ActionRequest(
+            verb=Verb(validated_data["verb"]),
+            target=ActionTarget(**validated_data["target"]),
+            reason=validated_data["reason"],
+            until=validated_data.get("until"),
+            idempotency_key=validated_data["idempotency_key"],
+            forced=validated_data["force"],
+            via="api",
+        )
+
+
+class PlannedStepSerializer(serializers.Serializer[Any]):
+    """One request that would be sent."""
+
+    name = serializers.CharField()
+    method = serializers.CharField()
+    path = serializers.CharField()
+    patch = serializers.CharField()
+    dry_run = serializers.BooleanField()
+
+
+class PlanSerializer(serializers.Serializer[Any]):
+    """What would be done; nothing was sent and nothing was written down."""
+
+    verb = serializers.ChoiceField(VERBS)
+    generation = serializers.IntegerField(help_text="Of the object, as it is known now.")
+    allowed = serializers.BooleanField()
+    why_not = WordField()
+    needs = WordField(help_text="What to install or switch on so that it would be allowed.")
+    lever = serializers.ChoiceField(LEVERS, allow_null=True)
+    steps = PlannedStepSerializer(many=True)
+    reactions = serializers.ListField(child=serializers.CharField())
+    warnings = serializers.ListField(child=serializers.CharField())
+    before = serializers.DictField(child=serializers.CharField())
+    after = serializers.DictField(child=serializers.CharField())
+    watch_seconds = serializers.FloatField(
+        help_text="How long it would be watched at least before it is called verified."
+    )

@@ -1,0 +1,17 @@
+"""The addresses of the record of actions."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from gangboard.pages.actions import api, views
+
+urlpatterns = [
+    *views.ActionsPage.urls("actions/", "live/actions/"),
+    path("actions/export.<str:ending>", views.export, name="actions-export"),
+    *views.ActionDetailPage.urls("actions/<str:action_id>/", "live/actions/<str:action_id>/"),
+    path("api/v1/actions/", api.ActionListView.as_view(), name="api-actions"),
+    # A POST without the slash would be redirected, and most clients make a GET of that.
+    path("api/v1/actions", api.UnslashedActionListView.as_view()),
+    path("api/v1/actions/<str:action_id>/", api.ActionView.as_view(), name="api-action"),
+]

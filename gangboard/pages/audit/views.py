@@ -1,0 +1,126 @@
+"""The page of the audit, and the audit as a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponseBase
+from django.views.decorators.http import require_POST
+
+from gangboard.pages.audit.queries import AuditFilters, all_audit_lines, audit_groups
+from gangboard.pages.audit.rows import (
+    ACTION_EVENTS,
+    ADMIN_EVENTS,
+    COLUMNS,
+    EXPORTED,
+    AuditGroup,
+    AuditGroupPage,
+    AuditLineRow,
+    event_label,
+)
+from gangboard.pages.core.actions import tabs
+from gangboard.readmodels.csv_lines import time_text, write_csv
+from gangboard.store.access import Viewer
+from gangboard.web.addresses import Select, make_select, read_address, select_cluster, select_within
+from gangboard.web.auth import viewer_for
+from gangboard.web.exports import Formats, send_file
+from gangboard.web.forms import element_key
+from gangboard.web.frame import Frame
+from gangboard.web.live.fragments import Fragment, FragmentList
+from gangboard.web.live_page import Fragments
+from gangboard.web.pagination import ListPage, Paginated
+
+
+def csv_lines(rows: Iterable[AuditLineRow]) -> Iterator[str]:
+    """Yield the lines of a CSV file (RFC 4180), the heading first."""
+    return write_csv(rows, EXPORTED)
+
+
+def json_lines(rows: Iterable[AuditLineRow]) -> Iterator[str]:
+    """Yield one line of JSON for each line of the audit."""
+    for row in rows:
+        values = {name: getattr(row, name) for name in EXPORTED}
+        yield json.dumps({**values, "at": time_text(row.at)}, ensure_ascii=False) + "\n"
+
+
+FORMATS: Formats[AuditLineRow] = {
+    "csv": ("text/csv; charset=utf-8", csv_lines),
+    "jsonl": ("application/x-ndjson", json_lines),
+}
+
+
+class AuditListPage(ListPage[AuditGroupPage, AuditFilters]):
+    """One page of the audit, the newest first."""
+
+    name = "audit"
+    template_name = "audit/page.html"
+    section = "actions"
+    filters = AuditFilters
+
+    def read_list(self, frame: Frame, cursor: str) -> AuditGroupPage:
+        """Return the actions and lines that the filters leave."""
+        return audit_groups(
+            viewer=frame.viewer, filters=self.address.filters, cursor=cursor, limit=self.page_size
+        )
+
+    def fragments(self, frame: Frame, found: Paginated[AuditGroupPage]) -> Fragments:  # noqa: ARG002  # LivePage's
+        """Return a row for each action, and for each line about none."""
+        groups = found.page.groups
+        return (
+            FragmentList("audit-rows", tuple(map(_row, groups))),
+            Fragment("nothing", "audit/nothing.html", {"empty": not groups}, not groups),
+            found.pager,
+        )
+
+    def context(self, frame: Frame, found: Paginated[AuditGroupPage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return the filters, the columns and the tabs."""
+        filters = self.address.filters
+        return {
+            "filters": filters,
+            "columns": COLUMNS,
+            "query": urlencode(self.address.pairs),
+            "selects": (
+                select_within("When", filters.within),
+                select_cluster(frame.clusters, filters.cluster),
+                _select_event(frame.viewer, filters.event),
+            ),
+            "tabs": tabs("audit"),
+        }
+
+
+def _row(group: AuditGroup) -> Fragment:
+    newest = group.newest
+    key = f"action-{element_key(newest.action_id)}" if group.lines else f"line-{newest.id}"
+    context = {"group": group, "row": newest}
+    return Fragment(key, "audit/row.html", context, group)
+
+
+def _select_event(viewer: Viewer, chosen: str) -> Select:
+    select = make_select("event", "Event", _events(viewer), chosen)
+    options = tuple(replace(option, label=event_label(option.value)) for option in select.options)
+    return replace(select, options=options)
+
+
+def _events(viewer: Viewer) -> tuple[str, ...]:
+    """Return the events of the lines that this viewer may see."""
+    administers = any(scope.role == "admin" and not scope.namespace for scope in viewer.scopes)
+    return (*ACTION_EVENTS, *ADMIN_EVENTS) if administers else ACTION_EVENTS
+
+
+@require_POST
+def export(request: HttpRequest, ending: str) -> HttpResponseBase:
+    """Send the lines of the audit that the filters ask for."""
+    viewer = viewer_for(request)
+    address = read_address("audit", AuditFilters, request.GET)
+    return send_file(
+        request,
+        viewer,
+        "audit",
+        FORMATS.get(ending),
+        ending,
+        address.pairs,
+        lambda: all_audit_lines(viewer, address.filters),
+    )

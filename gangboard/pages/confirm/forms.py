@@ -1,0 +1,144 @@
+"""The form of a confirmation: what to do to which objects, why, and until when."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from gangboard.actions.requests import MOST_AT_ONCE
+from gangboard.domain.action import ActionRequest, ActionTarget, Verb
+from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
+from gangboard.web.forms import read_target, write_target
+from gangboard.web.time_zone import zone_named
+
+LONGEST_KEY = 100
+_LONGEST_UNTIL = 32
+_GANG = re.compile(r"[0-9a-f]{1,32}")
+_NO_TIME = "The end is not a time: write it as 2026-11-21T18:00."
+_NO_VERB = "The address does not say whether to suspend or resume."
+
+
+class LenientField(forms.Field):
+    """A text that is never an error: `read` returns a value for each text."""
+
+    def __init__(self, read: Callable[[str], object]) -> None:
+        super().__init__(required=False)
+        self._read = read
+
+    def to_python(self, value: str | None) -> object:
+        """Return the value of the text."""
+        return self._read(value or "")
+
+
+class TargetsField(forms.Field):
+    """The objects, a word for each."""
+
+    widget = forms.MultipleHiddenInput
+    default_error_messages = {  # noqa: RUF012  # as in its base class
+        "required": "Nothing is selected. Select at least one and ask again."
+    }
+
+    def to_python(self, value: Any) -> tuple[ActionTarget, ...]:
+        """Return the objects, each once. Raises ValidationError."""
+        words: list[str] = list(dict.fromkeys(value))
+        if len(words) > MOST_AT_ONCE:
+            raise ValidationError(
+                f"{len(words)} objects are too many for one confirmation; {MOST_AT_ONCE} are the most."
+            )
+        targets = tuple(target for word in words if (target := read_target(word)) is not None)
+        if len(targets) < len(words):
+            raise ValidationError("The address names an object that cannot exist.")
+        return targets
+
+
+class UntilField(forms.Field):
+    """The end of a Hold, with or without a zone."""
+
+    def to_python(self, value: str | None) -> datetime | None:
+        """Return the time in the zone of its text; None for an empty text. Raises ValidationError."""
+        text = self.bound_data(value, None)
+        try:
+            return datetime.fromisoformat(text) if text else None
+        except ValueError as error:
+            raise ValidationError(_NO_TIME) from error
+
+    def bound_data(self, data: str | None, initial: object) -> str:  # noqa: ARG002  # Django's signature
+        """Return the text as the form shows it again."""
+        return (data or "").strip()[:_LONGEST_UNTIL]
+
+
+class ActionForm(forms.Form):
+    """A confirmation: verb, objects, reason and end. The page shows its first error."""
+
+    shortest_reason: ClassVar[int] = SHORTEST_REASON
+    longest_reason: ClassVar[int] = LONGEST_REASON
+    verb = forms.TypedChoiceField(
+        choices=[(verb.value, verb.value) for verb in Verb],
+        coerce=Verb,
+        error_messages={"required": _NO_VERB, "invalid_choice": _NO_VERB},
+    )
+    target = TargetsField()
+    reason = LenientField(lambda text: text.replace("\x00", "").strip()[:LONGEST_REASON])
+    zone = LenientField(lambda text: str(zone_named(text)) if text else "")
+    """Name of the time zone of the end; empty: UTC."""
+    until = UntilField(required=False)
+    key = LenientField(lambda text: text.replace("\x00", "")[:LONGEST_KEY])
+    """Idempotency key of the form: pressing twice makes one action."""
+    forced = LenientField(lambda text: text == "1")
+    gang = LenientField(lambda text: text if _GANG.fullmatch(text) else "")
+    """The gang to whose page the form goes back."""
+
+    def clean_until(self) -> datetime | None:
+        """Return the end in UTC. An end without a zone is in that of the form. Raises ValidationError."""
+        until: datetime | None = self.cleaned_data["until"]
+        if until is None:
+            return None
+        zone = until.tzinfo or zone_named(self.cleaned_data["zone"])
+        try:
+            return until.replace(tzinfo=zone).astimezone(UTC)
+        except (ValueError, OverflowError) as error:
+            raise ValidationError(_NO_TIME) from error
+
+    @property
+    def nothing_asked(self) -> str:
+        """The error of an address without a known verb or object, in a sentence; empty without one."""
+        return next(
+            (str(self.errors[name][0]) for name in ("verb", "target") if name in self.errors), ""
+        )
+
+    @property
+    def requests(self) -> tuple[ActionRequest, ...]:
+        """The request of each object. The keys of several requests are that of the form with the uid behind it."""
+        values = self.cleaned_data
+        key, targets = values["key"], values["target"]
+        several = bool(key) and len(targets) > 1
+        return tuple(
+            ActionRequest(
+                verb=values["verb"],
+                target=target,
+                reason=values["reason"],
+                until=values.get("until"),
+                idempotency_key=f"{key}.{target.uid}" if several else key,
+                forced=values["forced"],
+                via="page",
+            )
+            for target in targets
+        )
+
+    @property
+    def query(self) -> str:
+        """Return the query of the confirmation's address."""
+        values = self.cleaned_data
+        pairs = [
+            ("verb", values["verb"].value),
+            *(("target", write_target(target)) for target in values["target"]),
+            *([("gang", values["gang"])] if values["gang"] else []),
+            *([("forced", "1")] if values["forced"] else []),
+        ]
+        return urlencode(pairs)

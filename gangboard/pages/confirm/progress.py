@@ -1,0 +1,198 @@
+"""The progress of actions, live until they are over: in the dialog and as the page of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from gangboard.actions import service
+from gangboard.actions.requests import MOST_AT_ONCE, RequestError
+from gangboard.pages.confirm.batches import (
+    BatchRow,
+    ProgressEnd,
+    RejectedTarget,
+    read_batch,
+    read_followed,
+)
+from gangboard.readmodels.action_rows import ActionRow
+from gangboard.readmodels.liveness import read_liveness
+from gangboard.readmodels.printable import printable
+from gangboard.store.access import Viewer
+from gangboard.web.auth import viewer_for
+from gangboard.web.frame import Frame
+from gangboard.web.live.fragments import Fragment, FragmentList, write_version
+from gangboard.web.live.views import wait_for_updates
+from gangboard.web.live_page import Fragments, LivePage
+
+ACT_HEADER = "X-Act"
+"""Header of answers that the dialog shows, whatever their status is."""
+
+
+def progress_dialog(
+    request: HttpRequest,
+    viewer: Viewer,
+    *,
+    action_ids: Sequence[str],
+    batch: str = "",
+    refused: tuple[RejectedTarget, ...] = (),
+) -> HttpResponse:
+    """Return the content of the dialog after a request."""
+    now = timezone.now()
+    pairs = [("batch", batch)] if batch else [("action", id_) for id_ in action_ids]
+    followed = read_followed(viewer, batch, action_ids)
+    page = _dialog(followed, now)
+    context: dict[str, Any] = {
+        "now": now,
+        "viewer": viewer,
+        "fragments": {piece.id.replace("-", "_"): piece for piece in page},
+        "live": f"{reverse('progress-updates')}?{urlencode(pairs)}",
+        "live_id": "live-asked",
+        "version": write_version(page, int(now.timestamp() * 1000)),
+        "title": _title(followed.rows),
+        "refused": refused,
+        "batch": batch,
+        "action_id": "" if batch or not action_ids else action_ids[0],
+    }
+    return render(request, "confirm/asked.html", context)
+
+
+@require_GET
+def progress_updates(request: HttpRequest) -> HttpResponse:
+    """Answer the waiting request of the dialog."""
+    viewer = viewer_for(request)
+    batch = request.GET.get("batch", "")[:32]
+    action_ids = tuple(id_[:32] for id_ in request.GET.getlist("action")[:MOST_AT_ONCE])
+    pairs = [("batch", batch)] if batch else [("action", id_) for id_ in action_ids]
+
+    def read(viewer: Viewer) -> Fragments:
+        followed = read_followed(viewer, batch, action_ids)
+        return _dialog(followed, timezone.now()) if followed.rows else ()
+
+    address = f"{reverse('progress-updates')}?{urlencode(pairs)}"
+    return wait_for_updates(request, viewer, address, read, element="live-asked", personal=True)
+
+
+class BatchPage(LivePage[BatchRow]):
+    """The page of actions that were confirmed together."""
+
+    name = "batch"
+    template_name = "confirm/batch.html"
+    section = "actions"
+    personal = True
+    refused: tuple[RejectedTarget, ...] = ()
+    """Objects that the request of this answer did not get actions for."""
+    sentence = ""
+    """The result of the button that was pressed."""
+
+    def read(self, frame: Frame) -> BatchRow | None:
+        """Return the actions of the batch."""
+        return read_batch(viewer=frame.viewer, batch=self.kwargs["batch"])
+
+    def fragments(self, frame: Frame, found: BatchRow) -> Fragments:  # noqa: ARG002  # LivePage's
+        """Return a card for each action."""
+        return _cards(found, dialog=False)
+
+    def context(self, frame: Frame, found: BatchRow) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return the results of the request that shows the page."""
+        batch = self.kwargs["batch"]
+        return {"batch": batch, "refused": self.refused, "sentence": self.sentence}
+
+
+@require_POST
+def stop(request: HttpRequest, batch: str) -> HttpResponse:
+    """Stop the actions of a batch that are not sent yet, and show the result."""
+    viewer = viewer_for(request)
+    if read_batch(viewer=viewer, batch=batch) is None:
+        raise Http404
+    try:
+        stopped = service.stop_batch(viewer, batch, now=timezone.now())
+    except RequestError as error:
+        return _show_sentence(request, viewer, batch, printable(str(error)), error.code.status)
+    row = read_batch(viewer=viewer, batch=batch)
+    if row is None:
+        raise Http404
+    if not stopped:
+        return _show_sentence(request, viewer, batch, row.nothing_to_stop, 409)
+    if request.headers.get("HX-Request") or row.unsent:
+        return _show_sentence(request, viewer, batch, _stopped(stopped, row.unsent))
+    return HttpResponseRedirect(reverse("batch", args=[batch]), status=303)
+
+
+def _stopped(stopped: int, unsent: int) -> str:
+    sentence = f"{stopped} {'was' if stopped == 1 else 'were'} stopped before anything was sent."
+    if not unsent:
+        return sentence
+    left = (
+        "1 is not sent yet; you may not stop it."
+        if unsent == 1
+        else (f"{unsent} are not sent yet; you may not stop them.")
+    )
+    return f"{sentence} {left}"
+
+
+def _show_sentence(
+    request: HttpRequest, viewer: Viewer, batch: str, sentence: str, status: int = 200
+) -> HttpResponse:
+    """Return one sentence: beside the button, or on the page of the batch."""
+    if not request.headers.get("HX-Request"):
+        return batch_page(request, viewer, batch, sentence=sentence, status=status)
+    response = render(request, "confirm/said.html", {"sentence": sentence}, status=status)
+    response[ACT_HEADER] = "yes"
+    return response
+
+
+def batch_page(
+    request: HttpRequest,
+    viewer: Viewer,
+    batch: str,
+    *,
+    refused: tuple[RejectedTarget, ...] = (),
+    sentence: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """Return the page of a batch, with the objects that did not get an action."""
+    page = BatchPage(refused=refused, sentence=sentence, status=status)
+    page.setup(request, batch=batch)
+    return page.show(viewer)
+
+
+def _title(rows: tuple[ActionRow, ...]) -> str:
+    if len(rows) == 1:
+        return f"{rows[0].button} {rows[0].kind} {rows[0].name}"
+    return f"{len(rows)} actions"
+
+
+def _dialog(batch: BatchRow, now: datetime) -> Fragments:
+    """Return the fragments of the dialog. It has banners because it covers those of the page."""
+    banners = read_liveness(now=now).banners
+    top = Fragment("asked-banners", "frame/banners.html", {"banners": banners}, banners)
+    return (top, *_cards(batch, dialog=True))
+
+
+def _cards(batch: BatchRow, *, dialog: bool) -> Fragments:
+    rows, end = batch.rows, ProgressEnd.of(batch.rows)
+    several = len(rows) > 1
+    state = {
+        "unsent": batch.unsent if several else 0,
+        "stoppable": batch.stoppable if several else 0,
+        "stops_all": batch.stoppable == batch.unsent,
+        "total": len(rows),
+    }
+    return (
+        FragmentList(
+            "asked",
+            tuple(
+                Fragment(f"asked-{row.id}", "confirm/card.html", {"row": row}, row) for row in rows
+            ),
+        ),
+        Fragment("asked-rest", "confirm/rest.html", state, state),
+        Fragment("asked-end", "confirm/end.html", {"end": end, "dialog": dialog}, end),
+    )

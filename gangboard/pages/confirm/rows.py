@@ -1,0 +1,244 @@
+"""The form of a confirmation with the plan of each object, and the effect on all of them together."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from django.utils import timezone
+
+from gangboard.actions.requests import RequestErrorCode
+from gangboard.domain.action import Verb
+from gangboard.domain.hold import HOLD_LEVER
+from gangboard.domain.text import count, for_each
+from gangboard.pages.confirm.forms import ActionForm
+from gangboard.readmodels.action_labels import Note, notes, shared_label
+from gangboard.readmodels.action_rows import FieldChange, OfferRow
+from gangboard.readmodels.advice import StoppedGang
+
+
+@dataclass(frozen=True, slots=True)
+class StepPreview:
+    """One request as it would be sent."""
+
+    name: str
+    method: str
+    path: str
+    patch: str
+    dry_run: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPreview:
+    """One object of a confirmation."""
+
+    target: str
+    """The word that the form sends back, with the generation of this preview."""
+    cluster: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    allowed: bool = False
+    lever: str = ""
+    lever_label: str = ""
+    label: str = ""
+    """The word on its button; empty where the verb is the right word."""
+    meaning: str = ""
+    """What the button does, where its word does not say it."""
+    why_not: str = ""
+    """Why the action is not possible, in one sentence."""
+    needs: str = ""
+    moved: str = ""
+    """Changes of the object since the page of the button was read."""
+    action_id: str = ""
+    """The action that stands in the way."""
+    error_code: RequestErrorCode | None = None
+    changes: tuple[FieldChange, ...] = ()
+    steps: tuple[StepPreview, ...] = ()
+    reactions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedTargets:
+    """Objects for which the action is not possible, all for the same reason."""
+
+    why_not: str
+    needs: str
+    previews: tuple[TargetPreview, ...]
+
+    @property
+    def only(self) -> TargetPreview | None:
+        """The object if there is only one."""
+        return self.previews[0] if len(self.previews) == 1 else None
+
+    @property
+    def what(self) -> str:
+        """Their common name: `Job llama-workers-0`, `3 Jobs`."""
+        if self.only is not None:
+            return f"{self.only.kind} {self.only.name}"
+        return count_objects(len(self.previews), self.previews)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionRow:
+    """The Jobs of one gang that would be suspended together."""
+
+    gang_id: str
+    owner: str
+    """`JobSet llama`."""
+    namespace: str
+    cluster: str
+    uids: frozenset[str]
+    """The uids of the Jobs."""
+    jobs: str
+    """The names of the Jobs, at most two of them."""
+    sentences: tuple[str, ...]
+    """The effect on the gang; empty if the previews of the Jobs say all."""
+    offer: OfferRow | None
+    """The button of the owner instead, if no Job of the gang would run and the viewer may press it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionTotals:
+    """Totals of all objects of a confirmation, as the poller saw them last."""
+
+    pods: int
+    """Pods that exist and have not ended."""
+    accelerators: float | None
+    """Accelerators of the pods on nodes; None if the request of a pod is not known."""
+
+    @property
+    def sentence(self) -> str:
+        """The first sentence of the form."""
+        pods = f"{count(self.pods, 'pod')} end{'s' if self.pods == 1 else ''}"
+        if self.accelerators is None:
+            return f"{pods}; how many accelerators that frees is not known."
+        if not self.accelerators:
+            return f"{pods}; no accelerator becomes free."
+        if self.accelerators == 1:
+            return f"{pods}; 1 accelerator becomes free."
+        return f"{pods}; {self.accelerators:,.10g} accelerators become free."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """Everything on the form."""
+
+    form: ActionForm
+    previews: tuple[TargetPreview, ...]
+    judged: tuple[SelectionRow, ...]
+    """The effect on each gang."""
+    totals: ActionTotals | None
+    """Totals of the objects that the action is possible for. None for a resume, and if they are not known."""
+    costs: tuple[StoppedGang, ...]
+    """The running gangs that the action would suspend whole. Empty for a resume."""
+    problem: str = ""
+    """The error of the form that was sent last."""
+    action_id: str = ""
+    """The action that the problem is about, or empty."""
+    wrong_field: str = ""
+    """The wrong field of the form, `reason` or `until`, or empty."""
+    may_force: bool = False
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    """Idempotency key of this form."""
+
+    @property
+    def reason_is_wrong(self) -> bool:
+        """Whether the person has to correct the reason."""
+        return self.wrong_field == "reason"
+
+    @property
+    def until_is_wrong(self) -> bool:
+        """Whether the person has to correct the end."""
+        return self.wrong_field == "until"
+
+    @property
+    def selections(self) -> tuple[SelectionRow, ...]:
+        """The effects to print. An effect is true only if the action is possible for every Job of the row."""
+        uids = {target.uid for target in self.ready}
+        return tuple(row for row in self.judged if row.sentences and row.uids <= uids)
+
+    @property
+    def ready(self) -> tuple[TargetPreview, ...]:
+        """The objects for which the action is possible."""
+        return tuple(target for target in self.previews if target.allowed)
+
+    @property
+    def refused(self) -> tuple[RefusedTargets, ...]:
+        """The objects for which the action is not possible, by their reasons."""
+        return refused_together(self.previews)
+
+    @property
+    def single(self) -> TargetPreview | None:
+        """The object if there is only one."""
+        return self.previews[0] if len(self.previews) == 1 else None
+
+    @property
+    def verb_label(self) -> str:
+        """The word of the button: that of all its objects, else `Suspend` or `Resume`."""
+        verb = str(self.form.cleaned_data["verb"])
+        return shared_label(verb, (target.label or verb.capitalize() for target in self.ready))
+
+    @property
+    def meanings(self) -> tuple[Note, ...]:
+        """Meanings of the button that its word does not say, each sentence once."""
+        return notes(
+            (target.name, (target.meaning,) if target.meaning else ()) for target in self.ready
+        )
+
+    @property
+    def what(self) -> str:
+        """The object of the button, or the number of objects."""
+        if self.single is not None:
+            return f"{self.single.kind} {self.single.name}"
+        return count_objects(len(self.ready) or len(self.previews), self.previews)
+
+    @property
+    def wants_until(self) -> bool:
+        """Whether the form has a field for an end: only Holds have one."""
+        holds = any(target.lever == HOLD_LEVER for target in self.ready)
+        return self.form.cleaned_data["verb"] is Verb.SUSPEND and holds
+
+    @property
+    def zone(self) -> str:
+        """The time zone of the end: of the form that was sent, else of the person."""
+        return str(self.form.cleaned_data["zone"]) or timezone.get_current_timezone_name()
+
+    @property
+    def reactions(self) -> tuple[Note, ...]:
+        """Reactions of controllers, each sentence once."""
+        return notes((target.name, target.reactions) for target in self.ready)
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        """Warnings before the click, each sentence once."""
+        return notes((target.name, target.warnings) for target in self.ready)
+
+    @property
+    def status(self) -> int:
+        """HTTP status of the form when it is shown for the first time."""
+        error_code = self.single.error_code if self.single is not None else None
+        return error_code.status if error_code is not None else 200
+
+
+def count_objects(number: int, previews: Iterable[TargetPreview]) -> str:
+    """Return `3 Jobs` if all objects have one kind, else `3 objects`."""
+    kinds = {target.kind for target in previews}
+    noun = kinds.pop() if len(kinds) == 1 else "object"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def refused_together(previews: Iterable[TargetPreview]) -> tuple[RefusedTargets, ...]:
+    """Return the objects for which the action is not possible, grouped by reason, in order."""
+    groups: dict[tuple[str, str], list[TargetPreview]] = {}
+    for target in previews:
+        if not target.allowed:
+            why_not = for_each(target.why_not, target.kind, target.name)
+            groups.setdefault((why_not, target.needs), []).append(target)
+    return tuple(
+        RefusedTargets(why_not if len(group) > 1 else group[0].why_not, needs, tuple(group))
+        for (why_not, needs), group in groups.items()
+    )

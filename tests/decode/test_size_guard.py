@@ -1,0 +1,107 @@
+"""One object is refused by how much is in it, before anything of it is built."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+
+from gangboard.decode.list_watch_decoder import TooLargeError, read_event, read_object, read_page
+from gangboard.decode.pods import POD
+from gangboard.decode.size_guard import MOST_OF_OBJECT, MOST_OF_PAGE, is_denser
+from gangboard.domain.api_resource import DecodeError
+from tests.decode.reading import list_body, with_identity
+
+MIB = 1024 * 1024
+SENTENCE = "it has more than 100000 fields and items"
+
+
+def many(number: int, one: str = "{}") -> str:
+    return ",".join([one] * number)
+
+
+def pod_with(metadata: str = "", rest: str = "") -> bytes:
+    identity = '"name":"big","namespace":"research","uid":"u","resourceVersion":"7"'
+    return f'{{"metadata":{{{identity}{metadata}}}{rest}}}'.encode()
+
+
+def peak_of(read: Callable[[], object]) -> int:
+    tracemalloc.start()
+    try:
+        read()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        pod_with(f',"ownerReferences":[{many(5_000_000)}]'),
+        pod_with(rest=f',"status":{{"conditions":[{many(5_000_000)}]}}'),
+        pod_with(rest=f',"spec":{{"containers":[{many(5_000_000)}]}}'),
+        pod_with(rest=f',"spec":{{"schedulingGates":[{many(1_000_000, "[]")}]}}'),
+        pod_with(',"labels":{' + ",".join(f'"{n:x}":"b"' for n in range(1_000_000)) + "}"),
+        pod_with("".join(f',"{n:x}":1' for n in range(1_000_000))),
+    ],
+    ids=["owners", "conditions", "containers", "arrays", "labels", "unknown"],
+)
+def test_a_line_of_millions_of_parts_is_a_problem_and_costs_its_bytes(pod: bytes) -> None:
+    line = b'{"type":"MODIFIED","object":' + pod + b"}"
+    read_event(b'{"type":"MODIFIED","object":' + pod_with() + b"}", POD)  # decoders are made
+    read_event(b'{"type":"MODIFIED","object":{"metadata":{}}}', POD)
+    events = []
+    assert peak_of(lambda: events.append(read_event(line, POD))) < len(line) + MIB
+    event = events[0]
+    assert (event.object, event.resource_version) == (None, "7")
+    assert event.problem is not None
+    assert event.problem.sentence == f"Pod research/big cannot be read: {SENTENCE}."
+
+
+def test_such_an_object_does_not_take_the_others_of_its_page_along() -> None:
+    big = pod_with(f',"ownerReferences":[{many(60_000)}]').decode()
+    small = json.dumps(with_identity({}, "a"))
+    body = f'{{"kind":"PodList","metadata":{{"resourceVersion":"1"}},"items":[{small},{big}]}}'
+    page = read_page(body.encode(), POD)
+    assert [wire.metadata.name for wire in page.objects] == ["a"]
+    assert [problem.name for problem in page.problems] == ["big"]
+
+
+def test_a_page_of_many_such_objects_is_refused_before_it_is_built() -> None:
+    big = pod_with(f',"ownerReferences":[{many(40_000)}]').decode()
+    head = '{"kind":"PodList","metadata":{"resourceVersion":"1"},"items":['
+    body = f"{head}{many(100, big)}]}}".encode()
+    read_page(list_body([]), POD)
+
+    def refused() -> None:
+        with pytest.raises(TooLargeError, match="the list of pods has more than 2000000 fields"):
+            read_page(body, POD)
+
+    assert peak_of(refused) < MIB
+
+
+def test_an_object_that_is_asked_for_by_name_is_held_to_the_same() -> None:
+    with pytest.raises(DecodeError, match=SENTENCE):
+        read_object(pod_with(f',"ownerReferences":[{many(60_000)}]'), POD)
+
+
+def test_what_is_in_a_text_counts_for_nothing() -> None:
+    text = '{[,"\\' * MOST_OF_OBJECT
+    told = with_identity({}, "a")
+    told["metadata"]["annotations"] = {text: text}
+    assert read_object(json.dumps(told).encode(), POD).metadata.name == "a"
+
+
+def test_an_object_may_have_as_much_as_the_bound() -> None:
+    # One array and the separators between its items: 100,000 in all.
+    at_bound = f"[{many(MOST_OF_OBJECT, '1')}]".encode()
+    assert not is_denser(at_bound, MOST_OF_OBJECT)
+    assert is_denser(at_bound[:-1] + b",1]", MOST_OF_OBJECT)
+
+
+@pytest.mark.parametrize("text", [b'"' + b'\\"' * 2_000_000, b'"' * 4_000_001, b'"\\' * 2_000_000])
+def test_a_text_without_an_end_is_gone_through_once(text: bytes) -> None:
+    """Twice for each of its quotes, this would take hours."""
+    assert not is_denser(b"{[," * MOST_OF_OBJECT + text, MOST_OF_PAGE)

@@ -1,0 +1,60 @@
+"""What may be kept of a refusal that quotes what it refuses. Texts as apiserver 1.37 writes them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gangboard.kube.status_sanitizer import read_status, without_value
+
+POD_SPEC = json.dumps(
+    {"Containers": [{"Env": [{"Name": "PASSWORD", "Value": "hunter2: {secret}"}]}], "x": "y" * 300},
+    separators=(",", ":"),
+)
+OBJECT = json.dumps(json.dumps({"env": "hunter2", "x": "y" * 300}, separators=(",", ":")))
+
+
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        (
+            f'"" is invalid: patch: Invalid value: {OBJECT}: strict decoding error: unknown field "a"',
+            '"" is invalid: patch: Invalid value: …: unknown field "a"',
+        ),
+        (
+            f'Job.batch "x" is invalid: spec.template: Invalid value: {POD_SPEC}: field is immutable',
+            'Job.batch "x" is invalid: spec.template: Invalid value: …: field is immutable',
+        ),
+        (
+            'Job.batch "x" is invalid: metadata.uid: Invalid value: "another": field is immutable',
+            'Job.batch "x" is invalid: metadata.uid: Invalid value: "another": field is immutable',
+        ),
+        ('jobs.batch "x" is forbidden', 'jobs.batch "x" is forbidden'),
+    ],
+)
+def test_long_values_are_left_out_and_the_reason_stays(message: str, kept: str) -> None:
+    assert without_value(message) == kept
+
+
+@pytest.mark.parametrize("value", [OBJECT, POD_SPEC, '"' + "y" * 300 + ': hunter2"'])
+def test_a_message_that_ends_with_the_value_shows_nothing_of_it(value: str) -> None:
+    shown = without_value(f"Job is invalid: spec: Invalid value: {value}")
+    assert "hunter2" not in shown
+    assert "secret" not in shown
+    assert shown.startswith("Job is invalid: spec: Invalid value: …: ")
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{", b'{"kind":"Job"}', b'{"kind":"Status","message":5}', b"<html>"]
+)
+def test_what_is_no_status_says_nothing(body: bytes) -> None:
+    said = read_status(body)
+    assert (said.reason, said.message, said.kind, said.name, said.causes) == ("", "", "", "", ())
+
+
+def test_a_status_may_leave_things_out() -> None:
+    said = read_status(b'{"kind":"Status","message":"no","details":null}')
+    assert (said.message, said.name, said.causes) == ("no", "", ())
+    said = read_status(b'{"kind":"Status","details":{"causes":null,"name":"x"}}')
+    assert (said.name, said.causes) == ("x", ())

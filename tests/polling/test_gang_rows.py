@@ -1,0 +1,148 @@
+"""Since when a verdict holds, and what is remembered over a time in which nobody could look."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.verdict import Finding, Members, Verdict
+from gangboard.facts.gang import GangFacts
+from gangboard.polling.gang_rows import differs, gang_row
+from tests.domain_objects import a_job
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+DAY = timedelta(days=1)
+RUNNING = Finding("running", Health.RUNNING, Stage.RUN, "Running", "Both pods are ready.")
+UNKNOWN = Finding("not-observed", Health.UNKNOWN, Stage.RUN, "Not observed", "Pods are forbidden.")
+FAILED = Finding("failed", Health.FAILED, Stage.RUN, "Failed", "The Job failed.")
+
+
+def _row(
+    finding: Finding,
+    before: dict[str, Any] | None,
+    now: datetime,
+    *,
+    watched: bool = True,
+    **meta: Any,
+) -> dict[str, Any]:
+    facts = GangFacts(owner=a_job("train", **{"created_at": NOW - 6 * DAY, **meta}), now=now)
+    asked = {"nvidia.com/gpu": "16", "cpu": "4", "vpc.amazonaws.com/efa": "64"}
+    verdict = Verdict(finding, (finding,), Members(desired=2), asked)
+    return gang_row(1, "east", facts, verdict, before, now, watched=watched)
+
+
+def test_a_new_gang_has_its_verdict_since_now() -> None:
+    row = _row(RUNNING, None, NOW)
+    assert row["since"] == row["first_seen_at"] == NOW
+    assert row["accelerators"] == 16
+    assert differs(row, None)
+
+
+def test_what_its_priority_is_worth_is_news() -> None:
+    facts = GangFacts(owner=a_job("train"), now=NOW)
+    verdict = Verdict(RUNNING, (RUNNING,), Members(desired=2), {}, priority_value=1000)
+    row = gang_row(1, "east", facts, verdict, None, NOW, watched=True)
+    assert row["priority_value"] == 1000
+    assert differs(row, {**row, "priority_value": None}), "as in a row of an older release"
+
+
+def test_the_same_verdict_keeps_its_time_and_is_no_news() -> None:
+    first = _row(RUNNING, None, NOW)
+    again = _row(RUNNING, first, NOW + MINUTE)
+    assert again["since"] == NOW
+    assert not differs(again, first)
+
+
+def test_another_verdict_begins_now_unless_its_state_says_when() -> None:
+    first = _row(RUNNING, None, NOW)
+    assert _row(FAILED, first, NOW + MINUTE)["since"] == NOW + MINUTE
+    known = replace(FAILED, since=NOW + MINUTE / 2)
+    assert _row(known, first, NOW + MINUTE)["since"] == NOW + MINUTE / 2
+
+
+def test_a_state_that_claims_the_future_begins_now() -> None:
+    assert _row(replace(FAILED, since=NOW + MINUTE), None, NOW)["since"] == NOW
+
+
+@pytest.mark.parametrize("looks", [1, 3])
+def test_a_time_in_which_nobody_could_look_does_not_begin_it_anew(looks: int) -> None:
+    row = _row(RUNNING, None, NOW)
+    for look in range(looks):
+        row = _row(UNKNOWN, row, NOW + (look + 1) * MINUTE)
+        assert row["last_health"] == "running"
+        assert row["since"] == NOW + MINUTE
+    row = _row(RUNNING, row, NOW + 9 * MINUTE)
+    assert row["since"] == NOW
+    assert row["last_health"] == ""
+
+
+def test_what_changed_while_nobody_could_look_begins_when_it_is_seen() -> None:
+    row = _row(UNKNOWN, _row(RUNNING, None, NOW), NOW + MINUTE)
+    assert _row(FAILED, row, NOW + 2 * MINUTE)["since"] == NOW + 2 * MINUTE
+    assert row["since_first_seen"] is False, "since when nobody could look is known"
+    assert _row(FAILED, row, NOW + 2 * MINUTE)["since_first_seen"] is True
+
+
+def _said(row: dict[str, Any]) -> tuple[datetime, bool]:
+    return row["since"], row["since_first_seen"]
+
+
+OLD = replace(RUNNING, since=NOW - 2 * DAY)
+
+
+def test_what_no_object_tells_may_be_older_than_its_first_sight() -> None:
+    first = _row(RUNNING, None, NOW)
+    assert _said(first) == (NOW, True)
+    assert _said(_row(RUNNING, first, NOW + MINUTE)) == (NOW, True)
+
+
+def test_the_objects_tell_since_when_it_is() -> None:
+    first = _row(OLD, None, NOW)
+    assert _said(first) == (NOW - 2 * DAY, False)
+    later = replace(RUNNING, since=NOW - DAY)
+    assert _said(_row(later, first, NOW + MINUTE)) == (NOW - 2 * DAY, False)
+    assert _said(_row(RUNNING, first, NOW + MINUTE)) == (NOW - 2 * DAY, False)
+
+
+def test_nothing_is_older_than_the_owner_or_younger_than_now() -> None:
+    born = NOW - DAY
+    assert _said(_row(OLD, None, NOW, created_at=born)) == (born, False)
+    assert _said(_row(OLD, None, NOW, created_at=NOW + MINUTE)) == (NOW, False)
+
+
+def test_a_change_that_was_watched_needs_no_word_of_the_objects() -> None:
+    first = _row(OLD, None, NOW)
+    assert _said(_row(FAILED, first, NOW + MINUTE)) == (NOW + MINUTE, False)
+    assert _said(_row(FAILED, first, NOW + MINUTE, watched=False)) == (NOW + MINUTE, True)
+    back = {**first, "gone_at": NOW}
+    assert _said(_row(FAILED, back, NOW + MINUTE)) == (NOW + MINUTE, True)
+
+
+def test_a_gang_that_was_made_just_now_is_seen_from_its_beginning() -> None:
+    assert _said(_row(RUNNING, None, NOW, created_at=NOW - MINUTE / 6)) == (NOW, False)
+
+
+def test_what_the_objects_tell_later_takes_the_place_of_the_first_sight() -> None:
+    first = _row(RUNNING, None, NOW)
+    assert _said(_row(OLD, first, NOW + MINUTE)) == (NOW - 2 * DAY, False)
+    # It was so already when it was seen first: this is the time of something else.
+    newer = replace(RUNNING, since=NOW + MINUTE / 2)
+    assert _said(_row(newer, first, NOW + MINUTE)) == (NOW, True)
+
+
+def test_what_ended_and_began_anew_while_nobody_looked_is_new() -> None:
+    first, anew = _row(OLD, None, NOW), replace(RUNNING, since=NOW + MINUTE)
+    assert _said(_row(anew, first, NOW + 2 * MINUTE, watched=False)) == (NOW + MINUTE, False)
+    assert _said(_row(anew, first, NOW + 2 * MINUTE)) == (NOW - 2 * DAY, False)
+
+
+def test_a_first_sight_stays_one_over_a_time_in_which_nobody_could_look() -> None:
+    row = _row(UNKNOWN, _row(RUNNING, None, NOW), NOW + MINUTE)
+    row = _row(UNKNOWN, row, NOW + 2 * MINUTE)
+    assert _said(row) == (NOW + MINUTE, False)
+    assert _said(_row(RUNNING, row, NOW + 3 * MINUTE)) == (NOW, True)

@@ -1,0 +1,112 @@
+"""Which gangs wait, for what, and when they are judged again."""
+
+from __future__ import annotations
+
+import pytest
+
+from gangboard.domain.capacity import ClusterCapacity, PodSet
+from gangboard.facts.wholeness import is_whole
+from gangboard.polling.assessment_index import AssessmentIndex, waiting_pod_sets
+from gangboard.polling.pending_gangs import Pending
+from tests.domain_objects import NOW, a_pod, requests
+from tests.polling.kept_usage import Cluster, node
+
+
+def test_members_with_a_node_kept_for_them_a_gate_or_an_end_do_not_wait() -> None:
+    pods = (
+        a_pod("bound", on="n0"),
+        a_pod("nominated", nominated_node="n0"),
+        a_pod("gated", gates=("kueue.x-k8s.io/admission",)),
+        a_pod("done", phase="Failed"),
+        a_pod("leaving", deleting_since=NOW),
+    )
+    assert waiting_pod_sets(pods, ClusterCapacity()) == ()
+    (pod_set,) = waiting_pod_sets((*pods, a_pod("a")), ClusterCapacity())
+    assert pod_set == PodSet(pod_set.shape, 1)
+
+
+@pytest.mark.parametrize(
+    ("stage", "code", "whole"),
+    [
+        ("formation", "below-quorum", False),
+        ("formation", "quorum-lost", False),
+        ("placement", "partly-placed", False),
+        ("start", "image-pull", True),
+        ("run", "running", True),
+        ("run", "lost-members", True),
+        ("admission", "suspended", True),
+    ],
+)
+def test_which_gangs_hold_room_without_being_whole(stage: str, code: str, whole: bool) -> None:
+    assert is_whole(stage, code) is whole
+
+
+def pending_gang(index: AssessmentIndex, root: str, version: int) -> None:
+    index.note(root, [a_pod(f"{root}-0")], ClusterCapacity(), version=version, pending=True)
+
+
+def rounds(pending: Pending) -> list[str]:
+    found: list[str] = []
+    while (part := pending.take(2)) is not None:
+        found += part[0]
+    return found
+
+
+def test_a_round_takes_each_pending_gang_that_was_judged_on_an_older_room_once() -> None:
+    index = AssessmentIndex()
+    for root, version in (("a", 1), ("b", 2), ("c", 1), ("d", 1)):
+        pending_gang(index, root, version)
+    index.note("runs", [a_pod("runs-0", on="n0")], ClusterCapacity(), version=0, pending=False)
+    pending, room = Pending(index), Cluster(node()).usage.at("")
+    assert not pending.begin(room, 1, at_once=False)
+    assert pending.begin(room, 2, at_once=False)
+    first = pending.take(1)
+    assert first is not None
+    assert first[0] == ["a"]
+    pending_gang(index, "a", 2)
+    pending_gang(index, "c", 3)  # touched meanwhile, and judged on what was known then
+    assert rounds(pending) == ["d"]
+
+
+def test_between_two_rounds_there_is_a_rest_and_the_last_change_is_not_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("gangboard.polling.pending_gangs.time.monotonic", lambda: clock[0])
+    index, room = AssessmentIndex(), Cluster(node()).usage.at("")
+    pending_gang(index, "a", 1)
+    pending = Pending(index)
+    assert pending.begin(room, 2, at_once=False)
+    assert rounds(pending) == ["a"]
+    pending_gang(index, "a", 2)
+    clock[0] += 4.9
+    assert not pending.begin(room, 3, at_once=False)
+    clock[0] += 0.2
+    assert pending.begin(room, 3, at_once=False)
+    assert rounds(pending) == ["a"]
+    pending_gang(index, "a", 3)
+    assert not pending.begin(room, 4, at_once=False)
+    assert pending.begin(room, 4, at_once=True)
+
+
+def test_kinds_of_pods_are_counted_over_all_gangs_those_that_wait_first() -> None:
+    index = AssessmentIndex()
+    small, large = requests(cpu="1"), requests(cpu="4", gpu="8")
+    index.note(
+        "a",
+        [a_pod(f"a-{at}", on="n0", requests=small) for at in range(5)],
+        ClusterCapacity(),
+        version=1,
+        pending=False,
+    )
+    index.note("b", [a_pod("b-0", requests=large)], ClusterCapacity(), version=1, pending=True)
+    found = [(dict(kind.requests), waiting) for kind, waiting in index.kinds(20)]
+    assert found == [(large, 1), (small, 0)]
+    assert len(index.kinds(1)) == 1
+    version = index.version
+    index.note("b", [a_pod("b-0", requests=large)], ClusterCapacity(), version=2, pending=True)
+    assert index.version == version
+    index.drop("b")
+    index.drop("a")
+    assert index.kinds(20) == []
+    assert index.version > version

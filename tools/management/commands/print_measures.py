@@ -1,0 +1,44 @@
+"""`manage.py print_measures`."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from gangboard.ops.printing import PrintingCommand
+from tools import confirmation_queries, package_size
+from tools.watch_event_walk import watch_event_files
+
+
+class Measure(NamedTuple):
+    """A number of this code base that grows unless somebody looks at it."""
+
+    name: str
+    read: Callable[[], int]
+    most: int
+    """What it should be at most. More is no failure: it is for the next change to think about."""
+
+
+MEASURES = (
+    Measure("files in gangboard/", package_size.files, 450),
+    Measure("files in gangboard/ with fewer than 50 lines", package_size.short_files, 60),
+    Measure("lines in gangboard/", package_size.lines, 72_000),
+    Measure("files that a watch event passes", watch_event_files, 30),
+    Measure(
+        "queries of the confirmation of 50 Jobs of a JobSet",
+        confirmation_queries.queries_shown,
+        60,
+    ),
+    Measure("queries of its button", confirmation_queries.queries_sent, 520),
+)
+"""A new measure is a function that returns a number, and a line here."""
+
+
+class Command(PrintingCommand):
+    help = "Print the measures of this code base, each with what it should be at most."
+
+    def handle(self, *_: Any, **__: Any) -> None:
+        for measure in MEASURES:
+            value = measure.read()
+            self.stdout.write(
+                f"{measure.name}: {value:,} (at most {measure.most:,})"
+                + (", too many" if value > measure.most else "")
+            )

@@ -1,0 +1,100 @@
+"""The files of gangboard that one watch event passes, from the line of the watch to the stored verdict."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import gangboard
+from gangboard.decode.list_watch_decoder import build_model, read_event
+from gangboard.kube.connection import Connection
+from gangboard.kube.credentials import read_kubeconfig
+from gangboard.plugins import registry
+from gangboard.polling.assessor import Assessor
+from gangboard.polling.cluster_cache import ClusterCache, resources
+from gangboard.polling.poll_window import Window
+from gangboard.polling.resource_watch import Batch, Changed, Watched
+from gangboard.polling.store_writer import StoreWriter
+from gangboard.store.cluster_leases import acquire_lease
+from gangboard.store.clusters import add_cluster
+from simulator import Simulator
+from tools.jobset_fleet import FLEET
+from tools.pages_benchmark import throwaway_database
+
+PACKAGE = Path(gangboard.__file__).parent
+LEFT_OUT = ("domain", "facts", "placement", "rules")
+"""Rooms that are read for their own sake: values, readings of a gang, arithmetic, and one file for each reason."""
+SECONDS = 60.0
+
+
+def watch_event_files() -> int:
+    """Return the number of files that a pod which is no longer ready passes."""
+    with throwaway_database(), Simulator(FLEET, story=False) as simulator:
+        return len(walk(simulator))
+
+
+def walk(simulator: Simulator) -> set[str]:
+    """Return the files, by their path in the package, with the connected database."""
+    credentials = read_kubeconfig(simulator.kubeconfig_text())
+    cluster = add_cluster(
+        name="watch-event", document=credentials.to_document(), server=credentials.server
+    )
+    lease = acquire_lease(cluster.pk, "measure")
+    if lease is None:
+        raise RuntimeError("the cluster of the measure is held by somebody else")
+    with Connection(credentials) as connection:
+        cache = ClusterCache(
+            claim=lease,
+            cluster_name=cluster.name,
+            credentials_stamp=b"",
+            connection=connection,
+            watched={resource.key: Watched(resource) for resource in resources()},
+        )
+        Window(cache, seconds=SECONDS, repair_interval=SECONDS, list_only=True).run()
+        # The first event of a process fills caches of decoders and registries.
+        for version in ("900001", "900002"):
+            passed: set[str] = set()
+            with _noting_files(passed):
+                _take_event(cache, _line(simulator, version))
+    return {file for file in passed if file.split("/")[0] not in LEFT_OUT}
+
+
+def _line(simulator: Simulator, version: str) -> bytes:
+    """Return the line of a watch that says of a pod that it is not ready."""
+    pod = simulator.objects.list("v1", "Pod")[0]
+    pod["metadata"]["resourceVersion"] = version
+    for condition in pod["status"]["conditions"]:
+        if condition["type"] == "Ready":
+            condition["status"] = "False"
+    return json.dumps({"type": "MODIFIED", "object": pod}).encode()
+
+
+def _take_event(cache: ClusterCache, line: bytes) -> None:
+    resource = registry.pods()
+    event = read_event(line, resource)
+    model, _ = build_model(resource, event.object, "v1")
+    if model is None:
+        raise RuntimeError("the pod of the measure cannot be read")
+    ref, version = model.meta.ref, event.resource_version
+    change = Changed(ref.uid, version, ref.namespace, ref.name, model)
+    writer = StoreWriter(cache, Assessor(cache))
+    writer.take(Batch(resource.key, changed=[change], resource_version=version))
+    writer.commit()
+
+
+@contextmanager
+def _noting_files(files: set[str]) -> Iterator[None]:
+    def note(frame: FrameType, event: str, _: object) -> None:
+        file = Path(frame.f_code.co_filename)
+        if event == "call" and file.is_relative_to(PACKAGE):
+            files.add(file.relative_to(PACKAGE).as_posix())
+
+    sys.setprofile(note)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
