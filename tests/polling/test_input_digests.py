@@ -14,8 +14,8 @@ from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.diagnosis.engine import assess
+from gangboard.domain import capacity
 from gangboard.domain.autoscaling import Autoscaling
-from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.health import Health
 from gangboard.domain.owner import SuspendChange
 from gangboard.domain.pod_claims import ClaimProblem, UnusableClaim
@@ -306,7 +306,7 @@ def test_a_settled_verdict_is_the_same_as_long_as_its_digest(
         if name not in (with_digest if facts is first[name][0] else _with_digest()):
             continue
         due = verdict.recheck_at or facts.now + timedelta(days=30)
-        for room in (NO_ROOM, ClusterRoom()):
+        for room in (NO_ROOM, capacity.ClusterCapacity()):
             later = replace(
                 facts,
                 now=due - timedelta(seconds=1),
